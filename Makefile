@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Each verb does its own set-up: `make demo` or `make test` on a fresh machine is all there is to type.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The system's Python where there is one: what it runs here is what it runs when packaged.
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+# Changing one of these means installing again.
+INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
+
+.DEFAULT_GOAL := setup
+.DELETE_ON_ERROR:
+.PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
+.PHONY: lint lint-packages lint-python lint-types lint-c lint-shell
+
+setup: packages python harness
+	@echo "setup: $(BIN)/lowlat-gen and $(BIN)/lowlat-measure are ready"
+
+packages:
+	@packaging/install-dependencies setup rehearse
+
+lint-packages: packages
+	@packaging/install-dependencies lint
+
+# .venv/installed tells what was installed from where: another checkout's copy is made anew.
+python: packages
+	@want="$(CURDIR) $$(cat $(INSTALL_INPUTS) | sha256sum)"; \
+	if [ "$$(cat $(VENV)/installed 2>/dev/null)" = "$$want" ] && $(BIN)/python -c '' 2>/dev/null; then \
+		echo "python: $(VENV) is in place"; exit 0; \
+	fi; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || \
+		{ echo "python: $(PYTHON) is older than 3.9: name another with PYTHON=" >&2; exit 2; }; \
+	case "$$(cat $(VENV)/installed 2>/dev/null)" in \
+	"$(CURDIR) "*) ;; \
+	*) echo "python: making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv --clear $(VENV) || exit;; \
+	esac; \
+	if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		what='.[rehearse,report,test]'; \
+		echo "python: installing lowlat and its extras into $(VENV) (first time: 1 to 3 minutes)"; \
+	else \
+		what=.; \
+		echo "python: installing lowlat into $(VENV); rehearse, report and tests need Python 3.11, this is older"; \
+	fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable "$$what" </dev/null && \
+	echo "$$want" >$(VENV)/installed
+
+harness: packages python
+	@if $(MAKE) -s -q -C measure all 2>/dev/null; then \
+		echo "harness: measure/build/lowlat-measure is in place"; \
+	else \
+		echo "harness: building measure/build/lowlat-measure"; $(MAKE) -s -C measure all; \
+	fi
+	@ln -sfn ../../measure/build/lowlat-measure $(BIN)/lowlat-measure
+
+demo: setup
+	packaging/demo
+
+test: setup
+	$(MAKE) -C measure check
+	$(BIN)/python -m pytest
+
+test-vm: setup
+	$(BIN)/python -m pytest -m vm
+
+# Both write committed files anew: look at the difference before it is committed.
+golden: setup
+	LOWLAT_GOLDEN=1 $(BIN)/python -m pytest tests/test_machines.py
+
+products: setup
+	$(BIN)/python packaging/produce
+
+HASH := \#
+C_FILES = $(shell find measure -name '*.[ch]' -not -path 'measure/build/*')
+# Scripts are told by their first line, in whatever folder they are: $(call scripts,PATTERN).
+scripts = $(shell git -c safe.directory="$(CURDIR)" ls-files --cached --others --exclude-standard | \
+	while read -r file; do \
+		[ -f "$$file" ] && IFS= read -r line <"$$file" || continue; \
+		case $$line in ($(1)) echo "$$file";; esac; \
+	done)
+SHELL_SCRIPTS = $(call scripts,'$(HASH)!'*/sh|'$(HASH)!'*/bash|'$(HASH)!'*/sh\ *|'$(HASH)!'*bash\ *|'$(HASH)!'*env\ *sh)
+PYTHON_SCRIPTS = $(filter-out %.py,$(call scripts,'$(HASH)!'*python3|'$(HASH)!'*python3\ *))
+
+# All linters have their say before the verb fails.
+lint: setup lint-packages
+	@$(MAKE) --no-print-directory --keep-going lint-python lint-types lint-c lint-shell
+
+lint-python:
+	$(BIN)/ruff check . $(PYTHON_SCRIPTS)
+	$(BIN)/ruff format --check . $(PYTHON_SCRIPTS)
+
+lint-types:
+	$(BIN)/mypy
+
+# Leaks are left to the sanitizers: cppcheck does not know the cleanup attribute.
+lint-c:
+	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem \
+		--suppress=memleak --suppress=resourceLeak --error-exitcode=1 -i measure/build measure
+
+lint-shell:
+	shellcheck $(SHELL_SCRIPTS)
+
+fmt: setup
+	$(BIN)/ruff check --fix-only . $(PYTHON_SCRIPTS)
+	$(BIN)/ruff format . $(PYTHON_SCRIPTS)
+	$(BIN)/clang-format -i $(C_FILES)
+
+bench: setup
+	$(BIN)/python tests/bench.py
+
+# Keeps .venv, which costs minutes: `rm -rf .venv` starts over.
+clean:
+	-$(MAKE) -s -C measure clean
+	rm -rf build dist generator/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find generator profiles templates tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``python -m lowlat`` and the console script lowlat-gen."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    try:
+        from lowlat import cli  # here, so that Ctrl-C meets one line from the start
+    except KeyboardInterrupt:
+        return 130
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line: find the verb, run it, turn what it raises into one line and a status.
+
+Exit status: 0 done; 1 done but not as wished; 2 refused. Only the verb's own module is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn, Optional
+
+from lowlat import __version__
+from lowlat.errors import LowlatError, Refused
+
+#: Verb, its module, and its line of help.
+VERBS = {
+    "probe": ("lowlat.verbs.probe", "show this machine as the planner sees it"),
+    "capture": ("lowlat.verbs.capture", "save what probe reads, for --root elsewhere"),
+    "plan": ("lowlat.verbs.plan", "choose CPUs and settings, with a reason for each"),
+    "cpus": ("lowlat.verbs.cpus", "print the bare list of isolated or housekeeping CPUs"),
+    "explain": ("lowlat.verbs.explain", "what one tunable does, costs and needs"),
+    "render": (
+        "lowlat.verbs.render",
+        "write the plan, boot entry and TuneD profile below a folder",
+    ),
+    "rehearse": (
+        "lowlat.rehearse.verb",
+        "boot a kernel in a VM, stock and tuned, and measure both",
+    ),
+    "measure": ("lowlat.harness", "measure the noise on the isolated CPUs"),
+    "report": ("lowlat.report.verb", "compare runs: how much noise went away"),
+    "runtime": ("lowlat.verbs.runtime", "set, undo or check the run-time half (TuneD calls it)"),
+    "verify": ("lowlat.verbs.verify", "planned against effective, with the evidence"),
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refused(message[:200].replace("\n", " "), hint=f"see '{self.prog} --help'")
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run one command line and return its exit status."""
+    _prepare_output()
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
+    except LowlatError as error:
+        print(f"lowlat-gen: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("lowlat-gen: interrupted", file=sys.stderr)
+        return 130
+    except OSError as error:
+        # What files may answer is handled where they are used: this is our own output.
+        _discard_output()
+        if isinstance(error, BrokenPipeError):
+            return 0  # the reader went away (a pager, head): nothing is left to say
+        print(f"lowlat-gen: cannot go on: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+def _prepare_output() -> None:
+    # A closed output is one that nobody reads; no name of a file or device may break a line.
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _discard_output() -> None:
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(argv: list[str]) -> int:
+    if not argv:
+        raise Refused("no verb given", hint="'lowlat-gen --help' lists them")
+    if argv[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0
+    if argv[0] in ("-V", "--version"):
+        print(f"lowlat-gen {__version__}")
+        return 0
+    if argv[0] not in VERBS:
+        known = ", ".join(VERBS)
+        raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
+    name, text = VERBS[argv[0]]
+    module = importlib.import_module(name)
+    parser = _Parser(
+        prog=f"lowlat-gen {argv[0]}",
+        allow_abbrev=False,
+        description=text[0].upper() + text[1:] + ".",
+    )
+    module.add_arguments(parser)
+    return int(module.main(parser.parse_args(argv[1:])))
+
+
+def _usage() -> str:
+    lines = [f"  {verb:10} {text}" for verb, (_, text) in VERBS.items()]
+    return "\n".join(
+        [
+            "usage: lowlat-gen VERB [options]",
+            "",
+            "Choose CPUs, write the settings that keep them quiet, prove and measure the effect.",
+            "",
+            *lines,
+            "",
+            "'lowlat-gen VERB --help' tells a verb's options.",
+        ]
+    )

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sets of CPU numbers and the two ways the kernel writes them: lists and hexadecimal masks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Optional
+
+#: More CPUs than any kernel supports (NR_CPUS is at most 8192 on x86); guards against "0-99999999".
+MAX_CPU = 65535
+
+_RANGE = re.compile(r"(\d{1,9}|N)(?:-(\d{1,9}|N)(?::(\d{1,9})/(\d{1,9}))?)?", re.ASCII)
+
+
+class CpuSetError(ValueError):
+    """Text that is neither a CPU list nor a CPU mask; the message says which part and why."""
+
+
+@dataclass(frozen=True)
+class CpuSet:
+    """An immutable set of CPU (or node) numbers, iterated in ascending order."""
+
+    ids: frozenset[int] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, ids: Iterable[int]) -> CpuSet:
+        return cls(frozenset(ids))
+
+    @classmethod
+    def parse_list(cls, text: str, *, last: Optional[int] = None) -> CpuSet:
+        """Read the kernel's CPU-list syntax (admin-guide/kernel-parameters.rst, "cpu lists").
+
+        Ranges ("2-5"), strides ("0-7:1/2"); where ``last`` is given also ``N`` (that CPU) and
+        ``all``. Text without digits is the empty set, as is "(null)", which kernels before 7.0
+        print for a mask that was never set.
+        """
+        text = text.strip()
+        if text in ("", "(null)"):
+            return cls()
+        if text == "all" and last is not None:
+            return cls.of(range(last + 1))
+        parts = text.split(",")
+        # No list of a kernel has more parts; each of them may name 65536 CPUs.
+        if len(parts) > MAX_CPU:
+            raise CpuSetError("the CPU list has more parts than a machine has CPUs")
+        ids: set[int] = set()
+        for part in parts:
+            ids.update(_parse_range(part.strip(), last))
+        return cls(frozenset(ids))
+
+    @classmethod
+    def parse_mask(cls, text: str) -> CpuSet:
+        """Read a hexadecimal mask with a comma every 32 bits, as sysfs and procfs print it."""
+        words = text.strip().split(",")
+        if not all(re.fullmatch(r"[0-9a-fA-F]{1,16}", word) for word in words):
+            raise CpuSetError(f"'{text.strip()[:60]}' is not a CPU mask")
+        if len(words) > 1 and any(len(word) > 8 for word in words):
+            raise CpuSetError(f"'{text.strip()[:60]}' has a group of more than 32 bits")
+        value = 0
+        for word in words:
+            value = value << 32 | int(word, 16)
+        if value.bit_length() > MAX_CPU + 1:
+            raise CpuSetError("the CPU mask is longer than any kernel's")
+        bits = bin(value)[:1:-1]
+        return cls.of(cpu for cpu, bit in enumerate(bits) if bit == "1")
+
+    def __str__(self) -> str:
+        """The plain list: numbers and ranges only, valid on every kernel."""
+        return ",".join(
+            str(first) if first == last else f"{first}-{last}" for first, last in self.ranges()
+        )
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        first: Optional[int] = None
+        previous = -2
+        for cpu in self:
+            if cpu != previous + 1:
+                if first is not None:
+                    yield first, previous
+                first = cpu
+            previous = cpu
+        if first is not None:
+            yield first, previous
+
+    def mask(self) -> str:
+        """The hexadecimal mask, a comma every 32 bits, as the kernel accepts and prints it."""
+        value = sum(1 << cpu for cpu in self.ids)
+        words = [f"{value & 0xFFFFFFFF:x}"]
+        while value := value >> 32:
+            words[-1] = words[-1].zfill(8)
+            words.append(f"{value & 0xFFFFFFFF:x}")
+        return ",".join(reversed(words))
+
+    @property
+    def first(self) -> int:
+        return min(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self.ids))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, cpu: object) -> bool:
+        return cpu in self.ids
+
+    def __or__(self, other: CpuSet) -> CpuSet:
+        return CpuSet(self.ids | other.ids)
+
+    def __and__(self, other: CpuSet) -> CpuSet:
+        return CpuSet(self.ids & other.ids)
+
+    def __sub__(self, other: CpuSet) -> CpuSet:
+        return CpuSet(self.ids - other.ids)
+
+    def __le__(self, other: CpuSet) -> bool:
+        return self.ids <= other.ids
+
+
+def _parse_range(part: str, last: Optional[int]) -> Iterable[int]:
+    found = _RANGE.fullmatch(part)
+    if not found:
+        raise CpuSetError(f"'{part[:60]}' is not a CPU number or range")
+    begin = _number(found[1], last)
+    end = _number(found[2], last) if found[2] else begin
+    if end < begin:
+        raise CpuSetError(f"'{part}' runs backwards")
+    if not found[3]:
+        return range(begin, end + 1)
+    used, group = int(found[3]), int(found[4])
+    if group == 0 or used > group:
+        raise CpuSetError(f"'{part}' uses {used} of each {group} CPUs")
+    return (cpu for cpu in range(begin, end + 1) if (cpu - begin) % group < used)
+
+
+def _number(text: str, last: Optional[int]) -> int:
+    if text == "N":
+        if last is None:
+            raise CpuSetError("'N' (the last CPU) has no meaning here")
+        return last
+    number = int(text)
+    if number > MAX_CPU:
+        raise CpuSetError(f"CPU {number} is beyond any kernel's limit of {MAX_CPU}")
+    return number

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verb ``measure``: one run of lowlat-measure, labelled and kept with the host's facts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional
+
+from lowlat.errors import LowlatError, Refused, Unmet
+from lowlat.files import Output
+from lowlat.harness_child import execute, find_harness
+from lowlat.harness_output import default_path
+from lowlat.process import Finished, find
+from lowlat.terminal import Progress, say
+
+_LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+#: Starting the loads, ending them and writing the result.
+_SLACK_S = 120.0
+
+#: The options that have lowlat-measure's own names.
+_PASSED_ON = (
+    *("label", "cpus", "duration", "warmup", "threshold", "policy"),
+    *("load", "load_cpus", "seed", "events"),
+)
+
+_SIGNALLED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """What to measure. Texts are handed to lowlat-measure as they are; None is its default."""
+
+    label: str
+    out: Optional[Path] = None
+    cpus: Optional[str] = None
+    duration: str = "10s"
+    warmup: str = "5s"
+    threshold: Optional[str] = None
+    policy: Optional[str] = None
+    load: Optional[str] = None
+    load_cpus: Optional[str] = None
+    oslat: Optional[bool] = None
+    seed: Optional[str] = None
+    events: Optional[str] = None
+    host: Mapping[str, object] = field(default_factory=dict)
+
+    def argv(self, harness: str) -> list[str]:
+        """The harness's argument vector; the result goes to its standard output."""
+        given = [(name, getattr(self, name)) for name in _PASSED_ON]
+        options = [f"--{n.replace('_', '-')}={value}" for n, value in given if value is not None]
+        if self.oslat is not None:
+            options.append("--oslat" if self.oslat else "--no-oslat")
+        return [harness, *options, "--json=-"]
+
+    def seconds(self) -> float:
+        """About how long a run takes: warm-up, measurement, and oslat's, which is as long again.
+
+        Raises Refused where a time has no unit.
+        """
+        oslat = self.oslat if self.oslat is not None else find("oslat") is not None
+        measured = seconds("--duration", self.duration)
+        return seconds("--warmup", self.warmup) + measured * (2 if oslat else 1)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Where the run was written, the harness's exit status, and what it complained of."""
+
+    path: Path
+    status: int
+    problems: tuple[str, ...]
+
+
+def seconds(option: str, text: str) -> float:
+    """A time with its unit ("100ns", "10s", "5m") in seconds; raises Refused on anything else."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def measure(options: MeasureOptions) -> Measured:
+    """Run the harness and keep its result, also a partial one.
+
+    Raises Refused where nothing was measured because of the input, LowlatError where the harness
+    failed; then no file is left behind.
+    """
+    if not _LABEL.fullmatch(options.label):
+        raise Refused(
+            f"--label {options.label[:64]!r}: not a name",
+            hint="1 to 64 letters, digits, dots, underscores, dashes",
+        )
+    expected = options.seconds()
+    argv = options.argv(find_harness())
+    path = (options.out or default_path(options.label)).absolute()
+    with Output("--out", str(path)) as output:
+        progress = Progress(f"measuring {options.label}", expected)
+        finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
+        progress.done()
+        document = _document(finished)
+        document["host"] = dict(options.host)
+        output.commit(f"{json.dumps(document, indent=2)}\n".encode())
+    return Measured(path, finished.status, _problems(document))
+
+
+def _document(finished: Finished) -> dict[str, object]:
+    if finished.timed_out:
+        raise LowlatError("lowlat-measure did not end in time and was ended")
+    words = _last_line(finished.stderr)
+    if finished.status == 2:
+        raise Refused(words or "lowlat-measure refused to run")
+    try:
+        document = json.loads(finished.stdout)
+    except ValueError as error:
+        ending = _ending(finished.status)
+        raise LowlatError(f"lowlat-measure {ending} without a result: {words or error}") from error
+    if not isinstance(document, dict):
+        raise LowlatError("lowlat-measure wrote something that is not a run")
+    return document
+
+
+def _ending(status: int) -> str:
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"was {_SIGNALLED[status]}" if status in _SIGNALLED else f"ended with status {status}"
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return re.sub(r"^lowlat-measure: ", "", lines[-1]) if lines else ""
+
+
+def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
+    problems = document.get("problems")
+    return tuple(map(str, problems)) if isinstance(problems, list) else ()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``lowlat-gen measure``; most are lowlat-measure's own."""
+    add = parser.add_argument
+    add("--label", required=True, metavar="NAME", help="names the run, such as 'stock'")
+    add("--out", type=Path, metavar="FILE", help="where to write (default: the state folder)")
+    add("--cpus", metavar="LIST", help="CPUs to measure (default: the isolated ones)")
+    add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
+    add("--warmup", default="5s", metavar="TIME", help="how long to wait before (%(default)s)")
+    add("--threshold", metavar="TIME", help="the shortest gap that counts (100ns)")
+    add("--policy", metavar="other|fifo:N", help="scheduling policy of the detectors (other)")
+    add("--load", metavar="SCENARIO", help="what stress-ng does meanwhile")
+    add("--load-cpus", metavar="LIST", help="where it does that (default: the other CPUs)")
+    add("--oslat", action=argparse.BooleanOptionalAction, help="a second opinion by oslat")
+    add("--seed", metavar="N", help="seed of the loads")
+    add("--events", metavar="FILE", help="write every gap as cpu,begin,end")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Measure and print the path of the result last; ``args.host`` may hold the host's facts.
+
+    Returns 0, or 130 and 143 where a signal ended the run early. Raises Unmet where the run is
+    partial or invalid (it is kept), and what measure() raises.
+    """
+    measured = measure(_options(args))
+    say(str(measured.path))
+    if measured.status in _SIGNALLED:
+        return measured.status
+    if measured.status:
+        why = "; ".join(measured.problems) or _ending(measured.status)
+        raise Unmet(f"{measured.path.name}: the run is partial or invalid: {why}")
+    return 0
+
+
+def _options(args: argparse.Namespace) -> MeasureOptions:
+    given = {name: value for name, value in vars(args).items() if name in _OPTION_NAMES}
+    host = given.pop("host", None)
+    return MeasureOptions(**given, host=_host() if host is None else host)
+
+
+def _host() -> Mapping[str, object]:
+    # Imported late: `--help` and refused input need no probe.
+    from lowlat.harness_host import facts
+    from lowlat.probe import probe
+    from lowlat.root import Root
+
+    return facts(probe(Root()))
+
+
+_OPTION_NAMES = frozenset(MeasureOptions.__dataclass_fields__)

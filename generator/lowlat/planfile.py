@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stored plan, read back. Its id is a digest, no signature: everything in it that will reach a
+boot line, a shell file or a file of the kernel is checked against the catalogue again."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Optional
+
+from lowlat import cmdline, files, profile
+from lowlat.catalogue import lookup
+from lowlat.catalogue.entry import Reads, Row, Target
+from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.errors import Refused
+from lowlat.machine import Cpus, Kernel, Machine
+from lowlat.plan import Parameter, Plan, Setting
+from lowlat.root import Root
+
+PLAN = f"{files.STATE}/plan.json"
+
+#: A plan for 4096 CPUs is a tenth of this.
+_LARGEST = 4 << 20
+
+_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+
+
+def read(path: Optional[str], root: Root) -> Plan:
+    """The plan at ``path``, else the applied one.
+
+    Raises Refused where it is missing, damaged, names what no plan of ours names, or, for root,
+    where somebody else could have written it.
+    """
+    where = path or PLAN
+    if path is None and (not root.live or root.absent(PLAN)):
+        text = root.read(PLAN)
+    else:
+        text = _read_named(where)
+    if text is None:
+        raise Refused(f"{where}: no plan is applied here", hint="give one with --plan FILE")
+    try:
+        plan = Plan.from_json(json.loads(text))
+        _check(plan)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: not JSON") from error
+    except Refused as error:
+        raise Refused(f"{where}: {error.message}", hint=error.hint) from error
+    return plan
+
+
+def _read_named(path: str) -> str:
+    try:
+        return files.read(path, _LARGEST, owned=True).decode("utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not text"
+        raise Refused(f"{path}: {why}") from error
+
+
+def _check(plan: Plan) -> None:
+    if not profile.is_name(plan.profile):
+        raise Refused("its profile is no profile's name")
+    if plan.kernel is not None and not _RELEASE.fullmatch(str(plan.kernel)):
+        raise Refused("its kernel is no kernel's release")
+    for parameter in plan.parameters:
+        _check_parameter(parameter)
+    for setting in plan.runtime:
+        _check_setting(setting)
+    line = cmdline.join(lookup(p.name).parameter(p.value) for p in plan.parameters)
+    if line != plan.cmdline:
+        raise Refused("its command line is not that of its parameters")
+    cmdline.check_length(plan.boot_line, "its command line")
+
+
+def _check_parameter(parameter: Parameter) -> None:
+    entry = lookup(parameter.name)
+    if entry.value is None:
+        raise Refused(f"'{entry.name}' is no boot parameter")
+    own = _shape(entry.value(_any_target()))
+    given = entry.accepts is not None and re.fullmatch(entry.accepts, parameter.value)
+    if not given and not re.fullmatch(own, parameter.value):
+        raise Refused(f"'{entry.name}' is never given that value")
+
+
+def _check_setting(setting: Setting) -> None:
+    entry = lookup(setting.name)
+    rows = entry.rows(_any_target()) if entry.rows else ()
+    for row in rows:
+        if re.fullmatch(_digits(row.path), setting.target) and _possible(
+            entry.reads, entry.accepts, row, setting.value
+        ):
+            return
+    raise Refused(f"'{entry.name}' never sets {setting.target[:80]} to that value")
+
+
+def _possible(reads: Reads, accepts: Optional[str], row: Row, value: str) -> bool:
+    try:
+        if reads is Reads.LIST:
+            return bool(CpuSet.parse_list(value))
+        if reads in (Reads.MASK, Reads.WITHIN):
+            return bool(CpuSet.parse_mask(value))
+    except CpuSetError:
+        return False
+    return value == row.value or bool(accepts and re.fullmatch(accepts, value))
+
+
+@cache
+def _any_target() -> Target:
+    """A machine as small as can be: it shows which files an entry sets, not for which CPUs."""
+    one, other = CpuSet.of([1]), CpuSet.of([0])
+    machine = Machine(None, Cpus(online=one | other, offline=CpuSet(), possible=one, boot=0), ())
+    return Target(machine, Kernel(), isolated=one, housekeeping=other, guest=False)
+
+
+def _digits(path: str) -> str:
+    return re.sub(r"cpu1\b", r"cpu[0-9]{1,5}", re.escape(path))
+
+
+def _shape(value: str) -> str:
+    """The pattern of a value that ends in a CPU list; any other stands for itself."""
+    if not re.search(r"(^|,)[01]$", value):
+        return re.escape(value)
+    return re.escape(value[:-1]) + r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Read a host into a Machine. Every file that is read goes through the given Root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lowlat.machine import ARM, CoreType, Machine
+from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
+from lowlat.root import Root
+
+
+def probe(root: Root) -> Machine:
+    """Read the machine below ``root``.
+
+    Raises Refused where not even a list of CPUs can be had; anything else that is missing is
+    unknown in the result.
+    """
+    cpuinfo = root.read("/proc/cpuinfo") or ""
+    # What tells of the whole machine is with its first CPU, or after the last one.
+    ends = f"{cpuinfo[:16384]}\n{cpuinfo[-2048:]}"
+    cpus = topology.read_cpus(root, cpuinfo)
+    nodes = topology.read_nodes(root, cpus.online)
+    caches = topology.read_caches(root, cpus.online)
+    arch = platform.read_arch(root, ends)
+    core_types = topology.read_core_types(root, cpus.online, arch in ARM)
+    processor = platform.parse_processor(cpuinfo)
+    rows = interrupts.read_interrupts(root)
+    return Machine(
+        arch=arch,
+        cpus=cpus,
+        cores=topology.read_cores(root, cpus.online, nodes, caches),
+        core_types=core_types,
+        nodes=nodes,
+        caches=caches,
+        processor=processor,
+        hypervisor=hypervisor.read_hypervisor(root, ends),
+        clock=platform.read_clock(root),
+        power=platform.read_power(root, cpus.boot, _examples(cpus.boot, core_types)),
+        kernel=kernel.read_running(root),
+        cmdline=root.read("/proc/cmdline"),
+        boot_loader=platform.read_boot_loader(root),
+        interrupts=rows,
+        managers=services.read_managers(root),
+        devices=devices.read_devices(root, cpus.online, rows),
+        firmware=platform.read_firmware(root, processor.vendor, cpus.boot),
+        services=services.read_services(root),
+    )
+
+
+def _examples(boot: int, core_types: Iterable[CoreType]) -> list[int]:
+    """A CPU of each core type, the boot CPU for its own."""
+    firsts = [kind.cpus.first for kind in core_types if boot not in kind.cpus]
+    return [boot, *firsts]

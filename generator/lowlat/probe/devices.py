@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Network interfaces, NVMe controllers and other PCI devices: where they lie, who interrupts.
+
+The devices come from sysfs, their names from the hardware database (hwdb), which udev answers for
+the live machine and a capture repeats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.machine import Device, Interrupt
+from lowlat.root import Root
+
+_PCI = "/sys/bus/pci/devices"
+_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+#: PCI class prefixes (include/linux/pci_ids.h) and our word; the longest comes first.
+_KINDS = (
+    ("0108", "nvme"),
+    ("0c03", "usb"),
+    ("01", "storage"),
+    ("02", "network"),
+    ("03", "display"),
+    ("0b", "accelerator"),
+    ("12", "accelerator"),
+)
+
+#: Memory controllers, bridges, system and signal peripherals: a server has hundreds, all idle.
+_PASSED_OVER = ("05", "06", "08", "11")
+
+#: What of udev's properties is used.
+_PROPERTIES = ("ID_VENDOR_FROM_DATABASE", "ID_MODEL_FROM_DATABASE")
+
+
+def read_devices(root: Root, online: CpuSet, interrupts: Iterable[Interrupt]) -> tuple[Device, ...]:
+    """The devices in order of their address."""
+    named, alone = _class_devices(root)
+    rows = _Rows(interrupts)
+    models = parse_udev(root.answer("udev", _ask_udev))
+    found = [
+        device
+        for address in root.names(_PCI)
+        for device in _read_pci(root, address, named.get(address, []), online, rows, models)
+    ]
+    found += [
+        _read_alone(root, name, parent, online, rows) for name, parent in sorted(alone.items())
+    ]
+    return tuple(sorted(found, key=lambda device: device.address))
+
+
+def _class_devices(root: Root) -> tuple[Mapping[str, list[str]], Mapping[str, str]]:
+    """The network interfaces and NVMe controllers: by PCI address, and those not on PCI with the
+    device they belong to. A virtio function in between is listed beside its interface."""
+    named: dict[str, list[str]] = defaultdict(list)
+    alone: dict[str, str] = {}
+    for kind in ("net", "nvme"):
+        for name in root.names(f"/sys/class/{kind}"):
+            path = root.link(f"/sys/class/{kind}/{name}") or ""
+            if "/virtual/" in path:
+                continue
+            if "/devices/" not in path:  # a folder, before 2.6.25 or in a copied tree
+                path = root.link(f"/sys/class/{kind}/{name}/device") or ""
+            addresses = _ADDRESS.findall(path)
+            if addresses:
+                named[addresses[-1]] += [name, *re.findall(r"/(virtio\d+)(?:/|$)", path)]
+            elif path:
+                alone[name] = re.sub(rf"/{kind}/[^/]*$", "", path).rpartition("/")[2]
+    return named, alone
+
+
+def _read_pci(
+    root: Root,
+    address: str,
+    names: list[str],
+    online: CpuSet,
+    rows: _Rows,
+    models: Mapping[str, str],
+) -> Iterable[Device]:
+    folder = f"{_PCI}/{address}"
+    code = (root.read(f"{folder}/class") or "").replace("0x", "")
+    if code.startswith(_PASSED_OVER):
+        return
+    kind = next((kind for prefix, kind in _KINDS if code.startswith(prefix)), "other")
+    if kind == "network" and not names:
+        names = list(root.names(f"{folder}/net"))
+    driver = _driver(root, folder)
+    numbers = rows.of(address, names, _message_interrupts(root, folder))
+    if kind in ("network", "nvme") or driver or numbers:
+        yield Device(
+            address=address,
+            kind=kind,
+            names=tuple(name for name in names if not name.startswith("virtio")),
+            driver=driver,
+            node=_node(root, folder),
+            cpus=_local(root, folder, online),
+            interrupts=numbers,
+            model=models.get(address) or _numbers(root, folder),
+        )
+
+
+def _read_alone(root: Root, name: str, parent: str, online: CpuSet, rows: _Rows) -> Device:
+    folder = f"/sys/class/net/{name}/device"
+    return Device(
+        address=parent,
+        kind="network",
+        names=(name,),
+        driver=_driver(root, folder),
+        node=_node(root, folder),
+        cpus=_local(root, folder, online),
+        interrupts=rows.of(parent, [name, parent], []),
+    )
+
+
+def _driver(root: Root, folder: str) -> Optional[str]:
+    return (root.link(f"{folder}/driver") or "").rpartition("/")[2] or None
+
+
+def _node(root: Root, folder: str) -> Optional[int]:
+    node = root.read_int(f"{folder}/numa_node")
+    return None if node is None or node < 0 else node
+
+
+def _local(root: Root, folder: str, online: CpuSet) -> Optional[CpuSet]:
+    cpus = root.read_cpus(f"{folder}/local_cpulist", f"{folder}/local_cpus")
+    if cpus is None or cpus == online:
+        return None if cpus is None else online  # one set for all devices keeps big machines small
+    return cpus & online
+
+
+def _message_interrupts(root: Root, folder: str) -> list[int]:
+    names = root.names(f"{folder}/msi_irqs")
+    numbers = [int(name) for name in names if re.fullmatch("[0-9]{1,9}", name)]
+    if numbers:
+        return numbers
+    line = root.read_int(f"{folder}/irq")
+    return [line] if line else []
+
+
+def _numbers(root: Root, folder: str) -> Optional[str]:
+    numbers = [root.read(f"{folder}/{name}") for name in ("vendor", "device")]
+    return ":".join(number.replace("0x", "") for number in numbers if number) or None
+
+
+class _Rows:
+    """The numbered interrupts by number, by the PCI address and by the first word of their actions
+    ("nvme0q1" counts as nvme0, "eth0-TxRx-3" as eth0)."""
+
+    def __init__(self, interrupts: Iterable[Interrupt]) -> None:
+        self._known: set[int] = set()
+        self._by_sign: dict[str, set[int]] = defaultdict(set)
+        for interrupt in interrupts:
+            self._known.add(interrupt.number)
+            for address in _ADDRESS.findall(f"{interrupt.chip} {interrupt.actions}"):
+                self._by_sign[address].add(interrupt.number)
+            for word in re.split(r"[,\s]+", interrupt.actions):
+                queue = re.fullmatch(r"(nvme\d+)q\d+", word)
+                sign = queue[1] if queue else re.split(r"[-@:]", word)[0]
+                self._by_sign[sign].add(interrupt.number)
+                self._by_sign[word].add(interrupt.number)
+
+    def of(self, address: str, names: Iterable[str], said: Iterable[int]) -> tuple[int, ...]:
+        """A device's interrupts: what its folder says, where those are in use, else by sign."""
+        found = set(said) & self._known if self._known else set(said)
+        if not found:
+            for sign in (address, *names):
+                found |= self._by_sign.get(sign, set())
+        return tuple(sorted(found))
+
+
+# ---------------------------------------------------------------------- udev
+
+
+def parse_udev(text: str) -> Mapping[str, str]:
+    """The model name of each device, from lines "ADDRESS KEY=VALUE"."""
+    said: dict[str, dict[str, str]] = defaultdict(dict)
+    for line in text.splitlines():
+        address, _, rest = line.partition(" ")
+        key, equals, value = rest.partition("=")
+        if equals and key in _PROPERTIES:
+            said[address][key] = value
+    return {
+        address: " ".join(values[key] for key in _PROPERTIES if key in values)
+        for address, values in said.items()
+    }
+
+
+def _ask_udev(root: Root) -> str:
+    if not root.live:
+        return ""
+    try:
+        import pyudev  # costs a fifth of a probe, and a capture needs none of it
+
+        return "\n".join(
+            f"{device.sys_name} {key}={device.properties[key]}".replace("\n", " ")
+            for device in pyudev.Context().list_devices(subsystem="pci")
+            for key in _PROPERTIES
+            if key in device.properties
+        )
+    except (ImportError, OSError, LookupError, ValueError, RuntimeError):
+        return ""  # names only: nothing depends on them

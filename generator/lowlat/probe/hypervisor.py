@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether this machine is a guest, and whose; the signs that systemd-detect-virt and lscpu use."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from lowlat.root import Root
+
+#: DMI text (systemd's virt.c knows the same table) and what it says.
+_DMI_SIGNS = (
+    ("KVM", "kvm"),
+    ("KubeVirt", "kvm"),
+    ("OpenStack", "kvm"),
+    ("Amazon EC2", "amazon"),
+    ("QEMU", "qemu"),
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek GmbH", "virtualbox"),
+    ("VirtualBox", "virtualbox"),
+    ("Xen", "xen"),
+    ("HVM domU", "xen"),
+    ("Bochs", "bochs"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Hyper-V", "hyperv"),
+    ("Virtual Machine", "hyperv"),
+    ("Apple Virtualization", "apple"),
+    ("Google Compute Engine", "google"),
+    ("Alibaba Cloud", "alibaba"),
+)
+
+_TREE = "/proc/device-tree"
+
+
+def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
+    """The hypervisor this machine is a guest of; None on hardware, and where nothing tells.
+
+    A Xen control domain ("xen-dom0") is a guest too: Xen, not Linux, owns its idle states and
+    clocks.
+    """
+    return (
+        _sys_hypervisor(root)
+        or _dmi(root)
+        or _device_tree(root)
+        or _s390(root)
+        or _cpuinfo(root, cpuinfo)
+    )
+
+
+def _sys_hypervisor(root: Root) -> Optional[str]:
+    kind = root.read("/sys/hypervisor/type")
+    if kind == "xen" and "control_d" in (root.read("/proc/xen/capabilities") or ""):
+        return "xen-dom0"
+    return kind or None
+
+
+def _dmi(root: Root) -> Optional[str]:
+    for name in ("product_name", "sys_vendor", "bios_vendor", "product_version"):
+        text = (root.read(f"/sys/class/dmi/id/{name}") or "").lower()
+        for sign, kind in _DMI_SIGNS:
+            if sign.lower() in text and "metal" not in text:
+                return kind
+    return None
+
+
+def _device_tree(root: Root) -> Optional[str]:
+    kind = root.read(f"{_TREE}/hypervisor/compatible")
+    if kind:
+        return "kvm" if "kvm" in kind else kind.replace("\0", ",")
+    if re.search(r"linux,dummy-virt|-virtio\b|qemu", root.read(f"{_TREE}/compatible") or ""):
+        return "qemu"
+    # Logical partitions of POWER machines (lscpu-virt.c).
+    if root.exists(f"{_TREE}/chosen/qemu,graphic-width"):
+        return "kvm"
+    if root.exists(f"{_TREE}/ibm,partition-name") and root.exists(f"{_TREE}/hmc-managed?"):
+        return "powervm"
+    return None
+
+
+def _s390(root: Root) -> Optional[str]:
+    program = re.search(r"VM\d\d Control Program:\s*(\S+)", root.read("/proc/sysinfo") or "")
+    return program[1] if program else None
+
+
+def _cpuinfo(root: Root, cpuinfo: str) -> Optional[str]:
+    if re.search(r"^vendor_id\s*:\s*User Mode Linux", cpuinfo, re.MULTILINE):
+        return "uml"
+    if re.search(r"^(model name|cpu|machine)\s*:.*\bQEMU\b", cpuinfo, re.MULTILINE | re.IGNORECASE):
+        return "qemu"
+    if re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
+        clocks = (
+            root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+        )
+        return "kvm" if "kvm-clock" in clocks.split() else "unknown"
+    return None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels: the running one and installed ones, with their build configuration."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from lowlat.machine import Config, Kernel
+from lowlat.root import Root
+
+_OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
+_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
+
+
+def read_running(root: Root) -> Kernel:
+    """The kernel that runs, or ran when the machine was captured."""
+    release = root.read("/proc/sys/kernel/osrelease")
+    version = root.read("/proc/version") or ""
+    if release is None:
+        found = re.match(r"Linux version (\S+)", version)
+        release = found[1] if found else None
+    config = _read_config(root, release) if release else None
+    text = root.read("/proc/config.gz") if config is None else None
+    if text:
+        config = parse_config(text, "/proc/config.gz")
+    return Kernel(release, _realtime(config, version, release), config)
+
+
+def read_installed(root: Root, release: str) -> Optional[Kernel]:
+    """An installed kernel by its release; None where nothing on the machine tells of it."""
+    if not _RELEASE.fullmatch(release):
+        return None
+    config = _read_config(root, release)
+    traces = (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}")
+    if config is None and not any(root.exists(path) for path in traces):
+        return None
+    return Kernel(release, _realtime(config, "", release), config)
+
+
+def parse_config(text: str, path: str) -> Config:
+    """Read a kernel configuration; options that are not set are left out."""
+    return Config(path, {name: value.strip('"') for name, value in _OPTION.findall(text)})
+
+
+def _read_config(root: Root, release: str) -> Optional[Config]:
+    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
+        text = root.read(path)
+        if text:
+            return parse_config(text, path)
+    return None
+
+
+def _realtime(config: Optional[Config], version: str, release: Optional[str]) -> Optional[bool]:
+    if config is not None:
+        return config.enabled("PREEMPT_RT")
+    if re.search(r"PREEMPT[_ ]RT", version) or re.search(r"[-.+]rt\d*\b", release or ""):
+        return True
+    return False if version else None

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What surrounds the CPUs: architecture, processor, clock, power control, firmware, boot loader."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Optional
+
+from lowlat.machine import Clock, Firmware, IdleState, Power, Processor
+from lowlat.probe.topology import CPU, numbered
+from lowlat.root import Root
+
+_CLOCK = "/sys/devices/system/clocksource/clocksource0"
+
+#: CPU flags that change a plan; the rest of the 150 of a modern CPU is left out.
+_FLAGS = frozenset({"constant_tsc", "nonstop_tsc", "tsc_adjust", "hypervisor", "tsc_reliable"})
+
+#: Lines of /proc/cpuinfo that only one architecture prints (arch/*/kernel/*cpu*.c, show_cpuinfo).
+_ARCH_SIGNS = (
+    ("ia64", r"^arch\s*:\s*IA-64"),
+    ("x86_64", r"^flags\s*:.*\blm\b"),
+    ("i686", r"^flags\s*:.*\bfpu\b"),
+    ("s390x", r"^vendor_id\s*:\s*IBM/S390"),
+    ("ppc64", r"^cpu\s*:\s*(POWER|PPC|Cell)"),
+    ("riscv64", r"^isa\s*:\s*rv64"),
+    ("aarch64", r"^CPU architecture\s*:\s*(8|AArch64)|^Processor\s*:\s*AArch64"),
+    ("armv7l", r"^CPU architecture\s*:\s*7|^Processor\s*:\s*ARM"),
+    ("loongarch64", r"^ISA\s*:.*loongarch64"),
+    ("sparc64", r"^type\s*:\s*sun4[uv]"),
+    ("mips", r"^cpu model\s*:\s*(MIPS|.*FPU V)"),
+)
+
+
+def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
+    """The architecture as ``uname -m`` names it; None where nothing tells."""
+    arch = root.read("/proc/sys/kernel/arch")  # since 6.1
+    arch = arch or root.answer("arch", lambda it: os.uname().machine if it.live else "")
+    if arch:
+        return arch
+    for name, sign in _ARCH_SIGNS:
+        if re.search(sign, cpuinfo, re.MULTILINE):
+            return name
+    return None
+
+
+def parse_processor(cpuinfo: str) -> Processor:
+    """Vendor, model name and the interesting flags of the first CPU in /proc/cpuinfo."""
+    first = cpuinfo.split("\n\n", 1)[0]
+    values: dict[str, str] = {}
+    for line in first.splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            values.setdefault(key.strip().lower(), value.strip())
+    flags = values.get("flags")
+    return Processor(
+        vendor=values.get("vendor_id") or values.get("vendor") or values.get("cpu implementer"),
+        model=_model(values),
+        flags=frozenset((flags or "").split()) & _FLAGS,
+        flags_known=flags is not None,
+        microcode=values.get("microcode"),
+    )
+
+
+def _model(values: Mapping[str, str]) -> Optional[str]:
+    # "Processor" is the model in the oldest ARM kernels; elsewhere it is the CPU's number.
+    found = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model"))
+    return next((" ".join(text.split()) for text in found if text and not text.isdigit()), None)
+
+
+def read_clock(root: Root) -> Clock:
+    return Clock(
+        current=root.read(f"{_CLOCK}/current_clocksource"),
+        available=tuple((root.read(f"{_CLOCK}/available_clocksource") or "").split()),
+    )
+
+
+def read_power(root: Root, boot: int, examples: Iterable[int]) -> Power:
+    """Idle driver, frequency driver and its governors, the SMT switch, and the idle states of one
+    example CPU of each core type."""
+    policies = (f"{CPU}/cpu{boot}/cpufreq", f"{CPU}/cpufreq/policy{boot}", f"{CPU}/cpufreq/policy0")
+    policy = next((path for path in policies if root.exists(path)), policies[-1])
+    return Power(
+        idle_driver=root.read(f"{CPU}/cpuidle/current_driver"),
+        frequency_driver=root.read(f"{policy}/scaling_driver"),
+        governors=tuple((root.read(f"{policy}/scaling_available_governors") or "").split()),
+        smt_control=root.read(f"{CPU}/smt/control"),
+        idle_states=tuple(state for cpu in examples for state in _idle_states(root, cpu)),
+    )
+
+
+def _idle_states(root: Root, cpu: int) -> Iterable[IdleState]:
+    folder = f"{CPU}/cpu{cpu}/cpuidle"
+    for number in numbered(root.names(folder), "state"):
+        state = f"{folder}/state{number}"
+        disabled = root.read_int(f"{state}/disable")
+        yield IdleState(
+            cpu=cpu,
+            name=root.read(f"{state}/name") or f"state{number}",
+            latency_us=root.read_int(f"{state}/latency"),
+            disabled=None if disabled is None else disabled != 0,
+        )
+
+
+def read_firmware(root: Root, vendor: Optional[str], boot: int) -> Firmware:
+    """How the system was booted, and whether system management interrupts can be counted."""
+    efi = True if root.exists("/sys/firmware/efi") else None
+    if efi is None and root.names("/sys/firmware"):
+        efi = False
+    # MSR_SMI_COUNT is Intel's; the device is missing where the msr module is not loaded.
+    counts = vendor == "GenuineIntel" and root.exists(f"/dev/cpu/{boot}/msr")
+    return Firmware(efi=efi, smi_counter=True if counts else None)
+
+
+def read_boot_loader(root: Root) -> Optional[str]:
+    """The boot loader by the files it leaves: grub, grub-bls, systemd-boot, or one that is only
+    recognised (rpm-ostree, extlinux, raspberry-pi); None where nothing is found."""
+    if root.exists("/run/ostree-booted"):
+        return "rpm-ostree"
+    for grub in ("/boot/grub2", "/boot/grub"):
+        if root.exists(f"{grub}/grub.cfg"):
+            default = root.read("/etc/default/grub") or ""
+            bls = re.search(r"^\s*GRUB_ENABLE_BLSCFG=[\"']?true", default, re.MULTILINE)
+            return "grub-bls" if bls else "grub"
+    for esp in ("/boot/efi", "/efi", "/boot"):
+        if root.exists(f"{esp}/EFI/systemd") or root.exists(f"{esp}/loader/loader.conf"):
+            return "systemd-boot"
+    if root.exists("/boot/extlinux/extlinux.conf"):
+        return "extlinux"
+    if root.exists("/boot/firmware/cmdline.txt"):
+        return "raspberry-pi"
+    return None

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CPUs, cores, nodes, caches and core types from sysfs (Documentation/ABI/stable/sysfs-devices-
+system-cpu, .../sysfs-devices-node). The kernel's sibling lists decide what a core is: core_id and
+physical_package_id repeat, are -1 or are missing on real machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.errors import Refused
+from lowlat.machine import Cache, Core, CoreType, Cpus, Node
+from lowlat.root import Root
+
+CPU = "/sys/devices/system/cpu"
+NODE = "/sys/devices/system/node"
+
+
+def read_cpus(root: Root, cpuinfo: str) -> Cpus:
+    """The kernel's CPU sets, online ones by the best source there is."""
+    present_dirs = CpuSet.of(numbered(root.names(CPU), "cpu"))
+    online = _read_online(root, present_dirs, cpuinfo)
+    if not online:
+        raise Refused(
+            f"{root.path}: no CPU list can be had",
+            hint="expected sys/devices/system/cpu/online or proc/cpuinfo below it",
+        )
+    present = root.read_cpus(f"{CPU}/present")
+    if present is None:
+        present = (root.read_cpus(f"{CPU}/offline") or present_dirs) & present_dirs
+    possible = root.read_cpus(f"{CPU}/possible")
+    if possible is None:
+        possible = present | online
+    return Cpus(
+        online=online,
+        offline=present - online,
+        possible=possible,
+        boot=0 if 0 in online else online.first,
+        isolated=root.read_cpus(f"{CPU}/isolated"),
+        nohz_full=root.read_cpus(f"{CPU}/nohz_full"),
+    )
+
+
+def _read_online(root: Root, present: CpuSet, cpuinfo: str) -> CpuSet:
+    online = root.read_cpus(f"{CPU}/online")
+    if online:
+        return online
+    # Without the list, a CPU is online when its own switch says so, or has a topology folder.
+    found = CpuSet.of(
+        cpu
+        for cpu in present
+        if root.read(f"{CPU}/cpu{cpu}/online") != "0" and root.names(f"{CPU}/cpu{cpu}/topology")
+    )
+    if found:
+        return found
+    listed = parse_cpuinfo_cpus(cpuinfo) or _parse_stat_cpus(root.read("/proc/stat") or "")
+    return listed or CpuSet.of(c for c in present if root.read(f"{CPU}/cpu{c}/online") != "0")
+
+
+def parse_cpuinfo_cpus(cpuinfo: str) -> CpuSet:
+    """The CPUs that /proc/cpuinfo lists, as most architectures, s390 and sparc write them."""
+    listed = re.findall(
+        r"^(?:processor\s*:\s*(\d{1,5})\s*$|processor (\d{1,5}): version"
+        r"|CPU(\d{1,5})\s*:\s*online)",
+        cpuinfo,
+        re.MULTILINE,
+    )
+    return CpuSet.of(int("".join(number)) for number in listed)
+
+
+def _parse_stat_cpus(text: str) -> CpuSet:
+    return CpuSet.of(int(cpu) for cpu in re.findall(r"^cpu(\d{1,5})\s", text, re.MULTILINE))
+
+
+def read_nodes(root: Root, online: CpuSet) -> tuple[Node, ...]:
+    """The NUMA nodes, those without online CPUs included; empty where there is no node folder."""
+    return tuple(
+        Node(
+            id=node,
+            cpus=_node_cpus(root, node) & online,
+            distances=_integers(root.read(f"{NODE}/node{node}/distance")),
+        )
+        for node in numbered(root.names(NODE), "node")
+    )
+
+
+def _node_cpus(root: Root, node: int) -> CpuSet:
+    folder = f"{NODE}/node{node}"
+    cpus = root.read_cpus(f"{folder}/cpulist", f"{folder}/cpumap")
+    return CpuSet.of(numbered(root.names(folder), "cpu")) if cpus is None else cpus
+
+
+def read_caches(root: Root, online: CpuSet) -> tuple[Cache, ...]:
+    """Every cache once, by level and lowest CPU."""
+    caches: dict[tuple[int, str, CpuSet], Cache] = {}
+    seen: dict[int, set[int]] = {}
+    for cpu in online:
+        # A cache that another of its CPUs has shown already need not be read again.
+        if seen and all(cpu in cpus for cpus in seen.values()):
+            continue
+        folder = f"{CPU}/cpu{cpu}/cache"
+        for index in numbered(root.names(folder), "index"):
+            if cpu in seen.setdefault(index, set()):
+                continue
+            cache = _read_cache(root, f"{folder}/index{index}", cpu, online)
+            if cache is not None:
+                seen[index].update(cache.cpus.ids)
+                caches.setdefault((cache.level, cache.kind, cache.cpus), cache)
+    return tuple(sorted(caches.values(), key=lambda c: (c.level, c.cpus.first, c.kind)))
+
+
+def _read_cache(root: Root, folder: str, cpu: int, online: CpuSet) -> Optional[Cache]:
+    level = root.read_int(f"{folder}/level")
+    shared = root.read_cpus(f"{folder}/shared_cpu_list", f"{folder}/shared_cpu_map")
+    if level is None or shared is None:
+        return None
+    return Cache(
+        level=level,
+        kind=(root.read(f"{folder}/type") or "unknown").lower(),
+        size=root.read(f"{folder}/size") or "",
+        cpus=(shared & online) | CpuSet.of([cpu]),
+    )
+
+
+def read_cores(
+    root: Root, online: CpuSet, nodes: Iterable[Node], caches: Iterable[Cache]
+) -> tuple[Core, ...]:
+    """The cores with online CPUs, by lowest CPU."""
+    cpu_nodes: dict[int, list[int]] = {}
+    for node in nodes:
+        for cpu in node.cpus:
+            cpu_nodes.setdefault(cpu, []).append(node.id)
+    domains = _last_level(caches)
+    return tuple(
+        Core(
+            cpus=cpus,
+            package=_identifier(root, cpus.first, "physical_package_id"),
+            die=_identifier(root, cpus.first, "die_id"),
+            cluster=_identifier(root, cpus.first, "cluster_id"),
+            nodes=tuple(sorted({node for cpu in cpus for node in cpu_nodes.get(cpu, ())})),
+            cache=domains.get(cpus.first),
+            book=_identifier(root, cpus.first, "book_id"),
+            drawer=_identifier(root, cpus.first, "drawer_id"),
+        )
+        for cpus in _group_siblings(root, online)
+    )
+
+
+def _group_siblings(root: Root, online: CpuSet) -> list[CpuSet]:
+    # Lists that overlap without being equal are joined: two CPUs too many in a core do no harm,
+    # a sibling on the wrong side of the split does.
+    core: dict[int, CpuSet] = {}
+    for cpu in online:
+        if cpu in core:
+            continue
+        members = (_siblings(root, cpu) & online) | CpuSet.of([cpu])
+        for member in tuple(members):
+            members |= core.get(member, CpuSet())
+        core.update((member, members) for member in members)
+    return sorted(set(core.values()), key=lambda cpus: cpus.first)
+
+
+def _siblings(root: Root, cpu: int) -> CpuSet:
+    folder = f"{CPU}/cpu{cpu}/topology"
+    for name in ("core_cpus", "thread_siblings"):
+        found = root.read_cpus(f"{folder}/{name}_list", f"{folder}/{name}")
+        if found:
+            return found
+    return CpuSet()
+
+
+def _last_level(caches: Iterable[Cache]) -> dict[int, int]:
+    domains: dict[int, int] = {}
+    for cache in caches:  # ordered by level: the last one wins
+        if cache.kind != "instruction":
+            domains.update((cpu, cache.cpus.first) for cpu in cache.cpus)
+    return domains
+
+
+def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
+    """Core types, most capable first; empty where all cores are alike or nothing tells.
+
+    Trust in this order: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
+    frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
+    step makes a type; on ARM equal cores are clocked alike.
+    """
+    named = _perf_unit_types(root, online)
+    if named:
+        return named
+    for name, path, step in (
+        ("capacity", "cpu_capacity", 0.90),
+        ("CPPC highest_perf", "acpi_cppc/highest_perf", 0.80),
+        ("maximum frequency", "cpufreq/cpuinfo_max_freq", 0.99 if arm else 0.85),
+    ):
+        known = _values(root, online, path)
+        if known:
+            return _types_by_value(name, known, step)
+    return ()
+
+
+def _values(root: Root, online: CpuSet, path: str) -> Mapping[int, int]:
+    """The number that each online CPU has in a file; empty where one of them has none."""
+    values: dict[int, int] = {}
+    for cpu in online:
+        value = root.read_int(f"{CPU}/cpu{cpu}/{path}")
+        if not value or value < 0:
+            return {}
+        values[cpu] = value
+    return values
+
+
+def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
+    found = []
+    for unit, name in (
+        ("cpu_core", "performance"),
+        ("cpu_atom", "efficiency"),
+        ("cpu_lowpower", "low power"),
+    ):
+        cpus = (root.read_cpus(f"/sys/devices/{unit}/cpus") or CpuSet()) & online
+        if cpus:
+            found.append(CoreType(name, cpus, f"/sys/devices/{unit}/cpus"))
+    covered = sum(len(item.cpus) for item in found)
+    return tuple(found) if len(found) > 1 and covered == len(online) else ()
+
+
+def _types_by_value(name: str, values: Mapping[int, int], step: float) -> tuple[CoreType, ...]:
+    rank: dict[int, int] = {}
+    best: list[int] = []
+    previous = 0
+    for value in sorted(set(values.values()), reverse=True):
+        if not best or value < previous * step:
+            best.append(value)
+        rank[value] = len(best) - 1
+        previous = value
+    members: list[list[int]] = [[] for _ in best]
+    for cpu, value in values.items():
+        members[rank[value]].append(cpu)
+    if len(best) < 2:
+        return ()
+    return tuple(
+        CoreType(f"{name} {value}", CpuSet.of(cpus), name) for value, cpus in zip(best, members)
+    )
+
+
+def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:
+    # -1, printed through 16 bits by some kernels, is the kernel's own "not known".
+    value = root.read_int(f"{CPU}/cpu{cpu}/topology/{name}")
+    return None if value is None or value < 0 or value == 0xFFFF else value
+
+
+def numbered(names: Iterable[str], prefix: str) -> list[int]:
+    """The numbers of the names "prefixN", in order."""
+    found = (re.fullmatch(prefix + r"([0-9]{1,5})", name) for name in names)
+    return sorted(int(match[1]) for match in found if match)
+
+
+def _integers(text: Optional[str]) -> tuple[int, ...]:
+    words = (text or "").split()
+    return tuple(int(word) for word in words if re.fullmatch(r"[0-9]{1,9}", word))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel says against its command line in its messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from lowlat.catalogue import lookup
+from lowlat.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS
+
+#: Words of virtme-ng's own, meant for its init and not for the kernel.
+_OURS = re.compile(r"virtme[_.]|nr_open=")
+
+
+def of(messages: str, parameters: Iterable[str]) -> Iterator[str]:
+    """Each line that tells of a parameter the kernel did not take as it was given.
+
+    ``parameters`` are the catalogue's names of those that were planned: only what contradicts one
+    of them counts. An emulated clock may be called unstable in any boot.
+    """
+    signs = [lookup(name).sign.contradiction for name in parameters]
+    against = [MALFORMED_PARAMETER, *(re.compile(sign) for sign in signs if sign)]
+    for line in messages.splitlines():
+        unknown = UNKNOWN_PARAMETERS.search(line)
+        if unknown:
+            words = [word for word in unknown[1].split() if not _OURS.match(word)]
+            if words:
+                yield f"unknown to the kernel: {' '.join(words)}"
+        elif any(sign.search(line) for sign in against):
+            yield line

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs inside the rehearsed boot: plans or verifies, measures, and leaves JSON for the host.
+
+Started as ``python -m lowlat.rehearse.guest FOLDER``; FOLDER is shared with the host.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from lowlat import process
+from lowlat.cpuset import CpuSet
+from lowlat.errors import LowlatError, Refused
+from lowlat.kmsg import read_messages
+from lowlat.plan import Plan
+from lowlat.rehearse import complaints, tuning
+from lowlat.rehearse.task import MESSAGES, PLAN, TUNED_LOG, VERIFY, Facts, Task
+from lowlat.root import Root
+from lowlat.terminal import say
+
+#: Python alone takes seconds to start on an emulated CPU.
+_VERB_S = 240.0
+
+
+class Guest:
+    """One boot's work, station by station."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.task = Task.read(folder)
+        self.root = Root()
+        self.problems: list[str] = []
+        self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
+        self.runtime_by = ""
+        #: The planned parameters that this boot's command line has.
+        self.parameters: Iterable[str] = ()
+
+    def work(self) -> None:
+        refused = ""
+        try:
+            self._stations()
+        except LowlatError as error:
+            refused = str(error)
+        self._facts(refused).write(self.folder)
+
+    def _stations(self) -> None:
+        plan = self._plan()
+        if self.task.tuned:
+            self.parameters = [item.name for item in plan.parameters]
+            with self._timed("runtime", "applying the run-time half"):
+                self.runtime_by, problems = tuning.apply(
+                    self.root,
+                    Path(self.task.files or ""),
+                    self.folder / TUNED_LOG,
+                )
+                self.problems += problems
+            with self._timed("verify", "verifying"):
+                self._verify()
+        with self._timed("measure", f"measuring CPUs {plan.isolated}"):
+            self._measure(plan)
+
+    def _plan(self) -> Plan:
+        path = self.folder / PLAN
+        if self.task.plan is None:
+            with self._timed("plan", "planning"):
+                path.write_text(self._verb("plan", "--json", *self.task.plan_options))
+        else:
+            path.write_text(Path(self.task.plan).read_text())
+        return Plan.from_json(json.loads(path.read_text()))
+
+    def _verb(self, *arguments: str, status: Sequence[int] = (0,)) -> str:
+        ended = process.run([sys.executable, "-m", "lowlat", *arguments], timeout=_VERB_S)
+        if ended.timed_out:
+            raise LowlatError(f"lowlat-gen {arguments[0]} did not end in the guest")
+        if ended.status not in status:
+            raise Refused(
+                ended.stderr.strip().removeprefix("lowlat-gen: ") or f"{arguments[0]} failed"
+            )
+        return ended.stdout
+
+    def _verify(self) -> None:
+        # Status 1 is a finding, and findings are what the host wants to see.
+        rows = self._verb("verify", "--json", status=(0, 1))
+        (self.folder / VERIFY).write_text(rows)
+
+    def _measure(self, plan: Plan) -> None:
+        result = self.folder / f"{self.task.label}.json"
+        ended = process.run(
+            harness_argv(self.task, plan, result),
+            timeout=self.task.measure_limit,
+            # Memory, not the shared tree: its traffic would be part of what is measured.
+            cwd="/dev/shm",  # noqa: S108
+            env={**os.environ, "TMPDIR": "/dev/shm"},  # noqa: S108
+        )
+        if ended.timed_out:
+            raise LowlatError("lowlat-measure did not end in the guest")
+        if ended.status == 2 or not result.exists():
+            raise LowlatError(ended.stderr.strip() or f"lowlat-measure: status {ended.status}")
+
+    @contextmanager
+    def _timed(self, name: str, title: str) -> Iterator[None]:
+        say(f"{title} …")
+        begin = time.monotonic()
+        yield
+        self.seconds[name] = time.monotonic() - begin
+
+    def _facts(self, refused: str) -> Facts:
+        messages = read_messages(self.root)
+        text = messages.text if messages else ""
+        (self.folder / MESSAGES).write_text(f"{text}\n")
+        return Facts(
+            cmdline=self.root.read("/proc/cmdline") or "",
+            release=platform.release(),
+            isolated=self._cpus("/sys/devices/system/cpu/isolated"),
+            nohz_full=self._cpus("/sys/devices/system/cpu/nohz_full"),
+            complaints=tuple(complaints.of(text, self.parameters)),
+            runtime_by=self.runtime_by,
+            problems=tuple(self.problems),
+            seconds={name: round(value, 1) for name, value in self.seconds.items()},
+            refused=refused,
+        )
+
+    def _cpus(self, path: str) -> str:
+        # Kernels before 7.0 print "(null)" for a mask that was never set: no list, so no CPU.
+        return str(self.root.read_cpus(path) or CpuSet())
+
+
+def harness_argv(task: Task, plan: Plan, result: Path) -> list[str]:
+    """lowlat-measure's argument vector for this boot."""
+    return [
+        task.harness,
+        *("--cpus", plan.isolated, "--load-cpus", plan.housekeeping, "--load", "mixed"),
+        *("--duration", task.duration, "--warmup", task.warmup, "--label", task.label),
+        # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
+        *(["--emulated", "--no-oslat"] if task.emulated else []),
+        *("--json", str(result)),
+    ]
+
+
+if __name__ == "__main__":
+    Guest(Path(sys.argv[1])).work()

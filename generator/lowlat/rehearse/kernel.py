@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which kernel a rehearsal boots: a file, one of the host's, or one kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from lowlat.errors import Refused
+from lowlat.harness_output import user_folder
+
+#: Flavours that are only taken when asked for by name: "6.12" never means the -rt kernel.
+_FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual"))
+
+_RELEASE = re.compile(r"[0-9][A-Za-z0-9.+~_-]{0,120}")
+_PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A bootable kernel: its release ("6.12.107+deb13-amd64") and its image."""
+
+    release: str
+    image: Path
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What ``--kernel`` names: a whole release, or the beginning of a version and a flavour.
+
+    An empty text is any kernel without a special flavour.
+    """
+
+    text: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Wanted:
+        """Raises Refused where the text is neither a release nor the beginning of one."""
+        if not text or _RELEASE.fullmatch(text):
+            return cls(text)
+        raise Refused(
+            f"--kernel {text[:120]!r}: neither a file nor a kernel release",
+            hint="such as /boot/vmlinuz-6.12.107+deb13-amd64, 6.12 or 6.1-rt",
+        )
+
+    def matches(self, release: str) -> bool:
+        if release == self.text:
+            return True
+        parts = frozenset(re.split(r"[-.+~_]", release))
+        found = _PREFIX.fullmatch(self.text)
+        if found is None:
+            return not self.text and not parts & _FLAVOURS
+        version, flavour = found.groups()
+        if not re.match(rf"{re.escape(version)}(?!\d)", release):
+            return False
+        return flavour in parts if flavour else not parts & _FLAVOURS
+
+    def best(self, releases: Iterable[str]) -> Optional[str]:
+        """The newest release that matches."""
+        return max(filter(self.matches, releases), key=_age, default=None)
+
+    def __str__(self) -> str:
+        return self.text or "any"
+
+
+def _age(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", release))
+
+
+def cache_folder() -> Path:
+    """Where fetched kernels are kept: RELEASE/boot and RELEASE/lib/modules below it."""
+    return user_folder("XDG_CACHE_HOME", ".cache") / "kernels"
+
+
+def find(
+    text: str, *, boot: Path = Path("/boot"), cache: Optional[Path] = None
+) -> Optional[Kernel]:
+    """The kernel ``--kernel`` names: a file, else one of the host, else one of the cache.
+
+    None where there is no such release yet. Raises Refused where it cannot be one or be read.
+    """
+    if "/" in text or (text and Path(text).is_file()):
+        return _of_file(Path(text))
+    wanted = Wanted.parse(text)
+    for known in (_installed(boot), _cached(cache or cache_folder())):
+        release = wanted.best(known)
+        if release is not None:
+            return Kernel(release, _readable(known[release]))
+    return None
+
+
+def _installed(boot: Path) -> dict[str, Path]:
+    found = {path.parent.name: path for path in _listed(Path("/lib/modules"), "*/vmlinuz")}
+    # /boot last: its image is the one the boot loader takes.
+    found.update({path.name.partition("-")[2]: path for path in _listed(boot, "vmlinuz-*")})
+    return {release: path for release, path in found.items() if _RELEASE.fullmatch(release)}
+
+
+def _cached(cache: Path) -> dict[str, Path]:
+    return {path.parents[1].name: path for path in _listed(cache, "*/boot/vmlinuz-*")}
+
+
+def _listed(folder: Path, pattern: str) -> Iterator[Path]:
+    return (path for path in sorted(folder.glob(pattern)) if path.is_file())
+
+
+def _readable(image: Path) -> Path:
+    if os.access(image, os.R_OK):
+        return image.resolve()
+    raise Refused(f"{image}: not readable", hint="run as root, or give another --kernel")
+
+
+def _of_file(image: Path) -> Kernel:
+    if not image.is_file():
+        raise Refused(f"--kernel {image}: no such file", hint="give a bzImage or a release")
+    release = image_release(_readable(image)) or image.name.partition("-")[2] or image.name
+    return Kernel(release, image.resolve())
+
+
+def image_release(image: Path) -> Optional[str]:
+    """The release an x86 bzImage says it is (Documentation/arch/x86/boot.rst, kernel_version)."""
+    with image.open("rb") as stream:
+        head = stream.read(0x10000)
+    if head[0x202:0x206] != b"HdrS":
+        return None
+    begin = int.from_bytes(head[0x20E:0x210], "little") + 0x200
+    words = head[begin : begin + 128].split(b"\0")[0].split()
+    return words[0].decode("ascii", "replace") if words else None

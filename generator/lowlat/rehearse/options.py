@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What to rehearse, as the user asked for it, and what of that can be refused before any boot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Optional
+
+from lowlat import profile
+from lowlat.catalogue import lookup
+from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.errors import Refused
+from lowlat.harness import seconds
+from lowlat.harness_output import state_folder
+from lowlat.planner import Options
+
+#: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
+
+
+@dataclass(frozen=True)
+class RehearseOptions:
+    """What to rehearse. CPU lists name the guest's CPUs, with ``as_host`` this machine's."""
+
+    kernel: str = ""
+    fetch: bool = False
+    profile: str = "lowlat"
+    plan: Options = field(default_factory=Options)
+    as_host: bool = False
+    cpus: Optional[int] = None
+    memory: str = "2G"
+    duration: str = "30s"
+    warmup: str = "10s"
+    boots: int = 1
+    out: Optional[Path] = None
+
+    def seconds(self) -> float:
+        """Of one run with its warm-up; raises Refused where a time has no unit."""
+        return seconds("--duration", self.duration) + seconds("--warmup", self.warmup)
+
+    def plan_arguments(self) -> Iterator[str]:
+        """The options of ``lowlat-gen plan`` for the plan made inside the stock boot."""
+        wishes = self.plan.wishes
+        yield f"--profile={self.profile}"
+        for name, value in (
+            ("isolate", wishes.isolate),
+            ("housekeeping", wishes.housekeeping),
+            ("housekeeping-cores", wishes.housekeeping_cores),
+        ):
+            if value is not None:
+                yield f"--{name}={value}"
+        if wishes.keep_efficiency_cores:
+            yield "--keep-efficiency-cores"
+        yield from (f"--enable={name}" for name in self.plan.enable)
+        yield from (f"--disable={name}" for name in self.plan.disable)
+
+    def check(self, cpus: int) -> None:
+        """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
+
+        The rest is for the planner in the guest to refuse.
+        """
+        self.seconds()
+        if self.plan.wishes.for_device and not self.as_host:
+            raise Refused(
+                f"--for-device {self.plan.wishes.for_device[:60]}: the guest has other devices",
+                hint="leave it out, or rehearse this machine's own plan with --as-host",
+            )
+        profile.load(self.profile)
+        for name in (*self.plan.enable, *self.plan.disable):
+            lookup(name)
+        for name, text in (
+            ("--isolate", self.plan.wishes.isolate),
+            ("--housekeeping", self.plan.wishes.housekeeping),
+        ):
+            if text is not None:
+                _check_list(name, text, None if self.as_host else cpus)
+
+
+def _check_list(name: str, text: str, cpus: Optional[int]) -> None:
+    try:
+        named = CpuSet.parse_list(text)
+    except CpuSetError as error:
+        raise Refused(f"{name}: {error}", hint="a list such as 2-3 or 2,4") from error
+    if not named:
+        raise Refused(f"{name} '{text[:60]}': no CPU in it", hint="a list such as 2-3")
+    if cpus is not None and max(named) >= cpus:
+        raise Refused(f"{name} {named}: the guest has CPUs 0-{cpus - 1}", hint="--cpus N adds some")
+
+
+def result_folder(out: Optional[Path]) -> Path:
+    """The folder for all results, made here; the state folder's runs where none is named.
+
+    Raises Refused where it cannot be written or shared with a guest.
+    """
+    folder = out.absolute() if out else state_folder() / "runs" / _now()
+    if not _PLAIN_PATH.fullmatch(str(folder)):
+        raise Refused(
+            f"--out {folder}: only letters, digits and ._/+@~- can be shared with a guest"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise Refused(f"--out {folder}: {error.strerror}", hint="name a writable folder") from error
+    return folder
+
+
+def _now() -> str:
+    return f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"

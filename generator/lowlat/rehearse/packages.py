@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels out of the distribution's packages: unpacked into the cache, never installed.
+
+apt works on a state folder and a list of sources of its own, so the host's stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lowlat import process
+from lowlat.errors import LowlatError, Refused
+from lowlat.rehearse.kernel import Kernel, Wanted
+from lowlat.rehearse.unpack import unpack
+from lowlat.terminal import step
+
+_ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
+
+#: Debian's suites in the order in which they are asked; the host's own comes first.
+_SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
+
+#: Where packages come from on a host whose apt knows no mirror.
+_MIRRORS = {
+    "debian": "http://deb.debian.org/debian",
+    "ubuntu": "http://archive.ubuntu.com/ubuntu",
+}
+
+_BY_HAND = "give --kernel PATH with a kernel image, its lib/modules beside or above it"
+
+_UPDATE_S = 300.0
+_DOWNLOAD_S = 900.0
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Whose packages: where they are, what signs them, which ones lead to a kernel."""
+
+    name: str
+    codename: str
+    mirror: str
+    security: str
+    keyring: Path
+    arch: str
+
+    @property
+    def leads(self) -> tuple[str, ...]:
+        """Packages that depend on the newest kernel of one flavour."""
+        if self.name == "ubuntu":
+            return ("linux-image-generic", "linux-image-lowlatency", "linux-image-virtual")
+        return tuple(f"linux-image-{flavour}{self.arch}" for flavour in ("", "rt-", "cloud-"))
+
+    def rounds(self) -> Iterator[tuple[str, ...]]:
+        """Source lines to try: the host's own suite, then all others too."""
+        yield self._lines(self.codename)
+        if self.name == "debian":
+            others = tuple(suite for suite in _SUITES if suite != self.codename)
+            yield sum((self._lines(suite) for suite in (self.codename, *others)), ())
+
+    def _lines(self, suite: str) -> tuple[str, ...]:
+        signed = f"signed-by={self.keyring}" if self.keyring.exists() else ""
+        options = f"[{' '.join(filter(None, (f'arch={self.arch}', signed)))}]"
+        lines = [f"deb {options} {self.mirror} {suite} main"]
+        if self.name == "ubuntu":
+            lines.append(f"deb {options} {self.mirror} {suite}-updates main")
+        if suite != "sid" and "-" not in suite:
+            lines.append(f"deb {options} {self.security} {suite}-security main")
+        return tuple(lines)
+
+
+def fetch(text: str, cache: Path) -> Kernel:
+    """Take the newest kernel that ``text`` names from the distribution's packages.
+
+    Raises Refused where there is none, or where this is not Debian or Ubuntu.
+    """
+    wanted = Wanted.parse(text)
+    distribution = detect()
+    cache.mkdir(parents=True, exist_ok=True)
+    for lines in distribution.rounds():
+        with _apt(lines) as environment:
+            release = wanted.best(_offered(distribution, text, environment))
+            if release is not None:
+                return _take(release, distribution, environment, cache)
+    raise Refused(
+        f"--kernel {wanted}: no such kernel in {distribution.name}'s packages",
+        hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}",
+    )
+
+
+def detect() -> Distribution:
+    """The distribution this host runs. Raises Refused for others than Debian and Ubuntu."""
+    release = _os_release()
+    name, codename = release.get("ID", "linux"), release.get("VERSION_CODENAME", "sid")
+    arch = _ARCH.get(platform.machine())
+    tools = ("apt-get", "apt-cache", "dpkg-deb", "depmod")
+    missing = [tool for tool in tools if process.find(tool) is None]
+    if name not in _MIRRORS or arch is None or missing:
+        what = f"without {missing[0]}" if missing else f"on {name} ({platform.machine()})"
+        raise Refused(f"--fetch-kernel does not work {what}", hint=_BY_HAND)
+    told = dict(reversed(_mirrors()))
+    # Others name suites after the distribution's too, but hardly ever have its -updates.
+    mirror = told.get(f"{codename}-updates") or told.get(codename) or _MIRRORS[name]
+    security = told.get(f"{codename}-security") or re.sub("debian/?$", "debian-security", mirror)
+    return Distribution(
+        name=name,
+        codename=codename,
+        mirror=mirror,
+        security=security,
+        keyring=Path(f"/usr/share/keyrings/{name}-archive-keyring.gpg"),
+        arch=arch,
+    )
+
+
+def _os_release() -> Mapping[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
+
+
+def _mirrors() -> list[tuple[str, str]]:
+    """(suite, site) of every list of packages the host's apt is told to use."""
+    told = process.run(
+        ["apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages"],
+        timeout=30,
+    )
+    pairs = [line.split() for line in told.stdout.splitlines()]
+    return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
+
+
+@contextmanager
+def _apt(lines: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    """The environment in which apt knows ``lines`` and nothing else; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="lowlat-apt-") as name:
+        folder = Path(name)
+        for part in ("lists/partial", "cache/archives/partial"):
+            (folder / part).mkdir(parents=True)
+        (folder / "sources.list").write_text("\n".join(lines) + "\n")
+        (folder / "status").touch()
+        (folder / "apt.conf").write_text(_settings(folder))
+        environment = {**os.environ, "APT_CONFIG": str(folder / "apt.conf"), "LC_ALL": "C"}
+        with step(f"reading package lists of {_suites(lines)}"):
+            updated = process.run(["apt-get", "-qq", "update"], timeout=_UPDATE_S, env=environment)
+        if not any((folder / "lists").glob("*_Packages*")):
+            raise Refused(
+                f"--fetch-kernel: no package lists from {lines[0].split()[-3]}: "
+                f"{_last_line(updated.stderr)}",
+                hint=f"is there a network? {_BY_HAND}",
+            )
+        yield environment
+
+
+def _settings(folder: Path) -> str:
+    values = {
+        "Dir::State": folder,
+        "Dir::State::Lists": folder / "lists",
+        "Dir::State::status": folder / "status",
+        "Dir::Cache": folder / "cache",
+        "Dir::Etc::SourceList": folder / "sources.list",
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Acquire::Languages": "none",
+        "Acquire::Retries": "2",
+        "Acquire::http::Timeout": "30",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled": "false",
+        "Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled": "false",
+        "Acquire::IndexTargets::deb::CNF::DefaultEnabled": "false",
+        "APT::Sandbox::User": "root",
+    }
+    return "".join(f'{name} "{value}";\n' for name, value in values.items())
+
+
+def _suites(lines: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(line.split()[-2] for line in lines))
+
+
+def _offered(distribution: Distribution, text: str, environment: Mapping[str, str]) -> list[str]:
+    """The releases that can be had: those the leading packages depend on, and ``text`` itself."""
+    shown = process.run(
+        ["apt-cache", "show", *distribution.leads, f"linux-image-{text or distribution.arch}"],
+        timeout=60,
+        env=environment,
+    ).stdout
+    return re.findall(r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE)
+
+
+def _take(
+    release: str, distribution: Distribution, environment: Mapping[str, str], cache: Path
+) -> Kernel:
+    names = [f"linux-image-{release}"]
+    if distribution.name == "ubuntu":
+        names.append(f"linux-modules-{release}")
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as name:
+        folder = Path(name)
+        with step(f"downloading {', '.join(names)}"):
+            got = process.run(
+                ["apt-get", "-q", "download", *names],
+                timeout=_DOWNLOAD_S,
+                env=environment,
+                cwd=name,
+            )
+        packages = sorted(folder.glob("*.deb"))
+        if got.status or len(packages) != len(names):
+            raise LowlatError(f"cannot download {names[0]}: {_last_line(got.stderr)}")
+        with step(f"unpacking {release}"):
+            tree = unpack(packages, release, folder / "tree")
+        target = cache / release
+        shutil.rmtree(target, ignore_errors=True)
+        tree.rename(target)
+    return Kernel(release, target / "boot" / f"vmlinuz-{release}")
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "apt-get said nothing"

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one boot shall do, and what it brought: files in the folder that host and guest share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+from lowlat.errors import LowlatError
+
+#: Names of the files in a boot's folder.
+TASK = "task.json"
+FACTS = "facts.json"
+PLAN = "plan.json"
+VERIFY = "verify.json"
+MESSAGES = "dmesg.txt"
+TUNED_LOG = "tuned.log"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A boot's work. Where ``plan`` is None the guest plans for itself, with ``plan_options``."""
+
+    label: str
+    plan: Optional[str]
+    plan_options: tuple[str, ...]
+    files: Optional[str]
+    harness: str
+    duration: str
+    warmup: str
+    measure_limit: float
+    emulated: bool
+
+    @property
+    def tuned(self) -> bool:
+        """Whether the run-time half is applied and verified: a boot with the plan's line."""
+        return self.files is not None
+
+    def write(self, folder: Path) -> None:
+        (folder / TASK).write_text(json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Task:
+        fields = json.loads((folder / TASK).read_text())
+        return cls(**{**fields, "plan_options": tuple(fields["plan_options"])})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a boot looked like from inside. ``refused`` is why it stopped early, else empty."""
+
+    cmdline: str
+    release: str
+    isolated: str
+    nohz_full: str
+    complaints: tuple[str, ...]
+    runtime_by: str
+    problems: tuple[str, ...]
+    seconds: Mapping[str, float]
+    refused: str
+
+    def write(self, folder: Path) -> None:
+        (folder / FACTS).write_text(json.dumps(asdict(self), indent=2) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Facts:
+        """Raises LowlatError where the guest did not come as far as writing them."""
+        try:
+            fields: dict[str, Any] = json.loads((folder / FACTS).read_text())
+        except (OSError, ValueError) as error:
+            raise LowlatError(
+                f"the guest left no result in {folder}", hint="its serial.log tells more"
+            ) from error
+        for name in ("complaints", "problems"):
+            fields[name] = tuple(fields[name])
+        return cls(**fields)

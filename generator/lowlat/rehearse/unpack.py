@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernel packages as a folder that virtme-ng can boot: boot/ and lib/modules/RELEASE."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from lowlat import process
+from lowlat.errors import LowlatError
+
+_UNPACK_S = 300.0
+
+
+def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
+    """Unpack below ``tree``, which is made, and list the modules' dependencies.
+
+    Raises LowlatError where a package lacks the kernel or cannot be unpacked.
+    """
+    tree.mkdir()
+    for package in packages:
+        _checked(["dpkg-deb", "-x", str(package), str(tree)])
+    _merge_usr(tree, release)
+    modules = tree / "lib" / "modules" / release
+    if not (tree / "boot" / f"vmlinuz-{release}").is_file() or not modules.is_dir():
+        raise LowlatError(f"{packages[0].name} holds no kernel {release} with modules")
+    config = tree / "boot" / f"config-{release}"
+    if config.is_file():
+        # The guest's probe looks here: its /boot is the host's.
+        shutil.copyfile(config, modules / "config")
+    _checked([process.find("depmod") or "depmod", "-b", str(tree), release])
+    tree.chmod(0o755)
+    return tree
+
+
+def _merge_usr(tree: Path, release: str) -> None:
+    # Debian 13 packages hold usr/lib/modules, Debian 12's lib/modules; virtme-ng knows the latter.
+    merged = tree / "usr" / "lib" / "modules" / release
+    if merged.is_dir():
+        (tree / "lib" / "modules").mkdir(parents=True, exist_ok=True)
+        merged.rename(tree / "lib" / "modules" / release)
+    shutil.rmtree(tree / "usr", ignore_errors=True)
+
+
+def _checked(argv: list[str]) -> None:
+    ended = process.run(argv, timeout=_UNPACK_S)
+    if ended.status:
+        raise LowlatError(f"{argv[0]} failed: {ended.stderr.strip() or 'no reason given'}")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether two sets of runs may be compared: why not at all, and what a reader has to know."""
+
+from __future__ import annotations
+
+import os.path
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Callable, Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.report import oslat, stress
+from lowlat.run import Load, Run
+
+Runs = Sequence[Run]
+
+#: Letters of a value that is still worth showing whole.
+_LONG = 60
+
+#: Options of stress-ng that name a file or folder, which says nothing about the load.
+_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file"}
+
+
+def common_cpus(runs: Iterable[Run]) -> CpuSet:
+    """The CPUs that every run measured."""
+    sets = [run.measured for run in runs]
+    result = sets[0]
+    for other in sets[1:]:
+        result = result & other
+    return result
+
+
+def refusal(before: Runs, after: Runs) -> Optional[str]:
+    """Why the two arms cannot be compared at all, or None where they can."""
+    runs = (*before, *after)
+    if len({run.emulated for run in runs}) > 1:
+        return "some runs were made under emulation and some were not"
+    for run in runs:
+        if not len(run.measured):
+            return f"{run.path.name} measured no CPU"
+    if not len(common_cpus(runs)):
+        return f"no CPU was measured in every run (before {_cpus(before)}, after {_cpus(after)})"
+    return None
+
+
+def flags(before: Runs, after: Runs) -> list[str]:
+    """What weakens the comparison, one sentence each."""
+    result = [*_emulation(before), *_differences(before, after), *_boots(before, after)]
+    result += _oslat_missing((*before, *after))
+    return [*result, *_conditions(before, after)]
+
+
+def same_oslat(before: Runs, after: Runs) -> bool:
+    """oslat's rounding changed with its versions, so one version is needed throughout."""
+    return len({_oslat_version(run) for run in (*before, *after)} - {""}) <= 1
+
+
+def same_stress(before: Runs, after: Runs) -> bool:
+    """Bogo operations compare only with one version, one compiler and one command line."""
+    runs = (*before, *after)
+    return all(len(set(map(of, runs))) <= 1 for of in (_stress_versions, _loads))
+
+
+def _emulation(runs: Runs) -> Iterator[str]:
+    if runs[0].emulated:
+        yield (
+            "durations are left out: the runs were made under emulation, where time means nothing; "
+            "counts of kernel entries do"
+        )
+
+
+def _differences(before: Runs, after: Runs) -> Iterator[str]:
+    for what, of, consequence in _COMPARED:
+        ours, theirs = ({of(run) for run in arm} for arm in (before, after))
+        # A version is unknown where the tool did not run, which is said elsewhere.
+        if len((ours | theirs) - ({""} if what.endswith("versions") else set())) > 1:
+            shorter = _apart(ours | theirs)
+            words = [_listed(shorter[value] for value in arm) for arm in (ours, theirs)]
+            yield f"the {what} differ: before {words[0]}, after {words[1]}{consequence}"
+
+
+def _apart(values: set[str]) -> dict[str, str]:
+    """Long texts, such as commands, cut to the words that are not in all of them."""
+    common = set.intersection(*(set(value.split()) for value in values))
+    result = {}
+    for value in values:
+        words = [word for word in value.split() if word not in common]
+        result[value] = value if len(value) < _LONG else _clipped(" ".join(words))
+    return result
+
+
+def _clipped(text: str) -> str:
+    return f"'{text}'" if len(text) < 2 * _LONG else f"'{text[: 2 * _LONG]} ...'"
+
+
+def _boots(before: Runs, after: Runs) -> Iterator[str]:
+    ours, theirs = ([run.boot_id for run in arm if run.boot_id] for arm in (before, after))
+    if set(ours) & set(theirs):
+        yield "runs before and after come from the same boot: settings of the boot did not change"
+    elif len({run.cmdline for run in (*before, *after)}) == 1:
+        yield "the kernel command line is the same before and after"
+    for name, boots in (("before", ours), ("after", theirs)):
+        if len(set(boots)) < len(boots):
+            yield f"some runs {name} share a boot: their median counts as one boot"
+
+
+def _conditions(before: Runs, after: Runs) -> Iterator[str]:
+    """What is the matter with single runs; the same in several runs is one sentence."""
+    found: dict[str, list[str]] = {}
+    for name, arm in (("before", before), ("after", after)):
+        for run in arm:
+            for sentence in _condition(run):
+                found.setdefault(sentence, []).append(f"{name} {run.path.name}")
+    for sentence, names in found.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        yield f"{sentence} ({', '.join(names[:3])}{more})"
+
+
+def _oslat_missing(runs: Runs) -> Iterator[str]:
+    versions = [_oslat_version(run) for run in runs]
+    if any(versions) and not all(versions) and not runs[0].emulated:
+        yield "oslat has a result in some runs only"
+
+
+def _condition(run: Run) -> Iterator[str]:
+    if not run.complete:
+        yield "the run is not complete"
+    if not run.valid:
+        yield "the run is not valid, its own checks failed"
+    if any(cpu.lost_events for cpu in run.cpus):
+        yield "some events were counted without being logged"
+    for load in run.loads:
+        if load.exit:
+            yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
+    yield from run.problems
+
+
+def _oslat_version(run: Run) -> str:
+    found = oslat.parse(run.oslat.output) if run.oslat else None
+    return found.version or "unknown" if found else ""
+
+
+def _stress_versions(run: Run) -> str:
+    return " and ".join(sorted({_stress_version(load) for load in run.loads} - {""}))
+
+
+def _stress_version(load: Load) -> str:
+    if load.tool != "stress-ng":
+        return ""
+    found = stress.parse(load.output)
+    return " ".join(filter(None, (found.version or load.version, found.compiler)))
+
+
+def _loads(run: Run) -> str:
+    return "; ".join(sorted(_normal(load.command) for load in run.loads))
+
+
+def _normal(command: str) -> str:
+    """The command without the paths of its own files."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    result: list[str] = []
+    for word, previous in zip(words, ["", *words]):
+        if previous not in _PATH_OPTIONS and word.partition("=")[0] not in _PATH_OPTIONS:
+            result.append(word if result else os.path.basename(word))  # noqa: PTH119
+    return " ".join(result)
+
+
+def _cpus(runs: Runs) -> str:
+    return _listed({str(run.measured) for run in runs})
+
+
+def _listed(values: Iterable[str]) -> str:
+    return " and ".join(sorted(value or "none" for value in values))
+
+
+_COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
+    ("machines", lambda run: run.machine, ""),
+    ("kernels", lambda run: run.kernel, ""),
+    ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
+    ("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts other events"),
+    ("scheduling policies", lambda run: run.policy, ""),
+    ("clocks", lambda run: run.clock.source, ""),
+    ("durations", lambda run: f"{round(run.duration_s, 1):g} s", "; longest gaps do not compare"),
+    ("loads", _loads, "; throughput is left out"),
+    ("stress-ng versions", _stress_versions, "; throughput is left out"),
+    ("oslat versions", _oslat_version, "; oslat is left out"),
+)

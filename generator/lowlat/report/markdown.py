@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report for a ticket: GitHub-flavoured Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lowlat.report.build import Report
+from lowlat.report.tables import Table, tables
+from lowlat.report.words import headline, plain
+
+
+def render(report: Report) -> str:
+    """The whole report; its first line is the finding."""
+    lines = [f"**{_escape(headline(report))}**", ""]
+    for table in tables(report):
+        lines += [*_table(table), ""]
+    for missing in report.not_in_effect:
+        lines.append(f"- **Not in effect:** {_escape(missing.name)}: {_escape(missing.why)}")
+    lines += [f"- {_escape(flag)}" for flag in report.flags]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield _row(table.header)
+    yield _row(("---", *("---:" for _ in table.header[1:])), escape=False)
+    for row in table.rows:
+        yield _row(row)
+    if table.note:
+        yield ""
+        yield f"({_escape(table.note)})"
+
+
+def _row(cells: tuple[str, ...], *, escape: bool = True) -> str:
+    return f"| {' | '.join(_escape(cell) if escape else cell for cell in cells)} |"
+
+
+def _escape(text: str) -> str:
+    """Text of others must not become markup, nor end its line or cell."""
+    return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))

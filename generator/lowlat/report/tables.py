@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report's tables as rows of text, the same for the terminal and for a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Callable, Optional, Union
+
+from lowlat.report.build import Endpoint, Report
+from lowlat.report.figures import ENTRIES, LEVELS, SOFTIRQS, THROUGHPUT
+from lowlat.report.words import change, gain, number, source
+
+#: More rows than this do not fit on one screen; all of them are in the JSON.
+_MOST_CPUS = 8
+_MOST_SOURCES = 6
+
+#: Figure, its name for a person, and what its value is divided by.
+_SUMMARY = (
+    (ENTRIES, "kernel entries, /s", 1),
+    (SOFTIRQS, "softirqs, /s", 1),
+    ("switches_per_s", "context switches, /s", 1),
+    ("noise_ppm", "noise, ppm of the time", 1),
+    *((f"events_per_s@{level}", f"gaps of {level} and more, /s", 1) for level in LEVELS),
+    ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
+    ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
+    ("max_ns", "longest gap of any CPU, us", 1000),
+    ("oslat_max_us", "oslat maximum of any CPU, us", 1),
+)
+
+#: The columns of the table per CPU.
+_COLUMNS = (
+    (ENTRIES, "kernel entries, /s", 1),
+    ("noise_ppm", "noise, ppm", 1),
+    ("events_per_s@1us", "gaps 1us+, /s", 1),
+    ("max_ns", "longest gap, us", 1000),
+    ("oslat_max_us", "oslat max, us", 1),
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header and rows; the first column is text, the others are numbers. ``note`` may be ""."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def tables(report: Report) -> tuple[Table, ...]:
+    """Everything there is to show, empty tables left out."""
+    candidates = (_summary(report), _per_cpu(report), _sources(report), _softirqs(report))
+    return tuple(table for table in (*candidates, _throughput(report)) if table.rows)
+
+
+def _summary(report: Report) -> Table:
+    noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
+    return Table(
+        (f"{noun} {report.cpus}", "before", "after", "change"),
+        tuple(
+            (title, number(e.before / unit), number(e.after / unit), change(e))
+            for name, title, unit in _SUMMARY
+            if (e := report.get(name)) is not None
+        ),
+    )
+
+
+def _per_cpu(report: Report) -> Table:
+    shown = [column for column in _COLUMNS if any(report.get(column[0], c) for c in report.cpus)]
+    # The worst come first once not all of them fit.
+    cpus = sorted(report.cpus, key=lambda cpu: _after(report, cpu), reverse=True)
+    kept = sorted(cpus[:_MOST_CPUS])
+    left = len(cpus) - len(kept)
+    return Table(
+        ("CPU", *(title for _, title, _ in shown), _change_title(report)),
+        tuple(
+            (
+                str(cpu),
+                *(_arrow(report.get(name, cpu), unit) for name, _, unit in shown),
+                _primary_change(report, cpu),
+            )
+            for cpu in kept
+        ),
+        note=f"the worst {_MOST_CPUS}; {left} more in --json" if left else "",
+    )
+
+
+def _change_title(report: Report) -> str:
+    entries = report.primary is not None and report.primary.name == ENTRIES
+    return "entries change" if entries else "noise change"
+
+
+def _after(report: Report, cpu: int) -> float:
+    endpoint = _primary_of(report, cpu)
+    return endpoint.after if endpoint else 0.0
+
+
+def _primary_of(report: Report, cpu: Union[int, str]) -> Optional[Endpoint]:
+    return report.get(report.primary.name, cpu) if report.primary else None
+
+
+def _primary_change(report: Report, cpu: int) -> str:
+    endpoint = _primary_of(report, cpu)
+    return change(endpoint) if endpoint else "-"
+
+
+def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
+    if endpoint is None:
+        return "-"
+    return f"{number(endpoint.before / unit)} -> {number(endpoint.after / unit)}"
+
+
+def _sources(report: Report) -> Table:
+    return _by_row(report, ENTRIES, "kernel entries by source, /s", source)
+
+
+def _softirqs(report: Report) -> Table:
+    return _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
+
+
+def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) -> Table:
+    parts = sorted(_parts(report, name), key=lambda e: e.before + e.after, reverse=True)
+    shown, rest = parts[:_MOST_SOURCES], parts[_MOST_SOURCES:]
+    rows = [(words(e.name), number(e.before), number(e.after), change(e)) for e in shown]
+    if rest:
+        before, after = sum(e.before for e in rest), sum(e.after for e in rest)
+        rows.append((f"{len(rest)} others", number(before), number(after), ""))
+    return Table((title, "before", "after", "change"), tuple(rows))
+
+
+def _throughput(report: Report) -> Table:
+    # Counted against the host's clock, this moves with the host's load under emulation.
+    title = "throughput of the loads, bogo ops/s" + (" (emulated)" if report.emulated else "")
+    return Table(
+        (title, "before", "after", "change"),
+        tuple(
+            (f"stress-ng {e.name}", number(e.before), number(e.after), gain(e))
+            for e in _parts(report, THROUGHPUT)
+        ),
+    )
+
+
+def _parts(report: Report, name: str) -> Iterator[Endpoint]:
+    """The figures ``name@ROW`` over all CPUs, named by their row."""
+    for endpoint in report.endpoints:
+        figure, _, row = endpoint.name.partition("@")
+        if figure == name and row and endpoint.cpu == "all":
+            yield replace(endpoint, name=row)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Numbers and findings as a person reads them; plain ASCII, so that every terminal shows them."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.report.build import Endpoint, Report, boot_words
+from lowlat.report.figures import ENTRIES
+from lowlat.terminal import printable
+
+#: Relative changes below the first are called the same, below the second given in percent.
+_SAME = 0.01
+_SMALL = 0.1
+
+_ROWS = {
+    "LOC": "local timer",
+    "RES": "rescheduling",
+    "CAL": "function calls",
+    "TLB": "TLB shootdowns",
+    "IWI": "irq work",
+    "PMI": "performance monitoring",
+    "NMI": "non-maskable",
+    "MCP": "machine-check polls",
+    "HYP": "hypervisor",
+}
+
+
+def plain(text: str) -> str:
+    """One line of words; what others wrote must not move a terminal's cursor."""
+    words = " ".join(text.split())
+    return printable(words)
+
+
+def number(value: float) -> str:
+    """About three digits that matter: "5,234", "236.1", "3.80", "0.012", "0"."""
+    if value == 0:
+        return "0"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def factor(value: float) -> str:
+    """A ratio of 1 or more: "62", "4.3"."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def change(endpoint: Endpoint) -> str:
+    """The change in a word: "62x less", "> 900x less", "1.4x more", "+3.1 %", "same"."""
+    if endpoint.ratio is None or endpoint.ratio == 0:
+        return _from_or_to_zero(endpoint)
+    relative = 1 / endpoint.ratio - 1
+    if abs(relative) < _SAME:
+        return "same"
+    if abs(relative) < _SMALL:
+        return f"{relative * 100:+.1f} %"
+    less = endpoint.ratio > 1
+    return f"{factor(endpoint.ratio)}x less" if less else f"{factor(1 / endpoint.ratio)}x more"
+
+
+def _from_or_to_zero(endpoint: Endpoint) -> str:
+    if endpoint.before == endpoint.after:
+        return "same"
+    if endpoint.after:
+        return "new"
+    least = endpoint.ratio_at_least
+    return f"> {factor(least)}x less" if least and least > 1 else "none left"
+
+
+def gain(endpoint: Endpoint) -> str:
+    """The change of a throughput in percent, where more is better."""
+    if not endpoint.before:
+        return "-"
+    return f"{(endpoint.after / endpoint.before - 1) * 100:+.1f} %"
+
+
+def source(row: str) -> str:
+    """A row of /proc/interrupts with its meaning."""
+    row = plain(row)
+    irq, _, action = row.partition(":")
+    if irq.isdigit():
+        return f"interrupt {irq} {action}".rstrip()
+    return f"{row} ({_ROWS[row]})" if row in _ROWS else row
+
+
+def headline(report: Report) -> str:
+    """The finding in one sentence."""
+    primary = report.primary
+    if primary is None:
+        return f"Not comparable: {report.why}."
+    entries = primary.name == ENTRIES
+    where = _where(report)
+    subject = f"Kernel entries on {where}" if entries else f"Noise on {where}"
+    unit, less = ("/s", "fewer") if entries else (" ppm", "less")
+    one, other = number(primary.before) + unit, number(primary.after) + unit
+    verb = "rose" if primary.after > primary.before else "fell"
+    size = _times(primary, less)
+    basis = f"{report.verdict.replace('-', ' ')}: {boot_words(report.boots)}"
+    if size is None:
+        return f"{subject} did not change: {one} before, {other} after ({basis})."
+    return f"{subject} {verb} from {one} to {other}: {size} ({basis})."
+
+
+def _where(report: Report) -> str:
+    lost = any(missing.name == "isolcpus" for missing in report.not_in_effect)
+    return f"the {'measured' if lost else 'isolated'} CPUs"
+
+
+def _times(primary: Endpoint, less: str) -> Optional[str]:
+    """The size of the change for the headline; None where there is none."""
+    words = change(primary)
+    if words == "same":
+        return None
+    if words == "new":
+        return "there was none before"
+    if words.endswith("%"):
+        return f"{words[1:]} {'more' if words[0] == '+' else less}"
+    if words.endswith("x more"):
+        return f"{words[:-6]} times as {'many' if less == 'fewer' else 'much'}"
+    return words.replace("> ", "at least ").replace("x less", f" times {less}")

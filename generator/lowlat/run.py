@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One measurement as a frozen value: the document ``lowlat.run/1`` that lowlat-measure writes.
+
+Names and units are those of the document (``_ns``, ``_ppm``, ``_per_s``). Figures that the
+measuring side did not know are None or missing from their mapping. Unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.errors import Refused
+from lowlat.run_fields import Fields, read_document
+
+SCHEMA = "lowlat.run/1"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How time was read: frequency in Hz, the cost of one read and of one loop in ns."""
+
+    source: str
+    hz: float
+    floor_ns: Optional[float]
+    loop_period_ns: Optional[float]
+
+
+@dataclass(frozen=True)
+class Load:
+    """Another program that ran beside or after the detector, with its raw output.
+
+    ``exit`` is its exit status, None where it was not recorded.
+    """
+
+    tool: str
+    version: str
+    command: str
+    output: str
+    exit: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CpuRun:
+    """What one CPU showed."""
+
+    cpu: int
+    runtime_ns: float
+    noise_ns: Optional[float]
+    noise_ppm: Optional[float]
+    dead_ns: Optional[float]
+    events: Optional[float]
+    lost_events: Optional[float]
+    max_ns: Optional[float]
+    rates_per_s: Mapping[str, float]
+    time_weighted_ns: Mapping[str, float]
+    kernel_entries_per_s: Mapping[str, float]
+    softirqs_per_s: Mapping[str, float]
+    switches_per_s: Optional[float]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the harness."""
+
+    path: Path
+    label: str
+    started: str
+    boot_id: str
+    kernel: str
+    cmdline: str
+    duration_s: float
+    threshold_ns: float
+    policy: str
+    emulated: bool
+    complete: bool
+    valid: bool
+    problems: tuple[str, ...]
+    isolated: CpuSet
+    clock: Clock
+    cpus: tuple[CpuRun, ...]
+    loads: tuple[Load, ...]
+    oslat: Optional[Load]
+    #: Architecture, processor and hypervisor as far as they were recorded, else "".
+    machine: str = ""
+
+    @property
+    def measured(self) -> CpuSet:
+        return CpuSet.of(cpu.cpu for cpu in self.cpus)
+
+    def cpu(self, number: int) -> CpuRun:
+        return next(cpu for cpu in self.cpus if cpu.cpu == number)
+
+
+def read_run(path: Path) -> Run:
+    """Read a file that ``lowlat-gen measure`` or ``lowlat-measure --json`` wrote.
+
+    Raises Refused where it is missing, not JSON, of another schema, or lacks a key.
+    """
+    fields = read_document(path, SCHEMA, "'lowlat-gen measure'")
+    cpus = tuple(_cpu(item) for item in fields.children("cpus"))
+    if len({cpu.cpu for cpu in cpus}) != len(cpus):
+        raise Refused(f"{path}: a CPU occurs twice in 'cpus'", hint="measure again")
+    return Run(
+        path=path,
+        label=fields.text("label"),
+        started=fields.text("started"),
+        boot_id=fields.text("boot_id"),
+        kernel=fields.text("kernel"),
+        cmdline=fields.text("cmdline"),
+        duration_s=fields.number("duration_s"),
+        threshold_ns=fields.number("threshold_ns"),
+        policy=fields.text("policy"),
+        emulated=fields.flag("emulated"),
+        complete=fields.flag("complete"),
+        valid=fields.flag("valid"),
+        problems=fields.texts("problems"),
+        isolated=_cpu_list(fields, "isolated"),
+        clock=_clock(fields.child("clock")),
+        cpus=cpus,
+        loads=tuple(_load(item) for item in fields.children("loads")),
+        oslat=_load(fields.child("oslat"), "oslat") if fields.has("oslat") else None,
+        machine=_machine(fields.child("host")) if fields.has("host") else "",
+    )
+
+
+def _cpu(fields: Fields) -> CpuRun:
+    number = fields.number("cpu")
+    if number != int(number):
+        raise Refused(f"{fields.where}: 'cpu' is not a CPU number", hint="measure again")
+    return CpuRun(
+        cpu=int(number),
+        runtime_ns=fields.number("runtime_ns"),
+        noise_ns=fields.maybe_number("noise_ns"),
+        noise_ppm=fields.maybe_number("noise_ppm"),
+        dead_ns=fields.maybe_number("dead_ns"),
+        events=fields.maybe_number("events"),
+        lost_events=fields.maybe_number("lost_events"),
+        max_ns=fields.maybe_number("max_ns"),
+        rates_per_s=fields.numbers("rates_per_s"),
+        time_weighted_ns=fields.numbers("time_weighted_ns"),
+        kernel_entries_per_s=fields.numbers("kernel_entries_per_s"),
+        softirqs_per_s=fields.numbers("softirqs_per_s"),
+        switches_per_s=fields.maybe_number("switches_per_s"),
+    )
+
+
+def _machine(host: Fields) -> str:
+    keys = ("arch", "processor", "hypervisor")
+    return ", ".join(host.text(key) for key in keys if host.has(key))
+
+
+def _clock(fields: Fields) -> Clock:
+    return Clock(
+        source=fields.text("source"),
+        hz=fields.number("hz"),
+        floor_ns=fields.maybe_number("floor_ns"),
+        loop_period_ns=fields.maybe_number("loop_period_ns"),
+    )
+
+
+def _load(fields: Fields, tool: str = "") -> Load:
+    return Load(
+        tool=tool or fields.text("tool"),
+        version=fields.text("version") if fields.has("version") else "",
+        command=_joined(fields, "command"),
+        output=_joined(fields, "output"),
+        exit=fields.status("exit"),
+    )
+
+
+def _joined(fields: Fields, key: str) -> str:
+    """Text as it is, an argument vector as a shell would need it, anything else as JSON again."""
+    value = fields.value(key) if fields.has(key) else ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return shlex.join(str(item) for item in value)
+    return json.dumps(value)
+
+
+def _cpu_list(fields: Fields, key: str) -> CpuSet:
+    try:
+        return CpuSet.parse_list(fields.text(key))
+    except CpuSetError as error:
+        raise Refused(f"{fields.where}: '{key}': {error}", hint="measure again") from error

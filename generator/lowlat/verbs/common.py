@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Options that several verbs share, and how they become values."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any, Optional
+
+from lowlat import planner, profile
+from lowlat.errors import Refused
+from lowlat.machine import Kernel, Machine
+from lowlat.plan import Plan
+from lowlat.planner import Options
+from lowlat.probe import probe
+from lowlat.probe.kernel import read_installed
+from lowlat.root import Root, open_root
+from lowlat.wishes import Wishes
+
+DEFAULT_PROFILE = "lowlat"
+
+
+def positive(text: str) -> int:
+    """An argparse type: a whole number of at least 1."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number from 1 to 65535")
+    return int(text)
+
+
+def add_root(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", default="/", metavar="PATH", help="a captured machine: folder or archive"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the stable JSON form")
+
+
+def add_plan_options(
+    parser: argparse.ArgumentParser,
+    as_host: str = "plan as for hardware, even in a virtual machine",
+) -> None:
+    """The options that decide a plan: the same ones for every verb that makes one."""
+    parser.add_argument(
+        "--profile", default=DEFAULT_PROFILE, metavar="P", help="default: %(default)s"
+    )
+    parser.add_argument("--isolate", metavar="LIST", help="isolate exactly these CPUs")
+    parser.add_argument(
+        "--housekeeping", metavar="LIST", help="keep exactly these CPUs for the system"
+    )
+    parser.add_argument(
+        "--housekeeping-cores",
+        type=positive,
+        metavar="N",
+        help="housekeeping cores per NUMA node",
+    )
+    parser.add_argument(
+        "--keep-efficiency-cores",
+        action="store_true",
+        help="the least capable core type may be isolated too",
+    )
+    parser.add_argument(
+        "--for-device", metavar="D", help="isolate near this network interface, NVMe or PCI address"
+    )
+    parser.add_argument("--enable", action="append", default=[], metavar="NAME[=VALUE]")
+    parser.add_argument("--disable", action="append", default=[], metavar="NAME")
+    parser.add_argument("--as-host", action="store_true", help=as_host)
+
+
+def add_kernel(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kernel", metavar="RELEASE", help="an installed kernel; default: running")
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    return Options(
+        wishes=Wishes(
+            isolate=args.isolate,
+            housekeeping=args.housekeeping,
+            housekeeping_cores=args.housekeeping_cores,
+            keep_efficiency_cores=args.keep_efficiency_cores,
+            for_device=args.for_device,
+        ),
+        enable=tuple(args.enable),
+        disable=tuple(args.disable),
+        as_host=args.as_host,
+    )
+
+
+def make_plan(args: argparse.Namespace) -> tuple[Machine, Plan]:
+    """Probe the machine of ``--root`` and plan for it as the options say."""
+    root = open_root(args.root)
+    machine = probe(root)
+    kernel = _kernel(root, machine, args.kernel)
+    wanted = profile.load(args.profile, root)
+    return machine, planner.make_plan(machine, kernel, wanted, options_of(args))
+
+
+def default_plan(root: Root) -> Plan:
+    """The plan that ``plan`` makes without any option."""
+    machine = probe(root)
+    wanted = profile.load(DEFAULT_PROFILE, root)
+    return planner.make_plan(machine, machine.kernel, wanted, Options())
+
+
+def refuse_plan_options(args: argparse.Namespace, why: str) -> None:
+    """Raises Refused where an option that decides a plan was given though it decides nothing."""
+    if options_of(args) != Options() or args.profile != DEFAULT_PROFILE or args.kernel:
+        raise Refused(f"{why}: the options of a fresh plan have no effect", hint="leave them out")
+
+
+def _kernel(root: Root, machine: Machine, release: Optional[str]) -> Kernel:
+    if release is None or release == machine.kernel.release:
+        return machine.kernel
+    kernel = read_installed(root, release)
+    if kernel is None:
+        raise Refused(
+            f"--kernel {release[:64]}: no such kernel is installed",
+            hint=f"the running one is {machine.kernel.release or 'unknown'}",
+        )
+    return kernel
+
+
+def print_json(document: Any) -> None:
+    print(json.dumps(document, indent=2, ensure_ascii=False))

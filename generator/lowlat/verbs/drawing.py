@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The picture that ``probe`` and ``plan`` share: in the terminal, and as an SVG file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Optional
+
+from lowlat import files
+from lowlat.cpuset import CpuSet
+from lowlat.draw import draw
+from lowlat.machine import Machine
+from lowlat.picture import arrange
+from lowlat.terminal import colour_wanted
+
+#: Up to this many CPUs a file has room for every package of the same look.
+_ROOM = 256
+
+
+def add_svg(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--svg", metavar="FILE", help="write the drawing as SVG too")
+
+
+def drawing(machine: Machine, isolated: Optional[CpuSet] = None) -> Iterator[str]:
+    """The machine, with the roles of its CPUs where a plan's isolated ones are given."""
+    return draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout))
+
+
+def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] = None) -> None:
+    """Write the file of ``--svg``. Raises Refused where it cannot be written."""
+    if out is None:
+        return
+    from lowlat.svg import svg  # rarely asked for
+
+    few = 8 if len(machine.cpus.online) <= _ROOM else 2
+    files.write("--svg", out, svg(arrange(machine, isolated, few=few)).encode())

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``plan``: the CPU split and the settings, each with its reason."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Iterable, Iterator
+
+from lowlat.cpuset import CpuSet
+from lowlat.plan import Plan
+from lowlat.terminal import bold
+from lowlat.verbs import common, drawing
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_root(parser)
+    common.add_json(parser)
+    common.add_plan_options(parser)
+    common.add_kernel(parser)
+    drawing.add_svg(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    machine, plan = common.make_plan(args)
+    isolated = CpuSet.parse_list(plan.isolated)
+    drawing.write_svg(args.svg, machine, isolated)
+    if args.json:
+        common.print_json(plan.to_json())
+    else:
+        print("\n".join(describe(plan, drawing.drawing(machine, isolated))))
+    return 0
+
+
+def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
+    """The plan in words: CPUs, what is set, what is left out, what is at your own risk."""
+    yield bold(f"Plan {plan.id}: profile {plan.profile}, kernel {plan.kernel or 'unknown'}")
+    yield ""
+    for line in drawing:
+        yield f"  {line}"
+    yield ""
+    for reason in plan.cpus["reasons"]:
+        yield from _item(f"CPU {reason['cpus']}", f"{reason['role']}: {reason['why']}")
+    yield ""
+    yield bold("Kernel command line")
+    yield f"  {plan.cmdline}"
+    for parameter in plan.parameters:
+        yield from _item(parameter.name, parameter.why)
+    yield ""
+    yield bold("Run time")
+    shown: set[str] = set()
+    for setting in plan.runtime:
+        if setting.name not in shown:
+            yield from _item(f"{setting.name} = {setting.value}", setting.why)
+        shown.add(setting.name)
+    if plan.skipped:
+        yield ""
+        yield bold("Left out")
+        for skipped in plan.skipped:
+            yield from _item(skipped.name, skipped.why)
+    if plan.optional:
+        yield ""
+        yield bold("At your own risk")
+        for optional in plan.optional:
+            yield from _item(optional.enable, f"costs: {optional.cost}")
+    for warning in plan.warnings:
+        yield ""
+        yield from _item("Warning", warning)
+
+
+def _item(label: str, text: str) -> Iterator[str]:
+    if len(label) > 34:
+        yield f"  {label}"
+        label = ""
+    filled = textwrap.wrap(text, 62)
+    yield f"  {label:34}  {filled[0]}"
+    for line in filled[1:]:
+        yield f"  {'':34}  {line}"

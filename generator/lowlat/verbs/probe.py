@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``probe``: draw the machine, and its facts a line each."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Optional
+
+from lowlat.machine import Machine
+from lowlat.probe import probe
+from lowlat.root import open_root
+from lowlat.terminal import printable
+from lowlat.verbs.common import add_json, add_root, print_json
+from lowlat.verbs.drawing import add_svg, drawing, write_svg
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_root(parser)
+    add_json(parser)
+    add_svg(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    machine = probe(open_root(args.root))
+    write_svg(args.svg, machine)
+    if args.json:
+        print_json(machine.to_json())
+    else:
+        print("\n".join([*drawing(machine), "", *describe(machine)]))
+    return 0
+
+
+def describe(machine: Machine) -> Iterator[str]:
+    """What the drawing does not show, a fact a line."""
+    for facts in (_cpus(machine), _hardware(machine), _system(machine)):
+        for label, value in facts:
+            if value:
+                yield printable(f"{label + ':':16} {value}")
+
+
+_Facts = Iterator[tuple[str, Optional[str]]]
+
+
+def _cpus(machine: Machine) -> _Facts:
+    yield "Processor", f"{machine.processor.model or 'unknown'} ({machine.arch or 'unknown'})"
+    yield "Microcode", machine.processor.microcode
+    yield "Online CPUs", f"{machine.cpus.online} (CPU {machine.cpus.boot} boots the system)"
+    yield "Offline CPUs", str(machine.cpus.offline)
+    yield "Isolated now", str(machine.cpus.isolated or "")
+    threads = max(len(core.cpus) for core in machine.cores)
+    yield "Cores", f"{len(machine.cores)}, up to {threads} threads each" if threads > 1 else None
+    for kind in machine.core_types:
+        yield "Core type", f"{kind.name}: CPU {kind.cpus} ({kind.source})"
+    if len(machine.nodes) > 1:
+        for node in machine.nodes[:16]:
+            yield f"Distances of {node.id}", " ".join(map(str, node.distances[:32]))
+
+
+def _hardware(machine: Machine) -> _Facts:
+    power, clock = machine.power, machine.clock
+    yield "Hypervisor", machine.hypervisor or "none found"
+    yield "Clock source", _with(clock.current, clock.available)
+    yield "TSC", " ".join(sorted(f for f in machine.processor.flags if "tsc" in f))
+    yield "Idle driver", power.idle_driver
+    for state in power.idle_states:
+        latency = "" if state.latency_us is None else f", {state.latency_us} us to wake up"
+        off = ", switched off" if state.disabled else ""
+        yield f"Idle of CPU {state.cpu}", f"{state.name}{latency}{off}"
+    yield "Frequency", _with(power.frequency_driver, power.governors)
+    yield "SMT control", power.smt_control
+    yield "Firmware", {True: "EFI", False: "no EFI", None: None}[machine.firmware.efi]
+    yield "SMI counter", "can be read" if machine.firmware.smi_counter else None
+    yield "Interrupts", _interrupts(machine)
+
+
+def _system(machine: Machine) -> _Facts:
+    services = machine.services
+    yield "Kernel", _kernel(machine)
+    yield "Command line", machine.cmdline
+    yield "Boot loader", machine.boot_loader or "none found"
+    yield "Control groups", services.cgroup
+    yield "TuneD profile", services.tuned_profile
+    yield "Page merging", "KSM runs" if services.ksm else None
+    yield "Also at work", ", ".join(machine.managers)
+
+
+def _with(chosen: Optional[str], offered: tuple[str, ...]) -> Optional[str]:
+    return f"{chosen} (of {', '.join(offered)})" if chosen and offered else chosen
+
+
+def _interrupts(machine: Machine) -> Optional[str]:
+    rows = machine.interrupts
+    if not rows:
+        return None
+    managed = sum(row.managed is True for row in rows)
+    fixed = sum(row.managed is False for row in rows)
+    words = [f"{len(rows)} numbered"]
+    words += [f"{managed} managed by the kernel"] if managed else []
+    words += [f"{fixed} that cannot be moved"] if fixed else []
+    return ", ".join(words)
+
+
+def _kernel(machine: Machine) -> str:
+    kernel = machine.kernel
+    config = kernel.config.path if kernel.config else "configuration not found"
+    realtime = " PREEMPT_RT" if kernel.realtime else ""
+    return f"{kernel.release or 'unknown'}{realtime} ({config})"

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs that are bounded in time and never outlive the harness.
+ *
+ * Each runs below a keeper, a process that adopts whatever the program leaves behind. The keeper
+ * ends all of it when told to, when time is up, and when the harness is gone for any reason,
+ * SIGKILL included: the pipe between them then ends.
+ */
+#ifndef LOWLAT_CHILD_H
+#define LOWLAT_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cpulist.h"
+#include "scratch.h"
+
+struct child {
+	/* The keeper; 0: none. */
+	pid_t keeper;
+	int order_fd;
+	int status_fd;
+	bool ended;
+	/* It had to be killed, at its time limit or after its grace. */
+	bool late;
+	/* As of waitpid(), of the program; valid once ended. */
+	int status;
+};
+
+struct child_options {
+	/* NULL-terminated; [0] is looked up in PATH. */
+	char *const *argv;
+	/* Where it may run; empty: where the caller may. */
+	const struct cpulist *cpus;
+	/* Standard output and error go to this file; its folder is the working directory. */
+	const char *output;
+	const struct scratch *scratch;
+	uint64_t limit_ns;
+};
+
+/*
+ * Starts a program. Returns 0, or -errno of the pipes, the fork or the exec (-ENOENT: not
+ * installed).
+ */
+int child_start(const struct child_options *options, struct child *ret);
+
+/* Looks whether it has ended, without waiting. */
+bool child_ended(struct child *child);
+
+/* Asks it to finish (SIGINT); what is left after the grace is killed. Returns at once. */
+void child_finish(struct child *child, uint64_t grace_ns);
+
+/* Waits until all of it is gone. At most the grace after child_finish(), else its time limit. */
+void child_wait(struct child *child);
+
+/* Kills all of it and waits. Harmless when it has ended already. */
+void child_kill(struct child *child);
+
+/* The status as a shell gives it: exit code, or 128 + signal. */
+int child_exit_code(const struct child *child);
+
+#endif

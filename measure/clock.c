@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define PAIR_TRIES 200
+#define BATCHES 512
+#define BATCH_READS 64
+
+#if defined(__x86_64__)
+static bool counter_readable(void)
+{
+	unsigned int a, b, c, d;
+	int mode = PR_TSC_ENABLE;
+
+	prctl(PR_GET_TSC, &mode);
+	return mode == PR_TSC_ENABLE && __get_cpuid(1, &a, &b, &c, &d) && (d & 1U << 4);
+}
+
+static bool counter_invariant(void)
+{
+	unsigned int a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1U << 8);
+}
+
+#define COUNTER_NAME "tsc"
+#else
+static bool counter_readable(void)
+{
+#if defined(__aarch64__)
+	return true;
+#else
+	return false;
+#endif
+}
+
+static bool counter_invariant(void)
+{
+	return true;
+}
+
+#define COUNTER_NAME "cntvct"
+#endif
+
+uint64_t clock_now(const struct clock_source *clock)
+{
+	return clock->kind == CLOCK_KIND_COUNTER ? clock_counter() : clock_raw_ns();
+}
+
+/* The tightest of many brackets: what hit the others (an interrupt) can't hit all. */
+static struct clock_pair take_pair(const struct clock_source *clock)
+{
+	struct clock_pair best = { .width = UINT64_MAX };
+
+	for (int i = 0; i < PAIR_TRIES; i++) {
+		const uint64_t before = clock_now(clock);
+		const uint64_t raw = clock_raw_ns();
+		const uint64_t width = clock_now(clock) - before;
+
+		if (width < best.width)
+			best = (struct clock_pair){ before + width / 2, raw, width };
+	}
+	return best;
+}
+
+void clock_init(struct clock_source *ret)
+{
+	*ret = (struct clock_source){
+		.kind = CLOCK_KIND_GETTIME,
+		.name = "monotonic_raw",
+		.invariant = true,
+		.hz = 1e9,
+	};
+	if (counter_readable()) {
+		ret->kind = CLOCK_KIND_COUNTER;
+		ret->name = COUNTER_NAME;
+		ret->invariant = counter_invariant();
+	}
+	ret->first = take_pair(ret);
+}
+
+void clock_calibrate(struct clock_source *clock)
+{
+	const struct clock_pair last = take_pair(clock);
+
+	if (clock->kind == CLOCK_KIND_COUNTER)
+		clock->hz = (double)(last.ticks - clock->first.ticks) * 1e9 /
+			    (double)(last.raw_ns - clock->first.raw_ns);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double counter_batch(void)
+{
+	const uint64_t first = clock_counter();
+	uint64_t last = first;
+
+	for (int i = 0; i < BATCH_READS / 8; i++) {
+		clock_counter();
+		clock_counter();
+		clock_counter();
+		clock_counter();
+		clock_counter();
+		clock_counter();
+		clock_counter();
+		last = clock_counter();
+	}
+	return (double)(last - first) / BATCH_READS;
+}
+
+static double gettime_batch(void)
+{
+	const uint64_t first = clock_raw_ns();
+	uint64_t last = first;
+
+	for (int i = 0; i < BATCH_READS; i++)
+		last = clock_raw_ns();
+	return (double)(last - first) / BATCH_READS;
+}
+
+double clock_floor(const struct clock_source *clock)
+{
+	double batches[BATCHES];
+
+	for (int i = 0; i < BATCHES; i++)
+		batches[i] = clock->kind == CLOCK_KIND_COUNTER ? counter_batch() : gettime_batch();
+	qsort(batches, BATCHES, sizeof(*batches), compare);
+	return batches[BATCHES / 2];
+}

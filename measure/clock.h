@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The run's clock: the CPU's own counter where it can be trusted, clock_gettime() elsewhere. */
+#ifndef LOWLAT_CLOCK_H
+#define LOWLAT_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+enum clock_kind {
+	CLOCK_KIND_COUNTER,
+	CLOCK_KIND_GETTIME,
+};
+
+/* One moment on both clocks, and how far apart the two readings may lie. */
+struct clock_pair {
+	uint64_t ticks;
+	uint64_t raw_ns;
+	uint64_t width;
+};
+
+struct clock_source {
+	enum clock_kind kind;
+	const char *name;
+	/* Whether the processor promises a constant rate. */
+	bool invariant;
+	/* Ticks per second by the start calibration; corrected at the end. */
+	double hz;
+	struct clock_pair first;
+};
+
+/* Serialises nothing on x86: an interrupt does that itself, and a fence costs a third of the loop. */
+static inline uint64_t clock_counter(void)
+{
+#if defined(__x86_64__)
+	uint32_t low, high;
+
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+	return ticks;
+#else
+	return 0;
+#endif
+}
+
+static inline uint64_t clock_raw_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* One reading, in ticks. */
+uint64_t clock_now(const struct clock_source *clock);
+
+/* Chooses the source and takes the first pair; hz is unknown until clock_calibrate(). */
+void clock_init(struct clock_source *ret);
+
+/* Sets hz from the first pair and a new one. Wants at least 20 ms between them (then ppm-level). */
+void clock_calibrate(struct clock_source *clock);
+
+/*
+ * The machine's own back-to-back reading: the median of 512 batches of 64.
+ *
+ * Returns ticks.
+ */
+double clock_floor(const struct clock_source *clock);
+
+static inline double clock_ns(const struct clock_source *clock, double ticks)
+{
+	return ticks * 1e9 / clock->hz;
+}
+
+#endif

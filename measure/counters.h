@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Per-CPU counts of /proc/interrupts and /proc/softirqs, and their growth. */
+#ifndef LOWLAT_COUNTERS_H
+#define LOWLAT_COUNTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpulist.h"
+
+/* One row; counts in the order of the CPUs asked for. */
+struct counter_row {
+	char *label;
+	uint64_t *counts;
+};
+
+/* Zero-initialised is empty. */
+struct counters {
+	struct counter_row *rows;
+	size_t count;
+};
+
+/* A snapshot of both files. */
+struct counter_snapshot {
+	struct counters interrupts;
+	struct counters softirqs;
+	uint64_t raw_ns;
+};
+
+/*
+ * Parses either file's text (Documentation/filesystems/proc.rst).
+ *
+ * A named row is labelled by its name ("LOC"), a numbered one by number and device
+ * ("36:virtio1-req.0"). Rows that are not per CPU (ERR, MIS) are left out. The kernel prints a
+ * column for each online CPU in interrupts and for each possible CPU in softirqs; the header names
+ * them.
+ *
+ * Returns 0, -EINVAL (no header), -ENXIO (a CPU has no column) or -ENOMEM.
+ */
+int counters_parse(const char *text, const struct cpulist *cpus, struct counters *ret);
+
+void counters_deinit(struct counters *counters);
+
+/*
+ * Growth of one row on one CPU, by label; a row that was not there before counts from 0, as
+ * does one whose count shrank: it was made anew. The kernel's counters are 32 bits wide and may
+ * wrap once.
+ */
+uint64_t counters_growth(const struct counters *before, const struct counters *after, size_t row,
+			 size_t column);
+
+/* Reads and parses both files. Returns 0 or -errno. */
+int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret);
+
+void counter_snapshot_deinit(struct counter_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sets of CPUs, in the kernel's list syntax ("0-1,8"). */
+#ifndef LOWLAT_CPULIST_H
+#define LOWLAT_CPULIST_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Largest NR_CPUS of any architecture. */
+#define CPULIST_MAX 8192
+
+/* CPU numbers, ascending and unique. Zero-initialised is the empty set. */
+struct cpulist {
+	unsigned int *cpus;
+	size_t count;
+};
+
+/*
+ * Parses plain numbers and ranges; blanks at the end are ignored, "" is the empty set.
+ *
+ * Returns 0, -EINVAL (malformed or reversed), -ERANGE (a number above CPULIST_MAX - 1) or -ENOMEM.
+ */
+int cpulist_parse(const char *text, struct cpulist *ret);
+
+void cpulist_deinit(struct cpulist *list);
+
+/* The list as text, to be freed by the caller; NULL without memory. */
+char *cpulist_format(const struct cpulist *list);
+
+bool cpulist_has(const struct cpulist *list, unsigned int cpu);
+
+/* Whether all CPUs of `part` are in `whole`. */
+bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part);
+
+/* Set operations. Return 0 or -ENOMEM. */
+int cpulist_minus(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
+int cpulist_and(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
+
+/*
+ * The CPUs the calling thread may run on. Returns 0, -ENOMEM or -errno of sched_getaffinity().
+ */
+int cpulist_allowed(struct cpulist *ret);
+
+/* Moves the calling thread onto the CPUs. Returns 0 or -errno of sched_setaffinity(). */
+int cpulist_bind(const struct cpulist *list);
+
+#endif

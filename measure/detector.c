@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "detector.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define REHEARSAL_READS 4096
+
+static uint64_t read_counter(void *source)
+{
+	(void)source;
+	return clock_counter();
+}
+
+static uint64_t read_gettime(void *source)
+{
+	(void)source;
+	return clock_raw_ns();
+}
+
+static void run_loop(struct detector *detector, const atomic_bool *stop)
+{
+	if (detector->all->clock->kind == CLOCK_KIND_COUNTER)
+		spin_loop(&detector->spin, read_counter, NULL, stop);
+	else
+		spin_loop(&detector->spin, read_gettime, NULL, stop);
+}
+
+static void *map_memory(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* Without permission it stays unlocked; page_faults tells whether that mattered. */
+	mlock(memory, size);
+	return memory;
+}
+
+/* Runs on the detector's own CPU, so that its memory is near. */
+static int prepare(struct detector *detector)
+{
+	const struct sched_param param = { .sched_priority = detector->all->fifo_priority };
+	struct spin *spin = &detector->spin;
+	int err = 0;
+
+	spin->hist = map_memory(sizeof(*spin->hist));
+	if (!spin->hist)
+		return -ENOMEM;
+	hist_reset(spin->hist);
+	if (detector->all->log_size) {
+		spin->log = map_memory(detector->all->log_size * sizeof(*spin->log));
+		if (!spin->log)
+			return -ENOMEM;
+		memset(spin->log, 0, detector->all->log_size * sizeof(*spin->log));
+	}
+	if (param.sched_priority)
+		err = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+	return -err;
+}
+
+static void forget(struct spin *spin)
+{
+	const struct spin input = *spin;
+
+	hist_reset(spin->hist);
+	*spin = (struct spin){
+		.threshold = input.threshold,
+		.duration = input.duration,
+		.ns_per_tick = input.ns_per_tick,
+		.hist = input.hist,
+		.log = input.log,
+		.log_size = input.log_size,
+	};
+	memcpy(spin->levels, input.levels, sizeof(spin->levels));
+}
+
+/* Every reading a gap: the code and data of storing are touched before they count. */
+static void rehearse(struct detector *detector)
+{
+	const uint64_t duration = detector->spin.duration;
+	const uint64_t threshold = detector->spin.threshold;
+
+	detector->spin.threshold = 0;
+	detector->spin.duration = (uint64_t)(detector->floor[0] * REHEARSAL_READS);
+	run_loop(detector, &detector->all->stop);
+	detector->spin.threshold = threshold;
+	detector->spin.duration = duration;
+	forget(&detector->spin);
+}
+
+static void measure(struct detector *detector)
+{
+	struct rusage before, after;
+
+	detector->spin.log_size = detector->all->log_size;
+	rehearse(detector);
+	getrusage(RUSAGE_THREAD, &before);
+	run_loop(detector, &detector->all->stop);
+	getrusage(RUSAGE_THREAD, &after);
+	detector->page_faults =
+		after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
+	detector->switches = after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw;
+	detector->floor[1] = clock_floor(detector->all->clock);
+	detector->measured = true;
+}
+
+/* Keeps the CPU as busy as the loop does, until the flag is set. */
+static void spin_until(const struct clock_source *clock, const atomic_bool *flag)
+{
+	while (!atomic_load_explicit(flag, memory_order_acquire))
+		clock_now(clock);
+}
+
+static void *detector_main(void *arg)
+{
+	struct detector *detector = arg;
+	struct detectors *all = detector->all;
+
+	detector->error = prepare(detector);
+	if (!detector->error)
+		detector->floor[0] = clock_floor(all->clock);
+	atomic_fetch_add(&all->ready, 1);
+	spin_until(all->clock, &all->warm);
+	if (!detector->error && !atomic_load(&all->stop))
+		measure(detector);
+	/* Leaving would disturb those that still measure. */
+	atomic_fetch_add(&all->finished, 1);
+	spin_until(all->clock, &all->leave);
+	return NULL;
+}
+
+static int start_thread(struct detector *detector)
+{
+	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
+	cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	pthread_attr_t attr;
+	int err;
+
+	if (!set)
+		return -ENOMEM;
+	CPU_ZERO_S(size, set);
+	CPU_SET_S(detector->cpu, size, set);
+	pthread_attr_init(&attr);
+	err = pthread_attr_setaffinity_np(&attr, size, set);
+	if (!err)
+		err = pthread_create(&detector->thread, &attr, detector_main, detector);
+	pthread_attr_destroy(&attr);
+	CPU_FREE(set);
+	return -err;
+}
+
+static int start_all(struct detectors *all)
+{
+	int err = 0;
+
+	while (all->started < all->count) {
+		err = start_thread(&all->items[all->started]);
+		if (err)
+			break;
+		all->started++;
+	}
+	while (atomic_load(&all->ready) < all->started)
+		usleep(200);
+	for (size_t i = 0; !err && i < all->started; i++)
+		err = all->items[i].error;
+	return err;
+}
+
+int detectors_start(struct detectors *ret, const struct clock_source *clock,
+		    const struct cpulist *cpus, int fifo_priority, size_t log_size)
+{
+	*ret = (struct detectors){
+		.clock = clock,
+		.fifo_priority = fifo_priority,
+		.log_size = log_size,
+		.items = aligned_alloc(DETECTOR_ALIGN, cpus->count * sizeof(*ret->items)),
+		.count = cpus->count,
+	};
+	if (!ret->items) {
+		ret->count = 0;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < cpus->count; i++)
+		ret->items[i] = (struct detector){ .all = ret, .cpu = cpus->cpus[i] };
+	return start_all(ret);
+}
+
+void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t duration,
+		       const uint64_t levels[SPIN_LEVELS])
+{
+	for (size_t i = 0; i < detectors->started; i++) {
+		struct spin *spin = &detectors->items[i].spin;
+
+		spin->threshold = threshold;
+		spin->duration = duration;
+		spin->ns_per_tick = clock_ns(detectors->clock, 1);
+		memcpy(spin->levels, levels, sizeof(spin->levels));
+	}
+	atomic_store_explicit(&detectors->warm, true, memory_order_release);
+}
+
+bool detectors_finished(struct detectors *detectors)
+{
+	return atomic_load(&detectors->finished) == detectors->started;
+}
+
+void detectors_stop(struct detectors *detectors)
+{
+	atomic_store(&detectors->stop, true);
+}
+
+void detectors_join(struct detectors *detectors)
+{
+	atomic_store(&detectors->stop, true);
+	atomic_store(&detectors->warm, true);
+	atomic_store(&detectors->leave, true);
+	while (detectors->started)
+		pthread_join(detectors->items[--detectors->started].thread, NULL);
+}
+
+void detectors_deinit(struct detectors *detectors)
+{
+	const size_t log_bytes = detectors->log_size * sizeof(struct gap);
+
+	for (size_t i = 0; i < detectors->count; i++) {
+		if (detectors->items[i].spin.hist)
+			munmap(detectors->items[i].spin.hist, sizeof(struct hist));
+		if (detectors->items[i].spin.log)
+			munmap(detectors->items[i].spin.log, log_bytes);
+	}
+	free(detectors->items);
+	*detectors = (struct detectors){ 0 };
+}

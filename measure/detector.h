@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One detector thread a CPU: pinned, its memory touched beforehand, started and ended together. */
+#ifndef LOWLAT_DETECTOR_H
+#define LOWLAT_DETECTOR_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "clock.h"
+#include "cpulist.h"
+#include "spin.h"
+
+#define DETECTOR_ALIGN 128
+
+/* What one CPU's thread is told and what it found; read the latter after detectors_join(). */
+struct detector {
+	struct detectors *all;
+	unsigned int cpu;
+	pthread_t thread;
+	/* A cache line of its own: no CPU's gap may cost another one time. */
+	alignas(DETECTOR_ALIGN) struct spin spin;
+	/* Ticks: medians before and after the loop. */
+	double floor[2];
+	/* Of this thread while it was in the loop. */
+	long page_faults;
+	long switches;
+	bool measured;
+	/* 0, or the -errno that kept the thread from starting. */
+	int error;
+};
+
+struct detectors {
+	const struct clock_source *clock;
+	/* 0: SCHED_OTHER. */
+	int fifo_priority;
+	/* Gaps that one CPU's log holds; 0: no log. */
+	size_t log_size;
+	struct detector *items;
+	size_t count;
+	size_t started;
+	/* Threads that are warm, and threads that left the loop. */
+	atomic_size_t ready;
+	atomic_size_t finished;
+	atomic_bool warm;
+	atomic_bool leave;
+	/* Read by all loops: nothing that is written during the run may share its line. */
+	alignas(DETECTOR_ALIGN) atomic_bool stop;
+};
+
+/*
+ * Starts one thread on each CPU and waits until all are pinned and spin. They spin unrecorded until
+ * detectors_measure().
+ *
+ * clock: calibrated or not; must outlive the threads.
+ * Returns 0, or the -errno of the first thread that could not be set up; detectors_join() is due
+ * in either case.
+ */
+int detectors_start(struct detectors *ret, const struct clock_source *clock,
+		    const struct cpulist *cpus, int fifo_priority, size_t log_size);
+
+/* Begins the recorded part on all CPUs. threshold and duration in ticks of the calibrated clock. */
+void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t duration,
+		       const uint64_t levels[SPIN_LEVELS]);
+
+bool detectors_finished(struct detectors *detectors);
+
+/* Ends the recorded part early. */
+void detectors_stop(struct detectors *detectors);
+
+/* Lets the threads end and waits for them. Until then each keeps its CPU as busy as before. */
+void detectors_join(struct detectors *detectors);
+
+void detectors_deinit(struct detectors *detectors);
+
+#endif

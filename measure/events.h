@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. */
+#ifndef LOWLAT_EVENTS_H
+#define LOWLAT_EVENTS_H
+
+#include <stdio.h>
+
+#include "detector.h"
+
+/* Returns 0, -ENOMEM or -EIO. */
+int events_write(const struct detectors *detectors, FILE *file);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Log-linear histogram of whole nanoseconds.
+ *
+ * Values below 2048 have a bucket each; above, each power of two is cut into 1024 buckets of equal
+ * width, so that a bucket is never wider than 1/1024 of the values in it (relative error below
+ * 0.1 %). The range ends at 2^47 ns (39 hours). What lies above goes into one last bucket, and the
+ * maximum is kept apart and exact: nothing is ever lost.
+ */
+#ifndef LOWLAT_HIST_H
+#define LOWLAT_HIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HIST_SUB_BITS 10
+#define HIST_TOP_BITS 47
+#define HIST_SUB (UINT64_C(1) << HIST_SUB_BITS)
+#define HIST_BUCKETS ((HIST_TOP_BITS - HIST_SUB_BITS + 1) * HIST_SUB)
+
+struct hist {
+	uint64_t total;
+	uint64_t max;
+	uint64_t over;
+	uint64_t counts[HIST_BUCKETS];
+};
+
+/* One bucket: values from lower (inclusive) to upper (exclusive). */
+struct hist_bucket {
+	uint64_t lower;
+	uint64_t upper;
+	uint64_t count;
+};
+
+static inline size_t hist_index(uint64_t value)
+{
+	unsigned int shift;
+
+	if (value < 2 * HIST_SUB)
+		return (size_t)value;
+	shift = 63 - (unsigned int)__builtin_clzll(value) - HIST_SUB_BITS;
+	return (size_t)(shift * HIST_SUB + (value >> shift));
+}
+
+/* Adds one value. No system call, no allocation. */
+static inline void hist_add(struct hist *hist, uint64_t value)
+{
+	const size_t index = hist_index(value);
+
+	hist->total++;
+	if (value > hist->max)
+		hist->max = value;
+	if (index < HIST_BUCKETS)
+		hist->counts[index]++;
+	else
+		hist->over++;
+}
+
+/* Empties it; touches every page. */
+void hist_reset(struct hist *hist);
+
+/*
+ * Walks the buckets that hold something, ascending, the overflow bucket last.
+ *
+ * cursor: 0 before the first call.
+ * Returns 1 and fills ret, or 0 at the end.
+ */
+int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret);
+
+/*
+ * Delay in ns that a random arrival exceeds with probability 1 - quantile, when each value is a
+ * stall and the arrival waits for its rest. The denominator is fixed: `runtime_ns`, busy or not.
+ *
+ * Returns 0 where all stalls together are shorter than that share of the runtime.
+ */
+double hist_time_weighted(const struct hist *hist, double quantile, double runtime_ns);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "cleanup.h"
+
+#define CPU_DIR "/sys/devices/system/cpu/"
+
+/* Only QEMU's emulator says so itself; elsewhere there is no honest way to know. */
+static bool runs_emulated(void)
+{
+#if defined(__x86_64__)
+	unsigned int a, b, c, d;
+	char signature[13] = { 0 };
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & 1U << 31))
+		return false;
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(signature, &b, 4);
+	memcpy(signature + 4, &c, 4);
+	memcpy(signature + 8, &d, 4);
+	return strcmp(signature, "TCGTCGTCGTCG") == 0;
+#else
+	return false;
+#endif
+}
+
+static int read_list(const char *path, struct cpulist *ret)
+{
+	_cleanup_free_ char *text = text_read_trimmed(path);
+
+	return text ? cpulist_parse(text, ret) : -ENOENT;
+}
+
+uint64_t parse_meminfo(const char *text, const char *key)
+{
+	const size_t length = strlen(key);
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		if (!strncmp(text, key, length) && text[length] == ':')
+			return strtoull(text + length + 1, NULL, 10) * 1024;
+	}
+	return 0;
+}
+
+static char *or_empty(char *text)
+{
+	return text ? text : calloc(1, 1);
+}
+
+int host_init(struct host *ret, struct message *message)
+{
+	_cleanup_free_ char *meminfo = text_read_trimmed("/proc/meminfo");
+	const time_t now = time(NULL);
+	struct utsname name;
+	struct tm utc;
+
+	*ret = (struct host){ .emulated = runs_emulated() };
+	strftime(ret->started, sizeof(ret->started), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	ret->boot_id = or_empty(text_read_trimmed("/proc/sys/kernel/random/boot_id"));
+	ret->cmdline = or_empty(text_read_trimmed("/proc/cmdline"));
+	ret->kernel = strdup(uname(&name) ? "" : name.release);
+	ret->memory_available = meminfo ? parse_meminfo(meminfo, "MemAvailable") : 0;
+	/* Older kernels have no such file; then nothing is isolated as far as one can see. */
+	if (read_list(CPU_DIR "isolated", &ret->isolated) < 0)
+		ret->isolated = (struct cpulist){ 0 };
+	if (read_list(CPU_DIR "online", &ret->online) < 0 || !ret->online.count)
+		return message_set(message,
+				   CPU_DIR "online: can't be read, so no CPU is known; mount /sys");
+	return 0;
+}
+
+void host_deinit(struct host *host)
+{
+	free(host->boot_id);
+	free(host->kernel);
+	free(host->cmdline);
+	cpulist_deinit(&host->online);
+	cpulist_deinit(&host->isolated);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the run needs to know of the machine, and where it was made. */
+#ifndef LOWLAT_HOST_H
+#define LOWLAT_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpulist.h"
+#include "text.h"
+
+struct host {
+	/* UTC, ISO 8601. */
+	char started[32];
+	char *boot_id;
+	char *kernel;
+	char *cmdline;
+	struct cpulist online;
+	/* As the kernel says in sysfs; empty where it isolates none. */
+	struct cpulist isolated;
+	/*
+	 * Whether an emulator that has no notion of time (QEMU's TCG) runs the CPUs; seen on x86,
+	 * told elsewhere (--emulated).
+	 */
+	bool emulated;
+	/* Bytes. */
+	uint64_t memory_available;
+};
+
+/* Returns 0, or -errno with the message set when the online CPUs can't be read. */
+int host_init(struct host *ret, struct message *message);
+
+void host_deinit(struct host *host);
+
+/* Value of a line "KEY:   N kB" of /proc/meminfo's text, in bytes; 0 when it isn't there. */
+uint64_t parse_meminfo(const char *text, const char *key);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lowlat-measure: noise of the operating system on CPUs, with its sources. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "events.h"
+#include "options.h"
+#include "output.h"
+#include "result.h"
+#include "run.h"
+#include "summary.h"
+
+#define EXIT_PARTIAL 1
+#define EXIT_REFUSED 2
+
+static int refuse(const struct message *message)
+{
+	fprintf(stderr, "lowlat-measure: %s\n", message->text);
+	return EXIT_REFUSED;
+}
+
+typedef int (*writer)(const struct run *run, FILE *file);
+
+static int write_events(const struct run *run, FILE *file)
+{
+	return events_write(&run->detectors, file);
+}
+
+/* Returns whether it is there now, whole. */
+static bool write_file(const struct run *run, const char *path, writer write)
+{
+	struct output output;
+	int err, late;
+
+	if (!path)
+		return true;
+	err = output_open(path, &output);
+	if (!err) {
+		err = write(run, output.file);
+		late = output_commit(&output);
+		err = err ? err : late;
+	}
+	if (err)
+		fprintf(stderr, "lowlat-measure: '%s': can't be written (%s)\n", path,
+			strerror(-err));
+	return !err;
+}
+
+static int finish(const struct run *run)
+{
+	const bool events = write_file(run, run->options.events, write_events);
+	const bool json = write_file(run, run->options.json, result_write);
+
+	if (!run->options.json || strcmp(run->options.json, "-"))
+		summary_write(run, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		return EXIT_PARTIAL;
+	if (run->interrupted)
+		return 128 + run->interrupted;
+	return events && json && run->complete && run->valid ? 0 : EXIT_PARTIAL;
+}
+
+/* The run waits for these itself; a reader that went away is seen when writing. */
+static void block_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int main(int argc, char *argv[])
+{
+	struct message message;
+	struct run run = { 0 };
+	int status = 0;
+
+	block_signals();
+	if (options_parse(argc, argv, &run.options, &message))
+		status = refuse(&message);
+	else if (run.options.help)
+		options_help(stdout);
+	else if (run.options.version)
+		printf("lowlat-measure %s\n", LOWLAT_VERSION);
+	else
+		status = run_make(&run, &message) ? refuse(&message) : finish(&run);
+	run_deinit(&run);
+	return status;
+}

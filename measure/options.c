@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "units.h"
+
+#define DURATION_MAX (24 * 3600 * NS_PER_S)
+#define WARMUP_MAX (3600 * NS_PER_S)
+#define THRESHOLD_MIN 50
+
+enum value_kind {
+	VALUE_NONE,
+	VALUE_NEEDED,
+	VALUE_OPTIONAL,
+};
+
+struct option {
+	const char *name;
+	enum value_kind kind;
+	/* Returns 0, or -EINVAL with the message set. */
+	int (*set)(struct options *options, const char *value, struct message *message);
+	const char *value_name;
+	const char *help;
+};
+
+static int set_list(const char *name, const char *value, struct cpulist *ret,
+		    struct message *message)
+{
+	struct cpulist list;
+	int err = cpulist_parse(value, &list);
+
+	if (err == -ERANGE)
+		return message_set(
+			message,
+			"--%s '%.100s': a CPU number is above %d; name CPUs of this machine", name,
+			value, CPULIST_MAX - 1);
+	if (err)
+		return message_set(
+			message,
+			"--%s '%.100s': not a CPU list; write numbers and ranges such as "
+			"1-3,8",
+			name, value);
+	if (!list.count) {
+		cpulist_deinit(&list);
+		return message_set(message, "--%s '': names no CPU; write a list such as 1-3,8",
+				   name);
+	}
+	cpulist_deinit(ret);
+	*ret = list;
+	return 0;
+}
+
+static int set_cpus(struct options *options, const char *value, struct message *message)
+{
+	return set_list("cpus", value, &options->cpus, message);
+}
+
+static int set_load_cpus(struct options *options, const char *value, struct message *message)
+{
+	return set_list("load-cpus", value, &options->load_cpus, message);
+}
+
+static int set_time(const char *name, const char *value, uint64_t least, uint64_t most,
+		    uint64_t *ret, struct message *message)
+{
+	char low[32], high[32];
+	int err = parse_time(value, ret);
+
+	if (err == -EINVAL)
+		return message_set(
+			message,
+			"--%s '%.100s': not a time; write a whole number with its unit, ns, "
+			"us, ms, s, m or h",
+			name, value);
+	if (err || *ret < least || *ret > most)
+		return message_set(message,
+				   "--%s '%.100s': out of range; give a time from %s to %s", name,
+				   value, format_time(least, low, sizeof(low)),
+				   format_time(most, high, sizeof(high)));
+	return 0;
+}
+
+static int set_duration(struct options *options, const char *value, struct message *message)
+{
+	return set_time("duration", value, NS_PER_MS, DURATION_MAX, &options->duration_ns, message);
+}
+
+static int set_warmup(struct options *options, const char *value, struct message *message)
+{
+	return set_time("warmup", value, 0, WARMUP_MAX, &options->warmup_ns, message);
+}
+
+static int set_threshold(struct options *options, const char *value, struct message *message)
+{
+	return set_time("threshold", value, THRESHOLD_MIN, NS_PER_S, &options->threshold_ns,
+			message);
+}
+
+static int set_policy(struct options *options, const char *value, struct message *message)
+{
+	uint64_t priority;
+
+	options->fifo_priority = 0;
+	if (strcmp(value, "other") == 0)
+		return 0;
+	if (strncmp(value, "fifo:", 5) || parse_u64(value + 5, &priority) || priority < 1 ||
+	    priority > 99)
+		return message_set(
+			message,
+			"--policy '%.100s': not a scheduling policy; use 'other' or 'fifo:N' "
+			"with N from 1 to 99",
+			value);
+	options->fifo_priority = (int)priority;
+	return 0;
+}
+
+static int set_load(struct options *options, const char *value, struct message *message)
+{
+	options->load = NULL;
+	if (strcmp(value, "none") == 0)
+		return 0;
+	options->load = load_scenario_find(value);
+	if (!options->load)
+		return message_set(message,
+				   "--load '%.100s': unknown scenario; use one of none, %s", value,
+				   load_scenario_names());
+	return 0;
+}
+
+static int set_oslat(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->oslat = OSLAT_WANTED;
+	return 0;
+}
+
+static int set_no_oslat(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->oslat = OSLAT_OFF;
+	return 0;
+}
+
+static int set_emulated(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->emulated = true;
+	return 0;
+}
+
+static int set_label(struct options *options, const char *value, struct message *message)
+{
+	(void)message;
+	options->label = value;
+	return 0;
+}
+
+static int set_seed(struct options *options, const char *value, struct message *message)
+{
+	if (parse_u64(value, &options->seed) || options->seed > INT64_MAX)
+		return message_set(message,
+				   "--seed '%.100s': out of range; give a whole number from 0 to "
+				   "%" PRId64,
+				   value, INT64_MAX);
+	return 0;
+}
+
+static int set_json(struct options *options, const char *value, struct message *message)
+{
+	options->json = value ? value : "-";
+	if (!*options->json)
+		return message_set(message, "--json '': no file name; give one, or - for standard "
+					    "output");
+	return 0;
+}
+
+static int set_events(struct options *options, const char *value, struct message *message)
+{
+	options->events = value;
+	if (!*value || strcmp(value, "-") == 0)
+		return message_set(message, "--events '%.100s': not a file; give a file name",
+				   value);
+	return 0;
+}
+
+static int set_help(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->help = true;
+	return 0;
+}
+
+static int set_version(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->version = true;
+	return 0;
+}
+
+static const struct option options_table[] = {
+	{ "cpus", VALUE_NEEDED, set_cpus, "LIST",
+	  "CPUs to measure (default: the isolated ones, else all but the lowest)" },
+	{ "duration", VALUE_NEEDED, set_duration, "TIME", "1ms to 24h (default 10s)" },
+	{ "warmup", VALUE_NEEDED, set_warmup, "TIME",
+	  "how long all runs before anything counts, 0s to 1h (default 5s)" },
+	{ "threshold", VALUE_NEEDED, set_threshold, "TIME",
+	  "what is longer is a gap, 50ns to 1s (default 100ns)" },
+	{ "policy", VALUE_NEEDED, set_policy, "POLICY", "other or fifo:N (default other)" },
+	{ "load", VALUE_NEEDED, set_load, "SCENARIO",
+	  "what stress-ng does meanwhile (default none): none, " },
+	{ "load-cpus", VALUE_NEEDED, set_load_cpus, "LIST",
+	  "where the load runs (default: the CPUs not measured)" },
+	{ "oslat", VALUE_NONE, set_oslat, NULL,
+	  "run oslat afterwards (default: where it is installed)" },
+	{ "no-oslat", VALUE_NONE, set_no_oslat, NULL, "don't run oslat" },
+	{ "emulated", VALUE_NONE, set_emulated, NULL,
+	  "the CPUs are emulated, so durations mean nothing (on x86 it is seen)" },
+	{ "label", VALUE_NEEDED, set_label, "TEXT", "name of the run, kept in the JSON" },
+	{ "seed", VALUE_NEEDED, set_seed, "N", "of the load's random numbers (default 1)" },
+	{ "json", VALUE_OPTIONAL, set_json, "FILE",
+	  "write the result there; alone or -: to stdout" },
+	{ "events", VALUE_NEEDED, set_events, "FILE",
+	  "write each gap there: cpu,begin,end in ticks of the clock" },
+	{ "help", VALUE_NONE, set_help, NULL, "print this and leave" },
+	{ "version", VALUE_NONE, set_version, NULL, "print the version and leave" },
+};
+
+#define OPTION_COUNT (sizeof(options_table) / sizeof(*options_table))
+
+static const struct option *find_option(const char *name, size_t length)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (strlen(options_table[i].name) == length &&
+		    !strncmp(options_table[i].name, name, length))
+			return &options_table[i];
+	}
+	return NULL;
+}
+
+/* Sets one option; *used says how many arguments it took. */
+static int parse_one(char *const argv[], struct options *ret, int *used, struct message *message)
+{
+	const char *name = argv[0] + 2, *value = NULL;
+	const size_t length = strcspn(name, "=");
+	const struct option *option;
+
+	if (strncmp(argv[0], "--", 2) || !*name)
+		return message_set(message,
+				   "'%.100s': unexpected argument; see lowlat-measure --help",
+				   argv[0]);
+	option = find_option(name, length);
+	if (!option)
+		return message_set(message, "--%.*s: unknown option; see lowlat-measure --help",
+				   length < 100 ? (int)length : 100, name);
+	*used = 1;
+	if (name[length] == '=')
+		value = name + length + 1;
+	else if (option->kind == VALUE_NEEDED ||
+		 (option->kind == VALUE_OPTIONAL && argv[1] && strncmp(argv[1], "--", 2)))
+		value = argv[(*used)++];
+	if (option->kind == VALUE_NONE && value)
+		return message_set(message, "--%s '%.100s': takes no value; leave it out",
+				   option->name, value);
+	if (option->kind == VALUE_NEEDED && !value)
+		return message_set(message, "--%s: its value is missing; give %s", option->name,
+				   option->value_name);
+	return option->set(ret, value, message);
+}
+
+int options_parse(int argc, char *const argv[], struct options *ret, struct message *message)
+{
+	*ret = (struct options){
+		.duration_ns = 10 * NS_PER_S,
+		.warmup_ns = 5 * NS_PER_S,
+		.threshold_ns = 100,
+		.label = "",
+		.seed = 1,
+	};
+	for (int i = 1, used = 1; i < argc; i += used) {
+		int err = parse_one(argv + i, ret, &used, message);
+
+		if (err)
+			return err;
+	}
+	if (ret->json && ret->events && strcmp(ret->json, ret->events) == 0)
+		return message_set(message,
+				   "--events '%.100s': the same file as --json; give each its own",
+				   ret->events);
+	return 0;
+}
+
+void options_deinit(struct options *options)
+{
+	cpulist_deinit(&options->cpus);
+	cpulist_deinit(&options->load_cpus);
+}
+
+void options_help(FILE *file)
+{
+	fputs("Usage: lowlat-measure [OPTION]...\n\n"
+	      "Measures the noise of the operating system on CPUs: pinned threads read the clock\n"
+	      "without pause, and each gap between two readings is time that something else took.\n\n",
+	      file);
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		const struct option *option = &options_table[i];
+		char left[32];
+
+		snprintf(left, sizeof(left), option->kind == VALUE_OPTIONAL ? "%s [%s]" : "%s %s",
+			 option->name, option->value_name ? option->value_name : "");
+		fprintf(file, "  --%-19s%s%s\n", left, option->help,
+			option->set == set_load ? load_scenario_names() : "");
+	}
+	fputs("\nTimes are whole numbers with a unit: 100ns, 1us, 10ms, 10s, 5m, 1h.\n"
+	      "Exit status: 0 complete; 1 partial or invalid; 2 refused; 130 or 143 interrupted.\n",
+	      file);
+}

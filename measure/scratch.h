@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A private folder for what the loads write; gone at the end. */
+#ifndef LOWLAT_SCRATCH_H
+#define LOWLAT_SCRATCH_H
+
+#include <limits.h>
+
+struct scratch {
+	/* "" where there is none. */
+	char path[PATH_MAX];
+};
+
+/*
+ * Makes it (mode 0700) below $TMPDIR, else /dev/shm, so that a load writes to memory and no disk
+ * interrupts what is measured, else /tmp.
+ *
+ * Returns 0 or the -errno of the last place tried.
+ */
+int scratch_init(struct scratch *ret);
+
+/* Removes it with all it holds, without following links. */
+void scratch_deinit(struct scratch *scratch);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "setup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "output.h"
+
+static int out_of_memory(struct message *message)
+{
+	return message_set(message, "memory: none left for a list of CPUs; free some");
+}
+
+static int check_online(const char *option, const struct cpulist *cpus, const struct host *host,
+			struct message *message)
+{
+	_cleanup_free_ char *given = cpulist_format(cpus), *online = cpulist_format(&host->online);
+
+	for (size_t i = 0; i < cpus->count; i++) {
+		if (!cpulist_has(&host->online, cpus->cpus[i]))
+			return message_set(message,
+					   "--%s '%.80s': CPU %u is not online; choose from %.80s",
+					   option, given ? given : "?", cpus->cpus[i],
+					   online ? online : "?");
+	}
+	return 0;
+}
+
+static int choose_measured(const struct options *options, const struct host *host,
+			   struct cpulist *ret, struct message *message)
+{
+	const struct cpulist lowest = { .cpus = host->online.cpus, .count = 1 };
+	int err;
+
+	if (options->cpus.count) {
+		err = check_online("cpus", &options->cpus, host, message);
+		return err ? err : cpulist_and(&options->cpus, &options->cpus, ret);
+	}
+	err = cpulist_and(&host->online, &host->isolated, ret);
+	if (!err && !ret->count) {
+		cpulist_deinit(ret);
+		err = cpulist_minus(&host->online, &lowest, ret);
+	}
+	if (err)
+		return out_of_memory(message);
+	if (!ret->count)
+		return message_set(message,
+				   "--cpus: only CPU %u is online, none is left beside it; "
+				   "name it with --cpus to measure it nevertheless",
+				   host->online.cpus[0]);
+	return 0;
+}
+
+static int choose_load(const struct options *options, const struct host *host, struct setup *setup,
+		       struct message *message)
+{
+	int err = 0;
+
+	if (options->load_cpus.count)
+		err = check_online("load-cpus", &options->load_cpus, host, message);
+	if (err || !options->load)
+		return err;
+	if (options->load_cpus.count)
+		err = cpulist_and(&options->load_cpus, &options->load_cpus, &setup->load);
+	else
+		err = cpulist_and(&setup->rest, &setup->rest, &setup->load);
+	if (err)
+		return out_of_memory(message);
+	if (!setup->load.count)
+		return message_set(message,
+				   "--load %s: every online CPU is measured, none is left for the "
+				   "load; measure fewer or name some with --load-cpus",
+				   load_scenario_name(options->load));
+	return 0;
+}
+
+int setup_check_serving(const struct cpulist *measured, const struct cpulist *allowed,
+			const struct cpulist *isolated)
+{
+	struct cpulist serving;
+	bool all;
+
+	if (cpulist_minus(allowed, isolated, &serving))
+		return -ENOMEM;
+	all = cpulist_covers(measured, serving.count ? &serving : allowed);
+	cpulist_deinit(&serving);
+	return all ? -EBUSY : 0;
+}
+
+/* A cpuset may allow fewer CPUs than are online: what it forbids can't be bound to. */
+static int allowed_cpus(const struct host *host, struct cpulist *ret)
+{
+	int err = cpulist_bind(&host->online);
+
+	return err ? err : cpulist_allowed(ret);
+}
+
+/* A real-time spinner on all CPUs that serve the system would stop the machine. */
+static int check_fifo(const struct options *options, const struct host *host,
+		      const struct setup *setup, struct message *message)
+{
+	const struct sched_param fifo = { .sched_priority = options->fifo_priority };
+	const struct sched_param other = { 0 };
+	struct cpulist allowed;
+	int err;
+
+	if (allowed_cpus(host, &allowed))
+		return out_of_memory(message);
+	err = setup_check_serving(&setup->measured, &allowed, &host->isolated);
+	cpulist_deinit(&allowed);
+	if (err == -ENOMEM)
+		return out_of_memory(message);
+	if (err)
+		return message_set(message,
+				   "--policy fifo:%d: would leave no CPU for the system; measure "
+				   "fewer CPUs or use --policy other",
+				   options->fifo_priority);
+	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
+		return message_set(message,
+				   "--policy fifo:%d: not permitted (%s); run as root or raise "
+				   "LimitRTPRIO",
+				   options->fifo_priority, strerror(errno));
+	sched_setscheduler(0, SCHED_OTHER, &other);
+	return 0;
+}
+
+/* A cgroup may forbid what is online. */
+static int check_allowed(const char *option, const struct cpulist *cpus, struct message *message)
+{
+	for (size_t i = 0; i < cpus->count; i++) {
+		const struct cpulist one = { .cpus = &cpus->cpus[i], .count = 1 };
+		int err = cpulist_bind(&one);
+
+		if (err)
+			return message_set(
+				message,
+				"--%s: CPU %u is not allowed here (%s); leave its cpuset "
+				"or choose another CPU",
+				option, cpus->cpus[i], strerror(-err));
+	}
+	return 0;
+}
+
+static int check_output(const char *option, const char *path, struct message *message)
+{
+	int err = path ? output_check(path) : 0;
+
+	if (err)
+		return message_set(message,
+				   "--%s '%.200s': can't be written (%s); name a file in a "
+				   "writable folder",
+				   option, path, strerror(-err));
+	return 0;
+}
+
+static int check_all(const struct options *options, const struct host *host, struct setup *setup,
+		     struct message *message)
+{
+	int err = choose_load(options, host, setup, message);
+
+	if (!err)
+		err = check_output("json", options->json, message);
+	if (!err)
+		err = check_output("events", options->events, message);
+	if (!err)
+		err = check_allowed("load-cpus", &setup->load, message);
+	if (!err)
+		err = check_allowed("cpus", &setup->measured, message);
+	if (!err && options->fifo_priority)
+		err = check_fifo(options, host, setup, message);
+	return err;
+}
+
+int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
+		  struct message *message)
+{
+	int err;
+
+	*ret = (struct setup){ 0 };
+	err = choose_measured(options, host, &ret->measured, message);
+	if (!err && cpulist_minus(&host->online, &ret->measured, &ret->rest))
+		err = out_of_memory(message);
+	if (!err)
+		err = check_all(options, host, ret, message);
+	/* Where a cpuset leaves no other CPU, the measured ones have to do. */
+	if (!err && (!ret->rest.count || cpulist_bind(&ret->rest) < 0))
+		cpulist_bind(&ret->measured);
+	return err;
+}
+
+void setup_deinit(struct setup *setup)
+{
+	cpulist_deinit(&setup->measured);
+	cpulist_deinit(&setup->load);
+	cpulist_deinit(&setup->rest);
+}

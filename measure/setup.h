@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who runs where: the options as this machine allows them. */
+#ifndef LOWLAT_SETUP_H
+#define LOWLAT_SETUP_H
+
+#include "cpulist.h"
+#include "host.h"
+#include "options.h"
+#include "text.h"
+
+struct setup {
+	struct cpulist measured;
+	/* For the loads; empty where none is wanted. */
+	struct cpulist load;
+	/* Online and not measured: for the harness itself. May be empty. */
+	struct cpulist rest;
+};
+
+/*
+ * Chooses the CPUs and checks that the run is possible: CPUs online and allowed, real-time
+ * permission, a CPU for the load, writable files. Leaves the calling thread on `rest`.
+ *
+ * Returns 0, or -EINVAL with the message set.
+ */
+int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
+		  struct message *message);
+
+/*
+ * Whether a real-time spinner on the measured CPUs would leave one of the allowed CPUs to the
+ * system and to the harness: one that is not isolated, unless all allowed ones are.
+ *
+ * Returns 0, -EBUSY (it would not) or -ENOMEM.
+ */
+int setup_check_serving(const struct cpulist *measured, const struct cpulist *allowed,
+			const struct cpulist *isolated);
+
+void setup_deinit(struct setup *setup);
+
+#endif

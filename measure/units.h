@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers and times as people write them, checked to the last character. */
+#ifndef LOWLAT_UNITS_H
+#define LOWLAT_UNITS_H
+
+#include <stdint.h>
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Decimal digits and nothing else. Returns 0, -EINVAL (not a number) or -ERANGE. */
+int parse_u64(const char *text, uint64_t *ret);
+
+/*
+ * A whole number and its unit: ns, us, ms, s, m (minutes) or h.
+ *
+ * ret: nanoseconds.
+ * Returns 0, -EINVAL (no number, no unit, unknown unit) or -ERANGE.
+ */
+int parse_time(const char *text, uint64_t *ret);
+
+/* Writes nanoseconds in the largest unit that keeps the number whole ("100ns", "10s"). */
+const char *format_time(uint64_t ns, char *buffer, int size);
+
+#endif

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``make bench``: how long lowlat-gen takes and how much memory, here and on thousands of CPUs.
+
+Prints and judges nothing: a time limit in a test fails on a busy machine and passes a slow program.
+Medians of 20 starts, each a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import synthetic
+
+GEN = [sys.executable, "-m", "lowlat"]
+
+
+#: Synthetic trees have up to 130,000 files: memory is the quickest place for them.
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@dataclass(frozen=True)
+class Start:
+    """What one run of a command cost: seconds by the clock and of CPU time, and KiB resident."""
+
+    seconds: float
+    cpu: float
+    kib: int
+    out: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    starts: tuple[Start, ...]
+
+    @property
+    def cpu(self) -> float:
+        return statistics.median(start.cpu for start in self.starts)
+
+    def __str__(self) -> str:
+        seconds = [start.seconds for start in self.starts]
+        peak = max(start.kib for start in self.starts) / 1024
+        told = f"{statistics.median(seconds):6.3f} s, best {min(seconds):6.3f} s"
+        return f"{told}, CPU time {self.cpu:6.3f} s, {peak:5.1f} MiB"
+
+
+def cost(words: Sequence[str], runs: int) -> Cost:
+    return Cost(tuple(start([*GEN, *words]) for _ in range(runs)))
+
+
+def start(argv: list[str]) -> Start:
+    """Run a command to its end."""
+    begin = time.perf_counter()
+    read, write = os.pipe()
+    wired = [(os.POSIX_SPAWN_DUP2, write, 1)]
+    child = os.posix_spawn(argv[0], argv, os.environ, file_actions=wired)
+    os.close(write)
+    with os.fdopen(read) as stream:
+        out = stream.read()
+    # wait4 tells of this child alone; getrusage(RUSAGE_CHILDREN) of the largest ever.
+    _, status, usage = os.wait4(child, 0)
+    seconds = time.perf_counter() - begin
+    if os.waitstatus_to_exitcode(status) not in (0, 2):
+        raise SystemExit(f"{' '.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
+    return Start(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, out)
+
+
+def bench_here(runs: int) -> None:
+    print(f"This machine ({os.cpu_count()} CPUs), medians of {runs}:")
+    for words in (["--version"], ["probe", "--json"], ["plan", "--json"], ["cpus", "isolated"]):
+        print(f"  {' '.join(words):14} {cost(words, runs)}", flush=True)
+
+
+def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
+    print(f"Synthetic machines, plan --json, 256 CPUs a node, medians of {runs}:")
+    before: tuple[int, float] = (0, 0.0)
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
+            synthetic.write(synthetic.grown(size).model(), Path(folder))
+            spent = cost(["plan", "--root", folder, "--json"], runs)
+        line = len(json.loads(spent.starts[0].out)["cmdline"]["text"])
+        print(f"  {size:4} CPUs      {spent}, line of {line} bytes", end="")
+        if before[0]:
+            each = (spent.cpu - before[1]) / (size - before[0])
+            print(f", {each * 1e6:.0f} us for each CPU more", end="")
+        print(flush=True)
+        before = (size, spent.cpu)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Print what lowlat-gen costs.")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--sizes", default="64,256,1024,4096", help="CPUs of synthetic machines")
+    args = parser.parse_args()
+    bench_here(args.runs)
+    bench_synthetic(args.runs, [int(size) for size in args.sizes.split(",")])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

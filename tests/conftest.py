@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests share: synthetic trees, the command line in-process, and how long to search.
+
+``LOWLAT_EXAMPLES=10000 pytest tests/test_split_properties.py`` is the long run; without it the
+property tests take the same few hundred examples every time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import synthetic
+from lowlat import cli
+
+EXAMPLES = int(os.environ.get("LOWLAT_EXAMPLES", "300"))
+
+settings.register_profile(
+    "lowlat",
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="LOWLAT_EXAMPLES" not in os.environ,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("lowlat")
+
+Tree = Callable[[synthetic.Shape], Path]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """Makes the tree of a shape, each in a folder of its own."""
+    count = iter(range(1000))
+
+    def make(shape: synthetic.Shape) -> Path:
+        return synthetic.write(shape.model(), tmp_path / f"machine{next(count)}")
+
+    return make
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command line gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.status == 0, self.err
+        assert self.err == ""
+        return json.loads(self.out)
+
+    @property
+    def refusal(self) -> str:
+        """The one line of a refusal, after checking that it is nothing else."""
+        assert self.status == 2, f"status {self.status}: {self.out[:200]}"
+        assert self.out == ""
+        assert self.err.startswith("lowlat-gen: ")
+        assert self.err.endswith("\n")
+        assert self.err.count("\n") == 1
+        assert "Traceback" not in self.err
+        return self.err[len("lowlat-gen: ") : -1]
+
+
+@pytest.fixture
+def lowlat_gen(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Answer]]:
+    """Runs one command line of lowlat-gen in this process."""
+
+    def run(*words: object) -> Answer:
+        capsys.readouterr()
+        status = cli.main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return Answer(status, out, err)
+
+    yield run

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command line from outside: verbs, help, version, wrong input."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lowlat import __version__
+from lowlat.cli import VERBS
+from trees import lowlat
+
+
+def test_version_is_printed() -> None:
+    assert lowlat("--version").out == f"lowlat-gen {__version__}\n"
+
+
+def test_help_names_every_verb() -> None:
+    answer = lowlat("--help")
+    assert answer.status == 0
+    assert all(f"\n  {verb} " in answer.out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
+    assert lowlat(verb, "--help").status == 0
+    assert "--no-such-option" in lowlat(verb, "--no-such-option").refused() or verb in (
+        # their required argument is missed first
+        "cpus",
+        "render",
+        "report",
+        "runtime",
+        "measure",
+    )
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (),
+        ("frobnicate",),
+        ("plan", "--profile", "no-such"),
+        ("plan", "--profile", "../../etc"),
+        ("plan", "--enable", "no_such_tunable"),
+        ("plan", "--enable", "idle=mwait"),
+        ("plan", "--enable", "mce=off"),
+        ("plan", "--enable", "skew_tick=2;reboot"),
+        ("plan", "--enable", "skew_tick", "--disable", "skew_tick"),
+        ("plan", "--root", "/no/such/folder"),
+        ("plan", "--kernel", "1.2.3-not-installed"),
+        ("plan", "--kernel", "../../etc/passwd"),
+        ("plan", "--housekeeping-cores", "0"),
+        ("plan", "--housekeeping-cores", "-1"),
+        ("plan", "--housekeeping-cores", "many"),
+        ("explain", "no_such_tunable"),
+        ("cpus",),
+        ("cpus", "both"),
+        ("render",),
+        ("runtime", "start", "--plan", "/no/such/plan.json"),
+        ("runtime", "restart"),
+        ("verify", "--plan", "/no/such/plan.json"),
+        ("verify", "--plan", "/etc/hostname"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(args: tuple[str, ...]) -> None:
+    lowlat(*args).refused()
+
+
+def test_the_nearest_name_is_offered() -> None:
+    assert "did you mean nohz_full?" in lowlat("plan", "--enable", "nohz_ful").refused()
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "lowlat", "explain", "--all"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None and writer.stderr is not None
+    writer.stdout.readline()
+    writer.stdout.close()
+    assert writer.stderr.read() == ""
+    assert writer.wait(30) == 0
+
+
+@pytest.mark.parametrize("verb", ["--version", "plan", "explain"])
+def test_output_that_cannot_be_written_is_one_line(verb: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lowlat", verb], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "No space" in done.stderr
+
+
+def test_a_closed_output_is_no_error() -> None:
+    shell = f"exec {sys.executable} -m lowlat plan >&-"
+    done = subprocess.run(["/bin/sh", "-c", shell], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_an_ascii_terminal_is_no_error() -> None:
+    answer = lowlat("explain", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+    assert answer.status == 0
+
+
+def test_what_a_terminal_would_obey_does_not_reach_it() -> None:
+    assert "\033" not in lowlat("plan", "--isolate", "\033[31m1").refused()
+    assert len(lowlat("plan", "--enable", "x" * 9000).refused()) < 700
+
+
+def test_a_verb_abbreviates_no_option() -> None:
+    lowlat("plan", "--iso", "1").refused()
+
+
+@pytest.mark.parametrize("value", ["skew_tick=off", "skew_tick=on", "skew_tick="])
+def test_enabling_to_off_is_refused(value: str) -> None:
+    lowlat("plan", "--enable", value).refused()

@@ -1,0 +1,492 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""lowlat-measure from outside: its contract, its refusals, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "measure"
+SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
+
+TOP_KEYS = [
+    "schema", "label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns",
+    "policy", "seed", "emulated", "complete", "valid", "problems", "isolated", "clock", "cpus",
+    "loads", "oslat", "work",
+]  # fmt: skip
+CPU_KEYS = {
+    "cpu", "runtime_ns", "noise_ns", "noise_ppm", "dead_ns", "events", "lost_events", "max_ns",
+    "rates_per_s", "time_weighted_ns", "histogram", "page_faults", "causes",
+    "kernel_entries_per_s", "softirqs_per_s", "switches_per_s", "soft",
+}  # fmt: skip
+
+needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
+needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
+needs_oslat = pytest.mark.skipif(not shutil.which("oslat"), reason="no oslat")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+
+pytestmark = needs_two_cpus
+
+
+class Result(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def run(self) -> dict[str, Any]:
+        value: dict[str, Any] = json.loads(self.out)
+        return value
+
+
+Harness = Callable[..., Result]
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    given = os.environ.get("LOWLAT_MEASURE")
+    if given:
+        return given
+    built = SOURCE / "build" / "lowlat-measure"
+    if not built.exists():
+        subprocess.run(["make", "-C", str(SOURCE)], check=True, capture_output=True, timeout=120)
+    return str(built)
+
+
+@pytest.fixture
+def harness(program: str) -> Harness:
+    def run(*args: str, **more: Any) -> Result:
+        done = subprocess.run(
+            [program, *args], capture_output=True, text=True, timeout=60, check=False, **more
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+def online() -> list[int]:
+    cpus: list[int] = []
+    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
+
+
+def descendants(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+# The contract
+
+
+def test_json_holds_the_contract(harness: Harness) -> None:
+    done = harness(*SHORT, "--label", "a b", "--seed", "7", "--json")
+    run = done.run
+    assert done.status == 0, run["problems"]
+    assert done.err == ""
+    assert list(run) == TOP_KEYS
+    assert run["schema"] == "lowlat.run/1"
+    assert (run["label"], run["seed"], run["policy"]) == ("a b", 7, "other")
+    assert (run["duration_s"], run["complete"], run["valid"]) == (0.3, True, True)
+    assert (run["loads"], run["oslat"], run["work"]) == ([], None, [])
+    assert run["kernel"] == os.uname().release
+    assert run["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert run["cmdline"] == Path("/proc/cmdline").read_text().strip()
+    assert set(run["clock"]) == {"source", "hz", "floor_ns", "loop_period_ns"}
+    for cpu in run["cpus"]:
+        assert set(cpu) == CPU_KEYS
+        assert set(cpu["rates_per_s"]) == {"100ns", "1us", "10us", "100us"}
+        assert set(cpu["time_weighted_ns"]) == {"p99", "p99.9", "p99.99", "p99.9999"}
+        assert (cpu["causes"], cpu["soft"], cpu["page_faults"]) == ([], None, 0)
+
+
+def test_default_cpus(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    isolated = Path("/sys/devices/system/cpu/isolated").read_text().strip()
+    if not isolated:
+        assert [cpu["cpu"] for cpu in run["cpus"]] == online()[1:]
+    assert run["isolated"] == isolated
+
+
+def test_figures_agree_with_each_other(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    for cpu in run["cpus"]:
+        counts = cpu["histogram"]["counts"]
+        observed = cpu["runtime_ns"] - cpu["dead_ns"]
+        assert cpu["runtime_ns"] >= 0.99 * 3e8
+        assert cpu["noise_ppm"] == pytest.approx(1e6 * cpu["noise_ns"] / observed, rel=1e-4)
+        assert sum(count for _, _, count in counts) == cpu["events"]
+        assert all(a[1] <= b[0] for a, b in zip(counts, counts[1:]))
+        assert all((upper - lower - 1) <= lower / 1000 for lower, upper, _ in counts)
+        assert counts[-1][0] <= cpu["max_ns"] <= counts[-1][1]
+        middle = sum((lower + upper - 1) / 2 * count for lower, upper, count in counts)
+        assert middle == pytest.approx(cpu["noise_ns"], rel=0.005)
+        rates = list(cpu["rates_per_s"].values())
+        assert rates == sorted(rates, reverse=True)
+        assert rates[0] == pytest.approx(cpu["events"] * 1e9 / cpu["runtime_ns"], rel=1e-6)
+        delays = list(cpu["time_weighted_ns"].values())
+        assert delays == sorted(delays)
+        assert delays[-1] <= cpu["max_ns"]
+
+
+def test_kernel_entries_are_those_of_proc_interrupts(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    interrupts = Path("/proc/interrupts").read_text()
+    labels = [line.split(":")[0].strip() for line in interrupts.splitlines()]
+    for cpu in run["cpus"]:
+        entries = cpu["kernel_entries_per_s"]
+        rows = {name: rate for name, rate in entries.items() if name != "total"}
+        assert sum(rows.values()) == pytest.approx(entries["total"])
+        assert all(rate > 0 for rate in rows.values())
+        assert {name.split(":")[0] for name in rows} <= set(labels) - {"ERR", "MIS"}
+        assert all(":" in name or not name.isdigit() for name in rows)
+
+
+def test_rates_below_the_threshold_are_unknown(harness: Harness) -> None:
+    run = harness(*SHORT, "--threshold", "5us", "--json").run
+    assert run["threshold_ns"] == 5000
+    for cpu in run["cpus"]:
+        assert cpu["rates_per_s"]["100ns"] is None
+        assert cpu["rates_per_s"]["1us"] is None
+        assert cpu["rates_per_s"]["10us"] is not None
+        assert all(lower >= 4995 for lower, _, _ in cpu["histogram"]["counts"])
+
+
+def test_loop_period_is_at_the_floor(harness: Harness) -> None:
+    ratios = []
+    for _ in range(3):
+        run = harness(*SHORT, "--json").run
+        if run["emulated"]:
+            pytest.skip("durations mean nothing under emulation")
+        ratios.append(run["clock"]["loop_period_ns"] / run["clock"]["floor_ns"])
+    assert min(ratios) <= 1.15
+    assert min(ratios) >= 0.5
+
+
+def test_events_are_the_noise(harness: Harness, tmp_path: Path) -> None:
+    table = tmp_path / "events.csv"
+    cpus = ",".join(map(str, online()[:2]))
+    run = harness(*SHORT, "--cpus", cpus, "--events", str(table), "--json").run
+    header, *rows = table.read_text().splitlines()
+    events = [tuple(map(int, row.split(","))) for row in rows]
+    assert header == "cpu,begin,end"
+    assert [begin for _, begin, _ in events] == sorted(begin for _, begin, _ in events)
+    per_tick = 1e9 / run["clock"]["hz"]
+    for cpu in run["cpus"]:
+        lengths = [end - begin for number, begin, end in events if number == cpu["cpu"]]
+        assert len(lengths) == cpu["events"] - cpu["lost_events"]
+        assert min(lengths) * per_tick > run["threshold_ns"]
+        assert sum(lengths) * per_tick == pytest.approx(cpu["noise_ns"], rel=1e-6)
+        assert max(lengths) * per_tick == pytest.approx(cpu["max_ns"], abs=1)
+
+
+def test_summary_prints_period_and_floor(harness: Harness) -> None:
+    done = harness(*SHORT)
+    assert done.status == 0
+    assert "complete, valid" in done.out
+    for words in ("loop period", "own clock reading", "kernel entries", "longest"):
+        assert words in done.out or "emulated" in done.out
+
+
+def test_help_names_every_option(harness: Harness) -> None:
+    done = harness("--help")
+    assert (done.status, done.err) == (0, "")
+    for name in ("cpus", "duration", "warmup", "threshold", "policy", "load", "load-cpus", "oslat",
+                 "no-oslat", "emulated", "label", "seed", "json", "events"):  # fmt: skip
+        assert f"--{name} " in done.out
+    assert harness("--version").out.startswith("lowlat-measure ")
+
+
+def test_help_and_refusal_name_the_same_scenarios(harness: Harness) -> None:
+    (line,) = (line for line in harness("--help").out.splitlines() if "--load " in line)
+    named = line.partition("none): ")[2]
+    assert named.startswith("none, ")
+    assert f"use one of {named}\n" in harness("--load", "heavy").err
+
+
+def test_a_guest_that_is_told_of_its_emulation_says_so(harness: Harness) -> None:
+    run = harness(*SHORT, "--emulated", "--json").run
+    assert run["emulated"] is True
+    assert any("durations mean nothing" in problem for problem in run["problems"])
+    assert "noise" not in harness(*SHORT, "--emulated").out
+
+
+# Where the result goes
+
+
+def test_json_file_replaces_whole(harness: Harness, tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    target.write_text("old")
+    done = harness(*SHORT, "--json", str(target))
+    assert "complete" in done.out
+    assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
+    assert names(tmp_path) == ["run.json"]
+
+
+def test_a_device_is_written_in_place(harness: Harness) -> None:
+    assert harness(*SHORT, "--json", "/dev/null").status == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_full_disk_is_said(harness: Harness) -> None:
+    done = harness(*SHORT, "--json", "/dev/full")
+    assert done.status == 1
+    assert done.err.startswith("lowlat-measure: '/dev/full': can't be written")
+
+
+# Refusals: exit 2, one line, nothing else
+
+REFUSED = [
+    (["--cpus", ""], "names no CPU"),
+    (["--cpus", "1,,2"], "not a CPU list"),
+    (["--cpus", "2-1"], "not a CPU list"),
+    (["--cpus", "1\n2"], "not a CPU list"),
+    (["--cpus", "8000"], "CPU 8000 is not online"),
+    (["--cpus", "99999"], "above 8191"),
+    (["--cpus"], "value is missing"),
+    (["--cpus", "x" * 5000], "not a CPU list"),
+    (["--load-cpus", "8000", "--load", "vm"], "CPU 8000 is not online"),
+    (["--duration", "0s"], "1ms to 24h"),
+    (["--duration", "25h"], "1ms to 24h"),
+    (["--duration", "10"], "not a time"),
+    (["--duration", "10 s"], "not a time"),
+    (["--warmup", "2h"], "0ns to 1h"),
+    (["--threshold", "49ns"], "50ns to 1s"),
+    (["--policy", "rr:1"], "fifo:N"),
+    (["--policy", "fifo:0"], "fifo:N"),
+    (["--load", "heavy"], "none, faults, vm, timers, mixed"),
+    (["--seed", "-1"], "whole number"),
+    (["--json", "/nonexistent/run.json"], "No such file or directory"),
+    (["--json", "/"], "directory"),
+    (["--events", "/nonexistent/events"], "No such file or directory"),
+    (["--events", "-"], "not a file"),
+    (["--json", "same", "--events", "same"], "the same file"),
+    (["--unknown"], "unknown option"),
+    (["extra"], "unexpected argument"),
+]
+
+
+@pytest.mark.parametrize(("args", "words"), REFUSED, ids=[" ".join(a)[:30] for a, _ in REFUSED])
+def test_refused(harness: Harness, tmp_path: Path, args: list[str], words: str) -> None:
+    done = harness(*SHORT, *args, cwd=tmp_path)
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert done.err.endswith("\n")
+    assert words in done.err
+    assert ";" in done.err, "says what to do"
+    assert names(tmp_path) == []
+
+
+def test_refused_leaves_the_old_file(harness: Harness, tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    target.write_text("old")
+    assert harness("--json", str(target), "--events", "/nonexistent/x").status == 2
+    assert target.read_text() == "old"
+
+
+def test_no_cpu_left(harness: Harness) -> None:
+    everything = Path("/sys/devices/system/cpu/online").read_text().strip()
+    done = harness(*SHORT, "--cpus", everything, "--load", "vm")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "none is left for the load" in done.err
+    done = harness(*SHORT, "--cpus", everything, "--policy", "fifo:1")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "no CPU for the system" in done.err
+
+
+@pytest.mark.root
+@needs_root
+def test_no_permission(program: str, tmp_path: Path) -> None:
+    copy = shutil.copy(program, tmp_path)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.owner() == "root" and folder.stat().st_mode & 0o5 != 0o5:
+            folder.chmod(0o755)
+        if folder.name.startswith("pytest-of"):
+            break
+    done = subprocess.run(
+        [copy, *SHORT, "--policy", "fifo:1"],
+        capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "LimitRTPRIO" in done.stderr
+    done = subprocess.run(
+        [copy, *SHORT, "--json", "/run.json"],
+        capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Permission denied" in done.stderr
+
+
+# Other programs
+
+
+@needs_stress
+@pytest.mark.parametrize("scenario", ["faults", "vm", "timers", "mixed"])
+def test_loads(harness: Harness, scenario: str) -> None:
+    run = harness(*SHORT, "--load", scenario, "--seed", "3", "--json").run
+    (load,) = run["loads"]
+    assert run["complete"], run["problems"]
+    assert (load["tool"], load["scenario"], load["exit"]) == ("stress-ng", scenario, 0)
+    assert load["version"] in load["output"]
+    assert load["command"][:3] == ["stress-ng", "--seed", "3"]
+    assert "stressor:" in load["output"]
+    for option, value in zip(load["command"], load["command"][1:]):
+        if option.endswith("-bytes"):
+            assert int(value) <= 256 << 20
+
+
+@needs_oslat
+@pytest.mark.root
+@needs_root
+def test_second_opinion(harness: Harness) -> None:
+    done = harness("--duration", "300ms", "--warmup", "0s", "--oslat", "--json")
+    oslat = done.run["oslat"]
+    assert done.status == 0, done.run["problems"]
+    assert oslat["exit"] == 0
+    assert oslat["version"] in oslat["output"]
+    assert oslat["json"] is None or json.loads(oslat["json"])["num_threads"] > 0
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "words"),
+    [
+        ([], 0, "oslat is not installed"),
+        (["--oslat"], 1, "oslat is not installed"),
+        (["--no-oslat", "--load", "vm"], 1, "stress-ng is not installed"),
+    ],
+)
+def test_missing_program(
+    harness: Harness, tmp_path: Path, args: list[str], status: int, words: str
+) -> None:
+    done = harness(
+        "--duration", "200ms", "--warmup", "0s", "--json", *args,
+        env={**os.environ, "PATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.status == status
+    assert done.run["complete"] is (status == 0)
+    assert len(done.run["cpus"]) > 0, "measured nevertheless"
+    assert any(words in problem for problem in done.run["problems"])
+
+
+STRESS = """#!/bin/sh
+case $1 in --version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;; esac
+trap 'echo "stress-ng: fail:  [77] switch: metrics corrupted, ops 9"; exit {status}' INT
+echo "metrics:" >load.yaml
+while :; do sleep 0.02; done
+"""
+
+
+@pytest.mark.parametrize(("status", "complete"), [(2, True), (7, True), (3, False)])
+def test_a_load_that_doubts_its_counts_is_said(
+    harness: Harness, tmp_path: Path, status: int, complete: bool
+) -> None:
+    program = tmp_path / "stress-ng"
+    program.write_text(STRESS.format(status=status))
+    program.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = harness(*SHORT, "--load", "mixed", "--json", env={**os.environ, "PATH": path})
+    run = done.run
+    assert (done.status == 0, run["complete"], run["valid"]) == (complete, complete, True)
+    assert run["loads"][0]["exit"] == status
+    words = "switch: metrics corrupted, ops 9" if complete else "failed at its end"
+    (said,) = (problem for problem in run["problems"] if f"status {status}" in problem)
+    assert words in said
+
+
+# Ends
+
+
+@pytest.fixture
+def running(program: str, tmp_path: Path) -> Any:
+    """A run under load that has come to measuring; its children and its private folder."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = subprocess.Popen(
+        [program, "--duration", "30s", "--warmup", "0s", "--no-oslat", "--load", "timers",
+         "--json", str(tmp_path / "run.json")],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )  # fmt: skip
+    assert wait_until(lambda: len(descendants(process.pid)) >= 4)
+    time.sleep(0.3)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@needs_stress
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted(
+    running: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    children = descendants(running.pid)
+    running.send_signal(number)
+    assert running.wait(15) == status
+    assert not any(map(alive, children))
+    assert names(tmp_path / "scratch") == []
+    run = json.loads((tmp_path / "run.json").read_text())
+    assert run["complete"] is False
+    assert any("interrupted" in problem for problem in run["problems"])
+    for cpu in run["cpus"]:
+        assert 0 < cpu["runtime_ns"] < 20e9
+
+
+@needs_stress
+def test_killed_harness_leaves_nothing(running: subprocess.Popen[str], tmp_path: Path) -> None:
+    children = descendants(running.pid)
+    running.kill()
+    running.wait(5)
+    assert wait_until(lambda: not any(map(alive, children)))
+    assert wait_until(lambda: names(tmp_path / "scratch") == [])
+    assert not (tmp_path / "run.json").exists()
+
+
+@needs_stress
+def test_killed_load_is_said(program: str) -> None:
+    process = subprocess.Popen(
+        [program, "--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "timers", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert wait_until(lambda: len(descendants(process.pid)) >= 4)
+    keeper = descendants(process.pid)[0]
+    os.kill(descendants(keeper)[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=30)
+    run = json.loads(out)
+    assert (process.returncode, err) == (1, "")
+    assert run["complete"] is False
+    assert any("stress-ng ended before the run did" in problem for problem in run["problems"])

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``plan`` from outside: the contract, the settings and why each is set, left out or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trees import CONFIG, CPU, lowlat, machine, write_tree
+
+DEFAULT = [
+    "isolcpus=managed_irq,domain,1-3",
+    "nohz_full=1-3",
+    "rcu_nocbs=1-3",
+    "irqaffinity=0",
+    "rcupdate.rcu_normal_after_boot=1",
+    "skew_tick=1",
+]
+
+
+def plan(root: Path, *args: object) -> dict[str, Any]:
+    answer = lowlat("plan", "--root", root, "--json", *args)
+    assert answer.status == 0, answer.err
+    assert answer.err == ""
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+def why(document: dict[str, Any], name: str) -> str:
+    found = [item["why"] for item in document["skipped"] if item["name"] == name]
+    assert found, f"{name} is not among the skipped"
+    return str(found[0])
+
+
+def test_the_contract(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine()))
+    assert list(document) == [
+        "schema",
+        "id",
+        "profile",
+        "kernel",
+        "cpus",
+        "cmdline",
+        "runtime",
+        "optional",
+        "skipped",
+        "warnings",
+    ]
+    assert document["schema"] == "lowlat.plan/1"
+    assert list(document["cpus"]) == ["online", "isolated", "housekeeping", "offline", "reasons"]
+    assert list(document["cmdline"]) == ["text", "parameters"]
+    for parameter in document["cmdline"]["parameters"]:
+        assert list(parameter) == ["name", "value", "why", "source", "risk"]
+    for setting in document["runtime"]:
+        assert list(setting) == ["name", "target", "value", "why", "source", "risk"]
+    for optional in document["optional"]:
+        assert list(optional) == ["name", "cost", "enable"]
+    for skipped in document["skipped"]:
+        assert list(skipped) == ["name", "why"]
+
+
+def test_the_default_line_is_the_baseline(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine()))
+    assert document["cmdline"]["text"].split() == DEFAULT
+    assert document["kernel"] == "6.12.107-test"
+    assert all(p["risk"] == "none" for p in document["cmdline"]["parameters"])
+    assert all(s["risk"] == "none" for s in document["runtime"])
+
+
+def test_every_name_stands_in_exactly_one_group(tmp_path: Path) -> None:
+    from lowlat.catalogue import CATALOGUE
+
+    document = plan(write_tree(tmp_path, machine()))
+    groups = [
+        {item["name"] for item in group}
+        for group in (
+            document["cmdline"]["parameters"],
+            document["runtime"],
+            document["optional"],
+            document["skipped"],
+        )
+    ]
+    assert set().union(*groups) == {entry.name for entry in CATALOGUE}
+    assert sum(map(len, groups)) == len(CATALOGUE)
+
+
+def test_the_same_machine_gives_the_same_plan(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    assert plan(root) == plan(root)
+    assert plan(root)["id"] != plan(root, "--isolate", "3")["id"]
+
+
+def test_without_no_hz_full_the_parameter_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    config = CONFIG.replace("CONFIG_NO_HZ_FULL=y", "# CONFIG_NO_HZ_FULL is not set")
+    document = plan(write_tree(tmp_path, machine(config=config)))
+    assert "nohz_full" not in document["cmdline"]["text"]
+    assert why(document, "nohz_full") == "the kernel is built without CONFIG_NO_HZ_FULL"
+    # Without nohz_full the watchdog has to be kept away by hand.
+    assert "kernel.watchdog_cpumask" in {item["name"] for item in document["runtime"]}
+
+
+def test_without_a_configuration_settings_are_assumed(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine(config=None)))
+    assert document["cmdline"]["text"].split() == DEFAULT
+    reasons = {p["name"]: p["why"] for p in document["cmdline"]["parameters"]}
+    assert reasons["nohz_full"].endswith("assumed: kernel configuration not found")
+    assert any("no configuration" in warning for warning in document["warnings"])
+
+
+def test_the_target_kernel_decides_not_the_running_one(tmp_path: Path) -> None:
+    files = machine(release="6.12.1-running")
+    files["boot/config-6.1.0-other"] = CONFIG.replace("CONFIG_NO_HZ_FULL=y\n", "")
+    document = plan(write_tree(tmp_path, files), "--kernel", "6.1.0-other")
+    assert document["kernel"] == "6.1.0-other"
+    assert "nohz_full" not in document["cmdline"]["text"]
+
+
+def test_the_configuration_is_found_where_fedora_keeps_it(tmp_path: Path) -> None:
+    files = machine(config=None)
+    files["lib/modules/6.12.107-test/config"] = CONFIG.replace("CONFIG_NO_HZ_FULL=y\n", "")
+    assert "nohz_full" not in plan(write_tree(tmp_path, files))["cmdline"]["text"]
+
+
+def test_idle_poll_is_offered_never_a_default(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    assert "idle=poll" not in plan(root)["cmdline"]["text"]
+    offers = {item["name"]: item for item in plan(root)["optional"]}
+    assert "power" in offers["idle"]["cost"]
+    assert "idle=poll" in plan(root, "--enable", "idle=poll")["cmdline"]["text"].split()
+    assert "idle=poll" in plan(root, "--enable", "idle")["cmdline"]["text"].split()
+
+
+def test_idle_poll_is_refused_with_smt_on_isolated_cores(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(cpus=8, threads=2))
+    assert "SMT" in why(plan(root), "idle")
+    assert "SMT" in lowlat("plan", "--root", root, "--enable", "idle").refused()
+
+
+GUEST_ONLY_HARDWARE = (
+    "idle",
+    "intel_idle.max_cstate",
+    "processor.max_cstate",
+    "cpufreq.default_governor",
+    "scaling_governor",
+    "pm_qos_resume_latency_us",
+    "mce",
+    "machinecheck.check_interval",
+    "tsc",
+    "clocksource",
+)
+
+
+@pytest.mark.parametrize("name", GUEST_ONLY_HARDWARE)
+def test_nothing_physical_in_a_guest(tmp_path: Path, name: str) -> None:
+    files = machine(flags="fpu lm hypervisor constant_tsc nonstop_tsc")
+    root = write_tree(tmp_path, files)
+    assert "virtual machine" in why(plan(root), name)
+    assert "virtual machine" in lowlat("plan", "--root", root, "--enable", name).refused()
+    assert name not in {item["name"] for item in plan(root, "--as-host")["skipped"]} or (
+        # hardware the test machine does not have
+        "virtual machine" not in why(plan(root, "--as-host"), name)
+    )
+
+
+@pytest.mark.parametrize("name", ["idle", "intel_idle.max_cstate", "mce", "tsc", "clocksource"])
+def test_nothing_x86_on_arm(tmp_path: Path, name: str) -> None:
+    cpuinfo = "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n"
+    root = write_tree(tmp_path, machine(cpuinfo=cpuinfo))
+    document = plan(root)
+    assert document["cmdline"]["text"].split() == DEFAULT
+    assert why(document, name) == "x86 only"
+
+
+def test_an_unknown_architecture_gets_a_plan_without_x86(tmp_path: Path) -> None:
+    files = machine()
+    del files["proc/cpuinfo"]
+    document = plan(write_tree(tmp_path, files))
+    assert document["cmdline"]["text"].split() == DEFAULT
+    assert why(document, "mce") == "x86 only"
+
+
+def test_fair_server_by_name_and_only_where_it_exists(tmp_path: Path) -> None:
+    new = write_tree(tmp_path / "new", machine())
+    assert "fair_server" in {item["name"] for item in plan(new)["optional"]}
+    rows = [
+        s for s in plan(new, "--enable", "fair_server")["runtime"] if s["name"] == "fair_server"
+    ]
+    assert [(row["target"], row["value"]) for row in rows] == [
+        (f"/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "0") for cpu in (1, 2, 3)
+    ]
+    assert {row["risk"] for row in rows} == {"starvation"}
+    old = write_tree(tmp_path / "old", machine(release="6.1.0-rt"))
+    assert "before 6.12" in why(plan(old), "fair_server")
+    assert "before 6.12" in lowlat("plan", "--root", old, "--enable", "fair_server").refused()
+
+
+def test_a_realtime_kernel_gets_nothing_it_does_by_itself(tmp_path: Path) -> None:
+    config = CONFIG + "CONFIG_PREEMPT_RT=y\n"
+    document = plan(write_tree(tmp_path, machine(config=config)))
+    assert "rcu_normal_after_boot" not in document["cmdline"]["text"]
+    for name in ("rcupdate.rcu_normal_after_boot", "threadirqs", "preempt"):
+        assert "PREEMPT_RT" in why(document, name)
+    for name in ("transparent_hugepage.enabled", "kernel.numa_balancing"):
+        assert "PREEMPT_RT" in why(document, name)
+
+
+@pytest.mark.parametrize(
+    ("release", "planned"),
+    [
+        ("5.10.0", True),
+        ("6.8.0-31-generic", True),
+        ("6.9.0", False),
+        ("6.12.81", False),
+        ("6.12.82", True),
+        ("6.17.0-5-generic", False),
+        ("6.18.23", True),
+        ("6.19.12", False),
+        ("7.0.0-14-generic", True),
+        ("10.0.0", True),
+    ],
+)
+def test_workqueue_masks_only_where_writing_them_is_safe(
+    tmp_path: Path, release: str, planned: bool
+) -> None:
+    document = plan(write_tree(tmp_path, machine(release=release)))
+    names = {item["name"] for item in document["runtime"]}
+    assert ("workqueue.cpumask" in names) is planned
+    assert ("workqueue.writeback.cpumask" in names) is planned
+
+
+def test_vm_stat_interval_only_before_6_5(tmp_path: Path) -> None:
+    old = plan(write_tree(tmp_path / "old", machine(release="6.1.0-9")))
+    assert [s["value"] for s in old["runtime"] if s["name"] == "vm.stat_interval"] == ["120"]
+    assert "6.5" in why(plan(write_tree(tmp_path / "new", machine())), "vm.stat_interval")
+
+
+def test_a_value_is_checked_against_its_grammar(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    document = plan(root, "--enable", "pm_qos_resume_latency_us=5")
+    rows = [s for s in document["runtime"] if s["name"] == "pm_qos_resume_latency_us"]
+    assert {row["value"] for row in rows} == {"5"} and len(rows) == 3
+    for bad in ("pm_qos_resume_latency_us=0", "isolcpus=2", "idle=poll;x", "preempt=lazy"):
+        lowlat("plan", "--root", root, "--enable", bad).refused()
+
+
+def test_disabling_leaves_out(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine()), "--disable", "skew_tick")
+    assert "skew_tick" not in document["cmdline"]["text"]
+    assert "disable" in why(document, "skew_tick")
+
+
+def test_mce_includes_the_check_interval(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    document = plan(root, "--enable", "machinecheck.check_interval")
+    assert "machinecheck.check_interval" in {item["name"] for item in document["runtime"]}
+    both = ("--enable", "mce=ignore_ce", "--enable", "machinecheck.check_interval")
+    assert "mce is set" in lowlat("plan", "--root", root, *both).refused()
+
+
+def test_a_line_that_the_kernel_would_cut_is_refused(tmp_path: Path) -> None:
+    files = machine(cpus=1500)
+    files["proc/cmdline"] = "root=/dev/sda1 quiet\n"
+    root = write_tree(tmp_path, files)
+    scattered = ",".join(str(cpu) for cpu in range(1, 1500, 2))
+    assert "2047" in lowlat("plan", "--root", root, "--isolate", scattered).refused()
+    assert len(plan(root)["cmdline"]["text"]) < 300
+
+
+def test_what_the_running_line_has_already_is_named(tmp_path: Path) -> None:
+    files = machine()
+    files["proc/cmdline"] = "root=/dev/sda1 isolcpus=2-3 quiet\n"
+    files[f"{CPU}/isolated"] = "2-3\n"
+    warnings = plan(write_tree(tmp_path, files))["warnings"]
+    assert any("isolcpus=2-3" in warning for warning in warnings)
+
+
+def test_an_unstable_clock_is_named(tmp_path: Path) -> None:
+    files = machine()
+    files["sys/devices/system/clocksource/clocksource0/current_clocksource"] = "hpet\n"
+    assert any("hpet" in w for w in plan(write_tree(tmp_path, files))["warnings"])
+
+
+def test_a_users_profile_inherits_and_is_checked(tmp_path: Path) -> None:
+    files = machine()
+    files["etc/lowlat/profiles/mine/lowlat.conf"] = (
+        "[main]\nparent = lowlat\nsummary = mine\n[cpus]\nisolate = 2-3\n"
+        "[settings]\nskew_tick = off\nfair_server = on\n"
+    )
+    files["etc/lowlat/profiles/bad/lowlat.conf"] = "[settings]\nskew_tock = on\n"
+    files["etc/lowlat/profiles/broken/lowlat.conf"] = "skew_tick = on\n"
+    root = write_tree(tmp_path, files)
+    document = plan(root, "--profile", "mine")
+    assert document["profile"] == "mine"
+    assert document["cpus"]["isolated"] == "2-3"
+    assert "skew_tick" not in document["cmdline"]["text"]
+    assert "fair_server" in {item["name"] for item in document["runtime"]}
+    bad = lowlat("plan", "--root", root, "--profile", "bad").refused()
+    assert "did you mean skew_tick?" in bad
+    lowlat("plan", "--root", root, "--profile", "broken").refused()
+
+
+def test_a_changed_plan_is_not_taken_back(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine()))
+    document["runtime"][0]["target"] = "/etc/passwd"
+    changed = tmp_path / "plan.json"
+    changed.write_text(json.dumps(document))
+    assert "id" in lowlat("verify", "--plan", changed).refused()
+
+
+def test_no_cpu_list_at_all_is_refused(tmp_path: Path) -> None:
+    assert "no CPU list" in lowlat("plan", "--root", tmp_path).refused()
+
+
+def test_a_folder_with_one_list_is_enough(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {f"{CPU}/online": "0-3\n"})
+    assert plan(root)["cpus"]["isolated"] == "1-3"
+
+
+def test_in_a_boot_of_ours_the_line_is_not_counted_twice(tmp_path: Path) -> None:
+    files = machine()
+    stock = "root=/dev/sda1 " + " ".join(f"console=tty{n:04}" for n in range(115))
+    files["proc/cmdline"] = stock
+    root = write_tree(tmp_path, files)
+    document = plan(root)
+    line = f"{stock} {document['cmdline']['text']} lowlat.plan={document['id']}"
+    assert len(line) > 1900
+    (root / "proc/cmdline").write_text(line)
+    assert plan(root)["cmdline"]["text"] == document["cmdline"]["text"]
+
+
+def test_the_watchdog_may_be_switched_off_where_nothing_else_keeps_it_away(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    off = ("--disable", "nohz_full", "--disable", "kernel.watchdog_cpumask")
+    offered = {item["name"] for item in plan(root, *off)["optional"]}
+    assert {"nosoftlockup", "nowatchdog"} <= offered
+
+
+def test_nothing_is_said_of_nodes_that_are_not_known(tmp_path: Path) -> None:
+    files = machine()
+    del files["sys/devices/system/node/node0/cpulist"]
+    document = plan(write_tree(tmp_path, files))
+    assert "kernel.numa_balancing" in {item["name"] for item in document["runtime"]}

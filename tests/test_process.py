@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Starting programs and ending them with all they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from lowlat import process
+from lowlat.errors import LowlatError
+
+#: Its leader ends at the first signal; what it started ignores that one.
+STUBBORN = "(trap '' TERM; exec sleep 300) & echo $!; wait"
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_output_status_and_input_come_through() -> None:
+    done = process.run(["sh", "-c", "cat; printf '\\377' >&2; exit 3"], timeout=10, stdin="ä")
+    assert (done.status, done.stdout, done.stderr) == (3, "ä", "\ufffd")
+    assert not done.timed_out
+
+
+def test_what_takes_too_long_is_ended_with_all_it_started() -> None:
+    begin = time.monotonic()
+    done = process.run(["sh", "-c", STUBBORN], timeout=0.5)
+    assert done.timed_out and done.status == -signal.SIGTERM
+    assert time.monotonic() - begin < 8
+    assert not alive(int(done.stdout))
+
+
+def test_what_ends_at_the_first_signal_is_not_waited_for() -> None:
+    child = process.start(["sleep", "300"])
+    begin = time.monotonic()
+    process.end_group(child)
+    assert time.monotonic() - begin < 2
+    assert child.returncode == -signal.SIGTERM
+
+
+def test_a_child_that_was_waited_for_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = process.start(["true"])
+    child.wait(10)
+    monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("its number may be another's by now"))
+    process.end_group(child)
+
+
+def test_a_program_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(LowlatError, match="cannot run /nonexistent: No such file"):
+        process.run(["/nonexistent"], timeout=1)

@@ -1,0 +1,670 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report: what it computes, what it refuses, and what it prints."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat import report
+from lowlat.errors import Refused, Unmet
+from lowlat.report import oslat, stress
+from lowlat.run import read_run
+
+DATA = Path(__file__).parent / "data" / "runs"
+OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")
+STRESS = (DATA / "stress-ng-0.15.06.yaml").read_text()
+
+CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
+ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
+ENDPOINT += ["ci95", "p", "primary"]
+DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
+
+
+def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
+    """One CPU of a run: 120 s in which most kernel entries were timer interrupts."""
+    cpu = {
+        "cpu": number,
+        "runtime_ns": 120_000_000_000,
+        "noise_ns": noise * 120_000,
+        "noise_ppm": noise,
+        "dead_ns": 0,
+        "events": 100,
+        "lost_events": 0,
+        "max_ns": 5400,
+        "rates_per_s": {"100ns": entries * 2, "1us": entries, "10us": entries / 10, "100us": 0},
+        "time_weighted_ns": {"p99": 0, "p99.9": 0, "p99.99": 20000, "p99.9999": 900000},
+        "histogram": {"unit": "ns", "counts": [[100, 200, 5]]},
+        "page_faults": 0,
+        "causes": [],
+        "kernel_entries_per_s": {"LOC": entries * 0.75, "24": entries * 0.25, "total": entries},
+        "softirqs_per_s": {"TIMER": entries / 2, "RCU": 1.0},
+        "switches_per_s": entries / 4,
+        "soft": None,
+    }
+    return {**cpu, **changes}
+
+
+def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
+    """A run of CPUs 2 and 3, each with the same figures."""
+    run = {
+        "schema": "lowlat.run/1",
+        "label": label,
+        "started": "2026-11-21T02:00:00Z",
+        "boot_id": f"boot-{label}",
+        "kernel": "6.12.9-amd64",
+        "cmdline": f"quiet {label}",
+        "duration_s": 120,
+        "threshold_ns": 100,
+        "policy": "other",
+        "seed": 1,
+        "emulated": False,
+        "complete": True,
+        "valid": True,
+        "problems": [],
+        "isolated": "2-3",
+        "clock": {"source": "tsc", "hz": 2e9, "floor_ns": 18.4, "loop_period_ns": 18.6},
+        "cpus": [cpu_run(2, entries, noise), cpu_run(3, entries, noise)],
+        "loads": [
+            {
+                "tool": "stress-ng",
+                "version": "0.15.06",
+                "command": ["stress-ng", "--fault", "1", "--yaml", f"/tmp/{label}.yaml"],
+                "output": STRESS,
+            }
+        ],
+        "oslat": {"version": "2.40", "command": ["oslat"], "output": OSLAT_TEXT},
+        "work": [],
+        "added_later": {"is": "ignored"},
+    }
+    return {**run, **changes}
+
+
+class Bench:
+    """Writes runs and calls the verb on them."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def write(self, name: str, content: object) -> str:
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    def runs(self, arm: str, *documents: dict[str, Any]) -> list[str]:
+        return [self.write(f"{arm}{n}.json", run) for n, run in enumerate(documents)]
+
+    def call(self, *words: str) -> tuple[int, str]:
+        parser = argparse.ArgumentParser()
+        report.add_arguments(parser)
+        try:
+            status = report.main(parser.parse_args(words))
+        finally:
+            self.printed = self._capsys.readouterr()
+        assert self.printed.err == ""
+        return status, self.printed.out
+
+    def json(
+        self, before: list[dict[str, Any]], after: list[dict[str, Any]], *words: str
+    ) -> dict[str, Any]:
+        status, out = self.call(
+            *self.runs("b", *before), "--against", *self.runs("a", *after), "--json", *words
+        )
+        result: dict[str, Any] = json.loads(out)
+        assert status == (1 if result["verdict"] == "refused" else 0)
+        return result
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def endpoint(result: dict[str, Any], name: str, cpu: object = "all") -> dict[str, Any]:
+    (found,) = [e for e in result["endpoints"] if e["name"] == name and e["cpu"] == cpu]
+    return dict(found)
+
+
+# The contract
+
+
+def test_contract_keys_in_order(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    assert list(result) == CONTRACT
+    assert result["schema"] == "lowlat.report/1"
+    assert result["boots"] == {"before": 1, "after": 1}
+    assert all(list(e) == ENDPOINT for e in result["endpoints"])
+    assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
+
+
+def test_all_endpoints_of_the_contract_per_cpu_and_in_total(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    names = ["noise_ppm", "tw_p99.99_ns", "tw_p99.9999_ns", "kernel_entries_per_s"]
+    names += [f"events_per_s@{level}" for level in ("100ns", "1us", "10us", "100us")]
+    for name in names:
+        for cpu in ("all", 2, 3):
+            assert endpoint(result, name, cpu)["unit"]
+    assert [(e["name"], e["cpu"]) for e in result["endpoints"] if e["primary"]] == [
+        ("noise_ppm", "all")
+    ]
+
+
+def test_sources_softirqs_oslat_and_throughput_are_there_too(bench: Bench) -> None:
+    result = bench.json([document("stock", 200.0)], [document("tuned", 4.0)])
+    assert endpoint(result, "kernel_entries_per_s@LOC")["ratio"] == pytest.approx(50)
+    assert endpoint(result, "kernel_entries_per_s@24", 3)["after"] == 1.0
+    assert endpoint(result, "softirqs_per_s@RCU")["ratio"] == 1.0
+    assert endpoint(result, "oslat_max_us", 3)["after"] == 12059
+    assert endpoint(result, "bogo_ops_per_s@vm")["after"] == pytest.approx(29852.752046)
+
+
+# The figures
+
+
+def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: Bench) -> None:
+    cpus = [cpu_run(2, 1.0, max_ns=100), cpu_run(3, 4.0, max_ns=700)]
+    result = bench.json([document("stock", 10.0)], [document("tuned", 0, cpus=cpus)])
+    assert endpoint(result, "kernel_entries_per_s")["after"] == 2.5
+    assert endpoint(result, "kernel_entries_per_s")["ratio"] == 4.0
+    assert endpoint(result, "max_ns")["after"] == 700
+
+
+def test_several_runs_are_boots_and_their_median_counts(bench: Bench) -> None:
+    before = [document(f"s{n}", n) for n in (100.0, 300.0, 200.0)]
+    after = [document(f"t{n}", n) for n in (2.0, 90.0, 4.0)]
+    result = bench.json(before, after)
+    found = endpoint(result, "kernel_entries_per_s")
+    assert (found["before"], found["after"], found["ratio"]) == (200.0, 4.0, 50.0)
+    assert result["boots"] == {"before": 3, "after": 3}
+    assert result["verdict"] == "descriptive-only"
+    assert "5 boots" in result["why"]
+
+
+def test_runs_of_one_boot_nest_in_it(bench: Bench) -> None:
+    after = [document(f"t{n}", n, boot_id="same") for n in (1.0, 3.0)] + [document("t", 10.0)]
+    result = bench.json([document("stock", 12.0)], after)
+    # Boot "same" counts as 2, so the median of the two boots is 6.
+    assert endpoint(result, "kernel_entries_per_s")["after"] == 6.0
+    assert result["boots"] == {"before": 1, "after": 2}
+    assert any("share a boot" in flag for flag in result["flags"])
+
+
+def test_five_boots_an_arm_still_claim_nothing_without_a_test(bench: Bench) -> None:
+    before = [document(f"s{n}", 100.0 + n) for n in range(5)]
+    after = [document(f"t{n}", 2.0 + n) for n in range(5)]
+    result = bench.json(before, after)
+    assert result["verdict"] == "descriptive-only"
+    assert endpoint(result, "kernel_entries_per_s")["p"] is None
+
+
+def test_zero_after_is_bounded_by_the_rule_of_three(bench: Bench) -> None:
+    result = bench.json([document("stock", 250.0)], [document("t0", 0.0), document("t1", 0.0)])
+    total = endpoint(result, "kernel_entries_per_s")
+    assert total["ratio"] is None
+    # No entry in 2 runs of 2 CPUs for 120 s each: below 3/480 per second.
+    assert total["ratio_at_least"] == pytest.approx(250.0 * 480 / 3)
+    one = endpoint(result, "kernel_entries_per_s", 2)
+    assert one["ratio_at_least"] == pytest.approx(250.0 * 240 / 3)
+
+
+def test_zero_noise_has_no_such_bound(bench: Bench) -> None:
+    result = bench.json([document("stock", 1.0, 50.0)], [document("tuned", 1.0, 0.0)])
+    found = endpoint(result, "noise_ppm")
+    assert (found["ratio"], found["ratio_at_least"]) == (None, None)
+
+
+def test_a_zero_median_with_events_in_some_boot_is_not_bounded(bench: Bench) -> None:
+    after = [document(f"t{n}", rate) for n, rate in enumerate((0.0, 0.0, 0.5))]
+    result = bench.json([document("stock", 250.0)], after)
+    found = endpoint(result, "kernel_entries_per_s")
+    assert (found["after"], found["ratio"], found["ratio_at_least"]) == (0.0, None, None)
+
+
+def test_zero_before(bench: Bench) -> None:
+    result = bench.json([document("stock", 0.0)], [document("tuned", 5.0)])
+    assert endpoint(result, "kernel_entries_per_s")["ratio"] == 0.0
+    both = bench.json([document("stock", 0.0)], [document("tuned", 0.0)])
+    found = endpoint(both, "kernel_entries_per_s")
+    assert (found["ratio"], found["ratio_at_least"]) == (None, None)
+
+
+def test_unknown_figures_are_left_out(bench: Bench) -> None:
+    cpus = [cpu_run(2, 4.0, switches_per_s=None), cpu_run(3, 4.0)]
+    result = bench.json([document("stock", 100.0)], [document("tuned", 0, cpus=cpus)])
+    assert [e["cpu"] for e in result["endpoints"] if e["name"] == "switches_per_s"] == [3]
+
+
+# Emulation
+
+
+def test_emulation_leaves_out_every_duration_and_says_so_once(bench: Bench) -> None:
+    result = bench.json(
+        [document("stock", 236.0, emulated=True)], [document("tuned", 4.0, emulated=True)]
+    )
+    assert result["emulated"] is True
+    assert not [e for e in result["endpoints"] if e["name"].startswith(DURATIONS)]
+    assert endpoint(result, "kernel_entries_per_s")["primary"] is True
+    assert sum("durations are left out" in flag for flag in result["flags"]) == 1
+
+
+def test_emulated_against_real_is_refused(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0, emulated=True)], [document("tuned", 4.0)])
+    assert list(result) == CONTRACT
+    assert (result["verdict"], result["endpoints"]) == ("refused", [])
+    assert "emulation" in result["why"]
+
+
+# Comparability
+
+
+def test_no_common_cpu_is_refused(bench: Bench) -> None:
+    after = document("tuned", 0, cpus=[cpu_run(1, 4.0)])
+    result = bench.json([document("stock", 236.0)], [after])
+    assert result["verdict"] == "refused"
+    assert "before 2-3, after 1" in result["why"]
+    assert "Not comparable: " in bench.call(*_arms(bench, document("stock", 2.0), after))[1]
+
+
+def test_only_common_cpus_are_compared(bench: Bench) -> None:
+    cpus = [cpu_run(n, 4.0 * n) for n in (1, 2, 3)]
+    result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
+    assert endpoint(result, "kernel_entries_per_s")["after"] == 10.0
+    assert any("measured CPUs differ" in flag for flag in result["flags"])
+
+
+def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
+    cpus = [cpu_run(2, 4.0, noise_ppm=None), cpu_run(3, 4.0)]
+    result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
+    assert (result["verdict"], result["endpoints"]) == ("refused", [])
+    assert "noise_ppm" in result["why"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kernel": "6.1.0-rt"}, "kernels differ: before 6.12.9-amd64, after 6.1.0-rt"),
+        ({"threshold_ns": 1000}, "thresholds differ: before 100 ns, after 1000 ns"),
+        ({"policy": "fifo:1"}, "policies differ: before other, after fifo:1"),
+        ({"duration_s": 10}, "durations differ: before 120 s, after 10 s"),
+        ({"loads": []}, "loads differ: before stress-ng --fault 1, after none"),
+        ({"oslat": None}, "oslat has a result in some runs only"),
+        ({"host": {"arch": "x86_64", "processor": "A 1"}}, "before none, after x86_64, A 1"),
+        ({"complete": False}, "the run is not complete (after a0.json)"),
+        ({"valid": False}, "the run is not valid, its own checks failed (after a0.json)"),
+        ({"problems": ["oslat is not installed"]}, "oslat is not installed (after a0.json)"),
+        ({"boot_id": "boot-stock"}, "the same boot"),
+        ({"cmdline": "quiet stock"}, "command line is the same before and after"),
+        ({"clock": {"source": "gettime", "hz": 1e9, "floor_ns": 9, "loop_period_ns": 9}}, "clocks"),
+    ],
+)
+def test_what_weakens_a_comparison_is_flagged(
+    bench: Bench, changes: dict[str, Any], words: str
+) -> None:
+    plain = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    assert not any(words in flag for flag in plain["flags"])
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0, **changes)])
+    assert any(words in flag for flag in result["flags"]), result["flags"]
+
+
+def test_differing_stress_ng_leaves_throughput_out(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["loads"][0]["output"] = STRESS.replace("0.15.06", "0.17.06")
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert any("stress-ng versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("bogo_ops")]
+
+
+def test_a_load_that_failed_is_flagged(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["loads"][0]["exit"] = 2
+    result = bench.json([document("stock", 236.0)], [tuned])
+    words = "stress-ng ended with status 2, so its throughput may be wrong (after a0.json)"
+    assert words in result["flags"]
+
+
+def test_differing_oslat_is_left_out(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["oslat"]["output"] = OSLAT_TEXT.replace("V 2.40", "V 2.90")
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert any("oslat versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("oslat")]
+
+
+def test_rates_below_the_threshold_are_left_out(bench: Bench) -> None:
+    runs = [document(name, 4.0, threshold_ns=1000) for name in ("stock", "tuned")]
+    result = bench.json(runs[:1], runs[1:])
+    names = {e["name"] for e in result["endpoints"]}
+    assert "events_per_s@100ns" not in names
+    assert "events_per_s@1us" in names
+
+
+def test_a_tool_that_did_not_run_has_no_differing_version(bench: Bench) -> None:
+    tuned = document("tuned", 4.0, loads=[], oslat=None)
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert not any("versions differ" in flag for flag in result["flags"])
+
+
+# What was not in effect
+
+
+def _verify(state: str) -> dict[str, Any]:
+    row = {"name": "nohz_full", "where": "/sys", "planned": "2-3", "effective": "", "state": state}
+    return {"schema": "lowlat.verify/1", "settings": [{**row, "by": None, "evidence": "empty"}]}
+
+
+@pytest.mark.parametrize("state", ["ignored-by-kernel", "not-applied", "undone", "overridden"])
+def test_lost_settings_are_named(bench: Bench, state: str) -> None:
+    file = bench.write("verify.json", _verify(state))
+    result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
+    why = f"{state}: planned 2-3, in effect nothing (empty)"
+    assert result["not_in_effect"] == [{"name": "nohz_full", "why": why}]
+
+
+@pytest.mark.parametrize("state", ["effective", "not-planned", "unverifiable"])
+def test_settings_in_effect_are_not(bench: Bench, state: str) -> None:
+    file = bench.write("verify.json", _verify(state))
+    result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
+    assert result["not_in_effect"] == []
+    named = any("could not be verified: nohz_full" in flag for flag in result["flags"])
+    assert named == (state == "unverifiable")
+    assert not any("was not checked" in flag for flag in result["flags"])
+
+
+def test_cpus_the_kernel_did_not_isolate(bench: Bench) -> None:
+    files = _arms(bench, document("s", 90.0), document("t", 4.0, isolated="2"))
+    _, out = bench.call(*files)
+    assert "Not in effect: isolcpus: CPU 3 measured after, but not isolated" in out
+    assert "was not checked (--verify FILE)" in out
+    assert out.splitlines()[0].startswith("Noise on the measured CPUs")
+
+
+# The text
+
+
+def _arms(bench: Bench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [*bench.runs("b", before), "--against", *bench.runs("a", after)]
+
+
+def test_text_says_the_finding_first_and_fits_a_screen(bench: Bench) -> None:
+    before, after = (document(n, e, emulated=True) for n, e in (("stock", 236.1), ("tuned", 3.8)))
+    _, out = bench.call(*_arms(bench, before, after))
+    lines = out.splitlines()
+    assert lines[0] == (
+        "Kernel entries on the isolated CPUs fell from 236.1/s to 3.80/s: 62 times fewer "
+        "(descriptive only: 1 boot each)."
+    )
+    assert len(lines) < 40
+    assert max(map(len, lines[1:-5])) <= 100
+    assert out.isascii()
+    assert "LOC (local timer)" in out
+    assert "236.1 -> 3.80" in out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (100.0, 250.0, "rose from 100.0/s to 250.0/s: 2.5 times as many"),
+        (100.0, 103.0, "rose from 100.0/s to 103.0/s: 3.0 % more"),
+        (100.0, 95.0, "fell from 100.0/s to 95.0/s: 5.0 % fewer"),
+        (100.0, 100.1, "did not change: 100.0/s before, 100.1/s after"),
+        (0.0, 0.0, "did not change: 0/s before, 0/s after"),
+        (250.0, 0.0, "fell from 250.0/s to 0/s: at least 20,000 times fewer"),
+        (0.0, 4.0, "rose from 0/s to 4.00/s: there was none before"),
+    ],
+)
+def test_headlines(bench: Bench, before: float, after: float, words: str) -> None:
+    runs = (document(n, e, emulated=True) for n, e in (("s", before), ("t", after)))
+    assert words in bench.call(*_arms(bench, *runs))[1].splitlines()[0]
+
+
+def test_many_cpus_show_the_worst(bench: Bench) -> None:
+    cpus = [cpu_run(n, 4.0, float(n)) for n in range(2, 40)]
+    runs = (document(name, 0, cpus=cpus, isolated="2-39") for name in ("s", "t"))
+    _, out = bench.call(*_arms(bench, *runs))
+    assert "(the worst 8; 30 more in --json)" in out
+    assert "\n39 " in out
+    assert "\n31 " not in out
+
+
+def test_foreign_text_cannot_move_the_cursor_or_become_markup(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 9.0), document("t", 4.0, problems=["a\n\x1b[2Jb <x>|"]))
+    assert "a ?[2Jb <x>|" in bench.call(*arms)[1]
+    assert "a ?\\[2Jb \\<x>\\|" in bench.call(*arms, "--markdown")[1]
+
+
+def test_markdown_is_a_headline_tables_and_notes(bench: Bench) -> None:
+    _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0)), "--markdown")
+    assert out.startswith("**Noise on the isolated CPUs did not change")
+    assert "| mean of CPUs 2-3 | before | after | change |\n| --- | ---: | ---: | ---: |" in out
+    assert "| LOC (local timer) | 67.5 | 3.00 | 22x less |" in out
+
+
+# The gate
+
+
+@pytest.mark.parametrize("require", ["kernel_entries_per_s>=50", "noise_ppm >= 1", "max_ns>=0.5"])
+def test_a_gate_that_is_met(bench: Bench, require: str) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0))
+    assert bench.call(*arms, "--require", require)[0] == 0
+
+
+def test_a_gate_is_met_by_the_bound_of_a_zero(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 0.0))
+    assert bench.call(*arms, "--require", "kernel_entries_per_s>=1000")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("require", "words"),
+    [
+        ("kernel_entries_per_s>=50.1", "kernel_entries_per_s>=50.1, measured 50"),
+        ("noise_ppm>=2", "noise_ppm>=2, but there is no ratio of 100 to 0"),
+        ("events_per_s@100us>=2", "no ratio of 0 to 0"),
+    ],
+)
+def test_a_gate_that_is_missed_fails_after_the_report(
+    bench: Bench, require: str, words: str
+) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0, 0.0))
+    with pytest.raises(Unmet, match="--require not met") as caught:
+        bench.call(*arms, "--json", "--require", require)
+    assert words in str(caught.value)
+    assert json.loads(bench.printed.out)["schema"] == "lowlat.report/1"
+
+
+def test_a_gate_on_what_emulation_leaves_out_is_missed(bench: Bench) -> None:
+    arms = _arms(bench, *(document(n, 4.0, emulated=True) for n in "st"))
+    with pytest.raises(Unmet, match="noise_ppm>=2, but it is not in this report"):
+        bench.call(*arms, "--require", "noise_ppm>=2")
+
+
+@pytest.mark.parametrize(
+    "require",
+    ["noise_ppm", "noise_ppm>=", "noise_ppm>=-1", "noise_ppm>=nan", "x>=1", "noise>1", ""],
+)
+def test_a_malformed_gate_is_refused_before_anything_is_printed(bench: Bench, require: str) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0))
+    with pytest.raises(Refused) as caught:
+        bench.call(*arms, "--require", require)
+    assert bench.printed.out == ""
+    assert "\n" not in str(caught.value)
+
+
+# Bad input
+
+
+def _without(*path: str) -> dict[str, Any]:
+    run = document("bad", 4.0)
+    inner: Any = run
+    for key in path[:-1]:
+        inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+    del inner[path[-1]]
+    return run
+
+
+BAD: dict[str, tuple[object, str]] = {
+    "empty": ("", "not JSON"),
+    "cut short": ('{"schema": "lowlat.run/1", "label": ', "not JSON"),
+    "not an object": ("[1, 2]", "not a lowlat.run/1 document"),
+    "another schema": ({"schema": "lowlat.plan/1"}, "not a lowlat.run/1 document"),
+    "a number that is none": ('{"schema": "lowlat.run/1", "x": NaN}', "NaN is no JSON number"),
+    "far too deep": ("[" * 100_000, "not JSON"),
+    "no cpus": (_without("cpus"), "'cpus' is missing"),
+    "no kernel": (_without("kernel"), "'kernel' is missing"),
+    "no runtime": (_without("cpus", "1", "runtime_ns"), "cpus[1]: 'runtime_ns' is missing"),
+    "no clock source": (_without("clock", "source"), "clock: 'source' is missing"),
+    "text for a number": (document("b", 4.0, duration_s="120"), "'duration_s' is not a number"),
+    "infinite": ('{"schema": "lowlat.run/1", "cpus": [{"cpu": 1e999}]}', "'cpu' is not a number"),
+    "huge": (document("b", 4.0, threshold_ns=10**400), "'threshold_ns' is not a number"),
+    "a number for a flag": (document("b", 4.0, emulated=1), "'emulated' is not true or false"),
+    "negative": (document("b", 0, cpus=[cpu_run(2, -1.0)]), "'100ns' is not a number"),
+    "half a CPU": (document("b", 0, cpus=[cpu_run(2, 1.0, cpu=2.5)]), "not a CPU number"),
+    "a CPU twice": (document("b", 0, cpus=[cpu_run(2, 1.0)] * 2), "occurs twice"),
+    "a bad list": (document("b", 4.0, isolated="3-2"), "'isolated': '3-2' runs backwards"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_run_is_refused_in_one_line(bench: Bench, name: str) -> None:
+    content, words = BAD[name]
+    good = bench.write("good.json", document("good", 4.0))
+    bad = bench.write("bad.json", content)
+    for arms in ([bad, "--against", good], [good, "--against", bad]):
+        with pytest.raises(Refused) as caught:
+            bench.call(*arms, "--json")
+        assert bench.printed.out == ""
+        assert caught.value.status == 2
+        assert bad in str(caught.value)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: Path) -> None:
+    good = bench.write("good.json", document("good", 4.0))
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe\x00\x80")
+    for bad in (str(tmp_path / "none.json"), str(tmp_path), str(binary)):
+        with pytest.raises(Refused, match="give a file of 'lowlat-gen measure'"):
+            bench.call(good, "--against", bad)
+    with pytest.raises(Refused, match="lowlat.verify/1"):
+        bench.call(good, "--against", good, "--verify", good)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["good.json"],
+        ["good.json", "--against"],
+        ["good.json", "--against", "none.json"],
+        ["none.json", "--against", "good.json"],
+        ["bad.json", "--against", "good.json"],
+        ["good.json", "--against", "good.json", "--verify", "bad.json"],
+        ["good.json", "--against", "good.json", "--require", "noise"],
+        ["good.json", "--against", "good.json", "--json", "--markdown"],
+    ],
+)
+def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) -> None:
+    bench.write("good.json", document("good", 4.0))
+    bench.write("bad.json", "{")
+    command = [sys.executable, "-m", "lowlat", "report", *words]
+    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
+    bench.write("good.json", document("good", 4.0))
+    words = ["good.json", "--against", "good.json", "--require", "noise_ppm>=2"]
+    command = [sys.executable, "-m", "lowlat", "report", *words]
+    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("Noise on the isolated CPUs did not change")
+    assert ended.stderr == "lowlat-gen: --require not met: noise_ppm>=2, measured 1\n"
+
+
+def test_a_run_keeps_what_it_read(bench: Bench) -> None:
+    run = read_run(Path(bench.write("run.json", document("stock", 4.0))))
+    assert str(run.measured) == "2-3"
+    assert run.cpu(3).kernel_entries_per_s["LOC"] == 3.0
+    assert run.loads[0].command == "stress-ng --fault 1 --yaml /tmp/stock.yaml"
+    assert run.clock.floor_ns == 18.4
+
+
+# Recorded output
+
+
+def test_a_recorded_run_of_the_harness(bench: Bench) -> None:
+    recorded = str(DATA / "harness.json")
+    run = read_run(Path(recorded))
+    assert run.complete
+    assert str(run.measured) == "1"
+    assert run.oslat is not None
+    assert oslat.parse(run.oslat.output) is not None
+    status, out = bench.call(recorded, "--against", recorded, "--json")
+    assert status == 0
+    names = {e["name"] for e in json.loads(out)["endpoints"]}
+    assert names >= {"noise_ppm", "kernel_entries_per_s@LOC", "bogo_ops_per_s@vm", "oslat_max_us"}
+    assert {e["ratio"] for e in json.loads(out)["endpoints"]} <= {1.0, None}
+
+
+def test_oslat_json_of_2_4() -> None:
+    found = oslat.parse((DATA / "oslat-2.4.json").read_text())
+    assert found is not None
+    assert (found.version, found.max_us) == ("2.40", 6558)
+    (thread,) = found.threads
+    assert (thread.cpu, thread.min_us, thread.histogram[2]) == (1, 1, 1386)
+
+
+def test_oslat_text_of_2_4() -> None:
+    found = oslat.parse((DATA / "oslat-2.4.txt").read_text())
+    assert found is not None
+    assert (found.version, found.max_us) == ("2.40", 12059)
+    assert [(t.cpu, t.min_us, t.max_us) for t in found.threads] == [(0, 1, 12053), (1, 1, 12059)]
+    assert found.threads[1].histogram[32] == 380
+
+
+@pytest.mark.parametrize("text", ["", "oslat V 2.40\nPre-heat for 1 seconds...", "{", '{"a": 1}'])
+def test_oslat_without_a_result(text: str) -> None:
+    assert oslat.parse(text) is None
+
+
+def test_oslat_in_nanoseconds_is_not_taken_for_microseconds() -> None:
+    text = (DATA / "oslat-2.4.json").read_text()
+    assert oslat.parse(text.replace("oslat -c 1", "oslat -W 10 -c 1")) is None
+
+
+def test_stress_ng_yaml_of_0_15() -> None:
+    found = stress.parse(STRESS)
+    assert (found.version, found.compiler) == ("0.15.06", "gcc 12.2.0")
+    assert list(found.metrics) == ["fault", "vm", "timer"]
+    assert found.metrics["fault"]["bogo-ops"] == 10497
+    assert "minor-page-faults-per-sec" not in found.metrics["fault"]
+    assert found.throughput()["timer"] == pytest.approx(98.999237)
+
+
+def test_stress_ng_instances_are_not_added_up() -> None:
+    nested = """metrics:
+    - stressor: vm
+      bogo-ops: 30
+      instances:
+        - instance: 0
+          bogo-ops: 10
+          bogo-ops-per-second-real-time: 1.0
+        - instance: 1
+          bogo-ops: 20
+      bogo-ops-per-second-real-time: 3.0
+
+times:
+      run-time: 1.0
+"""
+    assert stress.parse(nested).metrics == {
+        "vm": {"bogo-ops": 30.0, "bogo-ops-per-second-real-time": 3.0}
+    }
+    assert stress.parse("").metrics == {}

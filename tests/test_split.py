@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The choice of CPUs by example, through the command line: what is refused, what is obeyed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, Callable
+
+import pytest
+
+from conftest import Answer, Tree
+from lowlat.cpuset import CpuSet
+from lowlat.split import default_housekeeping_cores
+from synthetic import NAMED, Kind, Shape
+
+Gen = Callable[..., Answer]
+
+
+class Host:
+    """A synthetic machine and the plans for it."""
+
+    def __init__(self, gen: Gen, tree: Tree, shape: Shape) -> None:
+        self._gen = gen
+        self._root = tree(shape)
+
+    def plan(self, *options: object) -> Any:
+        return self._gen("plan", "--root", self._root, "--json", *options).json
+
+    def cpus(self, *options: object) -> tuple[str, str]:
+        cpus = self.plan(*options)["cpus"]
+        return cpus["isolated"], cpus["housekeeping"]
+
+    def warnings(self, *options: object) -> list[str]:
+        found: list[str] = self.plan(*options)["warnings"]
+        return found
+
+    def refusal(self, *options: object) -> str:
+        return self._gen("plan", "--root", self._root, "--json", *options).refusal
+
+
+@pytest.fixture
+def host(lowlat_gen: Gen, tree: Tree) -> Callable[[Shape], Host]:
+    return lambda shape: Host(lowlat_gen, tree, shape)
+
+
+Hosts = Callable[[Shape], Host]
+
+SMT = Shape(kinds=(Kind(4, 2),))
+TWO_NODES = Shape(packages=2, kinds=(Kind(4, 2),), nodes=2, numbering="far")
+
+# ------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ("3-5", ["splits a core", "CPU 3 ", "sibling 2 "]),
+        ("2", ["splits a core", "CPU 2 ", "sibling 3 "]),
+        ("0-1", ["CPU 0", "boots the system"]),
+        ("0-7", ["no CPU for the system"]),
+        ("8", ["no CPU 8", "online here: 0-7"]),
+        ("2-9", ["no CPU 8-9"]),
+        ("1-", ["'1-' is not a CPU number or range"]),
+        ("a", ["'a' is not a CPU number or range"]),
+        ("3-1", ["'3-1' runs backwards"]),
+        ("", ["--isolate ''", "names no CPU"]),
+        (" ", ["names no CPU"]),
+        (",", ["is not a CPU number"]),
+        ("2,,3", ["is not a CPU number"]),
+        ("2 3", ["'2 3' is not a CPU number"]),
+        ("-1", ["--isolate"]),
+        ("1.5", ["is not a CPU number"]),
+        ("0x2", ["is not a CPU number"]),
+        ("^2", ["is not a CPU number"]),
+        ("2-3:1", ["is not a CPU number"]),
+        ("2-7:3/2", ["uses 3 of each 2"]),
+        ("2-7:1/0", ["uses 1 of each 0"]),
+        ("0-99999999999", ["is not a CPU number or range"]),
+        ("0-999999999", ["beyond any kernel's limit"]),
+        ("2-70000", ["beyond any kernel's limit"]),
+        ("٢-٣", ["is not a CPU number"]),  # digits, but none that the kernel knows
+        ("2\n3", ["is not a CPU number"]),
+        ("all", ["no CPU for the system"]),
+        ("0-N", ["no CPU for the system"]),
+        ("nohz,2-3", ["'nohz' is not a CPU number"]),
+    ],
+)
+def test_a_list_that_breaks_a_rule_is_refused_in_one_line(
+    host: Hosts, lists: str, words: list[str]
+) -> None:
+    said = host(SMT).refusal(f"--isolate={lists}")
+    assert all(word in said for word in words), said
+    assert len(said) < 300
+
+
+def test_a_list_of_a_megabyte_is_refused_in_a_short_line(host: Hosts) -> None:
+    assert len(host(SMT).refusal("--isolate", "x" * 100_000)) < 500
+
+
+def test_an_offline_cpu_is_refused_and_the_online_ones_are_named(host: Hosts) -> None:
+    said = host(Shape(kinds=(Kind(8),), offline=(5,))).refusal("--isolate", "4-5")
+    assert "CPU 5 is offline" in said
+    assert "online here: 0-4,6-7" in said
+
+
+def test_a_possible_but_absent_cpu_is_unknown(host: Hosts) -> None:
+    assert "no CPU 8" in host(Shape(kinds=(Kind(8),), spare=8)).refusal("--isolate", "8")
+
+
+def test_the_lowest_online_cpu_boots_where_cpu_0_is_offline(host: Hosts) -> None:
+    machine = host(Shape(kinds=(Kind(4),), offline=(0,)))
+    assert "CPU 1, which boots" in machine.refusal("--isolate", "1")
+    assert machine.cpus() == ("2-3", "1")
+
+
+@pytest.mark.parametrize("name", ["1c", "1c2t"])
+def test_one_core_is_refused(host: Hosts, name: str) -> None:
+    assert "one core" in host(NAMED[name]).refusal()
+    assert "one core" in host(NAMED[name]).refusal("--isolate", "0")
+
+
+def test_a_core_a_node_is_refused_and_the_way_out_is_named_and_works(host: Hosts) -> None:
+    machine = host(Shape(packages=4, kinds=(Kind(1),), nodes=4))
+    said = machine.refusal()
+    assert "every core is needed" in said
+    assert "--isolate" in said
+    assert machine.cpus("--isolate", "2-3") == ("2-3", "0-1")
+    assert len([w for w in machine.warnings("--isolate", "2-3") if "NUMA node" in w]) == 2
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "", "1.0", "99999999999999999999", "²"])
+def test_a_number_of_housekeeping_cores_that_is_none_is_refused(host: Hosts, number: str) -> None:
+    assert "housekeeping-cores" in host(SMT).refusal(f"--housekeeping-cores={number}")
+
+
+def test_housekeeping_cores_that_take_all_are_refused(host: Hosts) -> None:
+    said = host(SMT).refusal("--housekeeping-cores", "4")
+    assert "--housekeeping-cores 4: leaves nothing to isolate" in said
+    assert host(SMT).refusal("--housekeeping-cores", "65535")
+
+
+def test_a_refusal_is_one_line_in_a_process_of_its_own_too(tree: Tree) -> None:
+    command = [sys.executable, "-m", "lowlat", "plan", "--root", str(tree(SMT)), "--isolate", "3"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+    assert "sibling 2" in ended.stderr
+
+
+# ------------------------------------------------------- what is obeyed as asked
+
+
+@pytest.mark.parametrize(
+    ("lists", "isolated"),
+    [
+        ("4-7", "4-7"),
+        ("6,7,2,3", "2-3,6-7"),
+        ("4-7:2/4,6-N", "4-7"),
+        ("2-3,2-3", "2-3"),
+        ("4-N", "4-7"),
+        ("02-03", "2-3"),
+        (" 2-3 , 6-7 ", "2-3,6-7"),
+    ],
+)
+def test_a_good_list_is_obeyed_in_plain_ranges(host: Hosts, lists: str, isolated: str) -> None:
+    assert host(SMT).cpus("--isolate", lists)[0] == isolated
+
+
+def test_housekeeping_alone_isolates_the_rest(host: Hosts) -> None:
+    assert host(SMT).cpus("--housekeeping", "0-3") == ("4-7", "0-3")
+    assert "splits a core" in host(SMT).refusal("--housekeeping", "0-2")
+    assert "nothing to isolate" in host(SMT).refusal("--housekeeping", "all")
+    assert "CPU 0" in host(SMT).refusal("--housekeeping", "2-7")
+
+
+def test_both_lists_together_name_every_online_cpu_once(host: Hosts) -> None:
+    machine = host(SMT)
+    assert machine.cpus("--isolate", "4-7", "--housekeeping", "0-3") == ("4-7", "0-3")
+    missing = machine.refusal("--isolate", "6-7", "--housekeeping", "0-3")
+    assert "CPU 4-5 is neither" in missing
+    twice = machine.refusal("--isolate", "2-7", "--housekeeping", "0-3")
+    assert "CPU 2-3 is in both" in twice
+
+
+def test_an_offline_cpu_is_in_neither_list(host: Hosts) -> None:
+    machine = host(NAMED["2s16c2t-2n-offline"])
+    plan = machine.plan()
+    lists = [CpuSet.parse_list(plan["cpus"][name]) for name in ("isolated", "housekeeping")]
+    assert not (lists[0] | lists[1]) & CpuSet.of((0, 5, 37, 63))
+    assert plan["cpus"]["offline"] == "0,5,37,63"
+    roles = {r["role"]: r["cpus"] for r in plan["cpus"]["reasons"]}
+    assert roles["offline"] == "0,5,37,63"
+
+
+# --------------------------------------------------- what is obeyed with a warning
+
+
+def test_no_warning_for_what_the_choice_would_be_too(host: Hosts) -> None:
+    machine = host(Shape(kinds=(Kind(8),)))
+    assert machine.warnings("--isolate", machine.cpus()[0]) == machine.warnings()
+
+
+def test_emptying_a_node_warns(host: Hosts) -> None:
+    warnings = host(TWO_NODES).warnings("--isolate", "4-7,12-15")
+    assert any("NUMA node 1 has no housekeeping CPU" in text for text in warnings)
+
+
+def test_mixing_core_types_warns(host: Hosts) -> None:
+    warnings = host(NAMED["hybrid-6p8e"]).warnings("--isolate", "10-13")
+    assert any("mix core types (performance, efficiency)" in text for text in warnings)
+    clean = host(NAMED["hybrid-6p8e"]).warnings("--isolate", "8-11")
+    assert not any("core types" in text for text in clean)
+
+
+def test_splitting_a_cache_warns(host: Hosts) -> None:
+    machine = host(Shape(kinds=(Kind(8),), cores_per_cache=4))
+    assert any("cache" in text for text in machine.warnings("--isolate", "6-7"))
+    assert not any("cache" in text for text in machine.warnings("--isolate", "4-7"))
+
+
+# -------------------------------------------------------------------- the choice
+
+
+def test_a_virtual_machine_with_a_core_a_socket_isolates_all_but_the_first(host: Hosts) -> None:
+    assert host(NAMED["4c-vm"]).cpus() == ("1-3", "0")
+
+
+def test_siblings_stay_together_whatever_their_numbers(host: Hosts) -> None:
+    assert host(SMT).cpus() == ("2-7", "0-1")
+    assert host(Shape(kinds=(Kind(4, 2),), numbering="far")).cpus() == ("1-3,5-7", "0,4")
+    assert host(Shape(kinds=(Kind(2, 4),))).cpus() == ("4-7", "0-3")
+
+
+def test_every_node_keeps_a_core(host: Hosts) -> None:
+    assert host(TWO_NODES).cpus() == ("1-3,5-7,9-11,13-15", "0,4,8,12")
+
+
+def test_a_node_without_cpus_needs_no_core(host: Hosts) -> None:
+    assert host(NAMED["2s8c-sparse-nodes"]).cpus() == ("1-7,9-15", "0,8")
+
+
+@pytest.mark.parametrize(
+    ("cores", "kept"), [(2, 1), (16, 1), (17, 2), (64, 2), (65, 3), (96, 3), (97, 4), (128, 4)]
+)
+def test_the_default_number_of_housekeeping_cores(host: Hosts, cores: int, kept: int) -> None:
+    assert default_housekeeping_cores(cores) == kept
+    machine = host(Shape(kinds=(Kind(cores),)))
+    assert machine.cpus()[1] == str(CpuSet.of(range(kept)))
+
+
+def test_the_number_of_housekeeping_cores_is_for_each_node(host: Hosts) -> None:
+    assert host(TWO_NODES).cpus("--housekeeping-cores", "2") == (
+        "2-3,6-7,10-11,14-15",
+        "0-1,4-5,8-9,12-13",
+    )
+    # A smaller number than the default, too.
+    assert host(Shape(kinds=(Kind(32),))).cpus("--housekeeping-cores", "1") == ("1-31", "0")
+
+
+def test_the_least_capable_cores_serve_the_system(host: Hosts) -> None:
+    for name in ("hybrid-6p8e", "hybrid-6p8e-cppc"):
+        machine = host(NAMED[name])
+        assert machine.cpus() == ("2-11", "0-1,12-19")
+        # One core of the one node is enough then, and CPU 0 is it.
+        assert machine.cpus("--keep-efficiency-cores") == ("2-19", "0-1")
+
+
+def test_three_core_types(host: Hosts) -> None:
+    machine = host(NAMED["big-little-1-3-4"])
+    assert machine.cpus() == ("1-3", "0,4-7")
+    reasons = machine.plan()["cpus"]["reasons"]
+    assert any("least capable" in reason["why"] for reason in reasons if reason["cpus"] == "4-7")
+
+
+def test_where_only_the_least_capable_can_be_isolated_they_are(host: Hosts) -> None:
+    # The one performance core boots the system.
+    machine = host(Shape(kinds=(Kind(1), Kind(4)), types_by="perf"))
+    assert machine.cpus() == ("1-4", "0")
+
+
+def test_more_housekeeping_cores_stay_in_the_cache_of_the_first(host: Hosts) -> None:
+    shape = Shape(kinds=(Kind(32),), cores_per_cache=8)
+    assert host(shape).cpus("--housekeeping-cores", "8") == ("8-31", "0-7")
+
+
+def test_a_reason_names_facts(host: Hosts) -> None:
+    reasons = {r["cpus"]: r for r in host(SMT).plan()["cpus"]["reasons"]}
+    assert "boots the system" in reasons["0"]["why"]
+    assert "same core as CPU 0" in reasons["1"]["why"]
+    assert reasons["2-7"]["role"] == "isolated"
+
+
+def test_an_isolated_machine_is_planned_like_any_other(host: Hosts) -> None:
+    machine = host(NAMED["8c-isolated"])
+    assert machine.cpus() == ("1-7", "0")
+    assert any("isolcpus=2-7" in text for text in machine.warnings())
+
+
+def test_the_same_plan_twice_is_the_same_text(lowlat_gen: Gen, tree: Tree) -> None:
+    root = tree(NAMED["2s16c2t-far"])
+    first, again = (lowlat_gen("plan", "--root", root, "--json") for _ in range(2))
+    assert first == again

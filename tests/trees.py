@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Small host trees for tests: the files of a machine, and the CLI run on them from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+CPU = "sys/devices/system/cpu"
+
+CPUINFO_X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Test CPU\n"
+FLAGS = "fpu tsc lm constant_tsc nonstop_tsc"
+
+CONFIG = """CONFIG_CPU_ISOLATION=y
+CONFIG_NO_HZ_FULL=y
+CONFIG_RCU_NOCB_CPU=y
+CONFIG_NUMA_BALANCING=y
+CONFIG_SOFTLOCKUP_DETECTOR=y
+CONFIG_COMPACTION=y
+CONFIG_TRANSPARENT_HUGEPAGE=y
+CONFIG_PREEMPT_DYNAMIC=y
+CONFIG_IRQ_FORCED_THREADING=y
+CONFIG_X86_MCE=y
+CONFIG_CPU_FREQ_GOV_PERFORMANCE=y
+CONFIG_RCU_LAZY=y
+"""
+
+
+def write_tree(root: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def machine(
+    cpus: int = 4,
+    threads: int = 1,
+    release: str = "6.12.107-test",
+    config: Optional[str] = CONFIG,
+    flags: str = FLAGS,
+    cpuinfo: Optional[str] = None,
+) -> dict[str, str]:
+    """An x86-64 machine with one node; siblings are adjacent."""
+    files = {
+        f"{CPU}/online": f"0-{cpus - 1}\n",
+        f"{CPU}/possible": f"0-{cpus - 1}\n",
+        f"{CPU}/present": f"0-{cpus - 1}\n",
+        f"{CPU}/isolated": "\n",
+        "sys/devices/system/node/node0/cpulist": f"0-{cpus - 1}\n",
+        "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc\n",
+        "sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc hpet\n",
+        "proc/cpuinfo": cpuinfo if cpuinfo is not None else f"{CPUINFO_X86}flags\t\t: {flags}\n",
+        "proc/sys/kernel/osrelease": f"{release}\n",
+        "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz root=/dev/sda1 ro quiet\n",
+    }
+    if config is not None:
+        files[f"boot/config-{release}"] = config
+    for cpu in range(cpus):
+        first = cpu - cpu % threads
+        siblings = f"{first}-{first + threads - 1}\n" if threads > 1 else f"{cpu}\n"
+        files[f"{CPU}/cpu{cpu}/topology/core_cpus_list"] = siblings
+        files[f"{CPU}/cpu{cpu}/topology/physical_package_id"] = "0\n"
+    return files
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run of lowlat-gen left: its status and both outputs."""
+
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def refused(self) -> str:
+        """The one line of a refusal; fails where it is anything else."""
+        assert self.status == 2, (self.status, self.out, self.err)
+        assert self.out == ""
+        assert self.err.startswith("lowlat-gen: ") and self.err.count("\n") == 1, self.err
+        return self.err
+
+
+def lowlat(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
+    """Run lowlat-gen as a user does."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lowlat", *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return Answer(done.returncode, done.stdout, done.stderr)

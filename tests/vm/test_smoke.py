@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One real boot: what is planned is what the kernel has in effect, and it does not complain."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from kernels import kernel_or_skip
+
+from lowlat import profile
+from lowlat.cpuset import CpuSet
+from lowlat.machine import Core, Cpus, Kernel, Machine
+from lowlat.plan import Plan
+from lowlat.planner import Options, make_plan
+from lowlat.probe.kernel import parse_config
+from lowlat.rehearse import kernel as kernels
+from lowlat.rehearse import outcome, rehearsal
+from lowlat.rehearse.options import RehearseOptions
+from lowlat.wishes import Wishes
+
+
+@pytest.mark.smoke
+def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
+    kernel = kernel_or_skip("")
+    options = RehearseOptions(str(kernel.image), duration="5s", warmup="2s", out=tmp_path / "out")
+    stage = rehearsal.prepare(options)
+    stage.use(_plan(kernel))
+    booted = stage.boot("1-tuned", tuned=True)
+
+    assert (booted.facts.isolated, booted.facts.nohz_full) == ("2-3", "2-3")
+    assert booted.facts.complaints == ()
+    assert booted.facts.problems == ()
+    assert f"lowlat.plan={stage.planned().id}" in booted.facts.cmdline.split()
+    assert list(outcome.bad_settings(booted.verify)) == []
+    rows = json.loads(booted.verify.read_text())["settings"]
+    assert Counter(row["state"] for row in rows)["effective"] > 8, rows
+    run = json.loads(booted.run.read_text())
+    assert [cpu["cpu"] for cpu in run["cpus"]] == [2, 3]
+
+
+def _plan(kernel: kernels.Kernel) -> Plan:
+    """A plan for the guest, without the boot that would probe it first."""
+    online = CpuSet.of(range(4))
+    cores = tuple(Core(CpuSet.of([cpu])) for cpu in online)
+    cpus = Cpus(online=online, offline=CpuSet(), possible=online, boot=0)
+    guest = Machine(platform.machine(), cpus, cores, hypervisor="qemu")
+    wishes = Wishes(isolate="2-3")
+    return make_plan(guest, _target(kernel), profile.load("lowlat"), Options(wishes=wishes))
+
+
+def _target(kernel: kernels.Kernel) -> Kernel:
+    path = kernel.image.parent / f"config-{kernel.release}"
+    config = parse_config(path.read_text(), str(path)) if path.is_file() else None
+    return Kernel(kernel.release, config.enabled("PREEMPT_RT") if config else None, config)
