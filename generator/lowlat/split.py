@@ -93,7 +93,7 @@ def _nothing_left(machine: Machine, wishes: Wishes, near: Optional[Near]) -> Ref
     if wishes.housekeeping_cores is not None:
         return Refused(
             f"--housekeeping-cores {wishes.housekeeping_cores}: leaves nothing to isolate of "
-            f"{len(machine.cores)} cores in {len(_nodes(machine))} NUMA nodes",
+            f"{len(machine.cores)} cores",
             hint="give a smaller number",
         )
     return Refused(

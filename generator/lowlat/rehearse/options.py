@@ -16,7 +16,9 @@ from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused
 from lowlat.harness import seconds
 from lowlat.harness_output import state_folder
+from lowlat.machine import Core, Cpus, Machine
 from lowlat.planner import Options
+from lowlat.split import split
 
 #: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
@@ -78,6 +80,15 @@ class RehearseOptions:
         ):
             if text is not None:
                 _check_list(name, text, None if self.as_host else cpus)
+        if not self.as_host:
+            split(_guest(cpus), self.plan.wishes)
+
+
+def _guest(cpus: int) -> Machine:
+    """As much of the guest as is known before it runs: its CPUs, each taken for a core."""
+    online = CpuSet.of(range(cpus))
+    cores = tuple(Core(CpuSet.of([cpu])) for cpu in online)
+    return Machine(None, Cpus(online=online, offline=CpuSet(), possible=online, boot=0), cores)
 
 
 def _check_list(name: str, text: str, cpus: Optional[int]) -> None:
