@@ -12,13 +12,14 @@ from typing import Optional
 
 from lowlat import profile
 from lowlat.catalogue import lookup
-from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 from lowlat.harness import seconds
 from lowlat.harness_output import state_folder
 from lowlat.machine import Core, Cpus, Machine
 from lowlat.planner import Options
 from lowlat.split import split
+from lowlat.wishes import merge
 
 #: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
@@ -71,17 +72,11 @@ class RehearseOptions:
                 f"--for-device {self.plan.wishes.for_device[:60]}: the guest has other devices",
                 hint="leave it out, or rehearse this machine's own plan with --as-host",
             )
-        profile.load(self.profile)
+        wanted = profile.load(self.profile)
         for name in (*self.plan.enable, *self.plan.disable):
             lookup(name)
-        for name, text in (
-            ("--isolate", self.plan.wishes.isolate),
-            ("--housekeeping", self.plan.wishes.housekeeping),
-        ):
-            if text is not None:
-                _check_list(name, text, None if self.as_host else cpus)
         if not self.as_host:
-            split(_guest(cpus), self.plan.wishes)
+            split(_guest(cpus), merge(wanted.wishes, self.plan.wishes))
 
 
 def _guest(cpus: int) -> Machine:
@@ -89,17 +84,6 @@ def _guest(cpus: int) -> Machine:
     online = CpuSet.of(range(cpus))
     cores = tuple(Core(CpuSet.of([cpu])) for cpu in online)
     return Machine(None, Cpus(online=online, offline=CpuSet(), possible=online, boot=0), cores)
-
-
-def _check_list(name: str, text: str, cpus: Optional[int]) -> None:
-    try:
-        named = CpuSet.parse_list(text)
-    except CpuSetError as error:
-        raise Refused(f"{name}: {error}", hint="a list such as 2-3 or 2,4") from error
-    if not named:
-        raise Refused(f"{name} '{text[:60]}': no CPU in it", hint="a list such as 2-3")
-    if cpus is not None and max(named) >= cpus:
-        raise Refused(f"{name} {named}: the guest has CPUs 0-{cpus - 1}", hint="--cpus N adds some")
 
 
 def result_folder(out: Optional[Path]) -> Path:
