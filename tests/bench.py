@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``make bench``: how long lowlat-gen takes and how much memory, here and on thousands of CPUs.
+"""``make bench``: how long lowlat-gen takes and how much memory, here and on thousands of CPUs, and
+what ``watch`` costs in the background.
 
 Prints and judges nothing: a time limit in a test fails on a busy machine and passes a slow program.
 Medians of 20 starts, each a process of its own.
@@ -17,8 +18,21 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 import synthetic
+from lowlat.errors import Refused
+from lowlat.plan import Plan
+from lowlat.planfile import IN_USE
+from lowlat.planner import Options, make_plan
+from lowlat.probe import probe
+from lowlat.profile import load_packaged
+from lowlat.root import Root
+from lowlat.runtime import JOURNAL, inspect
+from lowlat.watch import Watch
+
+#: watch's own default.
+INTERVAL_S = 60.0
 
 GEN = [sys.executable, "-m", "lowlat"]
 
@@ -95,12 +109,54 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
+class InUse(Root):
+    """This machine, with a plan that pretends to be in use: nothing has to be set for it."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__("/")
+        self._files: dict[str, bytes] = {}
+        done = {item.path: item.value or "" for item in inspect(plan.runtime, self)}
+        self._files = {
+            IN_USE: json.dumps(plan.to_json()).encode(),
+            JOURNAL: json.dumps({"done": done}).encode(),
+        }
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        return self._files.get(path) or super().read_bytes(path)
+
+    def absent(self, path: str) -> bool:
+        return path in self._files or super().absent(path)
+
+
+def bench_watch(runs: int) -> None:
+    machine = probe(Root())
+    try:
+        plan = make_plan(machine, machine.kernel, load_packaged("lowlat"), Options())
+    except Refused as error:
+        print(f"watch: not on this machine, {error}")
+        return
+    watch = Watch(InUse(plan))
+    spent = [_look(watch) for _ in range(runs + 1)][1:]  # the first one loads and compiles
+    median, share = statistics.median(spent), statistics.median(spent) / INTERVAL_S * 100
+    print(
+        f"watch, a look every {INTERVAL_S:.0f} s: CPU time {median * 1e3:.1f} ms a look (median of "
+        f"{runs}, most {max(spent) * 1e3:.1f} ms), {share:.3f} % of one CPU"
+    )
+
+
+def _look(watch: Watch) -> float:
+    begin = time.process_time()
+    list(watch.look())
+    return time.process_time() - begin
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Print what lowlat-gen costs.")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--sizes", default="64,256,1024,4096", help="CPUs of synthetic machines")
     args = parser.parse_args()
     bench_here(args.runs)
+    bench_watch(args.runs)
     bench_synthetic(args.runs, [int(size) for size in args.sizes.split(",")])
     return 0
 

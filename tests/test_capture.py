@@ -123,6 +123,59 @@ def test_nothing_private_is_kept(host: Path) -> None:
     assert "enx000000000001" in text
 
 
+@pytest.fixture
+def watched(host: Path) -> Path:
+    """The same machine with all that verify looks into, and private things beside it."""
+    flags = "0 " * 12 + "77 " + "0 " * 17 + "0 0 0 0 0"
+    write(
+        host,
+        {
+            "var/log/dmesg": "Linux version 6.1.0 (smith@venus) (gcc 12) #1\n"
+            "Kernel command line: quiet user=hunter6\n"
+            "usb 1-1: SerialNumber: 00000000deadbeef\n"
+            'Unknown kernel command line parameters "splash user=hunter7", will be passed\n'
+            "NO_HZ: Full dynticks CPUs: 3.\n",
+            "proc/2/stat": f"2 (kthreadd) S 0 0 0 0 -1 2097152 {flags}\n",
+            "proc/2/status": "Name:\tkthreadd\nCpus_allowed:\tf\nGroups:\t98765\n",
+            "proc/7/stat": f"7 (mistress) S 1 0 0 0 -1 4194304 {flags}\n",
+            "proc/9/comm": "kubelet\n",
+            "etc/tuned/active_profile": "mine\n",
+            "etc/tuned/mine/tuned.conf": "[main]\n# for smith at venus\nsummary=x\n",
+            "etc/sysctl.d/9.conf": "# smith\nkernel.hostname=venus\nkernel.timer_migration=0\n",
+            "proc/sys/kernel/random/boot_id": "0e1d2c3b-1111-2222-3333-0123456789ab\n",
+            "run/lowlat/runtime.json": '{"boot": "0e1d2c3b-1111-2222-3333-0123456789ab"}\n',
+            ".lowlat/counters": "seconds 1\nspinning \nwatching \nbefore\nCPU0\nafter\nCPU0\n",
+            "sys/devices/system/cpu/isolated": "3\n",
+        },
+    )
+    return host
+
+
+def test_evidence_keeps_what_verify_reads_and_nothing_private(watched: Path) -> None:
+    text = capture(Root(str(watched)), 1.0)
+    assert text.startswith(capture(Root(str(watched))).split("\n", 1)[0])
+    for secret in ("hunter", "smith", "venus", "deadbeef", "mistress", "98765", "SerialNumber"):
+        assert secret not in text, secret
+    for kept in (
+        *("NO_HZ: Full dynticks CPUs: 3.", "Linux version 6.1.0", "splash", "kthreadd"),
+        *("Cpus_allowed:", "timer_migration=0", "summary=x", "kubelet", "seconds 1"),
+    ):
+        assert kept in text, kept
+
+
+def test_the_boot_of_a_record_is_still_told_from_another(watched: Path) -> None:
+    contents = archive.parse(capture(Root(str(watched)), 1.0).encode())
+    boot = contents.files["/proc/sys/kernel/random/boot_id"].strip()
+    assert boot in contents.files["/run/lowlat/runtime.json"]
+    assert boot.startswith(b"0e1d2c3b")
+
+
+def test_evidence_of_evidence_is_the_same(watched: Path, tmp_path: Path) -> None:
+    first = tmp_path / "1.txt"
+    first.write_text(capture(Root(str(watched)), 1.0))
+    assert capture(open_root(str(first)), 1.0) == first.read_text()
+
+
 def test_a_command_line_keeps_its_length_and_our_parameters() -> None:
     line = " ".join(f"{entry.name}=1" for entry in CATALOGUE).encode()
     private = b" root=/dev/disk/by-uuid/0e1d2c3b " + line

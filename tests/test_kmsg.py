@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from lowlat.kmsg import parse_record, read_messages
+from lowlat.kmsg import parse, parse_record, read_journal, read_messages
 from lowlat.root import Root
 
 
@@ -20,3 +21,36 @@ def test_a_record_loses_its_prefix_its_properties_and_its_escapes() -> None:
 def test_the_live_messages_are_read_to_their_end() -> None:
     messages = read_messages(Root())
     assert messages is None or messages.text
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "[    0.000000] ", "<6>[   12.345678] ", "[    0.1234][    T0] "]
+)
+def test_a_line_of_dmesg_loses_level_time_and_caller(prefix: str) -> None:
+    text = f"{prefix}Linux version 6.12\n{prefix}rcu: \\x09Offload RCU callbacks from CPUs: 2-3.\n"
+    messages = parse(text)
+    assert messages.text == "Linux version 6.12\nrcu: \tOffload RCU callbacks from CPUs: 2-3.\n"
+    assert messages.complete
+
+
+def test_messages_without_their_start_are_not_complete(tmp_path: Path) -> None:
+    assert not parse("[  100.0] usb 1-1: new device\n").complete
+    assert read_messages(Root(str(tmp_path))) is None
+    (tmp_path / "var/log").mkdir(parents=True)
+    (tmp_path / "var/log/dmesg").write_text("[  100.0] usb 1-1: new device\n")
+    messages = read_messages(Root(str(tmp_path)))
+    assert messages is not None and not messages.complete
+
+
+def test_the_journal_is_asked_for_this_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "journalctl"
+    program.write_text('#!/bin/sh\necho "Linux version 6.12, asked with $*"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    messages = read_journal()
+    assert messages is not None and messages.complete
+    assert "--dmesg --boot" in messages.text
+    program.write_text("#!/bin/sh\nexit 1\n")
+    assert read_journal() is None

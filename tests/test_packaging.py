@@ -7,6 +7,7 @@ that the packaging forgets, or one too many, fails.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ import pytest
 import lowlat
 
 ROOT = Path(__file__).parent.parent
+MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
 NAME = f"lowlat-{lowlat.__version__}"
 HARNESS = "lowlat/libexec/lowlat-measure"
 # Where a folder of the repository goes inside the wheel.
@@ -152,6 +154,12 @@ def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
     assert refused.returncode == 2, refused.stderr
     version = run(harness, "--version", cwd=tmp_path)
     assert version.stdout == f"lowlat-measure {lowlat.__version__}\n"
+    assert "--cpus LIST" in run(harness, "--help", cwd=tmp_path).stdout
+
+    # A captured machine is planned for without any library.
+    planned = run(environment / "bin/lowlat-gen", "plan", "--json", "--root", MACHINE, cwd=tmp_path)
+    assert (planned.returncode, planned.stderr) == (0, "")
+    assert json.loads(planned.stdout)["cpus"]["isolated"] == "1-3,5-7"
 
 
 def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> None:
@@ -242,7 +250,8 @@ def test_products_are_those_of_the_packaged_profiles(tmp_path: Path) -> None:
         "import runpy\n"
         "for path, content in runpy.run_path('packaging/produce')['products']().items():\n"
         "    assert path.read_text() == content, path\n"
-        "    print(path.parent.name)\n"
+        "    if path.name == 'tuned.conf':\n"
+        "        print(path.parent.name)\n"
     )
     (tmp_path / "space").mkdir()
     done = run("unshare", "-m", "sh", "-c", script, "sh", tmp_path, sys.executable, code, cwd=ROOT)

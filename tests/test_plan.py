@@ -343,3 +343,139 @@ def test_nothing_is_said_of_nodes_that_are_not_known(tmp_path: Path) -> None:
     del files["sys/devices/system/node/node0/cpulist"]
     document = plan(write_tree(tmp_path, files))
     assert "kernel.numa_balancing" in {item["name"] for item in document["runtime"]}
+
+
+# -------------------------------------------------- what the kernel shows goes before its version
+
+PATIENCE = "rcutree.nohz_full_patience_delay"
+
+
+def test_a_feature_of_an_older_kernel_is_found(tmp_path: Path) -> None:
+    files = machine(release="5.14.0-503.el9.x86_64")
+    assert "before 6.12" in why(plan(write_tree(tmp_path / "without", files)), PATIENCE)
+    files["sys/module/rcutree/parameters/nohz_full_patience_delay"] = "0\n"
+    document = plan(write_tree(tmp_path / "with", files), "--enable", PATIENCE)
+    assert f"{PATIENCE}=1000" in document["cmdline"]["text"].split()
+
+
+def test_the_parameters_of_an_installed_kernel_are_found(tmp_path: Path) -> None:
+    files = machine()
+    other = "5.14.0-503.el9.x86_64"
+    files[f"boot/config-{other}"] = CONFIG
+    # As the kernel's build writes it: entries end in NUL, and built-in code has its file's name.
+    listed = "workqueue.parmtype=power_efficient:bool\0tree.parmtype=nohz_full_patience_delay:int\0"
+    files[f"lib/modules/{other}/modules.builtin.modinfo"] = listed
+    root = write_tree(tmp_path, files)
+    assert PATIENCE in {item["name"] for item in plan(root, "--kernel", other)["optional"]}
+    (root / f"lib/modules/{other}/modules.builtin.modinfo").write_text("tree.parmtype=blimit:int\0")
+    assert "before 6.12" in why(plan(root, "--kernel", other), PATIENCE)
+
+
+def test_a_feature_of_the_running_kernel_says_nothing_of_another(tmp_path: Path) -> None:
+    files = machine()
+    files["sys/kernel/debug/sched/fair_server/cpu0/runtime"] = "50000000\n"
+    files["boot/config-6.1.0-other"] = CONFIG
+    root = write_tree(tmp_path, files)
+    assert "before 6.12" in why(plan(root, "--kernel", "6.1.0-other"), "fair_server")
+
+
+def test_turbo_is_switched_where_the_driver_has_its_switch(tmp_path: Path) -> None:
+    files = machine()
+    files[f"{CPU}/cpufreq/policy0/scaling_driver"] = "acpi-cpufreq\n"
+    without = write_tree(tmp_path / "without", files)
+    assert "driver here does not offer" in why(plan(without), "turbo")
+    for path, value in (("intel_pstate/no_turbo", "1"), ("cpufreq/boost", "0")):
+        root = write_tree(tmp_path / path, {**files, f"{CPU}/{path}": "0\n"})
+        rows = plan(root, "--enable", "turbo")["runtime"]
+        found = [(row["target"], row["value"]) for row in rows if row["name"] == "turbo"]
+        assert found == [(f"/{CPU}/{path}", value)]
+
+
+# ------------------------------------------------------------------ other entries
+
+
+def test_old_kernels_get_what_new_ones_do_by_themselves(tmp_path: Path) -> None:
+    old = plan(write_tree(tmp_path / "old", machine(release="6.1.0-9")))
+    assert old["cmdline"]["text"].split() == [*DEFAULT, "workqueue.power_efficient=1"]
+    new = plan(write_tree(tmp_path / "new", machine()))
+    assert "6.12" in why(new, "workqueue.power_efficient")
+
+
+def test_kernel_threads_are_moved_where_nohz_full_does_not(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    assert "nohz_full" in why(plan(root), "kthread.affinity")
+    rows = plan(root, "--disable", "nohz_full")["runtime"]
+    found = [(row["target"], row["value"]) for row in rows if row["name"] == "kthread.affinity"]
+    assert found == [("kthread:*:affinity", "1")]
+
+
+def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:
+    files = {
+        **machine(config=CONFIG + "CONFIG_CPUSETS=y\n"),
+        "sys/fs/cgroup/cgroup.controllers": "\n",
+    }
+    document = plan(write_tree(tmp_path / "v2", files), "--profile", "lowlat-hpc")
+    assert "cpuset.partition isolates these CPUs" in why(document, "isolcpus")
+    rows = {row["target"]: row["value"] for row in document["runtime"]}
+    assert rows["/sys/fs/cgroup/lowlat.slice/cpuset.cpus"] == "1-3"
+    assert rows["/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition"] == "isolated"
+    del files["sys/fs/cgroup/cgroup.controllers"]
+    old = plan(write_tree(tmp_path / "v1", files), "--profile", "lowlat-hpc")
+    assert "version 2" in why(old, "cpuset.partition")
+    assert "isolcpus=managed_irq,domain,1-3" in old["cmdline"]["text"].split()
+    alone = lowlat("plan", "--root", tmp_path / "v2", "--enable", "cpuset.partition").refused()
+    assert "cpuset.cpus" in alone
+
+
+def test_a_partition_that_may_not_work_does_not_take_the_place(tmp_path: Path) -> None:
+    """What isolates is not assumed: without a known version and control groups, isolcpus does."""
+    files = machine(config=CONFIG + "CONFIG_CPUSETS=y\n", release="unknown")
+    files["sys/fs/cgroup/cgroup.controllers"] = "\n"
+    document = plan(write_tree(tmp_path, files), "--profile", "lowlat-hpc")
+    assert "isolcpus" in {item["name"] for item in document["cmdline"]["parameters"]}
+
+
+# ------------------------------------------------------------------- nothing isolated
+
+
+def test_a_profile_may_isolate_nothing(tmp_path: Path) -> None:
+    document = plan(write_tree(tmp_path, machine(cpus=1)), "--profile", "lowlat-desktop")
+    assert document["cpus"]["isolated"] == "" and document["cpus"]["housekeeping"] == "0"
+    line = "rcu_nocbs=all rcutree.enable_rcu_lazy=0 preempt=full"
+    assert document["cmdline"]["text"] == line
+    assert document["runtime"] == []
+    assert why(document, "nohz_full") == "no CPU is isolated here"
+
+
+def test_and_then_there_is_no_cpu_to_choose(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    for wish in (("--isolate", "2-3"), ("--housekeeping-cores", "2"), ("--for-device", "eth0")):
+        said = lowlat("plan", "--root", root, "--profile", "lowlat-desktop", *wish).refused()
+        assert "isolates no CPU" in said
+    lowlat("plan", "--root", root, "--profile", "lowlat-desktop", "--enable", "isolcpus").refused()
+
+
+def test_a_plan_that_adds_nothing_says_so(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(config="CONFIG_SMP=y\n"))
+    assert plan(root, "--profile", "lowlat-desktop")["cmdline"]["text"] == ""
+    assert "(nothing to add)" in lowlat("plan", "--root", root, "--profile", "lowlat-desktop").out
+
+
+UBUNTU = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT preempt=full rcu_nocbs=all"\n'
+
+
+def test_ubuntus_package_is_named_where_it_collides(tmp_path: Path) -> None:
+    files = {**machine(), "etc/default/grub.d/99-lowlatency.cfg": UBUNTU}
+    root = write_tree(tmp_path, files)
+    for name, shown in (
+        ("lowlat-desktop", "preempt=full rcu_nocbs=all"),
+        ("lowlat", "rcu_nocbs=all"),
+    ):
+        (said,) = [w for w in plan(root, "--profile", name)["warnings"] if "lowlatency" in w]
+        assert "/etc/default/grub.d/99-lowlatency.cfg (package lowlatency-kernel)" in said
+        assert f" adds {shown} to " in said
+    quiet = plan(root, "--disable", "rcu_nocbs")["warnings"]
+    assert not [warning for warning in quiet if "lowlatency" in warning]
+    archive = tmp_path / "ubuntu.txt"
+    assert lowlat("capture", "--root", root, archive).status == 0
+    assert plan(archive)["warnings"] == plan(root)["warnings"]

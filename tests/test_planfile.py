@@ -10,8 +10,10 @@ from typing import Any, Callable
 
 import pytest
 
+from lowlat import planfile, profile
 from lowlat.plan import Plan
-from trees import lowlat, machine, write_tree
+from lowlat.root import Root
+from trees import CONFIG, lowlat, machine, write_tree
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -86,6 +88,28 @@ def test_a_forged_plan_is_refused(
     lowlat(*words, *more.get(verb, [])).refused()
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "host/run").exists()
+
+
+@pytest.mark.parametrize("name", profile.packaged_names())
+@pytest.mark.parametrize("machine_of", ["qemu-x86-2s4c-2n-devices", "qemu-arm64-4c"])
+def test_every_plan_that_is_made_is_accepted(tmp_path: Path, name: str, machine_of: str) -> None:
+    asked = ("--root", f"tests/machines/{machine_of}.txt", "--profile", name)
+    plan = lowlat("plan", *asked, "--json")
+    (tmp_path / "plan.json").write_text(plan.out)
+    assert planfile.read(str(tmp_path / "plan.json"), Root()).to_json() == plan.json()
+
+
+def test_threads_of_every_cpu_are_accepted_and_no_others(tmp_path: Path) -> None:
+    host = write_tree(tmp_path / "rt", machine(cpus=12, config=f"{CONFIG}CONFIG_PREEMPT_RT=y\n"))
+    words = ("--profile", "lowlat-rt", "--root", host, "--json")
+    document = lowlat("plan", *words).json()
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(document))
+    planned = {item.target for item in planfile.read(str(path), Root()).runtime}
+    assert {"kthread:ksoftirqd/1:policy", "kthread:ksoftirqd/11:policy"} <= planned
+    setting(document, "kthread.priority").update(target="kthread:kthreadd/1:policy")
+    path.write_text(signed(document))
+    lowlat("verify", "--plan", path).refused()
 
 
 @pytest.mark.parametrize(

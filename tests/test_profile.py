@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lowlat import profile
+from lowlat.root import Root
 from trees import lowlat, machine, write_tree
 
 
@@ -78,3 +80,48 @@ def test_root_refuses_a_profile_that_others_can_write(tmp_path: Path) -> None:
     (root / "etc/lowlat/profiles/mine/lowlat.conf").chmod(0o666)
     said = lowlat("plan", "--root", root, "--profile", "mine").refused()
     assert "can write it" in said
+
+
+def test_a_child_inherits_whom_it_is_for_and_the_device(tmp_path: Path) -> None:
+    files = {
+        "etc/lowlat/profiles/card/lowlat.conf": "[main]\nparent = lowlat-nfv\nfor = my packets\n"
+        "[cpus]\nfor_device = eth9\n",
+        "etc/lowlat/profiles/list/lowlat.conf": "[main]\nparent = card\n[cpus]\nisolate = 2-3\n",
+    }
+    root = write_tree(tmp_path, {**machine(), **files})
+    assert "--for-device eth9" in lowlat("plan", "--root", root, "--profile", "card").refused()
+    # What chooses otherwise takes its place, in a child and on the command line.
+    for words in (("--profile", "list"), ("--profile", "card", "--isolate", "2-3")):
+        document = lowlat("plan", "--root", root, *words, "--json").json()
+        assert document["cpus"]["isolated"] == "2-3"
+    card, costs = profile.load("card", Root(str(root))), profile.load_packaged("lowlat-nfv").costs
+    assert (card.audience, card.costs) == ("my packets", costs)
+
+
+def test_a_child_may_isolate_again(tmp_path: Path) -> None:
+    root = host(
+        tmp_path,
+        mine="[main]\nparent = lowlat-desktop\n[cpus]\nisolate = 3\n[settings]\nisolcpus = on\n",
+    )
+    document = lowlat("plan", "--root", root, "--profile", "mine", "--json").json()
+    assert document["cpus"]["isolated"] == "3"
+    assert "isolcpus=managed_irq,domain,3" in document["cmdline"]["text"]
+
+
+@pytest.mark.parametrize("name", profile.packaged_names())
+def test_a_packaged_profile_says_whom_it_is_for_and_what_it_costs(name: str) -> None:
+    found = profile.load_packaged(name)
+    assert found.summary and found.audience and found.costs
+
+
+def test_the_packaged_profiles_are_these() -> None:
+    assert profile.packaged_names() == [
+        "lowlat",
+        "lowlat-desktop",
+        "lowlat-hpc",
+        "lowlat-kvm-guest",
+        "lowlat-kvm-host",
+        "lowlat-nfv",
+        "lowlat-poll",
+        "lowlat-rt",
+    ]

@@ -70,6 +70,19 @@ def test_what_is_no_release_is_refused(text: str) -> None:
         Wanted.parse(text)
 
 
+def test_only_images_that_boot_are_offered() -> None:
+    shown = (
+        "Package: linux-image-rt-amd64\n"
+        "Depends: linux-image-6.12.107+deb13-rt-amd64 (= 6.12.107-1)\n\n"
+        "Package: linux-image-6.12.107+deb13-rt-amd64-dbg\n\n"
+        "Package: linux-image-6.12.107+deb13-rt-amd64-unsigned\n\n"
+        "Package: linux-image-6.12.107+deb13-rt-amd64-dbg\n"
+        "Depends: linux-image-6.12.108-rt-amd64-dbg, libc6\n"
+    )
+    assert packages.offers(shown) == ["6.12.107+deb13-rt-amd64"]
+    assert Wanted.parse("6.12-rt").best(packages.offers(shown)) == "6.12.107+deb13-rt-amd64"
+
+
 def _bzimage(path: Path, release: str) -> Path:
     """The part of an x86 image that tells its release."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trees import lowlat, machine, write_tree
+from trees import CPU, lowlat, machine, write_tree
 
 VALUES = {
     "proc/irq/default_smp_affinity": "f\n",
@@ -20,6 +21,15 @@ VALUES = {
     "sys/devices/virtual/workqueue/cpumask": "f\n",
     "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
+}
+
+#: Right already: a tree would not print a chosen value back as the kernel does.
+MADVISE = {"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n"}
+
+#: What isolcpus and nohz_full do in a boot that has them.
+LEFT_TO_BOOT = {
+    "proc/sys/kernel/watchdog_cpumask": "0-3\n",
+    "proc/sys/vm/stat_interval": "1\n",
 }
 
 PLANNED = {
@@ -172,6 +182,9 @@ def test_the_check_interval_is_put_back_as_the_kernel_reads_it(tmp_path: Path) -
         '{"old": {"/../outside": "evil"}}',
         '{"old": {"/etc/passwd": "evil"}}',
         '{"old": {"/proc/sys/x": 5}}',
+        '{"old": {"kthread:x:1:2:nice": "0"}}',
+        '{"old": {"cgroup:/sys/fs/cgroup/system.slice/../x.slice": "folder"}}',
+        '{"done": {"/etc/passwd": "evil"}}',
         '{"old": []}',
         "[" * 100_000,
         "{",
@@ -184,6 +197,21 @@ def test_a_damaged_or_forged_journal_is_not_obeyed(host: Path, journal: str) -> 
     assert (host / "etc/passwd").read_text() == "root\n"
 
 
+def test_what_was_effective_is_on_record(host: Path) -> None:
+    lowlat("runtime", "start", "--root", host)
+    done = json.loads((host / "run/lowlat/runtime.json").read_text())["done"]
+    # What TuneD sets natively and what was right before are in it too.
+    expected = {**PLANNED, "proc/irq/25/smp_affinity": "1", "proc/sys/kernel/timer_migration": "1"}
+    # A tree does not mark the chosen value, as the kernel does: nothing proves this one.
+    del expected["sys/kernel/mm/transparent_hugepage/enabled"]
+    assert {name: done[f"/{name}"] for name in expected} == expected
+    # What is no longer there keeps its record.
+    (host / "proc/sys/vm/compaction_proactiveness").unlink()
+    lowlat("runtime", "start", "--root", host)
+    again = json.loads((host / "run/lowlat/runtime.json").read_text())["done"]
+    assert again == done
+
+
 def test_a_link_in_a_captured_machine_does_not_lead_out(host: Path, tmp_path: Path) -> None:
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
@@ -194,3 +222,141 @@ def test_a_link_in_a_captured_machine_does_not_lead_out(host: Path, tmp_path: Pa
     (host / "proc/sys/vm").symlink_to(outside)
     lowlat("runtime", "start", "--root", host)
     assert (outside / "compaction_proactiveness").read_text() == "20\n"
+
+
+# ------------------------------------------------- selected by TuneD alone
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A machine on which no plan was ever applied."""
+    return write_tree(tmp_path, {**machine(), **VALUES, **MADVISE, **LEFT_TO_BOOT})
+
+
+def in_use(root: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((root / "run/lowlat/plan.json").read_text())
+    return document
+
+
+def test_without_a_stored_plan_a_profile_is_planned_for_the_running_machine(bare: Path) -> None:
+    answer = lowlat("runtime", "start", "--profile", "lowlat", "--root", bare)
+    assert answer.status == 0, answer.out
+    plan = lowlat("plan", "--root", bare, "--json").json()
+    assert in_use(bare)["cpus"] == plan["cpus"]
+    assert in_use(bare)["cmdline"] == plan["cmdline"]
+    assert (bare / "proc/irq/24/smp_affinity").read_text() == "1"
+    assert not (bare / "var").exists()
+    assert lowlat("runtime", "verify", "--root", bare).status == 0
+    assert lowlat("runtime", "stop", "--profile", "lowlat", "--root", bare).status == 0
+    assert not list((bare / "run/lowlat").iterdir())
+
+
+def test_what_the_boot_parameters_have_not_done_is_set(bare: Path) -> None:
+    """Without nohz_full and isolcpus on the running line nothing stands in for these."""
+    asked = ("runtime", "start", "--profile", "lowlat", "--root", bare)
+    assert lowlat(*asked).status == 0
+    assert (bare / "proc/sys/kernel/watchdog_cpumask").read_text() == "0"
+    assert (bare / "proc/sys/vm/stat_interval").read_text() == "120"
+    assert "kthread.affinity" in {item["name"] for item in in_use(bare)["runtime"]}
+    parameters = in_use(bare)["cmdline"]["parameters"]
+    assert {"isolcpus", "nohz_full"} <= {item["name"] for item in parameters}
+
+
+def test_what_the_boot_parameters_have_done_is_left_alone(bare: Path) -> None:
+    plan = lowlat("plan", "--root", bare, "--json").json()
+    (bare / "proc/cmdline").write_text(f"quiet {plan['cmdline']['text']}\n")
+    (bare / CPU / "isolated").write_text("1-3\n")
+    assert lowlat("runtime", "start", "--profile", "lowlat", "--root", bare).status == 0
+    assert in_use(bare)["runtime"] == plan["runtime"]
+    kept = {name: (bare / name).read_text() for name in LEFT_TO_BOOT}
+    assert kept == LEFT_TO_BOOT
+
+
+def test_the_cpus_that_the_kernel_isolates_are_taken(bare: Path) -> None:
+    (bare / CPU / "isolated").write_text("2-3\n")
+    asked = ("--profile", "lowlat", "--root", bare)
+    assert lowlat("runtime", "start", *asked).status == 0
+    assert in_use(bare)["cpus"]["isolated"] == "2-3"
+    assert lowlat("cpus", "isolated", *asked).out == "2-3\n"
+    assert (bare / "proc/irq/24/smp_affinity").read_text() == "3"
+
+
+def test_a_profile_that_isolates_nothing_ignores_them(bare: Path) -> None:
+    (bare / CPU / "isolated").write_text("2-3\n")
+    assert lowlat("runtime", "start", "--profile", "lowlat-desktop", "--root", bare).status == 0
+    assert in_use(bare)["cpus"]["isolated"] == ""
+    assert lowlat("cpus", "isolated", "--profile", "lowlat-desktop", "--root", bare).out == "\n"
+
+
+def test_cpus_that_break_a_rule_are_refused_by_both(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(threads=2), **VALUES})
+    (root / CPU / "isolated").write_text("3\n")
+    for words in (("cpus", "isolated"), ("runtime", "start")):
+        said = lowlat(*words, "--profile", "lowlat", "--root", root).refused()
+        assert "this boot isolates CPU 3" in said and "splits a core" in said
+    assert contents(root) == VALUES and not (root / "run").exists()
+
+
+def test_a_users_profile_chooses_for_both(bare: Path) -> None:
+    own = "[main]\nparent = lowlat\nsummary = mine\n[cpus]\nhousekeeping_cores = 2\n"
+    write_tree(bare, {"etc/lowlat/profiles/mine/lowlat.conf": own})
+    assert lowlat("runtime", "start", "--profile", "mine", "--root", bare).status == 0
+    assert in_use(bare)["cpus"]["isolated"] == "2-3"
+    assert lowlat("cpus", "isolated", "--profile", "mine", "--root", bare).out == "2-3\n"
+
+
+@pytest.mark.parametrize(
+    ("marker", "profile", "isolated"),
+    [("own", "lowlat", "3"), ("other", "lowlat", "1-3"), ("own", "lowlat-hpc", "1-3")],
+)
+def test_the_applied_plan_holds_in_a_boot_of_it(
+    bare: Path, marker: str, profile: str, isolated: str
+) -> None:
+    plan = lowlat("plan", "--root", bare, "--isolate", "3", "--json")
+    write_tree(bare, {"var/lib/lowlat/plan.json": plan.out})
+    marked = plan.json()["id"] if marker == "own" else marker
+    (bare / "proc/cmdline").write_text(f"quiet lowlat.plan={marked}\n")
+    asked = ("--profile", profile, "--root", bare)
+    lowlat("runtime", "start", *asked)
+    assert in_use(bare)["cpus"]["isolated"] == isolated
+    assert lowlat("cpus", "isolated", *asked).out == f"{isolated}\n"
+    assert lowlat("runtime", "verify", *asked).status == 0
+
+
+def test_one_cpu_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(cpus=1), **VALUES})
+    lowlat("runtime", "start", "--profile", "lowlat", "--root", root).refused()
+    assert contents(root) == VALUES and not (root / "run").exists()
+    assert lowlat("runtime", "start", "--profile", "lowlat-desktop", "--root", root).status == 0
+
+
+def test_a_plan_and_a_profile_are_one_too_many(host: Path) -> None:
+    plan = host / "var/lib/lowlat/plan.json"
+    words = ("--plan", plan, "--profile", "lowlat", "--root", host)
+    assert "give one of the two" in lowlat("runtime", "start", *words).refused()
+
+
+def test_an_unknown_profile_is_refused(bare: Path) -> None:
+    said = lowlat("runtime", "start", "--profile", "lowlatt", "--root", bare).refused()
+    assert "there is no profile 'lowlatt'" in said
+
+
+def test_a_forged_plan_in_use_is_refused(host: Path) -> None:
+    lowlat("runtime", "start", "--root", host)
+    document = in_use(host)
+    document["runtime"][0]["target"] = "/proc/sys/kernel/core_pattern"
+    (host / "run/lowlat/plan.json").write_text(json.dumps(document))
+    assert "/run/lowlat/plan.json" in lowlat("runtime", "verify", "--root", host).refused()
+
+
+# ------------------------------------------------------------ TuneD's state
+
+
+def test_what_tuned_does_not_do_is_said(host: Path) -> None:
+    assert "install the package tuned" in lowlat("runtime", "start", "--root", host).out
+    write_tree(host, {"usr/sbin/tuned": "", "etc/tuned/tuned-main.conf": "daemon = 1\n"})
+    assert "TuneD is not running" in lowlat("runtime", "verify", "--root", host).out
+    write_tree(host, {"etc/tuned/tuned-main.conf": "# x\ndaemon = 0\n"})
+    assert "once and does not revert" in lowlat("runtime", "verify", "--root", host).out
+    write_tree(host, {"etc/tuned/tuned-main.conf": "", "proc/77/comm": "tuned\n"})
+    assert "TuneD" not in lowlat("runtime", "verify", "--root", host).out

@@ -21,9 +21,10 @@ from lowlat.errors import LowlatError, Refused
 #: Verb, its module, and its line of help.
 VERBS = {
     "probe": ("lowlat.verbs.probe", "show this machine as the planner sees it"),
-    "capture": ("lowlat.verbs.capture", "save what probe reads, for --root elsewhere"),
+    "capture": ("lowlat.verbs.capture", "save what probe and verify read, for --root elsewhere"),
     "plan": ("lowlat.verbs.plan", "choose CPUs and settings, with a reason for each"),
     "cpus": ("lowlat.verbs.cpus", "print the bare list of isolated or housekeeping CPUs"),
+    "run": ("lowlat.verbs.run", "run a program on the isolated CPUs"),
     "explain": ("lowlat.verbs.explain", "what one tunable does, costs and needs"),
     "render": (
         "lowlat.verbs.render",
@@ -35,8 +36,16 @@ VERBS = {
     ),
     "measure": ("lowlat.harness", "measure the noise on the isolated CPUs"),
     "report": ("lowlat.report.verb", "compare runs: how much noise went away"),
+    "apply": ("lowlat.verbs.apply", "add the tuned boot entries; the default stays"),
+    "trial": ("lowlat.verbs.trial", "boot the tuned entry once"),
+    "promote": ("lowlat.verbs.promote", "make the entry that was tried the default"),
+    "rollback": ("lowlat.verbs.rollback", "take back all that apply, trial and promote did"),
+    "status": ("lowlat.verbs.status", "what is applied, tried, and booted next"),
+    "boot": ("lowlat.verbs.boot", "what hooks and units of the system call; not for people"),
     "runtime": ("lowlat.verbs.runtime", "set, undo or check the run-time half (TuneD calls it)"),
+    "tune": ("lowlat.tune.verb", "measure, apply, try, measure again, then promote or not"),
     "verify": ("lowlat.verbs.verify", "planned against effective, with the evidence"),
+    "watch": ("lowlat.verbs.watch", "tell when something undoes the run-time half"),
 }
 
 
@@ -95,15 +104,20 @@ def _run(argv: list[str]) -> int:
     if argv[0] not in VERBS:
         known = ", ".join(VERBS)
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
-    name, text = VERBS[argv[0]]
-    module = importlib.import_module(name)
+    module = importlib.import_module(VERBS[argv[0]][0])
+    return int(module.main(parser_of(argv[0]).parse_args(argv[1:])))
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """The options of a verb."""
+    name, text = VERBS[verb]
     parser = _Parser(
-        prog=f"lowlat-gen {argv[0]}",
+        prog=f"lowlat-gen {verb}",
         allow_abbrev=False,
         description=text[0].upper() + text[1:] + ".",
     )
-    module.add_arguments(parser)
-    return int(module.main(parser.parse_args(argv[1:])))
+    importlib.import_module(name).add_arguments(parser)
+    return parser
 
 
 def _usage() -> str:

@@ -8,7 +8,18 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat import process
+from lowlat.errors import LowlatError
 from lowlat.root import Root
+
+#: Where a captured machine keeps them, as dmesg or /dev/kmsg print them.
+LOG = "/var/log/dmesg"
+
+#: The first message of every kernel (init/main.c).
+_FIRST = "Linux version"
+
+_JOURNAL = ("journalctl", "--dmesg", "--boot", "--output=cat", "--no-pager")
+_JOURNAL_S = 20.0
 
 #: What every kernel says of parameters that nothing in it takes; it names them all in one line.
 UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*)"')
@@ -16,22 +27,49 @@ UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*
 #: What it says of one whose value cannot be read (init/main.c, do_early_param()).
 MALFORMED_PARAMETER = re.compile(r"Malformed early option '([^']*)'")
 
+#: arch/x86/kernel/tsc.c, kernel/time/clocksource.c and kernel/sched/clock.c: with an unstable
+#: scheduler clock no CPU ever stops its tick (TICK_DEP_BIT_CLOCK_UNSTABLE).
+UNSTABLE_CLOCK = (
+    r"TSC found unstable|Marking TSC unstable|Marking clocksource 'tsc[^']*' as unstable|"
+    r"sched_clock: Marking unstable"
+)
+
+#: Messages that count whatever is planned.
+ALWAYS = (_FIRST, UNKNOWN_PARAMETERS.pattern, MALFORMED_PARAMETER.pattern, UNSTABLE_CLOCK)
+
+#: Level, time and caller, as dmesg and the console print them.
+_PREFIX = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Messages:
-    """``complete`` is False where the ring buffer has overwritten the first messages, and what is
-    not found in ``text`` may still have been said."""
+    """``complete`` is False where the first messages are gone, and what is not found in ``text``
+    may still have been said."""
 
     text: str
     complete: bool
 
 
 def read_messages(root: Root) -> Optional[Messages]:
-    """The messages of the live kernel (/dev/kmsg, Documentation/ABI/testing/dev-kmsg), or those in
-    var/log/dmesg of a captured machine; None where they cannot be read."""
+    """The messages of the live kernel: its own (/dev/kmsg, Documentation/ABI/testing/dev-kmsg)
+    where its buffer still holds all, else the journal's where that does; or those in LOG of a
+    captured machine. None where none can be read."""
     if not root.live:
-        text = root.read("/var/log/dmesg")
-        return None if text is None else Messages(text, "Linux version" in text)
+        text = root.read(LOG)
+        return None if text is None else parse(text)
+    own = _read_kernel()
+    if own is not None and own.complete:
+        return own
+    kept = read_journal()
+    return kept if kept is not None and kept.complete else own
+
+
+def parse(text: str) -> Messages:
+    """Messages as dmesg or journalctl print them."""
+    return Messages(_unescape(_PREFIX.sub("", text)), _FIRST in text)
+
+
+def _read_kernel() -> Optional[Messages]:
     try:
         fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -43,6 +81,17 @@ def read_messages(root: Root) -> Optional[Messages]:
     if not records:
         return None
     return Messages("\n".join(parse_record(r) for r in records), _sequence(records[0]) == 0)
+
+
+def read_journal() -> Optional[Messages]:
+    """This boot's messages as systemd kept them; None where it keeps none."""
+    if process.find(_JOURNAL[0]) is None:
+        return None
+    try:
+        ended = process.run(_JOURNAL, timeout=_JOURNAL_S)
+    except LowlatError:
+        return None
+    return parse(ended.stdout) if ended.status == 0 else None
 
 
 def _read_records(fd: int) -> list[str]:
@@ -58,7 +107,10 @@ def _read_records(fd: int) -> list[str]:
 
 def parse_record(record: str) -> str:
     """The text of one /dev/kmsg record; the kernel escapes tabs and the like as \\xNN there."""
-    text = record.partition(";")[2].partition("\n")[0]
+    return _unescape(record.partition(";")[2].partition("\n")[0])
+
+
+def _unescape(text: str) -> str:
     return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
 
 

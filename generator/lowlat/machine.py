@@ -20,6 +20,9 @@ SCHEMA = "lowlat.machine/1"
 X86 = frozenset({"x86_64", "i386", "i686"})
 ARM = frozenset({"aarch64", "armv7l", "armv8l"})
 
+#: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
+LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
+
 
 @dataclass(frozen=True)
 class Cpus:
@@ -171,11 +174,13 @@ class Firmware:
 @dataclass(frozen=True)
 class Services:
     """What else manages this system: the version of control groups ("v1", "v2", "hybrid"), TuneD's
-    active profile, and whether kernel samepage merging runs."""
+    active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's package
+    lowlatency-kernel adds to the command line of every boot."""
 
     cgroup: Optional[str] = None
     tuned_profile: Optional[str] = None
     ksm: Optional[bool] = None
+    lowlatency_kernel: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -191,11 +196,16 @@ class Config:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel, running or installed. ``version`` is (major, minor), never a float."""
+    """One kernel, running or installed. ``version`` is (major, minor), never a float.
+
+    ``features`` are those files of the running kernel that are there, of all that the catalogue
+    asks for; of an installed kernel, those that its module parameters will make.
+    """
 
     release: Optional[str] = None
     realtime: Optional[bool] = None
     config: Optional[Config] = None
+    features: frozenset[str] = frozenset()
 
     @property
     def version(self) -> Optional[tuple[int, int]]:

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Optional
 
-from lowlat import cmdline, files, profile
+from lowlat import cmdline, files, profile, runstate
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Row, Target
 from lowlat.cpuset import CpuSet, CpuSetError
@@ -19,6 +19,9 @@ from lowlat.plan import Parameter, Plan, Setting
 from lowlat.root import Root
 
 PLAN = f"{files.STATE}/plan.json"
+
+#: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
+IN_USE = "/run/lowlat/plan.json"
 
 #: A plan for 4096 CPUs is a tenth of this.
 _LARGEST = 4 << 20
@@ -32,13 +35,42 @@ def read(path: Optional[str], root: Root) -> Plan:
     Raises Refused where it is missing, damaged, names what no plan of ours names, or, for root,
     where somebody else could have written it.
     """
-    where = path or PLAN
-    if path is None and (not root.live or root.absent(PLAN)):
-        text = root.read(PLAN)
-    else:
-        text = _read_named(where)
+    text = _read_kept(PLAN, root) if path is None else _read_named(path)
     if text is None:
-        raise Refused(f"{where}: no plan is applied here", hint="give one with --plan FILE")
+        raise Refused(f"{PLAN}: no plan is applied here", hint="give one with --plan FILE")
+    return _parse(path or PLAN, text)
+
+
+def applied(root: Root) -> Optional[Plan]:
+    """The applied plan, where this boot is one of it: the command line carries its marker.
+
+    Raises Refused as read() does.
+    """
+    marker = cmdline.values(root.read("/proc/cmdline") or "", "lowlat.plan")
+    plan = read(None, root) if marker and not root.absent(PLAN) else None
+    return plan if plan and plan.id in marker else None
+
+
+def in_use(root: Root) -> Optional[Plan]:
+    """The plan that the run-time half was started with in this boot; None where it was not.
+
+    Raises Refused as read() does.
+    """
+    text = _read_kept(IN_USE, root)
+    return None if text is None else _parse(IN_USE, text)
+
+
+def keep_in_use(plan: Plan, root: Root) -> None:
+    """Store the plan that ``runtime start`` uses. Raises Refused where that is not possible."""
+    runstate.keep(root, IN_USE, json.dumps(plan.to_json(), indent=2) + "\n")
+
+
+def _read_kept(path: str, root: Root) -> Optional[str]:
+    """A plan in one of our own places; None where there is none."""
+    return root.read(path) if not root.live or root.absent(path) else _read_named(path)
+
+
+def _parse(where: str, text: str) -> Plan:
     try:
         plan = Plan.from_json(json.loads(text))
         _check(plan)
@@ -113,7 +145,8 @@ def _any_target() -> Target:
 
 
 def _digits(path: str) -> str:
-    return re.sub(r"cpu1\b", r"cpu[0-9]{1,5}", re.escape(path))
+    """The pattern of a path that may name any CPU: cpu7 in a folder's name, thread/7."""
+    return re.sub(r"(\bcpu|^kthread:[a-z]+/)1\b", r"\1[0-9]{1,5}", re.escape(path))
 
 
 def _shape(value: str) -> str:

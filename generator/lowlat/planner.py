@@ -12,7 +12,7 @@ from lowlat import cmdline
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Row, Stage, Target, Tunable
 from lowlat.errors import Refused
-from lowlat.machine import Kernel, Machine
+from lowlat.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.plan import Offer, Parameter, Plan, Setting, Skipped
 from lowlat.profile import Profile
 from lowlat.split import Split, split
@@ -21,12 +21,17 @@ from lowlat.wishes import Wishes, merge
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked of a plan, beside the profile. ``enable`` holds NAME or NAME=VALUE."""
+    """What the user asked of a plan, beside the profile. ``enable`` holds NAME or NAME=VALUE.
+
+    ``as_booted`` plans the run-time half for the boot that is running: there a boot parameter
+    takes the place of a run-time setting only where the running line has it.
+    """
 
     wishes: Wishes = Wishes()
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
     as_host: bool = False
+    as_booted: bool = False
 
 
 def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Plan:
@@ -35,6 +40,11 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     Raises Refused where the CPUs cannot be divided as asked, a setting enabled by name is
     impossible here, or the line would not fit.
     """
+    if not profile.isolates and options.wishes != Wishes():
+        raise Refused(
+            f"profile {profile.name} isolates no CPU: there is none to choose",
+            hint="leave the options out, or choose another --profile",
+        )
     division = split(machine, merge(profile.wishes, options.wishes))
     target = Target(
         machine=machine,
@@ -43,7 +53,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         housekeeping=division.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
     )
-    made = _Maker(target, _Wanted(profile, options)).make()
+    made = _Maker(target, _Wanted(profile, options), options.as_booted).make()
     line = cmdline.join(lookup(p.name).parameter(p.value) for p in made.parameters)
     result = Plan(
         profile=profile.name,
@@ -107,9 +117,12 @@ class _Wanted:
 class _Maker:
     """Walks the catalogue once and sorts every entry into set, optional or skipped."""
 
-    def __init__(self, target: Target, wanted: _Wanted) -> None:
+    def __init__(self, target: Target, wanted: _Wanted, as_booted: bool) -> None:
         self._target = target
         self._wanted = wanted
+        self._as_booted = as_booted
+        #: Parameters of this plan that the running line has not.
+        self._not_booted: frozenset[str] = frozenset()
         self.parameters: list[Parameter] = []
         self.runtime: list[Setting] = []
         self.optional: list[Offer] = []
@@ -120,37 +133,42 @@ class _Maker:
             self._decide(entry)
         return self
 
+    def _seen_by(self, entry: Tunable) -> Target:
+        if entry.stage is Stage.BOOT:
+            return self._target
+        return replace(self._target, enabled=self._target.enabled - self._not_booted)
+
     def _decide(self, entry: Tunable) -> None:
+        target = self._seen_by(entry)
         notes = []
         for need in entry.needs:
-            met = need.test(self._target)
+            met = need.test(target)
             if met is False:
                 self._leave_out(entry, need.missing)
                 return
             if met is None:
                 notes.append(need.assumed)
-        obstacle = self._obstacle(entry)
+        obstacle = self._obstacle(entry, target)
         if not self._wanted.on(entry):
-            self._offer(entry)
+            self._offer(entry, obstacle)
         elif obstacle:
             self._leave_out(entry, obstacle)
         else:
             self._set(entry, "; ".join([entry.why, *dict.fromkeys(notes)]))
 
-    def _obstacle(self, entry: Tunable) -> Optional[str]:
+    def _obstacle(self, entry: Tunable, target: Target) -> Optional[str]:
         for name in entry.conflicts:
-            if name in self._target.enabled:
+            if name in target.enabled:
                 return f"{name} is set, which includes it"
         # What changes nothing here is still set for somebody who asks for it by name.
-        return None if entry.name in self._wanted.by_user else entry.unneeded(self._target)
+        return None if entry.name in self._wanted.by_user else entry.unneeded(target)
 
     def _leave_out(self, entry: Tunable, why: str) -> None:
         if entry.name in self._wanted.by_user:
             raise Refused(f"--enable {entry.name}: {why}")
         self.skipped.append(Skipped(entry.name, why))
 
-    def _offer(self, entry: Tunable) -> None:
-        unneeded = self._obstacle(entry)
+    def _offer(self, entry: Tunable, unneeded: Optional[str]) -> None:
         if unneeded:
             self.skipped.append(Skipped(entry.name, unneeded))
         elif self._wanted.disabled(entry):
@@ -166,10 +184,16 @@ class _Maker:
         if entry.stage is Stage.BOOT and entry.value is not None:
             value = entry.value(self._target) if given is None else given
             self.parameters.append(Parameter(entry.name, value, *fixed))
+            self._note_absence(entry.name, value)
         for row in entry.rows(self._target) if entry.rows else ():
             self.runtime.append(Setting(entry.name, row.path, _value(row, given), *fixed))
         enabled = self._target.enabled | {entry.name}
         self._target = replace(self._target, enabled=enabled)
+
+    def _note_absence(self, name: str, value: str) -> None:
+        line = self._target.machine.cmdline or ""
+        if self._as_booted and cmdline.values(line, name)[-1:] != [value]:
+            self._not_booted |= {name}
 
 
 def _value(row: Row, given: Optional[str]) -> str:
@@ -193,6 +217,13 @@ def _warnings(machine: Machine, parameters: Iterable[Parameter], target: Target)
         if given and not cmdline.values(line, "lowlat.plan"):
             shown = f"{name}={given[-1]}" if given[-1] else name
             yield f"the running command line already has {shown}: remove it, or the two conflict"
+    added = machine.services.lowlatency_kernel or ""
+    doubled = [item for item in cmdline.parse(added) if item.partition("=")[0] in names]
+    if doubled:
+        yield (
+            f"{LOWLATENCY_KERNEL} (package lowlatency-kernel) adds {' '.join(doubled)} to every "
+            "boot: remove the package, or it and this plan conflict"
+        )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (
             f"the clock source is {machine.clock.current}: the kernel found the TSC unstable, and "

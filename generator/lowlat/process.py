@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Optional, Union
+from typing import IO, Any, NoReturn, Optional, Union
 
 from lowlat.errors import LowlatError
+
+#: Python ignores them, and a program started from here would too.
+_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,19 @@ def run(
     finally:
         end_group(child)
     return Finished(child.returncode, text(out), text(err), timed_out)
+
+
+def become(argv: Sequence[str]) -> NoReturn:
+    """Become a program that the user named. Raises OSError where it cannot be run."""
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_DFL)
+    os.execvp(argv[0], list(argv))  # noqa: S606
+
+
+def attend(argv: Sequence[str]) -> int:
+    """Start a program that the user named, in the foreground of this terminal, and return its
+    number. Raises OSError where it cannot be run."""
+    return os.posix_spawnp(argv[0], list(argv), os.environ, setsigmask=(), setsigdef=_IGNORED)
 
 
 def text(output: bytes) -> str:

@@ -14,7 +14,7 @@ from lowlat import resources
 from lowlat.catalogue import lookup
 from lowlat.errors import Refused
 from lowlat.root import Root
-from lowlat.wishes import Wishes, merge
+from lowlat.wishes import NONE, Wishes, merge
 
 USER_PROFILES = "/etc/lowlat/profiles"
 
@@ -24,12 +24,20 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 @dataclass(frozen=True)
 class Profile:
     """``settings`` maps catalogue names to "on", "off" or a value; ``wishes`` are the profile's
-    own options for the choice of CPUs."""
+    own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file), and
+    ``costs`` what it takes away."""
 
     name: str
     summary: str
     settings: Mapping[str, str]
     wishes: Wishes = Wishes()
+    audience: str = ""
+    costs: str = ""
+
+    @property
+    def isolates(self) -> bool:
+        """False for a profile that leaves every CPU to the system."""
+        return self.wishes.isolate != NONE
 
 
 def is_name(text: str) -> bool:
@@ -80,14 +88,16 @@ def _build(
     if unknown:
         raise Refused(f"profile {name}: there is no section [{sorted(unknown)[0]}]")
     main = _section(parser, "main")
-    if set(main) - {"parent", "summary"}:
-        raise Refused(f"profile {name}: [main] has only parent and summary")
+    if set(main) - {"parent", "summary", "for", "costs"}:
+        raise Refused(f"profile {name}: [main] has only parent, summary, for and costs")
     parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
     return Profile(
         name=name,
         summary=main.get("summary", parent.summary),
         settings={**parent.settings, **_settings(name, _section(parser, "settings"))},
         wishes=merge(parent.wishes, _wishes(name, _section(parser, "cpus"))),
+        audience=main.get("for", parent.audience),
+        costs=main.get("costs", parent.costs),
     )
 
 
@@ -105,7 +115,10 @@ def _settings(name: str, section: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
-    known = ("isolate", "housekeeping", "housekeeping_cores", "keep_efficiency_cores")
+    known = (
+        *("isolate", "housekeeping", "housekeeping_cores"),
+        *("keep_efficiency_cores", "for_device"),
+    )
     unknown = set(section) - set(known)
     if unknown:
         raise Refused(
@@ -125,6 +138,7 @@ def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
         housekeeping=section.get("housekeeping"),
         housekeeping_cores=int(cores) if cores else None,
         keep_efficiency_cores=keep == "yes",
+        for_device=section.get("for_device"),
     )
 
 

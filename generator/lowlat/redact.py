@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from lowlat.archive import Contents
+from lowlat.kmsg import LOG
+from lowlat.runstate import BOOT_ID
 
 LEFT_OUT = (
     "serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with x"
@@ -93,8 +95,10 @@ def _file(path: str, data: bytes, host_name: str) -> str:
             text = re.sub(rf"\b{re.escape(host_name)}\b", "x" * len(host_name), text)
     elif path in ("/proc/cpuinfo", "/proc/sysinfo"):
         text = _IDENTIFYING.sub(_cross_out, text)
-    elif path == "/proc/version":
-        text = _BUILDER.sub(lambda found: _crossed(found[0]), text)
+    elif path in ("/proc/version", LOG):
+        text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda found: _crossed(found[0]), text))
+    elif path == BOOT_ID or path.startswith("/run/lowlat/"):
+        return text  # a boot's number is nobody's, and what belongs to it carries it
     elif path == "/etc/default/grub":
         text = _lines(text, ("GRUB_ENABLE_BLSCFG",))
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):

@@ -14,10 +14,13 @@ from pathlib import Path
 
 import jinja2
 
-from lowlat import profile, resources
+from lowlat import profile, resources, tuned
+from lowlat.boot import hooks
+from lowlat.boot.decision import plan_path
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
 from lowlat.errors import Refused
+from lowlat.place import Place
 from lowlat.plan import Plan
 from lowlat.planfile import PLAN
 from lowlat.profile import Profile
@@ -42,29 +45,26 @@ def render(plan: Plan, root: Root) -> tuple[RenderedFile, ...]:
     return (
         RenderedFile(PLAN, 0o644, document),
         RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),
-        RenderedFile("/etc/lowlat/boot.conf", 0o644, _expand("grub/boot.conf.j2", plan=plan)),
-        RenderedFile("/etc/grub.d/99_lowlat", 0o755, _copy("grub/99_lowlat")),
+        *(RenderedFile(*file) for file in hooks.grub("/usr/bin/lowlat-gen")),
+        *([RenderedFile(plan_path(plan.kernel), 0o644, document)] if plan.kernel else []),
         *_tuned(plan, root),
     )
 
 
 def _tuned(plan: Plan, root: Root) -> Iterator[RenderedFile]:
-    """The profile of this machine, and the one it includes: in /usr/lib where it is packaged, in
-    /etc where it is the user's."""
+    """The profile of this machine, and the one it includes: in TuneD's first folder (/usr/lib)
+    where it is packaged, in its last (/etc) where it is the user's."""
     wanted = profile.load(plan.profile, root)
-    below = tuned_profiles(root)
+    folders = tuned.profile_folders(root)
+    script = _copy("tuned/script.sh")
     local = _expand("tuned/lowlat-local.conf.j2", plan=plan, sections=_local_sections(plan, wanted))
-    yield RenderedFile(f"/etc/{below}/lowlat-local/tuned.conf", 0o644, local)
+    yield RenderedFile(f"{folders[-1]}/lowlat-local/tuned.conf", 0o644, local)
+    yield RenderedFile(f"{folders[-1]}/lowlat-local/script.sh", 0o755, script)
     packaged = plan.profile in profile.packaged_names()
     own = not packaged or wanted != profile.load_packaged(plan.profile)
-    folder = f"{'/etc' if own else '/usr/lib'}/{below}/{plan.profile}"
+    folder = f"{folders[-1 if own else 0]}/{plan.profile}"
     yield RenderedFile(f"{folder}/tuned.conf", 0o644, tuned_profile(wanted))
-    yield RenderedFile(f"{folder}/script.sh", 0o755, _copy("tuned/script.sh"))
-
-
-def tuned_profiles(root: Root) -> str:
-    """TuneD's profile folder below /etc and /usr/lib: "tuned", from 2.23 on "tuned/profiles"."""
-    return "tuned/profiles" if root.exists("/usr/lib/tuned/profiles") else "tuned"
+    yield RenderedFile(f"{folder}/script.sh", 0o755, script)
 
 
 def tuned_profile(wanted: Profile) -> str:
@@ -73,6 +73,11 @@ def tuned_profile(wanted: Profile) -> str:
     for entry in _native(wanted):
         sections.setdefault(str(entry.tuned), {})[entry.name] = str(entry.native)
     return _expand("tuned/profile.conf.j2", profile=wanted, sections=sections)
+
+
+def systemd_drop_in(where: Place) -> str:
+    """What places a systemd service like that: a file for its NAME.service.d folder."""
+    return _expand("systemd/workload.conf.j2", place=where)
 
 
 def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:

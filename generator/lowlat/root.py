@@ -8,6 +8,7 @@ unknown, never absent. Nobody else opens files of the host for reading.
 from __future__ import annotations
 
 import errno
+import fnmatch
 import os
 import stat
 import zlib
@@ -148,6 +149,25 @@ class Root:
             except CpuSetError:
                 continue
         return None
+
+
+def glob(root: Root, pattern: str) -> list[str]:
+    """The existing paths that a pattern names; one without wildcards names itself."""
+    if not is_glob(pattern):
+        return [pattern]
+    found = [""]
+    for part in pattern.strip("/").split("/"):
+        found = [
+            f"{folder}/{name}"
+            for folder in found
+            for name in (root.names(folder or "/") if is_glob(part) else (part,))
+            if name == part or fnmatch.fnmatchcase(name, part)
+        ]
+    return [path for path in found if root.exists(path)]
+
+
+def is_glob(text: str) -> bool:
+    return any(sign in text for sign in "*[?")
 
 
 def open_root(path: str) -> Root:

@@ -7,38 +7,42 @@ never written where they are already effective.
 
 from __future__ import annotations
 
-import fnmatch
 import json
-import os
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
+from lowlat import cgroup, planfile, runstate, targets
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads
 from lowlat.cpuset import CpuSet, CpuSetError
-from lowlat.errors import LowlatError, Refused
+from lowlat.errors import LowlatError
 from lowlat.plan import Plan, Setting
 from lowlat.root import Root
+from lowlat.targets import Held
+from lowlat.threads import Threads
 
-#: What was there before, by path. In /run: it does not outlive the boot it belongs to.
+#: What was there before, and what was done. In /run: it does not outlive the boot it belongs to.
 JOURNAL = "/run/lowlat/runtime.json"
 
 
 @dataclass(frozen=True)
 class Journal:
-    """By path: the values before ``start``, and why the kernel refused a value (managed and
-    per-CPU interrupts do)."""
+    """By path: the values before ``start``, why the kernel refused a value (managed and per-CPU
+    interrupts do), and every value that was effective after ``start``. Among the old values stands
+    how each control group was made."""
 
     old: dict[str, str]
     refused: dict[str, str]
+    done: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One file: what it holds now (None: not there, or not to be read), whether that is what the
-    plan wants, and what hinders it. ``fixed``: an interrupt that the kernel keeps in its place."""
+    """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
+    that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
+    kernel keeps in its place."""
 
     setting: Setting
     path: str
@@ -52,28 +56,17 @@ class Outcome:
         return not self.effective and not self.fixed
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """What ``stop`` could not put back, and which control groups stay, with the reason."""
+
+    problems: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
 def ours(plan: Plan) -> Iterator[Setting]:
     """The settings this module sets: all but those TuneD sets natively."""
     return (item for item in plan.runtime if lookup(item.name).tuned is None)
-
-
-def files(setting: Setting, root: Root) -> list[str]:
-    """The files a setting's target names; a glob may name many or none."""
-    if not _is_glob(setting.target):
-        return [setting.target]
-    found = [""]
-    for part in setting.target.strip("/").split("/"):
-        found = [
-            f"{folder}/{name}"
-            for folder in found
-            for name in (root.names(folder or "/") if _is_glob(part) else (part,))
-            if fnmatch.fnmatchcase(name, part) or name == part
-        ]
-    return [path for path in found if root.exists(path)]
-
-
-def _is_glob(part: str) -> bool:
-    return any(sign in part for sign in "*[?")
 
 
 def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
@@ -97,32 +90,42 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
 
 
 def inspect(settings: Iterable[Setting], root: Root) -> list[Outcome]:
-    """What every file of the settings holds now."""
+    """What every file and kernel thread of the settings holds now."""
     refused = read_journal(root).refused
+    known = Threads(root)
     return [
-        _inspect(setting, path, root, refused.get(path, ""))
+        _inspect(setting, held, root, refused.get(held.path, ""))
         for setting in settings
-        for path in files(setting, root)
+        for held in targets.look(setting.target, root, known)
     ]
 
 
-def _inspect(setting: Setting, path: str, root: Root, refused: str) -> Outcome:
-    value = root.read(path)
+def _inspect(setting: Setting, held: Held, root: Root, refused: str) -> Outcome:
+    path, value = held.path, held.value
     entry = lookup(setting.name)
     if equal(entry.reads, value, setting.value):
         return Outcome(setting, path, value, True)
     if value is None:
         gone = root.absent(path)
-        return Outcome(setting, path, None, False, "is not there" if gone else "cannot be read")
-    mode = root.mode(path)
+        why = refused or ("is not there" if gone else "cannot be read")
+        return Outcome(setting, path, None, False, why)
+    # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
+    invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
+    if invalid:
+        return Outcome(setting, path, value, False, invalid[1])
+    mode = None if held.bound else root.mode(path)
     # Managed and per-CPU interrupts: read-only from 6.12 on, refused when written before.
     fixed = entry.tolerant and bool(refused or (mode is not None and not mode & 0o200))
-    return Outcome(setting, path, value, False, refused, fixed)
+    return Outcome(setting, path, value, False, refused, fixed or held.bound)
 
 
 def pending(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """What ``start`` writes: what differs and can be written."""
-    return [item for item in outcomes if item.failed and item.value is not None]
+    """What ``start`` writes: what differs and can be written; a control group is made before."""
+    return [
+        item
+        for item in outcomes
+        if item.failed and (item.value is not None or lookup(item.setting.name).cgroup)
+    ]
 
 
 def start(plan: Plan, root: Root) -> list[Outcome]:
@@ -131,18 +134,35 @@ def start(plan: Plan, root: Root) -> list[Outcome]:
     Raises Refused where the journal of old values cannot be written.
     """
     settings = list(ours(plan))
-    todo = pending(inspect(settings, root))
-    journal = read_journal(root)
+    journal = _make_groups(plan, pending(inspect(settings, root)), root)
+    todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
     old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
-    _write_journal(root, Journal(old, journal.refused))
-    problems = {item.path: write(root, item.path, _wanted(item)) for item in todo}
-    refused = {path: problem for path, problem in problems.items() if problem}
+    _write_journal(root, replace(journal, old=old))
+    problems = {item.path: targets.write(root, item.path, _wanted(item)) for item in todo}
     # A value that an earlier start did set is remembered, though this one was refused.
-    kept = {
-        path: value for path, value in old.items() if path not in refused or path in journal.old
-    }
-    _write_journal(root, Journal(kept, {**journal.refused, **refused}))
-    return inspect(settings, root)
+    kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
+    refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
+    _write_journal(root, Journal(kept, refused, journal.done))
+    outcomes = inspect(plan.runtime, root)
+    effective = {item.path: item.value or "" for item in outcomes if item.effective}
+    _write_journal(root, Journal(kept, refused, {**journal.done, **effective}))
+    return [item for item in outcomes if item.setting in settings]
+
+
+def _make_groups(plan: Plan, todo: Iterable[Outcome], root: Root) -> Journal:
+    """Make the control groups of what is to be set, and note how; the journal from then on."""
+    journal = read_journal(root)
+    wanted = [(lookup(item.setting.name).cgroup, item.path) for item in todo]
+    for group in dict.fromkeys(group for group, _ in wanted if group):
+        key = f"{cgroup.SCHEME}{group}"
+        how = journal.old.get(key) or cgroup.way(root, group)
+        if how:
+            journal = replace(journal, old={**journal.old, key: how})
+            _write_journal(root, journal)
+        problem = cgroup.make(root, group, how, plan.isolated)
+        refused = {path: problem for held, path in wanted if held == group}
+        journal = replace(journal, refused={**journal.refused, **refused})
+    return journal
 
 
 def _wanted(outcome: Outcome) -> str:
@@ -163,50 +183,48 @@ def _writable_form(outcome: Outcome) -> str:
     if reads is Reads.HEX:
         # Printed in hexadecimal without a prefix, read as decimal (ABI/testing/sysfs-mce).
         return str(int(value, 16))
-    return value
+    return value.partition(" invalid (")[0]
 
 
-def stop(root: Root) -> list[str]:
-    """Put every remembered value back and return the problems; twice in a row does no harm."""
-    left: dict[str, str] = {}
-    problems = []
-    for path, value in reversed(read_journal(root).old.items()):
-        # An interrupt may be gone by now, with its driver.
-        problem = "" if root.absent(path) or root.read(path) == value else write(root, path, value)
-        if problem:
-            left[path] = value
-            problems.append(f"{path}: {problem}")
+def stop(root: Root) -> Stopped:
+    """Put every remembered value back; twice in a row does no harm."""
+    old = read_journal(root).old
+    groups = [path for path in old if cgroup.is_key(path)]
+    files = [path for path in reversed(old) if path not in groups]
+    problems = {path: _put_back(root, path, old[path]) for path in files}
+    kept = {}
+    for key in groups:
+        group = key[len(cgroup.SCHEME) :]
+        problems[key], kept[key] = cgroup.unmake(root, group, old[key])
+    left = {path: old[path] for path in old if problems[path] or kept.get(path)}
     if left:
-        _write_journal(root, Journal(left, {}))
+        _write_journal(root, Journal(left, {}, {}))
     else:
-        _remove_journal(root)
-    return problems
+        runstate.forget(root, JOURNAL)
+        runstate.forget(root, planfile.IN_USE)
+    return Stopped(
+        tuple(f"{path}: {problem}" for path, problem in problems.items() if problem),
+        tuple(filter(None, kept.values())),
+    )
 
 
-def write(root: Root, path: str, value: str) -> str:
-    """Write one value into an existing file of the kernel; the problem in words, or ""."""
-    data = value.encode()
-    try:
-        fd = os.open(root.host(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        return error.strerror or "cannot be opened"
-    try:
-        if not root.holds(fd):
-            return "a link leads out of the captured tree"
-        if not root.live:
-            os.ftruncate(fd, 0)  # a file of the kernel takes the write as a whole
-        return "" if os.write(fd, data) == len(data) else "was written in part only"
-    except OSError as error:
-        return error.strerror or "cannot be written"
-    finally:
-        os.close(fd)
+def _put_back(root: Root, path: str, value: str) -> str:
+    if targets.gone(root, path) or targets.read(root, path) == value:
+        return ""
+    return targets.write(root, path, value)
 
 
 def read_journal(root: Root) -> Journal:
-    """The journal of this boot, empty before ``start``. Raises LowlatError where it is damaged."""
+    """The journal of this boot, empty before ``start`` and where it is of another boot.
+
+    Raises LowlatError where it is damaged.
+    """
     try:
         document = json.loads(root.read(JOURNAL) or "{}")
-        return Journal(_texts(document.get("old", {})), _texts(document.get("refused", {})))
+        if document.get("boot") not in (None, root.read(runstate.BOOT_ID)):
+            return Journal({}, {}, {})
+        maps = (_texts(document.get(name, {})) for name in ("old", "refused", "done"))
+        return Journal(*maps)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise LowlatError(
             f"{JOURNAL} is damaged", hint="remove it: the old values are back after a reboot"
@@ -214,32 +232,14 @@ def read_journal(root: Root) -> Journal:
 
 
 def _texts(document: Any) -> dict[str, str]:
-    """Paths of the kernel's files with a text each. Raises ValueError for anything else."""
+    """Paths of ours with a text each. Raises ValueError for anything else."""
     for path, text in document.items():
-        parts = path.split("/")
-        if parts[:2] not in (["", "proc"], ["", "sys"]) or ".." in parts or "\0" in path:
+        if not targets.is_path(path) and not cgroup.is_key(path):
             raise ValueError(path)
         text.encode()
     return dict(document)
 
 
 def _write_journal(root: Root, journal: Journal) -> None:
-    path = Path(root.host(JOURNAL))
-    fresh = path.with_suffix(".new")
-    try:
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump(asdict(journal), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}", hint="run as root") from error
-
-
-def _remove_journal(root: Root) -> None:
-    try:
-        Path(root.host(JOURNAL)).unlink(missing_ok=True)
-    except OSError as error:
-        raise Refused(f"{JOURNAL}: {error.strerror}", hint="run as root") from error
+    document = {"boot": root.read(runstate.BOOT_ID), **asdict(journal)}
+    runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

@@ -17,7 +17,7 @@ from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 from lowlat.machine import Core, CoreType, Machine, Node
 from lowlat.near import Near, local_interrupts, local_to, near_device
-from lowlat.wishes import Wishes, by_lists
+from lowlat.wishes import NONE, Wishes, by_lists
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def split(machine: Machine, wishes: Wishes) -> Split:
 
     Raises Refused where a wish breaks a rule or nothing can be isolated.
     """
+    if wishes.isolate == NONE:
+        return _nothing(machine, wishes)
     if len(machine.cores) < 2:
         raise Refused(
             f"this machine has one core online (CPU {machine.cpus.online}); "
@@ -62,6 +64,16 @@ def split(machine: Machine, wishes: Wishes) -> Split:
         isolated = [Reason(named.isolated, "isolated", named.why)]
         return _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
     return _choose(machine, wishes)
+
+
+def _nothing(machine: Machine, wishes: Wishes) -> Split:
+    if wishes != Wishes(isolate=NONE):
+        raise Refused(
+            f"nothing is to be isolated ('{NONE}'), and yet CPUs are to be chosen",
+            hint="leave out one of the two",
+        )
+    why = "nothing is to be isolated: every CPU stays with the system"
+    return _finish(machine, CpuSet(), [Reason(machine.cpus.online, "housekeeping", why)], ())
 
 
 def _choose(machine: Machine, wishes: Wishes) -> Split:

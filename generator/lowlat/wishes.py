@@ -10,11 +10,15 @@ from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused
 from lowlat.machine import Core, Machine
 
+#: In place of a list: isolate nothing, every CPU stays with the system.
+NONE = "none"
+
 
 @dataclass(frozen=True)
 class Wishes:
     """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
-    ``for_device`` is a network interface, an NVMe controller or a PCI address."""
+    ``isolate`` may be "none". ``for_device`` is a network interface, an NVMe controller or a PCI
+    address."""
 
     isolate: Optional[str] = None
     housekeeping: Optional[str] = None
@@ -22,19 +26,22 @@ class Wishes:
     keep_efficiency_cores: bool = False
     for_device: Optional[str] = None
 
+    @property
+    def choose(self) -> bool:
+        """Whether a list or a device chooses the CPUs."""
+        return (self.isolate, self.housekeeping, self.for_device) != (None, None, None)
+
 
 def merge(general: Wishes, particular: Wishes) -> Wishes:
     """Both wishes as one; where they differ the particular ones hold. What chooses the CPUs (a
     list or a device) replaces any other such wish."""
-    chosen = particular
-    if particular.isolate is None and particular.housekeeping is None:
-        chosen = general if particular.for_device is None else Wishes()
+    chosen = particular if particular.choose else general
     return Wishes(
         isolate=chosen.isolate,
         housekeeping=chosen.housekeeping,
         housekeeping_cores=particular.housekeeping_cores or general.housekeeping_cores,
         keep_efficiency_cores=particular.keep_efficiency_cores or general.keep_efficiency_cores,
-        for_device=particular.for_device,
+        for_device=chosen.for_device,
     )
 
 

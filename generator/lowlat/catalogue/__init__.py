@@ -9,24 +9,71 @@ from __future__ import annotations
 import difflib
 from typing import Optional
 
-from lowlat.catalogue import hardware, isolation, kernelwork, scheduling
+from lowlat.catalogue import (
+    clocks,
+    cpusets,
+    devices,
+    frequency,
+    idle,
+    interrupts,
+    isolation,
+    kthreads,
+    memory,
+    rcu,
+    scheduling,
+    virtual,
+    watchdogs,
+    workqueues,
+)
 from lowlat.catalogue.entry import Tunable
-from lowlat.catalogue.never import NEVER
+from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
 from lowlat.errors import Refused
 
-CATALOGUE: tuple[Tunable, ...] = (
-    *isolation.ENTRIES,
-    *scheduling.ENTRIES,
-    *kernelwork.ENTRIES,
-    *hardware.ENTRIES,
+#: The areas, in the order of the catalogue, with their entries.
+AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (
+    ("Partitions", cpusets.ENTRIES),
+    ("Isolation", isolation.ENTRIES),
+    ("RCU", rcu.ENTRIES),
+    ("Clocks and timers", clocks.ENTRIES),
+    ("Scheduling", scheduling.ENTRIES),
+    ("Kernel threads", kthreads.ENTRIES),
+    ("Interrupts", interrupts.ENTRIES),
+    ("Workqueues", workqueues.ENTRIES),
+    ("Fault detection", watchdogs.ENTRIES),
+    ("Memory", memory.ENTRIES),
+    ("Idle states", idle.ENTRIES),
+    ("Frequency", frequency.ENTRIES),
+    ("Devices", devices.ENTRIES),
+    ("Virtual machines", virtual.ENTRIES),
 )
+
+CATALOGUE: tuple[Tunable, ...] = tuple(entry for _, entries in AREAS for entry in entries)
+
+#: The files whose presence on the running kernel decides about an entry.
+FEATURES = frozenset(path for entry in CATALOGUE for need in entry.needs for path in need.features)
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def never(name: str) -> Optional[str]:
     """Why that name is never set, also given with its value; None where it is not among those."""
-    return NEVER.get(name) or NEVER.get(name.partition("=")[0])
+    return _stated(NEVER, name)
+
+
+def elsewhere(name: str) -> Optional[str]:
+    """What to do about a useful setting that is not lowlat's; None for any other name."""
+    return _stated(ELSEWHERE, name)
+
+
+def alias(name: str) -> Optional[str]:
+    """The name an entry has here, where it is known by another one; None for any other name."""
+    return _stated(ALIASES, name)
+
+
+def _stated(table: dict[str, str], name: str) -> Optional[str]:
+    if name in _BY_NAME:
+        return None
+    return table.get(name) or table.get(name.partition("=")[0])
 
 
 def lookup(name: str) -> Tunable:
@@ -37,9 +84,19 @@ def lookup(name: str) -> Tunable:
     why = never(name)
     if why:
         raise Refused(f"'{name[:60]}' is never set: {why}")
+    why = elsewhere(name)
+    if why:
+        raise Refused(f"'{name[:60]}' is not set by lowlat: {why}")
     bare = name.partition("=")[0]
     if bare not in _BY_NAME:
-        near = difflib.get_close_matches(bare, [*_BY_NAME, *NEVER], n=1)
-        hint = f"did you mean {near[0]}?" if near else "'lowlat-gen explain' lists them"
-        raise Refused(f"there is no tunable '{name[:60]}'", hint=hint)
+        raise Refused(f"there is no tunable '{name[:60]}'", hint=_nearest(name))
     return _BY_NAME[bare]
+
+
+def _nearest(name: str) -> str:
+    known = alias(name)
+    if known:
+        return f"here it is {known}"
+    names = [*_BY_NAME, *ALIASES, *NEVER, *ELSEWHERE]
+    near = difflib.get_close_matches(name.partition("=")[0], names, n=1)
+    return f"did you mean {near[0]}?" if near else "'lowlat-gen explain' lists them"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scheduler, preemption and interrupt threading."""
+"""Scheduler: preemption, priorities, protection from starvation, where tasks start."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from lowlat.catalogue.entry import (
-    NOT_REALTIME,
+    ISOLATION,
+    PARAMETERS,
+    REALTIME,
     Reads,
     Risk,
     Row,
@@ -15,10 +17,10 @@ from lowlat.catalogue.entry import (
     Target,
     Tunable,
     config,
-    since,
+    feature,
 )
 
-_PARAMETERS = "admin-guide/kernel-parameters.txt"
+_FAIR = "/sys/kernel/debug/sched/fair_server"
 
 
 def _full_already(target: Target) -> Optional[str]:
@@ -32,13 +34,34 @@ def _threaded_already(target: Target) -> Optional[str]:
     return "PREEMPT_RT kernels thread all interrupts" if target.kernel.realtime else None
 
 
+def _placed_already(target: Target) -> Optional[str]:
+    for name in ("isolcpus", "cpuset.partition"):
+        if name in target.enabled:
+            return f"{name} keeps tasks that nobody pins off the isolated CPUs"
+    return None
+
+
+def _no_pressure(target: Target) -> Optional[str]:
+    config = target.kernel.config
+    if config is not None and config.enabled("PSI_DEFAULT_DISABLED"):
+        return "the kernel is built with it switched off (CONFIG_PSI_DEFAULT_DISABLED)"
+    return None
+
+
+def _throttles_nothing(target: Target) -> Optional[str]:
+    config = target.kernel.config
+    if not target.since(6, 12) or (config is not None and config.enabled("RT_GROUP_SCHED")):
+        return None
+    return "from 6.12 on it throttles no real-time task (kernel/sched/rt.c): see fair_server"
+
+
 ENTRIES = (
     Tunable(
         name="preempt",
         stage=Stage.BOOT,
         why="lets the kernel be preempted nearly everywhere, which shortens scheduling delays on "
         "CPUs with several tasks; a lone task on an isolated CPU gains nothing",
-        source=f"{_PARAMETERS} preempt=; kernel/sched/core.c",
+        source=f"{PARAMETERS} preempt=; kernel/sched/core.c",
         evidence="kernel message 'Dynamic Preempt: full'",
         value=lambda target: "full",
         needs=(config("PREEMPT_DYNAMIC"),),
@@ -53,13 +76,42 @@ ENTRIES = (
         name="threadirqs",
         stage=Stage.BOOT,
         why="runs interrupt handlers as threads, so that their priority can be set",
-        source=f"{_PARAMETERS} threadirqs; include/linux/interrupt.h",
+        source=f"{PARAMETERS} threadirqs; include/linux/interrupt.h",
         evidence="threads named irq/NN-name exist",
         value=lambda target: "",
         needs=(config("IRQ_FORCED_THREADING"),),
         unneeded=_threaded_already,
         cost="a context switch for each interrupt, and priorities that have to be planned",
         risk=Risk.THROUGHPUT,
+        sign=Sign(thread=r"irq/"),
+    ),
+    Tunable(
+        name="systemd.cpu_affinity",
+        stage=Stage.BOOT,
+        why="starts systemd and every service on the housekeeping CPUs",
+        source="systemd(1), kernel command line; systemd-system.conf(5) CPUAffinity=",
+        evidence="Cpus_allowed_list in /proc/1/status equals the housekeeping CPUs",
+        value=lambda target: str(target.housekeeping),
+        needs=(ISOLATION,),
+        unneeded=_placed_already,
+        cost="services reach the isolated CPUs only with a CPUAffinity= of their own; where "
+        "systemd is not the first process nothing happens",
+        risk=Risk.THROUGHPUT,
+        sign=Sign(path="/proc/1/status", part=r"^Cpus_allowed_list:\s*(\S+)", reads=Reads.LIST),
+    ),
+    Tunable(
+        name="psi",
+        stage=Stage.BOOT,
+        why="switches pressure accounting off: its work at every sleep and wake-up, and the "
+        "averaging every two seconds",
+        source=f"{PARAMETERS} psi=; accounting/psi.rst",
+        evidence="on the command line; /proc/pressure is gone",
+        value=lambda target: "0",
+        needs=(config("PSI"),),
+        unneeded=_no_pressure,
+        cost="systemd-oomd, kubelet and others that read /proc/pressure stop working",
+        risk=Risk.DEBUGGABILITY,
+        accepts=r"0",
     ),
     Tunable(
         name="fair_server",
@@ -68,88 +120,26 @@ ENTRIES = (
         "each CPU: its timer and the tick it restarts interrupt isolated CPUs about 3.5 times a "
         "second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
-        evidence="/sys/kernel/debug/sched/fair_server/cpuN/runtime is 0",
-        rows=lambda target: [
-            Row(f"/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime", "0")
-            for cpu in target.isolated
-        ],
-        needs=(since(6, 12),),
+        evidence=f"{_FAIR}/cpuN/runtime is 0",
+        rows=lambda target: [Row(f"{_FAIR}/cpu{cpu}/runtime", "0") for cpu in target.isolated],
+        needs=(ISOLATION, feature(_FAIR, (6, 12))),
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
         risk=Risk.STARVATION,
     ),
     Tunable(
-        name="kernel.timer_migration",
+        name="kernel.sched_rt_runtime_us",
         stage=Stage.RUNTIME,
-        why="keeps timers moving to busy housekeeping CPUs; with 0, as some profiles set it, "
-        "timers armed on an isolated CPU stay there",
-        source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
-        evidence="sysctl kernel.timer_migration is 1",
-        rows=lambda target: [Row("/proc/sys/kernel/timer_migration", "1")],
-        tuned="sysctl",
-        native="1",
-    ),
-    Tunable(
-        name="kernel.numa_balancing",
-        stage=Stage.RUNTIME,
-        why="stops the periodic unmapping of task memory and the page faults that follow",
-        source="admin-guide/sysctl/kernel.rst numa_balancing",
-        evidence="sysctl kernel.numa_balancing is 0",
-        rows=lambda target: [Row("/proc/sys/kernel/numa_balancing", "0")],
-        needs=(config("NUMA_BALANCING"), NOT_REALTIME),
-        unneeded=lambda target: (
-            "one NUMA node: the kernel balances nothing" if len(target.machine.nodes) == 1 else None
-        ),
-        cost="memory of long-running tasks is not moved near their CPUs: pin it",
-    ),
-    Tunable(
-        name="kernel.watchdog_cpumask",
-        stage=Stage.RUNTIME,
-        why="keeps the lockup watchdog's timer, every four seconds, off the isolated CPUs",
-        source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
-        evidence="sysctl kernel.watchdog_cpumask equals the housekeeping CPUs",
-        rows=lambda target: [Row("/proc/sys/kernel/watchdog_cpumask", str(target.housekeeping))],
-        reads=Reads.LIST,
-        needs=(config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR"),),
-        unneeded=lambda target: (
-            "the kernel leaves nohz_full CPUs out by itself"
-            if "nohz_full" in target.enabled
-            else None
-        ),
-        cost="lockups on isolated CPUs go unreported",
-    ),
-    Tunable(
-        name="nosoftlockup",
-        stage=Stage.BOOT,
-        why="switches the soft lockup detector off on every CPU",
-        source=f"{_PARAMETERS} nosoftlockup; kernel/watchdog.c",
-        evidence="sysctl kernel.soft_watchdog is 0",
-        value=lambda target: "",
-        needs=(config("SOFTLOCKUP_DETECTOR"),),
-        unneeded=lambda target: _watchdog_gone(target),
-        cost="soft lockups go unreported on the whole machine",
-        risk=Risk.DEBUGGABILITY,
-        sign=Sign(path="/proc/sys/kernel/soft_watchdog", expected=lambda value: "0"),
-    ),
-    Tunable(
-        name="nowatchdog",
-        stage=Stage.BOOT,
-        why="switches both lockup detectors off on every CPU",
-        source=f"{_PARAMETERS} nowatchdog; kernel/watchdog.c",
-        evidence="sysctl kernel.watchdog is 0",
-        value=lambda target: "",
-        needs=(config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR"),),
-        unneeded=lambda target: _watchdog_gone(target),
-        cost="hangs go unreported on the whole machine",
-        risk=Risk.DEBUGGABILITY,
-        sign=Sign(path="/proc/sys/kernel/watchdog", expected=lambda value: "0"),
+        why="lets real-time tasks run without a pause: before 6.12 they lose 50 ms of every second "
+        "by default; from there on that is fair_server's work",
+        source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",
+        evidence="sysctl kernel.sched_rt_runtime_us is -1",
+        rows=lambda target: [Row("/proc/sys/kernel/sched_rt_runtime_us", "-1")],
+        needs=(REALTIME,),
+        unneeded=_throttles_nothing,
+        cost="a real-time task that never sleeps locks its CPU up, whichever it is, with no way in "
+        "but a reset",
+        risk=Risk.STARVATION,
+        accepts=r"-1",
     ),
 )
-
-
-def _watchdog_gone(target: Target) -> Optional[str]:
-    if "nohz_full" in target.enabled:
-        return "the kernel leaves nohz_full CPUs out of lockup detection by itself"
-    if "kernel.watchdog_cpumask" in target.enabled:
-        return "kernel.watchdog_cpumask keeps it off the isolated CPUs alone"
-    return None

@@ -6,10 +6,12 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from lowlat.catalogue import FEATURES
 from lowlat.machine import Config, Kernel
 from lowlat.root import Root
 
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
+_PARAMETER = re.compile(r"\.parmtype=(\w+):")
 _RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
 
 
@@ -24,7 +26,8 @@ def read_running(root: Root) -> Kernel:
     text = root.read("/proc/config.gz") if config is None else None
     if text:
         config = parse_config(text, "/proc/config.gz")
-    return Kernel(release, _realtime(config, version, release), config)
+    features = frozenset(path for path in sorted(FEATURES) if root.exists(path))
+    return Kernel(release, _realtime(config, version, release), config, features)
 
 
 def read_installed(root: Root, release: str) -> Optional[Kernel]:
@@ -35,7 +38,27 @@ def read_installed(root: Root, release: str) -> Optional[Kernel]:
     traces = (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}")
     if config is None and not any(root.exists(path) for path in traces):
         return None
-    return Kernel(release, _realtime(config, "", release), config)
+    text = root.answer(f"features-{release}", lambda it: "\n".join(_features(it, release)))
+    features = FEATURES.intersection(text.split())
+    return Kernel(release, _realtime(config, "", release), config, features)
+
+
+def _features(root: Root, release: str) -> list[str]:
+    text = root.read(f"/lib/modules/{release}/modules.builtin.modinfo") or ""
+    return sorted(parse_modinfo(text))
+
+
+def parse_modinfo(text: str) -> frozenset[str]:
+    """The parameter files among the catalogue's features that a kernel with this
+    modules.builtin.modinfo has. Built-in code is listed by its file ("tree.parmtype=NAME:int" for
+    rcutree.NAME), so the parameter's own name decides."""
+    known = set(_PARAMETER.findall(text))
+    return frozenset(path for path in FEATURES if _is_parameter(path, known))
+
+
+def _is_parameter(path: str, known: set[str]) -> bool:
+    folder, _, name = path.rpartition("/")
+    return folder.startswith("/sys/module/") and name in known
 
 
 def parse_config(text: str, path: str) -> Config:

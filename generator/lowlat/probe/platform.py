@@ -15,7 +15,12 @@ from lowlat.root import Root
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
 #: CPU flags that change a plan; the rest of the 150 of a modern CPU is left out.
-_FLAGS = frozenset({"constant_tsc", "nonstop_tsc", "tsc_adjust", "hypervisor", "tsc_reliable"})
+_FLAGS = frozenset(
+    {
+        *("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable"),
+        *("split_lock_detect", "bus_lock_detect", "hypervisor"),
+    }
+)
 
 #: Lines of /proc/cpuinfo that only one architecture prints (arch/*/kernel/*cpu*.c, show_cpuinfo).
 _ARCH_SIGNS = (

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What else manages this system: daemons, TuneD's profile, control groups, page merging."""
+"""What else manages this system: daemons, TuneD's profile, control groups, page merging, and the
+boot parameters of Ubuntu's package lowlatency-kernel."""
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
-from lowlat.machine import Services
+from lowlat import cmdline
+from lowlat.machine import LOWLATENCY_KERNEL, Services
 from lowlat.root import Root
 
 #: The daemons that also move CPUs, interrupts or frequencies about, by their process name.
-_MANAGERS = frozenset(
+MANAGERS = frozenset(
     {
         "irqbalance",
         "tuned",
@@ -26,18 +29,21 @@ _MANAGERS = frozenset(
 def read_managers(root: Root) -> tuple[str, ...]:
     """Running daemons that also manage CPUs, interrupts or frequency."""
     # Asked as one question, so that a capture keeps none of the other processes' names.
-    said = root.answer("managers", lambda live: "\n".join(sorted(_running(live))))
-    return tuple(sorted(_MANAGERS.intersection(said.split())))
+    return running(root, "managers", MANAGERS)
 
 
-def _running(root: Root) -> set[str]:
-    found: set[str] = set()
-    for name in root.names("/proc"):
-        if name.isdigit():
-            # comm holds 15 characters at most
-            comm = root.read(f"/proc/{name}/comm") or ""
-            found.update(manager for manager in _MANAGERS if comm and manager[:15] == comm)
-    return found
+def running(root: Root, question: str, programs: frozenset[str]) -> tuple[str, ...]:
+    """Those of the programs that run; a capture remembers the answer by the question's name."""
+    said = root.answer(question, lambda asked: "\n".join(sorted(_found(asked, programs))))
+    return tuple(sorted(programs.intersection(said.split())))
+
+
+def _found(root: Root, programs: frozenset[str]) -> set[str]:
+    # comm holds 15 characters at most
+    known = {program[:15]: program for program in programs}
+    pids = (name for name in root.names("/proc") if name.isdigit())
+    comms = {root.read(f"/proc/{pid}/comm") or "" for pid in pids}
+    return {known[comm] for comm in comms if comm in known}
 
 
 def read_services(root: Root) -> Services:
@@ -46,7 +52,21 @@ def read_services(root: Root) -> Services:
         cgroup=_cgroup(root),
         tuned_profile=root.read("/etc/tuned/active_profile") or None,
         ksm=None if ksm is None else ksm == 1,
+        lowlatency_kernel=root.answer("lowlatency-kernel", _lowlatency_kernel) or None,
     )
+
+
+def _lowlatency_kernel(root: Root) -> str:
+    # Asked as one question, so that a capture keeps nothing else of the file.
+    return " ".join(parse_drop_in(root.read(LOWLATENCY_KERNEL) or ""))
+
+
+def parse_drop_in(text: str) -> list[str]:
+    """The parameters that a file of /etc/default/grub.d adds to GRUB_CMDLINE_LINUX_DEFAULT, or to
+    GRUB_CMDLINE_LINUX."""
+    found = re.findall(r"^\s*GRUB_CMDLINE_LINUX(?:_DEFAULT)?=(.*)$", text, re.MULTILINE)
+    words = (word for line in found for word in cmdline.parse(line.strip().strip("\"'")))
+    return [word for word in words if not word.startswith("$")]
 
 
 def _cgroup(root: Root) -> Optional[str]:

@@ -14,7 +14,7 @@ from lowlat.errors import Refused
 from lowlat.harness_output import user_folder
 
 #: Flavours that are only taken when asked for by name: "6.12" never means the -rt kernel.
-_FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual"))
+_FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual", "16k", "64k"))
 
 _RELEASE = re.compile(r"[0-9][A-Za-z0-9.+~_-]{0,120}")
 _PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")

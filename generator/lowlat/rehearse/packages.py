@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from lowlat import process
 from lowlat.errors import LowlatError, Refused
@@ -75,19 +76,19 @@ class Distribution:
         return tuple(lines)
 
 
-def fetch(text: str, cache: Path) -> Kernel:
+def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> Kernel:
     """Take the newest kernel that ``text`` names from the distribution's packages.
 
     Raises Refused where there is none, or where this is not Debian or Ubuntu.
     """
     wanted = Wanted.parse(text)
-    distribution = detect()
+    distribution = distribution or detect()
     cache.mkdir(parents=True, exist_ok=True)
     for lines in distribution.rounds():
-        with _apt(lines) as environment:
+        with apt(lines, distribution.arch) as environment:
             release = wanted.best(_offered(distribution, text, environment))
             if release is not None:
-                return _take(release, distribution, environment, cache)
+                return _take(release, environment, cache)
     raise Refused(
         f"--kernel {wanted}: no such kernel in {distribution.name}'s packages",
         hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}",
@@ -136,7 +137,7 @@ def _mirrors() -> list[tuple[str, str]]:
 
 
 @contextmanager
-def _apt(lines: Sequence[str]) -> Iterator[Mapping[str, str]]:
+def apt(lines: Sequence[str], arch: str) -> Iterator[Mapping[str, str]]:
     """The environment in which apt knows ``lines`` and nothing else; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="lowlat-apt-") as name:
         folder = Path(name)
@@ -144,7 +145,7 @@ def _apt(lines: Sequence[str]) -> Iterator[Mapping[str, str]]:
             (folder / part).mkdir(parents=True)
         (folder / "sources.list").write_text("\n".join(lines) + "\n")
         (folder / "status").touch()
-        (folder / "apt.conf").write_text(_settings(folder))
+        (folder / "apt.conf").write_text(_settings(folder, arch))
         environment = {**os.environ, "APT_CONFIG": str(folder / "apt.conf"), "LC_ALL": "C"}
         with step(f"reading package lists of {_suites(lines)}"):
             updated = process.run(["apt-get", "-qq", "update"], timeout=_UPDATE_S, env=environment)
@@ -157,8 +158,10 @@ def _apt(lines: Sequence[str]) -> Iterator[Mapping[str, str]]:
         yield environment
 
 
-def _settings(folder: Path) -> str:
+def _settings(folder: Path, arch: str) -> str:
     values = {
+        "APT::Architecture": arch,
+        "APT::Architectures": arch,
         "Dir::State": folder,
         "Dir::State::Lists": folder / "lists",
         "Dir::State::status": folder / "status",
@@ -188,15 +191,18 @@ def _offered(distribution: Distribution, text: str, environment: Mapping[str, st
         timeout=60,
         env=environment,
     ).stdout
-    return re.findall(r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE)
+    return offers(shown)
 
 
-def _take(
-    release: str, distribution: Distribution, environment: Mapping[str, str], cache: Path
-) -> Kernel:
-    names = [f"linux-image-{release}"]
-    if distribution.name == "ubuntu":
-        names.append(f"linux-modules-{release}")
+def offers(shown: str) -> list[str]:
+    """The releases of the kernel images that ``apt-cache show`` names; neither debugging symbols
+    nor what is still to be signed, which go by the images' names."""
+    found = re.findall(r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE)
+    return [release for release in found if not release.endswith(("-dbg", "-unsigned"))]
+
+
+def _take(release: str, environment: Mapping[str, str], cache: Path) -> Kernel:
+    names = _parts(release, environment)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as name:
         folder = Path(name)
         with step(f"downloading {', '.join(names)}"):
@@ -215,6 +221,19 @@ def _take(
         shutil.rmtree(target, ignore_errors=True)
         tree.rename(target)
     return Kernel(release, target / "boot" / f"vmlinuz-{release}")
+
+
+def _parts(release: str, environment: Mapping[str, str]) -> list[str]:
+    """The packages of one kernel: Ubuntu and Debian from 7 on have its modules in others."""
+    image = f"linux-image-{release}"
+    shown = process.run(["apt-cache", "show", image], timeout=60, env=environment).stdout
+    return list(dict.fromkeys((image, *needed(release, shown))))
+
+
+def needed(release: str, shown: str) -> list[str]:
+    """The kernel's own packages among those that ``apt-cache show`` says its image depends on."""
+    depends = " ".join(re.findall(r"^Depends:(.*)$", shown, re.MULTILINE))
+    return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
 
 
 def _last_line(text: str) -> str:

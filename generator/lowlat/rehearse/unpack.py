@@ -22,13 +22,15 @@ def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
     for package in packages:
         _checked(["dpkg-deb", "-x", str(package), str(tree)])
     _merge_usr(tree, release)
-    modules = tree / "lib" / "modules" / release
-    if not (tree / "boot" / f"vmlinuz-{release}").is_file() or not modules.is_dir():
+    boot, modules = tree / "boot", tree / "lib" / "modules" / release
+    boot.mkdir(exist_ok=True)
+    # Debian from 7 on has both files beside the modules, and nothing in boot/.
+    for name in ("vmlinuz", "config"):
+        _copy(modules / name, boot / f"{name}-{release}")
+    if not (boot / f"vmlinuz-{release}").is_file() or not modules.is_dir():
         raise LowlatError(f"{packages[0].name} holds no kernel {release} with modules")
-    config = tree / "boot" / f"config-{release}"
-    if config.is_file():
-        # The guest's probe looks here: its /boot is the host's.
-        shutil.copyfile(config, modules / "config")
+    # The guest's probe looks beside the modules: its /boot is the host's.
+    _copy(boot / f"config-{release}", modules / "config")
     _checked([process.find("depmod") or "depmod", "-b", str(tree), release])
     tree.chmod(0o755)
     return tree
@@ -41,6 +43,11 @@ def _merge_usr(tree: Path, release: str) -> None:
         (tree / "lib" / "modules").mkdir(parents=True, exist_ok=True)
         merged.rename(tree / "lib" / "modules" / release)
     shutil.rmtree(tree / "usr", ignore_errors=True)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file() and not target.exists():
+        shutil.copyfile(source, target)
 
 
 def _checked(argv: list[str]) -> None:

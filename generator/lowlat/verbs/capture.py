@@ -1,32 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``capture``: everything that probe reads, as one text archive for ``--root``."""
+"""``capture``: everything that probe reads, as one text archive for ``--root``; with ``--evidence``
+what verify reads too."""
 
 from __future__ import annotations
 
 import argparse
 import gzip
 import os
+from typing import Optional
 
-from lowlat import files
+from lowlat import evidence, files
 from lowlat.archive import Recorder, dump
 from lowlat.errors import Refused
 from lowlat.probe import probe
 from lowlat.redact import LEFT_OUT, redact
 from lowlat.root import Root, open_root
 from lowlat.verbs.common import add_root
+from lowlat.verbs.verify import add_duration, duration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "out", nargs="?", metavar="OUT", help="the archive; compressed if it ends in .gz"
     )
+    parser.add_argument(
+        "--evidence", action="store_true", help="also what 'lowlat-gen verify --root OUT' judges"
+    )
+    add_duration(parser, "with --evidence: count interrupts for that long")
+    parser.add_argument(
+        "--evidence-script",
+        action="store_true",
+        help="print a sh script that gathers the evidence on a machine without Python",
+    )
     add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.evidence_script:
+        print(evidence.script(), end="")
+        return 0
     if not args.out:
         raise Refused("capture: no file is named", hint="give one, such as machine.txt.gz")
-    text = capture(open_root(args.root))
+    text = capture(open_root(args.root), duration(args) if args.evidence else None)
     data = text.encode()
     files.write(
         "capture", args.out, gzip.compress(data, mtime=0) if args.out.endswith(".gz") else data
@@ -35,9 +50,14 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def capture(root: Root) -> str:
-    """The archive of what a probe of ``root`` reads."""
+def capture(root: Root, evidence_s: Optional[float] = None) -> str:
+    """The archive of what a probe of ``root`` reads; with ``evidence_s`` also of what verify
+    reads, interrupts being counted for so many seconds."""
     recorder = Recorder(root)
     probe(recorder)
+    contents = recorder.contents
+    if evidence_s is not None:
+        evidence.gather(recorder, evidence_s)
+        contents = evidence.needed(contents)
     host_name = os.uname().nodename if root.live else ""
-    return dump(redact(recorder.contents, host_name), (LEFT_OUT,))
+    return dump(redact(contents, host_name), (LEFT_OUT,))

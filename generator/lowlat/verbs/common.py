@@ -63,8 +63,16 @@ def add_plan_options(
     parser.add_argument(
         "--for-device", metavar="D", help="isolate near this network interface, NVMe or PCI address"
     )
-    parser.add_argument("--enable", action="append", default=[], metavar="NAME[=VALUE]")
-    parser.add_argument("--disable", action="append", default=[], metavar="NAME")
+    parser.add_argument(
+        "--enable",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="set this too, at your own risk",
+    )
+    parser.add_argument(
+        "--disable", action="append", default=[], metavar="NAME", help="leave this out"
+    )
     parser.add_argument("--as-host", action="store_true", help=as_host)
 
 
@@ -94,13 +102,6 @@ def make_plan(args: argparse.Namespace) -> tuple[Machine, Plan]:
     kernel = _kernel(root, machine, args.kernel)
     wanted = profile.load(args.profile, root)
     return machine, planner.make_plan(machine, kernel, wanted, options_of(args))
-
-
-def default_plan(root: Root) -> Plan:
-    """The plan that ``plan`` makes without any option."""
-    machine = probe(root)
-    wanted = profile.load(DEFAULT_PROFILE, root)
-    return planner.make_plan(machine, machine.kernel, wanted, Options())
 
 
 def refuse_plan_options(args: argparse.Namespace, why: str) -> None:

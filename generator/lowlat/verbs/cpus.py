@@ -4,42 +4,32 @@
 from __future__ import annotations
 
 import argparse
+from typing import Optional
 
-from lowlat import cmdline, planfile
-from lowlat.errors import LowlatError
+from lowlat import current, planfile
 from lowlat.plan import Plan
-from lowlat.probe.topology import CPU
 from lowlat.root import Root, open_root
 from lowlat.verbs import common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("which", choices=("isolated", "housekeeping"))
+    parser.add_argument(
+        "--profile",
+        metavar="P",
+        help="as this profile chooses; default: the applied plan, else " + common.DEFAULT_PROFILE,
+    )
     common.add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    print(_of_this_boot(root, args.which) or _of(common.default_plan(root), args.which))
+    plan = plan_of(open_root(args.root), args.profile)
+    print(plan.isolated if args.which == "isolated" else plan.housekeeping)
     return 0
 
 
-def _of(plan: Plan, which: str) -> str:
-    return plan.isolated if which == "isolated" else plan.housekeeping
-
-
-def _of_this_boot(root: Root, which: str) -> str:
-    """The applied plan's list in a boot that carries its marker, else what the kernel isolates."""
-    marker = cmdline.values(root.read("/proc/cmdline") or "", "lowlat.plan")
-    if marker:
-        try:
-            plan = planfile.read(None, root)
-        except LowlatError:
-            plan = None
-        if plan and plan.id in marker:
-            return _of(plan, which)
-    isolated = root.read_cpus(f"{CPU}/isolated")
-    online = root.read_cpus(f"{CPU}/online")
-    if not isolated or not online:
-        return ""
-    return str(isolated & online if which == "isolated" else online - isolated)
+def plan_of(root: Root, name: Optional[str] = None) -> Plan:
+    """The plan whose CPUs count: that of the profile where one is named, else the applied one in a
+    boot of it, else the default profile's."""
+    plan = None if name else planfile.applied(root)
+    return plan or current.plan(name or common.DEFAULT_PROFILE, root)

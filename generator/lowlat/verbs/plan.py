@@ -6,10 +6,14 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import Optional
 
 from lowlat.cpuset import CpuSet
+from lowlat.diff import CMDLINE, Change, Diff, diff
 from lowlat.plan import Plan
+from lowlat.root import open_root
 from lowlat.terminal import bold
+from lowlat.threads import spoken
 from lowlat.verbs import common, drawing
 
 
@@ -18,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_json(parser)
     common.add_plan_options(parser)
     common.add_kernel(parser)
+    parser.add_argument(
+        "--diff", action="store_true", help="only what would change on the running system"
+    )
     drawing.add_svg(parser)
 
 
@@ -25,7 +32,13 @@ def main(args: argparse.Namespace) -> int:
     machine, plan = common.make_plan(args)
     isolated = CpuSet.parse_list(plan.isolated)
     drawing.write_svg(args.svg, machine, isolated)
-    if args.json:
+    if args.diff:
+        found = diff(plan, open_root(args.root))
+        if args.json:
+            common.print_json(found.to_json())
+        else:
+            print("\n".join(describe_diff(plan, found)))
+    elif args.json:
         common.print_json(plan.to_json())
     else:
         print("\n".join(describe(plan, drawing.drawing(machine, isolated))))
@@ -43,7 +56,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
         yield from _item(f"CPU {reason['cpus']}", f"{reason['role']}: {reason['why']}")
     yield ""
     yield bold("Kernel command line")
-    yield f"  {plan.cmdline}"
+    yield f"  {plan.cmdline or '(nothing to add)'}"
     for parameter in plan.parameters:
         yield from _item(parameter.name, parameter.why)
     yield ""
@@ -66,6 +79,39 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     for warning in plan.warnings:
         yield ""
         yield from _item("Warning", warning)
+
+
+def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
+    """What would change, in words: boot parameters, then run-time values by setting."""
+    yield bold(f"Plan {plan.id}: profile {plan.profile}, compared with the running system")
+    boot = [change for change in found.changes if change.where == CMDLINE]
+    if boot:
+        yield ""
+        yield bold("Kernel command line")
+        for change in boot:
+            yield from _item(change.name, _becomes(change))
+    others: dict[str, list[Change]] = {}
+    for change in found.changes:
+        if change.where != CMDLINE:
+            others.setdefault(change.name, []).append(change)
+    if others:
+        yield ""
+        yield bold("Run time")
+    for name, changes in others.items():
+        more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
+        yield from _item(name, f"{spoken(changes[0].where)}: {_becomes(changes[0])}{more}")
+    yield ""
+    count = len(found.changes)
+    yield f"{count} would change, {found.unchanged} are as planned already."
+
+
+def _becomes(change: Change) -> str:
+    def shown(value: Optional[str]) -> str:
+        return "nothing" if value is None else value or "set"
+
+    if change.now is None and change.where != CMDLINE:
+        return f"is not there, planned {change.planned}"
+    return f"{shown(change.now)} would become {shown(change.planned)}"
 
 
 def _item(label: str, text: str) -> Iterator[str]:

@@ -4,16 +4,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
-from lowlat import planfile, runtime
-from lowlat.errors import LowlatError
+from lowlat import current, planfile, runtime, tuned
+from lowlat.errors import LowlatError, Refused
+from lowlat.plan import Plan
 from lowlat.root import Root, open_root
+from lowlat.threads import spoken
 from lowlat.verbs import common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("start", "stop", "verify"))
     parser.add_argument("--plan", metavar="FILE", help=f"default: {planfile.PLAN}")
+    parser.add_argument(
+        "--profile",
+        metavar="P",
+        help="as this profile says for the running machine, where no plan of it is applied",
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be written")
     common.add_root(parser)
 
@@ -22,29 +30,55 @@ def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     if args.action == "stop":
         return _stop(args, root)
-    plan = planfile.read(args.plan, root)
+    plan = _plan(args, root)
     if args.action == "verify" or args.dry_run:
         outcomes = runtime.inspect(runtime.ours(plan), root)
     else:
+        planfile.keep_in_use(plan, root)
         outcomes = runtime.start(plan, root)
     if args.dry_run:
         for outcome in runtime.pending(outcomes):
-            print(f"{outcome.path} ({outcome.value}) would become {outcome.setting.value}")
+            print(f"{_now(outcome)} would become {outcome.setting.value}")
     failed = [outcome for outcome in outcomes if outcome.failed]
     for outcome in () if args.dry_run else failed:
         problem = f": {outcome.problem}" if outcome.problem else ""
-        print(f"{outcome.path} ({outcome.value}) is not {outcome.setting.value}{problem}")
+        print(f"{_now(outcome)} is not {outcome.setting.value}{problem}")
     done = sum(outcome.effective for outcome in outcomes)
     print(f"{done} of {len(outcomes)} run-time values as planned")
+    _say(filter(None, [tuned.advice(root)]))
     return 0 if args.dry_run or not failed else 1
+
+
+def _plan(args: argparse.Namespace, root: Root) -> Plan:
+    if args.plan and args.profile:
+        raise Refused("--plan and --profile both choose what is set", hint="give one of the two")
+    used = planfile.in_use(root) if args.action == "verify" and not args.plan else None
+    if used is not None and args.profile in (None, used.profile):
+        return used
+    if args.profile:
+        return current.plan(args.profile, root)
+    return planfile.read(args.plan, root)
+
+
+def _now(outcome: runtime.Outcome) -> str:
+    held = "not there" if outcome.value is None else outcome.value or "empty"
+    return f"{spoken(outcome.path)} ({held})"
 
 
 def _stop(args: argparse.Namespace, root: Root) -> int:
     if args.dry_run:
         for path, value in runtime.read_journal(root).old.items():
-            print(f"{path} would become {value}")
+            print(f"{spoken(path)} would become {value}")
         return 0
-    problems = runtime.stop(root)
-    if problems:
-        raise LowlatError(f"{len(problems)} values could not be put back, first {problems[0]}")
+    stopped = runtime.stop(root)
+    _say(stopped.kept)
+    if stopped.problems:
+        raise LowlatError(
+            f"{len(stopped.problems)} values could not be put back, first {stopped.problems[0]}"
+        )
     return 0
+
+
+def _say(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        print(sentence)

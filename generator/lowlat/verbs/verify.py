@@ -4,32 +4,108 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Optional
 
-from lowlat import planfile
-from lowlat.root import open_root
+from lowlat import counters, planfile, tuned
+from lowlat.cpuset import CpuSet
+from lowlat.errors import Refused
+from lowlat.harness import seconds
+from lowlat.plan import Plan
+from lowlat.root import Root, open_root
+from lowlat.terminal import bold, printable, say
+from lowlat.threads import SCHEME
 from lowlat.verbs import common
-from lowlat.verify import Row, to_json, verify
+from lowlat.verify import Row, State, to_json, verify
+
+#: Longer tells no more: what comes once an hour is for watch.
+_LONGEST_S = 3600.0
+
+#: What is shown first; of several rows with the same text the first one stands for all.
+_GROUPS = (
+    ("Findings", (State.IGNORED, State.NOT_APPLIED, State.UNDONE)),
+    ("Set otherwise by a profile", (State.OVERRIDDEN,)),
+    ("Cannot be told", (State.UNVERIFIABLE,)),
+    ("Not planned", (State.NOT_PLANNED,)),
+    ("In effect", (State.EFFECTIVE,)),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", metavar="FILE", help=f"default: {planfile.PLAN}")
+    add_duration(parser, "count interrupts on the isolated CPUs for that long")
     common.add_root(parser)
     common.add_json(parser)
 
 
+def add_duration(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument(
+        "--duration", default="10s", metavar="TIME", help=f"{text} (%(default)s; 0s: not at all)"
+    )
+
+
+def duration(args: argparse.Namespace) -> float:
+    """The option's seconds. Raises Refused where it is no time, or too long."""
+    wanted = seconds("--duration", args.duration)
+    if wanted > _LONGEST_S:
+        raise Refused(f"--duration {args.duration}: too long to wait for", hint="at most 1h")
+    return wanted
+
+
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
-    rows = verify(planfile.read(args.plan, root), root)
+    plan = the_plan(args.plan, root)
+    cpus, wanted = CpuSet.parse_list(plan.isolated), duration(args)
+    if root.live and cpus and wanted and not args.json:
+        say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
+    rows = verify(plan, root, counters.read(root, cpus, wanted))
     if args.json:
         common.print_json(to_json(rows))
     else:
-        for row in rows:
-            print(_line(row))
-        good = sum(not row.state.bad for row in rows)
-        print(f"{good} of {len(rows)} settings without a finding")
+        print("\n".join(describe(plan, rows, root)))
     return 1 if any(row.state.bad for row in rows) else 0
 
 
-def _line(row: Row) -> str:
-    sign = "✗" if row.state.bad else "✓" if row.state.value == "effective" else "?"
-    return f"{sign} {row.name:32} {row.state.value:18} {row.evidence}"
+def the_plan(path: Optional[str], root: Root) -> Plan:
+    """The named plan, else the applied one, else the one the run-time half was started with.
+
+    Raises Refused where there is none.
+    """
+    if path is None and root.absent(planfile.PLAN):
+        used = planfile.in_use(root)
+        if used is not None:
+            return used
+    return planfile.read(path, root)
+
+
+def describe(plan: Plan, rows: Sequence[Row], root: Root) -> Iterator[str]:
+    """The rows in words, findings first; the last line counts them."""
+    yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
+    for title, states in _GROUPS:
+        found = [row for row in rows if row.state in states]
+        if found:
+            yield ""
+            yield bold(title)
+        for row in found:
+            yield from _item(row.name, row.evidence if row.state is State.EFFECTIVE else row.told)
+    advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
+    yield from (["", advice] if advice else [])
+    yield ""
+    counts = Counter(row.state.value for row in rows)
+    yield f"{len(rows)} settings: {', '.join(f'{n} {state}' for state, n in counts.items())}"
+
+
+def _left_undone(row: Row) -> bool:
+    """Whether it is a run-time setting, which somebody has to apply, that is not as planned."""
+    return row.state in (State.NOT_APPLIED, State.UNDONE) and row.where.startswith(
+        ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
+    )
+
+
+def _item(name: str, text: str) -> Iterator[str]:
+    filled = textwrap.wrap(printable(text), 66, break_long_words=False, break_on_hyphens=False)
+    for label, line in zip_longest([name], filled or [""], fillvalue=""):
+        yield f"  {label:30}  {line}"

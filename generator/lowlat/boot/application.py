@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Applying a decision: what is written, in which order, and what is told about it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from lowlat import planfile, render, tuned
+from lowlat.boot import decision as decisions
+from lowlat.boot import foreign, line, selection, units
+from lowlat.boot.decision import Decision, Planner
+from lowlat.boot.loader import Boot, Loader
+from lowlat.boot.transaction import Transaction
+from lowlat.errors import LowlatError, Refused
+from lowlat.plan import Plan
+from lowlat.probe.kernel import read_installed
+from lowlat.root import Root
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What ``apply`` would do: the plan of the kernel it was asked for, the plans of all kernels
+    that get an entry, and what there is to say."""
+
+    decision: Decision
+    plan: Plan
+    plans: tuple[Plan, ...]
+    notes: tuple[str, ...]
+
+
+def propose(decision: Decision, plan: Plan, boot: Boot, root: Root) -> Proposal:
+    """Plan for every kernel that the loader boots. Raises Refused where the one that was asked for
+    is not among them."""
+    stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
+    plans, notes = [], []
+    planner = Planner(decision, root)
+    for release, entry in stock.items():
+        try:
+            made = plan if release == plan.kernel else planner.plan(release)
+        except LowlatError as error:
+            # Another system's kernels, and rescue images, are none of this one's.
+            if read_installed(root, release) is not None:
+                notes.append(f"no tuned entry for Linux {release}: {error}")
+            continue
+        plans.append(made)
+        words = line.expanded(entry.words, foreign.tuned_variables(root))
+        for word in line.conflicting(words, made):
+            notes.append(
+                f"{word} on the stock line ({foreign.source(root, word)}) is left out of the tuned "
+                "entries: the plan sets it"
+            )
+    if plan not in plans:
+        raise Refused(
+            f"the boot loader has no entry for kernel {plan.kernel}",
+            hint="name an installed one with --kernel",
+        )
+    return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
+
+
+def apply(proposal: Proposal, loader: Loader, root: Root) -> Boot:
+    """Write it all, or nothing. The default stays what it is."""
+    with Transaction(root) as change:
+        by_tuned = proposal.decision.runtime == "tuned"
+        if by_tuned:
+            write_profile(change, proposal.plan)
+        units.write(change, tuned=by_tuned)
+        change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
+        decisions.keep(proposal.decision, proposal.plans, change)
+        return loader.write(change, proposal.plans)
+
+
+def apply_by_tuned(proposal: Proposal, root: Root) -> None:
+    """Leave the line to TuneD's bootloader plugin, which changes the stock entries: it gets a
+    profile with the line, for the administrator to select."""
+    with Transaction(root) as change:
+        change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
+        write_profile(change, proposal.plan, by_plugin=True)
+        decisions.keep(proposal.decision, (proposal.plan,), change)
+        if not selection.selected(root):
+            selection.remember(change.disk)
+
+
+def check_plugin(root: Root, proposal: Proposal, boot: Boot) -> None:
+    """Raises Refused where TuneD's bootloader plugin does not reach the boot loader, or would
+    double a parameter."""
+    if not root.exists("/etc/grub.d/00_tuned"):
+        raise Refused(
+            "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader",
+            hint="use --boot own",
+        )
+    for entry in boot.entries:
+        if any(word.startswith("lowlat.plan=") for word in entry.words):
+            continue  # the plugin's own work, for the plan before this one
+        for word in line.conflicting(entry.words, proposal.plan):
+            raise Refused(
+                f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled",
+                hint="take it away there, or use --boot own",
+            )
+
+
+def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
+    """TuneD's profile of this machine, ``by_plugin`` with the line too. The one it includes is
+    written only where no package brought the same."""
+    for file in render.render(plan, change.root):
+        if "/tuned/" not in file.path:
+            continue
+        held = change.disk.get(file.path)
+        if file.path.startswith("/usr/") and held and held.content == file.content.encode():
+            continue
+        path = file.path.replace("/usr/lib/", "/etc/", 1)
+        local = path.endswith(f"/{selection.LOCAL}/tuned.conf")
+        more = f"\n[bootloader]\ncmdline_lowlat=+{plan.boot_line}\n" if by_plugin and local else ""
+        change.write(path, file.content + more, file.mode)
+
+
+def check_tuned(root: Root, runtime: str) -> None:
+    """Raises Refused where TuneD shall do the run-time half and is not there."""
+    if runtime == "tuned" and tuned.state(root) == "absent":
+        raise Refused(
+            "TuneD is not installed, which does the run-time half",
+            hint="install the package tuned, or apply --runtime none",
+        )

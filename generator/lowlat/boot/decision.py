@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The decision that was applied: profile, split and options. From it every kernel gets a plan of
+its own, once; the hooks of the distribution ask for a new kernel's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Optional
+
+from lowlat import files, planfile, planner, profile
+from lowlat.boot.disk import Disk, Held
+from lowlat.boot.transaction import Transaction
+from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.errors import Refused
+from lowlat.machine import Kernel, Machine
+from lowlat.plan import Plan
+from lowlat.planner import Options
+from lowlat.probe import probe
+from lowlat.probe.kernel import read_installed
+from lowlat.root import Root
+from lowlat.wishes import NONE, Wishes
+
+DECISION = f"{files.STATE}/decision.json"
+PLANS = f"{files.STATE}/plans"
+
+SCHEMA = "lowlat.decision/1"
+
+_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+_IMAGE = re.compile(r"(?:vmlinu[xz]|kernel)-(.+)")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """``boot`` is "own" (entries of our own) or "tuned" (TuneD's bootloader plugin); ``runtime``
+    is "tuned" or "none". ``isolated`` is the split that the options led to."""
+
+    profile: str
+    isolated: str
+    options: Options
+    boot: str = "own"
+    runtime: str = "tuned"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def read(root: Root) -> Optional[Decision]:
+    """The applied decision; None where none is. Raises Refused where it is damaged, or, for root,
+    where others could have written it."""
+    disk = Disk(root)
+    disk.check_ours(PLANS)
+    held = disk.get_ours(DECISION)
+    if held is None:
+        return None
+    try:
+        document = json.loads(held.content)
+        if document.pop("schema") != SCHEMA:
+            raise ValueError("another schema")
+        return _checked(_build(document))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Refused(
+            f"{DECISION} is damaged", hint="'lowlat-gen rollback', then apply again"
+        ) from error
+
+
+def _build(document: Any) -> Decision:
+    options = document.pop("options")
+    wishes = Wishes(**options.pop("wishes"))
+    enable, disable = tuple(options.pop("enable")), tuple(options.pop("disable"))
+    made = Options(wishes=wishes, enable=enable, disable=disable, **options)
+    return Decision(options=made, **document)
+
+
+def _checked(found: Decision) -> Decision:
+    words = (found.profile, found.isolated, *found.options.enable, *found.options.disable)
+    if not all(isinstance(word, str) for word in words) or not profile.is_name(found.profile):
+        raise ValueError("not a decision")
+    if found.boot not in ("own", "tuned") or found.runtime not in ("tuned", "none"):
+        raise ValueError("not a decision")
+    try:
+        CpuSet.parse_list(found.isolated)
+    except CpuSetError as error:
+        raise ValueError("no list") from error
+    return found
+
+
+def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
+    """Store the decision and the plan of each kernel; plans of an earlier one go."""
+    document = json.dumps(decision.to_json(), indent=2) + "\n"
+    fresh = {plan_path(str(plan.kernel)): _text(plan) for plan in plans}
+    for name in change.root.names(PLANS):
+        if f"{PLANS}/{name}" not in fresh:
+            change.discard(f"{PLANS}/{name}")
+    for path, text in fresh.items():
+        change.write(path, text)
+    change.write(DECISION, document)
+
+
+def plan_path(release: str) -> str:
+    return f"{PLANS}/{release}.json"
+
+
+def _text(plan: Plan) -> str:
+    return json.dumps(plan.to_json(), indent=2) + "\n"
+
+
+def installed(root: Root) -> list[str]:
+    """The kernels in /boot, by release."""
+    found = (_IMAGE.fullmatch(name) for name in root.names("/boot"))
+    releases = {match[1] for match in found if match}
+    return sorted(release for release in releases if _RELEASE.fullmatch(release))
+
+
+class Planner:
+    """Plans for one kernel after the other, as the decision says; probes the machine once."""
+
+    def __init__(self, decision: Decision, root: Root) -> None:
+        self._decision = decision
+        self._root = root
+        self._machine: Optional[Machine] = None
+
+    def stored(self, release: str) -> Optional[Plan]:
+        """The plan that this kernel's entry was made with; None before it has one."""
+        return stored(self._root, release)
+
+    def plan(self, release: Optional[str]) -> Plan:
+        """Raises Refused where there is no such kernel or none can be made for it."""
+        machine = self._machine = self._machine or probe(self._root)
+        kernel = self._kernel(machine, release)
+        wanted = profile.load(self._decision.profile, self._root)
+        plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
+        if plan.isolated == self._decision.isolated:
+            return plan
+        # What is busy may have changed the choice: the split is part of the decision.
+        wishes = Wishes(isolate=self._decision.isolated or NONE)
+        pinned = replace(self._decision.options, wishes=wishes)
+        return planner.make_plan(machine, kernel, wanted, pinned)
+
+    def plan_and_keep(self, release: str) -> Plan:
+        """The stored plan, or a new one, stored before it is used."""
+        known = self.stored(release)
+        if known is not None:
+            return known
+        plan = self.plan(release)
+        disk = Disk(self._root)
+        for folder in disk.missing_folders(plan_path(release)):
+            disk.make_folder(folder)
+        disk.put(plan_path(release), Held(_text(plan).encode()))
+        return plan
+
+    def _kernel(self, machine: Machine, release: Optional[str]) -> Kernel:
+        if release is None or release == machine.kernel.release:
+            return machine.kernel
+        kernel = read_installed(self._root, release)
+        if kernel is None:
+            raise Refused(f"kernel {release[:64]}: not installed")
+        return kernel
+
+
+def stored(root: Root, release: str) -> Optional[Plan]:
+    """A kernel's stored plan. Raises Refused where it is damaged or not that kernel's."""
+    path = plan_path(release)
+    if not _RELEASE.fullmatch(release) or root.absent(path):
+        return None
+    plan = planfile.read(root.host(path), root)
+    if plan.kernel != release:
+        raise Refused(f"{path}: is the plan of another kernel")
+    return plan
+
+
+def all_stored(root: Root) -> Iterator[Plan]:
+    """Every kernel's stored plan; a damaged one is left out."""
+    for name in root.names(PLANS):
+        try:
+            plan = stored(root, name[: -len(".json")]) if name.endswith(".json") else None
+        except Refused:
+            continue
+        if plan is not None:
+            yield plan

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The default that was there before ours, for loaders that keep it outside of files: remembered
+before it is changed, put back where nobody chose another one since."""
+
+from __future__ import annotations
+
+import json
+from typing import Callable, Optional
+
+from lowlat import files
+from lowlat.boot import snippets
+from lowlat.boot.disk import Disk, Held
+from lowlat.errors import Refused
+from lowlat.root import Root
+
+_DEFAULT = f"{files.STATE}/default.json"
+
+
+class Default:
+    """``get`` and ``set`` read and change the loader's own setting; None is no setting."""
+
+    def __init__(
+        self, root: Root, get: Callable[[], Optional[str]], set: Callable[[Optional[str]], None]
+    ) -> None:
+        self._disk = Disk(root)
+        self._get = get
+        self._set = set
+
+    def change(self, name: str) -> None:
+        """Make this entry the default."""
+        before, known = self._get(), self._kept()
+        if before == name:
+            return
+        document = {"before": before if known is None else known[0], "ours": name}
+        self._disk.put(_DEFAULT, Held(json.dumps(document).encode(), 0o600))
+        self._set(name)
+
+    def restore(self) -> None:
+        """Put the first one back, unless somebody else chose another since; twice is once."""
+        known = self._kept()
+        if known is not None:
+            now = self._get()
+            if now == known[1] or snippets.is_ours(now or ""):
+                self._set(known[0])
+        self._disk.unstage(_DEFAULT)
+        self._disk.remove(_DEFAULT)
+
+    def _kept(self) -> Optional[tuple[Optional[str], str]]:
+        held = self._disk.get_ours(_DEFAULT)
+        if held is None:
+            return None
+        try:
+            document = json.loads(held.content)
+            before = document["before"]
+            return None if before is None else str(before), str(document["ours"])
+        except (ValueError, KeyError, TypeError) as error:
+            hint = "set the default by hand, then remove it"
+            raise Refused(f"{_DEFAULT} is damaged", hint=hint) from error

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Files of the host as they lie on disk: read, put and removed whole, never through a link."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from lowlat.errors import Refused
+from lowlat.root import Root
+
+#: A file is written under its name with this behind it, then renamed. grub-mkconfig runs no script
+#: and systemd, TuneD and the boot loaders read no file whose name ends in "~".
+BESIDE = ".lowlat~"
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LARGEST = 64 << 20
+
+_HINTS = {
+    errno.EACCES: "run as root",
+    errno.EPERM: "run as root",
+    errno.EROFS: "mount it writable first",
+    errno.ENOSPC: "make room on that file system first",
+    errno.EDQUOT: "make room on that file system first",
+    errno.ENOENT: "is its file system mounted?",
+    errno.ELOOP: "nothing is written through a link: put a plain file or folder there",
+    errno.ENOTDIR: "nothing is written through a link: put a plain folder there",
+}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A plain file, or a symbolic link whose content is where it points: all that is needed to put
+    it back exactly."""
+
+    content: bytes
+    mode: int = 0o644
+    uid: int = field(default_factory=os.geteuid)
+    gid: int = field(default_factory=os.getegid)
+    xattrs: Mapping[str, bytes] = field(default_factory=dict)
+    link: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "content": base64.b64encode(self.content).decode(),
+            "mode": self.mode,
+            "uid": self.uid,
+            "gid": self.gid,
+            "xattrs": {
+                name: base64.b64encode(value).decode() for name, value in self.xattrs.items()
+            },
+            "link": self.link,
+        }
+
+    @classmethod
+    def from_json(cls, document: Any) -> Held:
+        """Raises ValueError, KeyError or TypeError where the document is none."""
+        return cls(
+            content=base64.b64decode(document["content"], validate=True),
+            mode=int(document["mode"]) & 0o7777,
+            uid=int(document["uid"]),
+            gid=int(document["gid"]),
+            xattrs={
+                str(name): base64.b64decode(value, validate=True)
+                for name, value in document["xattrs"].items()
+            },
+            link=bool(document["link"]),
+        )
+
+
+def digest(held: Optional[Held]) -> str:
+    """What tells two states of a file apart; "absent" where there is none."""
+    if held is None:
+        return "absent"
+    kind = "link" if held.link else f"{held.mode:o} {held.uid} {held.gid}"
+    return hashlib.sha256(kind.encode() + b"\0" + held.content).hexdigest()
+
+
+class Disk:
+    """The tree below a Root. Every method raises Refused, naming the path, where the file system
+    does not let it do its work or a link is in the way."""
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+
+    @contextmanager
+    def folder(self, path: str) -> Iterator[int]:
+        """The folder held open, reached without any link."""
+        with _told(path):
+            fd = os.open(self.root.path, _FOLDER)
+            try:
+                for part in path.strip("/").split("/"):
+                    below = os.open(part, _FOLDER, dir_fd=fd) if part else os.dup(fd)
+                    os.close(fd)
+                    fd = below
+                yield fd
+            finally:
+                os.close(fd)
+
+    def get(self, path: str) -> Optional[Held]:
+        """The file there is; None where there is none, nor the folder it would be in."""
+        if self.root.absent(path):
+            return None
+        folder, name = _split(path)
+        with self.folder(folder) as at, _told(path):
+            try:
+                found = os.stat(name, dir_fd=at, follow_symlinks=False)
+            except FileNotFoundError:
+                return None
+            if stat.S_ISLNK(found.st_mode):
+                target = os.fsencode(os.readlink(name, dir_fd=at))
+                return Held(target, 0o777, found.st_uid, found.st_gid, link=True)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "is no plain file")
+            return _read(os.open(name, _READ, dir_fd=at))
+
+    def get_ours(self, path: str) -> Optional[Held]:
+        """A file of lowlat's own state. Raises Refused, for root, where others could have written
+        it."""
+        self.check_ours(path.rpartition("/")[0])
+        held = self.get(path)
+        if held and os.geteuid() == 0 and (held.link or held.uid != 0 or held.mode & 0o022):
+            raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
+        return held
+
+    def put(self, path: str, held: Held) -> None:
+        """Write it beside the old one, then take the old one's name; both reach the disk."""
+        self.stage(path, held)
+        self.commit(path)
+
+    def stage(self, path: str, held: Held) -> str:
+        """Write it beside the old one; returns the path of what may then be looked at."""
+        folder, name = _split(path)
+        beside = name + BESIDE
+        with self.folder(folder) as at, _told(path):
+            with suppress(FileNotFoundError):
+                os.unlink(beside, dir_fd=at)
+            try:
+                _write(at, beside, held)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(beside, dir_fd=at)
+                raise
+        return path + BESIDE
+
+    def commit(self, path: str) -> None:
+        """Rename what was staged into its place."""
+        folder, name = _split(path)
+        with self.folder(folder) as at, _told(path):
+            os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
+            os.fsync(at)
+
+    def unstage(self, path: str) -> None:
+        """Remove what was left beside the file."""
+        folder, name = _split(path)
+        if self.root.absent(path + BESIDE):
+            return
+        with self.folder(folder) as at, _told(path), suppress(FileNotFoundError):
+            os.unlink(name + BESIDE, dir_fd=at)
+
+    def remove(self, path: str) -> None:
+        """Remove the file; it does not need to be there."""
+        folder, name = _split(path)
+        if self.root.absent(path):
+            return
+        with self.folder(folder) as at, _told(path):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=at)
+            os.fsync(at)
+
+    def make_folder(self, path: str) -> None:
+        folder, name = _split(path)
+        with self.folder(folder) as at, _told(path):
+            os.mkdir(name, 0o700, dir_fd=at)
+            fd = os.open(name, _FOLDER, dir_fd=at)
+            os.fchmod(fd, 0o755)
+            os.close(fd)
+            os.fsync(at)
+
+    def remove_folder(self, path: str) -> None:
+        """Remove the folder where it is empty."""
+        folder, name = _split(path)
+        if self.root.absent(path):
+            return
+        with self.folder(folder) as at, _told(path):
+            try:
+                os.rmdir(name, dir_fd=at)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.EBUSY):
+                    raise
+            os.fsync(at)
+
+    def missing_folders(self, path: str) -> list[str]:
+        """The folders above a file that are not there, the uppermost first."""
+        parts = path.strip("/").split("/")[:-1]
+        above = ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
+        return [folder for folder in above if self.root.absent(folder)]
+
+    def check_ours(self, path: str) -> None:
+        """Raises Refused, for root, where others than root can write a folder of ours."""
+        if os.geteuid() != 0 or self.root.absent(path):
+            return
+        with self.folder(path) as at:
+            found = os.fstat(at)
+        if found.st_uid != 0 or found.st_mode & 0o022:
+            raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
+
+
+def _split(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder or "/", name
+
+
+def _read(fd: int) -> Held:
+    with os.fdopen(fd, "rb") as file:
+        found = os.fstat(fd)
+        content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise OSError(errno.EFBIG, "is too large")
+        xattrs = {name: os.getxattr(fd, name) for name in _xattr_names(fd)}
+    return Held(content, stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, xattrs)
+
+
+def _xattr_names(fd: int) -> list[str]:
+    try:
+        return os.listxattr(fd)
+    except OSError:
+        return []  # the file system has none
+
+
+def _write(at: int, name: str, held: Held) -> None:
+    if held.link:
+        os.symlink(held.content, os.fsencode(name), dir_fd=at)
+        return
+    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=at), "wb") as file:
+        fd = file.fileno()
+        file.write(held.content)
+        file.flush()
+        if (held.uid, held.gid) != (os.geteuid(), os.getegid()):
+            os.fchown(fd, held.uid, held.gid)
+        os.fchmod(fd, held.mode)
+        for label, value in held.xattrs.items():
+            os.setxattr(fd, label, value)
+        os.fsync(fd)
+
+
+@contextmanager
+def _told(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or "cannot be reached"
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            why = "a symbolic link or a file is in the way"
+        raise Refused(f"{path}: {why}", hint=_HINTS.get(error.errno or 0)) from error

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""grub.cfg as grub-mkconfig writes it: its sections, its entries, its default. Text in, values
+out; what GRUB would have to run to know is left as it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+#: Where grub-mkconfig says which script wrote what follows.
+_BEGIN = re.compile(r"### BEGIN (\S+) ###")
+
+_ITEM = re.compile(
+    r"\s*(menuentry|submenu)\s+(?P<title>'(?:[^']|'\\'')*'|\"[^\"]*\"|\S+)(.*)\{\s*$"
+)
+_ID = re.compile(r"(?:--id|\$\{?menuentry_id_option\}?)[ =]+('[^']*'|\"[^\"]*\"|[^\s{]+)")
+_FUNCTION = re.compile(r"\s*function\s+\S+\s*\{\s*$")
+_CLOSE = re.compile(r"\s*\}\s*$")
+_LINUX = re.compile(r"\s*linux(?:efi|16)?\s+(\S+)\s*(.*?)\s*$")
+_SET = re.compile(r"\s*set (\w+)=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
+_WORD = re.compile(r"""(?:[^\s"'\\]|"(?:\\.|[^"\\])*"|'[^']*'|\\.)+""")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One menu entry: ``path`` are the ids, ``places`` the numbers that lead to it from the top,
+    ``titles`` what the menu shows; ``image`` and ``words`` are those of its linux line."""
+
+    path: tuple[str, ...]
+    places: tuple[int, ...]
+    titles: tuple[str, ...]
+    script: str
+    image: str = ""
+    words: tuple[str, ...] = ()
+    line: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.path[-1]
+
+    @property
+    def id_path(self) -> str:
+        """How GRUB_DEFAULT and next_entry name it."""
+        return ">".join(self.path)
+
+
+@dataclass(frozen=True)
+class Menu:
+    entries: tuple[Entry, ...]
+    variables: Mapping[str, str]
+    default: str
+    text: str
+
+    @property
+    def one_shot(self) -> bool:
+        """Whether GRUB clears ``next_entry`` before it boots it."""
+        return "save_env next_entry" in self.text
+
+    def find(self, name: str) -> Optional[Entry]:
+        """The entry that GRUB boots for such a default; what it cannot find is its first entry."""
+        found = self._below((), name)
+        return found if found or not self.entries else self.entries[0]
+
+    def _below(self, places: tuple[int, ...], name: str) -> Optional[Entry]:
+        wanted, _, rest = name.partition(">")
+        depth = len(places)
+        for entry in self.entries:
+            if entry.places[:depth] != places or len(entry.places) <= depth:
+                continue
+            here = (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
+            if wanted in here or not wanted:
+                if len(entry.places) == depth + 1:
+                    return entry
+                return self._below(entry.places[: depth + 1], rest)
+        return None
+
+
+def parse(text: str) -> Menu:
+    """Read a grub.cfg."""
+    return Menu(tuple(_entries(text)), variables(text), _default(text), text)
+
+
+def _entries(text: str) -> Iterator[Entry]:
+    script = ""
+    # What is open: a submenu or entry, or None for a function; and how many items each has seen.
+    stack: list[Optional[tuple[str, str, int]]] = []
+    counts = [0]
+    image, words, line = "", (), ""  # type: str, tuple[str, ...], str
+    for row in text.splitlines():
+        begin = _BEGIN.match(row)
+        if begin:
+            script = begin[1]
+        item = _ITEM.match(row)
+        if item:
+            title = _unquoted(item["title"])
+            found = _ID.search(item[3])
+            stack.append((_unquoted(found[1]) if found else title, title, counts[-1]))
+            counts[-1] += 1
+            counts.append(0)
+            kind, image, words, line = item[1], "", (), ""
+        elif _FUNCTION.match(row):
+            stack.append(None)
+        elif _CLOSE.match(row) and stack:
+            top = stack.pop()
+            if top is None:
+                continue
+            counts.pop()
+            if kind == "menuentry":
+                open_now = [level for level in (*stack, top) if level is not None]
+                ids, titles, places = zip(*open_now)
+                yield Entry(ids, places, titles, script, image, words, line)
+            kind = "submenu"
+        elif stack and (linux := _LINUX.match(row)):
+            image, words, line = linux[1], split(linux[2]), row.strip()
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The words of a linux line, as they are written: quotes and backslashes stay."""
+    return tuple(_WORD.findall(text))
+
+
+def variables(text: str) -> Mapping[str, str]:
+    """What ``set NAME=VALUE`` says; a name with more than one value is known to GRUB alone."""
+    found: dict[str, set[str]] = {}
+    for row in text.splitlines():
+        match = _SET.match(row)
+        if match:
+            found.setdefault(match[1], set()).add(_unquoted(match[2]))
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def _default(text: str) -> str:
+    found = (_SET.match(row) for row in text.splitlines())
+    values = [_unquoted(match[2]) for match in found if match and match[1] == "default"]
+    fixed = [value for value in values if "next_entry" not in value]
+    return fixed[-1] if fixed else "0"
+
+
+def without_section(text: str, script: str) -> str:
+    """The configuration as it is where there is no such script in /etc/grub.d."""
+    name = rf"\S*/{re.escape(script)}"
+    section = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
+    return re.sub(section, "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _unquoted(text: str) -> str:
+    if text[:1] == "'" and text[-1:] == "'":
+        return text[1:-1].replace("'\\''", "'")
+    return text[1:-1] if text[:1] == '"' and text[-1:] == '"' and len(text) > 1 else text

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GRUB's environment block: the file in which GRUB itself remembers what to boot, through its own
+grub-editenv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Optional
+
+from lowlat.boot import programs
+from lowlat.errors import Refused
+from lowlat.root import Root
+
+#: The whole block: GRUB overwrites it in place and can never make it longer.
+SIZE = 1024
+
+#: File systems and layers on which GRUB itself cannot write (util/grub.d/00_header.in).
+_READ_ONLY_FS = frozenset({"btrfs", "cpiofs", "newc", "odc", "romfs", "squash4", "tarfs", "zfs"})
+_READ_ONLY_LAYERS = frozenset({"lvm", "diskfilter", "cryptodisk", "luks", "luks2"})
+
+
+class Environment:
+    def __init__(self, root: Root, path: str) -> None:
+        self._root = root
+        self.path = path
+
+    def read(self) -> Mapping[str, str]:
+        """What is remembered; nothing where there is no block."""
+        text = self._root.read(self.path)
+        if text is None:
+            return {}
+        rows = (row.partition("=") for row in text.splitlines() if not row.startswith("#"))
+        return {name: value for name, sign, value in rows if sign}
+
+    def set(self, name: str, value: Optional[str]) -> None:
+        """Remember a value, or forget it (None). Raises Refused where it does not fit."""
+        if self.read().get(name) == value:
+            return
+        words = ["unset", name] if value is None else ["set", f"{name}={value}"]
+        tool = programs.need(self._root, "grub-editenv", "grub2-editenv")
+        done = programs.run(self._root, [tool, self.path, *words])
+        if done.status != 0 or self.read().get(name) != value:
+            raise Refused(f"{self.path}: {programs.last_words(done)}")
+
+    def check_clearable(self) -> None:
+        """Raises Refused where GRUB could not clear ``next_entry`` when it has booted it: then the
+        tuned entry would boot again and again."""
+        where = f"{self.path}: GRUB could not clear a one-shot entry there"
+        data = self._root.read_bytes(self.path)
+        if data is None or self._root.link(self.path) is not None:
+            hint = f"grub-editenv {self.path} create"
+            raise Refused(f"{where}, for there is no such file", hint=hint)
+        if len(data) != SIZE or not data.startswith(b"# GRUB Environment Block\n"):
+            raise Refused(f"{where}, for it is no environment block of {SIZE} bytes")
+        tool = programs.need(self._root, "grub-probe", "grub2-probe")
+        for target, bad in (("fs", _READ_ONLY_FS), ("abstraction", _READ_ONLY_LAYERS)):
+            done = programs.run(self._root, [tool, f"--target={target}", self.path])
+            if done.status != 0:
+                raise Refused(f"{where}, for grub-probe says: {programs.last_words(done)}")
+            found = sorted(bad.intersection(_kinds(done.stdout)))
+            if found:
+                raise Refused(
+                    f"{where}, for it lies on {found[0]}",
+                    hint="choose the entry in GRUB's menu by hand: the next boot is stock again",
+                )
+
+
+def _kinds(text: str) -> set[str]:
+    """Words of grub-probe; "mdraid1x" and its like are one kind of "diskfilter"."""
+    words = set(text.split())
+    raid = any(word.startswith(("mdraid", "raid")) for word in words)
+    return words | {"diskfilter"} if raid else words

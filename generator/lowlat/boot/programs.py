@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The host's own programs, run in the host's tree: this machine's, or the one below --root."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Optional
+
+from lowlat import process
+from lowlat.errors import LowlatError, Refused
+from lowlat.process import Finished
+from lowlat.root import Root
+
+_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
+
+#: grub-mkconfig runs os-prober, which mounts every partition there is.
+_LONGEST = 300.0
+
+
+def find(root: Root, *names: str) -> Optional[str]:
+    """The path of the first of these programs that the tree has."""
+    paths = (f"{folder}/{name}" for name in names for folder in _FOLDERS)
+    return next((path for path in paths if root.exists(path)), None)
+
+
+def need(root: Root, *names: str) -> str:
+    """Raises Refused where the tree has none of them."""
+    path = find(root, *names)
+    if path is None:
+        raise Refused(f"{' or '.join(names)} is not installed")
+    return path
+
+
+def run(root: Root, argv: Sequence[str], stdin: Optional[str] = None) -> Finished:
+    """Run a program of the tree in the system's own language, whoever asks for it.
+
+    Raises LowlatError where it cannot be started or does not end.
+    """
+    environment = {"PATH": ":".join(_FOLDERS), "HOME": "/root", **_language(root)}
+    command = list(argv) if root.live else ["chroot", root.path, *argv]
+    done = process.run(command, timeout=_LONGEST, env=environment, stdin=stdin)
+    if done.timed_out:
+        raise LowlatError(f"{argv[0]} did not end within {_LONGEST:.0f} s")
+    return done
+
+
+def ourselves(root: Root) -> str:
+    """Where the hooks of the distribution find lowlat-gen.
+
+    Raises Refused where it lies where others than root could replace it.
+    """
+    path = find(root, "lowlat-gen")
+    if path is None and root.live:
+        path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None
+    if path is None:
+        raise Refused(
+            f"lowlat-gen is not installed in {root.path}", hint="install the package lowlat there"
+        )
+    if not re.fullmatch(r"[A-Za-z0-9/._+-]+", path):
+        raise Refused(f"{path}: a boot script cannot name it", hint="install the package lowlat")
+    found = Path(root.host(path)).stat()
+    if os.geteuid() == 0 and (found.st_uid != 0 or found.st_mode & 0o022):
+        raise Refused(
+            f"{path}: others than root can replace it, and root's boot scripts would run it",
+            hint="install the package lowlat",
+        )
+    return path
+
+
+def last_words(done: Finished) -> str:
+    """Why a program failed, as it says itself."""
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else f"exit status {done.status}"
+
+
+def _language(root: Root) -> dict[str, str]:
+    """What the menu's titles are written in: the system's, as when a package writes them."""
+    text = root.read("/etc/default/locale") or root.read("/etc/locale.conf") or ""
+    pairs = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
+    return {
+        name.strip(): value.strip().strip("\"'")
+        for name, _, value in pairs
+        if name.strip() in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES")
+    }

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TuneD's active profile follows the boot: lowlat-local in a tuned one, the administrator's in
+every other. Its own two files are written before it starts; theirs are kept to the byte."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Optional
+
+from lowlat import files
+from lowlat.boot.disk import Disk, Held, digest
+from lowlat.errors import Refused
+from lowlat.root import Root
+
+LOCAL = "lowlat-local"
+
+_ACTIVE = "/etc/tuned/active_profile"
+_MODE = "/etc/tuned/profile_mode"
+
+#: The administrator's two files, while ours are there.
+_KEPT = f"{files.STATE}/administrator.json"
+
+
+def selected(root: Root) -> bool:
+    """Whether TuneD is told to load the profile of this machine."""
+    return (root.read(_ACTIVE) or "").split()[:1] == [LOCAL]
+
+
+def select(disk: Disk) -> None:
+    """Remember what the administrator selected, and select lowlat-local."""
+    if selected(disk.root):
+        return
+    theirs = remember(disk)
+    disk.put(_MODE, _like(theirs[_MODE], b"manual\n"))
+    disk.put(_ACTIVE, _like(theirs[_ACTIVE], f"{LOCAL}\n".encode()))
+
+
+def remember(disk: Disk) -> Mapping[str, Optional[Held]]:
+    """Keep what the administrator selected, for restore()."""
+    theirs = {path: disk.get(path) for path in (_ACTIVE, _MODE)}
+    document = {path: held and held.to_json() for path, held in theirs.items()}
+    disk.put(_KEPT, Held(json.dumps(document).encode(), 0o600))
+    return theirs
+
+
+def restore(disk: Disk) -> bool:
+    """Put the administrator's selection back, where lowlat-local is selected; tells whether it
+    was. What the administrator selected since is left alone."""
+    theirs = _kept(disk)
+    ours = selected(disk.root)
+    # A crash may have left only the one of the two files changed.
+    if ours or (theirs and digest(disk.get(_ACTIVE)) == digest(theirs[_ACTIVE])):
+        # The profile last: until it is back, a second try finds lowlat-local selected.
+        for path in (_MODE, _ACTIVE):
+            held = theirs.get(path)
+            if held is None:
+                disk.remove(path)
+            else:
+                disk.put(path, held)
+    disk.remove(_KEPT)
+    for path in (_MODE, _ACTIVE, _KEPT):
+        disk.unstage(path)
+    return ours
+
+
+def _kept(disk: Disk) -> Mapping[str, Optional[Held]]:
+    held = disk.get_ours(_KEPT)
+    if held is None:
+        return {}
+    try:
+        document = json.loads(held.content)
+        return {
+            path: None if document.get(path) is None else Held.from_json(document[path])
+            for path in (_ACTIVE, _MODE)
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"{_KEPT} is damaged", hint="select a profile with tuned-adm") from error
+
+
+def _like(theirs: Optional[Held], content: bytes) -> Held:
+    return Held(content) if theirs is None else Held(content, theirs.mode, theirs.uid, theirs.gid)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot entries that are files of their own (Boot Loader Specification, type #1): those of the
+distribution, and ours, made from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from lowlat.boot import line
+from lowlat.boot.disk import Disk, Held
+from lowlat.boot.loader import Entry
+from lowlat.errors import LowlatError, Refused
+from lowlat.plan import Plan
+from lowlat.root import Root
+
+PlanOf = Callable[[str], Optional[Plan]]
+
+#: What our files have in their name: like the rescue entry's "-0-" it sorts behind all versions.
+_OURS = "-0-lowlat-"
+
+#: Behind the name of a file whose boots systemd-boot counts: tries left and tries done.
+_COUNTER = re.compile(r"\+\d+(-\d+)?$")
+
+_RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
+
+#: What an entry of ours does not take from the stock one.
+_DROPPED = frozenset({"id", "options", "title", "initrd", "sort-key"})
+
+_VARIABLE = re.compile(r"\$\{?\w+\}?")
+
+_SORT_KEY = "zz-lowlat"
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One file: its name without ".conf" and without a counter, its own name, its lines."""
+
+    name: str
+    file: str
+    pairs: tuple[tuple[str, str], ...]
+
+    def values(self, key: str) -> list[str]:
+        return [value for name, value in self.pairs if name == key]
+
+    @property
+    def options(self) -> str:
+        return " ".join(self.values("options"))
+
+    @property
+    def release(self) -> str:
+        version = self.values("version")
+        if version:
+            return version[0]
+        found = _RELEASE.search("".join(self.values("linux")))
+        return found[1] if found else ""
+
+    @property
+    def ours(self) -> bool:
+        return is_ours(self.name)
+
+    @property
+    def stock(self) -> bool:
+        """Whether it boots one of the distribution's kernels in its normal way."""
+        rescue = "-0-rescue" in self.name or self.release.startswith("0-rescue")
+        return not self.ours and not rescue and bool(self.values("linux"))
+
+
+def parse(file: str, text: str) -> Snippet:
+    rows = (row.split(None, 1) for row in text.splitlines() if not row.lstrip().startswith("#"))
+    pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
+    return Snippet(base_name(file), file, pairs)
+
+
+def read(root: Root, folder: str) -> list[Snippet]:
+    """Every entry file in a folder, newest kernel first as loaders sort them."""
+    files = [name for name in root.names(folder) if name.endswith(".conf")]
+    found = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
+    return sorted(found, key=lambda snippet: _order(snippet.name), reverse=True)
+
+
+def _order(name: str) -> list[tuple[int, int, str]]:
+    """Names in the order of versions: numbers by value, and before them what has none."""
+    parts = re.findall(r"\d+|[^\d]+", name)
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+
+
+def entry(snippet: Snippet, known: Mapping[str, str]) -> Entry:
+    words = filled(snippet.options, known)
+    trial = snippet.ours and snippet.name.endswith("-trial")
+    release = snippet.release if snippet.ours or snippet.stock else ""
+    return Entry(snippet.name, release, words, snippet.ours, trial)
+
+
+def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
+    """The words of a line as GRUB hands them on: a variable that is not set is nothing."""
+    return tuple(word for word in line.expanded([text], known) if not _VARIABLE.fullmatch(word))
+
+
+def base_name(file: str) -> str:
+    """An entry's name: the file's, without ".conf" and without what systemd-boot counts."""
+    return _COUNTER.sub("", file[: -len(".conf")] if file.endswith(".conf") else file)
+
+
+def is_ours(name: str) -> bool:
+    return _OURS in name
+
+
+class Folder:
+    """The folder of entry files, and what is done to ours in it."""
+
+    def __init__(self, root: Root, path: str, *, counted: bool = False) -> None:
+        self._root = root
+        self._disk = Disk(root)
+        self.path = path
+        #: Whether systemd-boot counts the boots of new entries here.
+        self._counted = counted
+
+    def read(self) -> list[Snippet]:
+        return read(self._root, self.path)
+
+    def write(
+        self,
+        plan_of: PlanOf,
+        known: Mapping[str, str],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Write the entries of every kernel with a plan, then remove those that are left over. What
+        fails, or ``check`` refuses, leaves the files that were there before."""
+        before = {snippet.file for snippet in self.read() if snippet.ours}
+        made = dict(self._made(plan_of, known))
+        try:
+            for file, text in made.items():
+                self._disk.put(f"{self.path}/{file}", Held(text.encode()))
+            check()
+        except LowlatError:
+            for file in made.keys() - before:
+                self._disk.remove(f"{self.path}/{file}")
+            raise
+        for file in before - made.keys():
+            self._disk.remove(f"{self.path}/{file}")
+
+    def _made(self, plan_of: PlanOf, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        for stock in self._stock():
+            plan = plan_of(stock.release)
+            if plan is None:
+                continue
+            for trial in ((), line.trial_words(self._root)):
+                name, text = tuned(stock, plan, trial, known)
+                yield self._file(name), text
+
+    def _stock(self) -> Iterator[Snippet]:
+        seen = set()
+        for snippet in self.read():
+            if snippet.stock and snippet.release not in seen:
+                seen.add(snippet.release)
+                yield snippet
+
+    def _file(self, name: str) -> str:
+        there = {snippet.name: snippet.file for snippet in self.read()}
+        tries = (self._root.read("/etc/kernel/tries") or "") if self._counted else ""
+        counter = f"+{tries}" if tries.isdigit() else ""
+        return there.get(name, f"{name}{counter}.conf")
+
+    def clear(self) -> None:
+        """Remove all entries of ours, and what a crash left beside them."""
+        for name in self._root.names(self.path):
+            if is_ours(name):
+                self._disk.remove(f"{self.path}/{name}")
+
+
+def check(root: Root, entries: Sequence[Entry], plans: Sequence[Plan]) -> None:
+    """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
+    the plan."""
+    stock = {each.release: each for each in reversed(entries) if not each.ours}
+    for plan in plans:
+        fresh = [each for each in entries if each.ours and line.planned(plan)[-1] in each.words]
+        if not fresh or str(plan.kernel) not in stock:
+            raise Refused(f"no entry was made for kernel {plan.kernel}")
+        for each in fresh:
+            trial = line.trial_words(root) if each.trial else ()
+            line.check(each.id, each.words, stock[str(plan.kernel)].words, plan, trial)
+
+
+def tuned(
+    stock: Snippet, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
+) -> tuple[str, str]:
+    """The name and the text of a tuned entry; no variable is left in it."""
+    words = filled(stock.options, known)
+    release = stock.release
+    ident = line.entry_id(release, line.tuned(words, plan))
+    token = stock.name[: -len(release)].rstrip("-") if stock.name.endswith(release) else stock.name
+    name = f"{token}-0-{ident}"
+    title = (stock.values("title") or [f"Linux {release}"])[0]
+    rows = [("title", f"{title} ({'lowlat, one try' if trial else 'lowlat'})")]
+    if stock.values("sort-key"):
+        rows.append(("sort-key", _SORT_KEY))
+    rows += [(key, value) for key, value in stock.pairs if key not in _DROPPED]
+    for initrd in stock.values("initrd"):
+        rows += [("initrd", path) for path in filled(initrd, known)]
+    rows.append(("options", " ".join(line.tuned(words, plan, trial))))
+    text = "# Written by lowlat-gen, made anew with every kernel.\n"
+    text += "".join(f"{key} {value}\n" for key, value in rows)
+    return (line.trial_id(name) if trial else name), text

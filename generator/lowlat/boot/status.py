@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is applied here, what was tried, what boots next, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from lowlat import cmdline, profile, tuned
+from lowlat.boot import choice, selection, transaction, trials
+from lowlat.boot import decision as decisions
+from lowlat.boot import journal as journals
+from lowlat.boot import loader as loaders
+from lowlat.boot.decision import Decision
+from lowlat.boot.disk import Disk
+from lowlat.boot.loader import Boot, Entry
+from lowlat.boot.trials import Trials
+from lowlat.errors import LowlatError
+from lowlat.probe.kernel import read_running
+from lowlat.root import Root
+
+SCHEMA = "lowlat.status/1"
+
+
+@dataclass(frozen=True)
+class Running:
+    """The boot that runs: ``plan`` is the marker on its line, ``ours`` whether that is known."""
+
+    kernel: Optional[str]
+    plan: Optional[str]
+    ours: bool
+    trial: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """The JSON form is the contract lowlat.status/1:
+
+    {"schema", "state": "none"|"applied"|"trial-set"|"tried"|"promoted"|"interrupted",
+    "loader": str|null, "decision": {"profile", "isolated": LIST, "boot", "runtime"}|null,
+    "default", "next": {"entry", "kernel", "ours": bool}|null,
+    "running": {"kernel": str|null, "plan": id|null, "ours": bool, "trial": bool},
+    "kernels": [{"kernel", "entry", "plan": id|null, "tried": bool, "default": bool}],
+    "edited": [path], "missing": ["boot"|"runtime"], "notes": [str]}
+
+    ``kernels`` are those with a tuned entry; ``edited`` the files that somebody changed since
+    lowlat wrote them; ``missing`` the half that this boot lacks where it has the other one.
+    """
+
+    loader: Optional[str]
+    decision: Optional[Decision]
+    boot: Boot
+    running: Running
+    trials: Trials
+    plans: dict[str, str]
+    journalled: bool
+    edited: tuple[str, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def state(self) -> str:
+        if self.decision is None:
+            return "interrupted" if self.journalled else "none"
+        tuned_ids = {entry.id for entry in self.boot.tuned()}
+        if self.decision.boot == "own" and self.loader and not tuned_ids:
+            return "interrupted"
+        if self.boot.default and self.boot.default.ours:
+            return "promoted"
+        if self.boot.next and self.boot.next.ours:
+            return "trial-set"
+        return "tried" if tuned_ids.intersection(self.trials.seen) else "applied"
+
+    def to_json(self) -> dict[str, Any]:
+        made = self.decision
+        return {
+            "schema": SCHEMA,
+            "state": self.state,
+            "loader": self.loader,
+            "decision": None
+            if made is None
+            else {
+                "profile": made.profile,
+                "isolated": made.isolated,
+                "boot": made.boot,
+                "runtime": made.runtime,
+            },
+            "default": _entry_json(self.boot.default),
+            "next": _entry_json(self.boot.next),
+            "running": vars(self.running),
+            "kernels": [
+                {
+                    "kernel": entry.release,
+                    "entry": entry.id,
+                    "plan": self.plans.get(entry.release),
+                    "tried": entry.id in self.trials.seen,
+                    "default": self.boot.default == entry,
+                }
+                for entry in self.boot.tuned()
+            ],
+            "edited": list(self.edited),
+            "missing": list(self.missing),
+            "notes": list(self.notes),
+        }
+
+
+def read(root: Root) -> Status:
+    """Raises Refused where lowlat's own state is damaged."""
+    disk = Disk(root)
+    decision = decisions.read(root)
+    known = trials.read(root)
+    journal = journals.read(disk) if not root.absent(journals.JOURNAL) else journals.Journal()
+    plans = {str(plan.kernel): plan.id for plan in decisions.all_stored(root)}
+    running = read_boot(root, set(plans.values()))
+    name, boot, notes = _loader(root)
+    edited = tuple(transaction.edited(disk, journal))
+    notes += [f"{path} was edited since lowlat wrote it" for path in edited]
+    failed = known.failed or choice.failure(root, known)
+    if failed and not running.trial:
+        notes.append(f"the last trial did not come up: {failed}")
+    if decision and decision.boot == "tuned" and not _by_plugin(boot):
+        notes.append(
+            "TuneD has not put the line onto the entries: 'tuned-adm profile lowlat-local'"
+        )
+    if known.promoted and not (boot.default and boot.default.ours):
+        notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")
+    if decision and decision.runtime == "tuned" and (advice := tuned.advice(root)):
+        notes.append(advice)
+    missing = tuple(_missing(root, running, decision))
+    return Status(
+        name, decision, boot, running, known, plans, bool(journal), edited, missing, tuple(notes)
+    )
+
+
+def read_boot(root: Root, known: set[str]) -> Running:
+    """The boot that runs, by its command line."""
+    text = root.read("/proc/cmdline") or ""
+    marker = cmdline.values(text, "lowlat.plan")
+    plan = marker[-1] if marker else None
+    trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
+    return Running(read_running(root).release, plan, plan in known, trial and plan is not None)
+
+
+def _loader(root: Root) -> tuple[Optional[str], Boot, list[str]]:
+    try:
+        found = loaders.detect(root)
+        return found.name, found.describe(), []
+    except LowlatError as error:
+        return None, Boot(()), [str(error)]
+
+
+def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list[str]:
+    active = tuned.active_profiles(root)
+    names = {*active, *(part.name for name in active for part in tuned.chain(root, name))}
+    by_tuned = bool(names.intersection((selection.LOCAL, *profile.names(root))))
+    if running.ours and not by_tuned and decision and decision.runtime == "tuned":
+        return ["runtime"]
+    return ["boot"] if by_tuned and not running.ours else []
+
+
+def _by_plugin(boot: Boot) -> bool:
+    return any(word.startswith("lowlat.plan=") for entry in boot.entries for word in entry.words)
+
+
+def _entry_json(entry: Optional[Entry]) -> Optional[dict[str, Any]]:
+    if entry is None:
+        return None
+    return {"entry": entry.id, "kernel": entry.release, "ours": entry.ours}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The two systemd units: one selects TuneD's profile in every boot, one records a trial's."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat import resources
+from lowlat.boot import programs
+from lowlat.boot.transaction import Transaction
+from lowlat.root import Root
+
+#: Started by the parameter systemd.wants= of a trial's line, in no other boot.
+TRIAL = "lowlat-trial.service"
+BOOT = "lowlat-boot.service"
+
+_PACKAGED = ("/usr/lib/systemd/system", "/lib/systemd/system")
+_OWN = "/etc/systemd/system"
+
+
+def present(root: Root) -> bool:
+    """Whether systemd starts this system."""
+    return any(root.exists(folder) for folder in _PACKAGED)
+
+
+def write(change: Transaction, *, tuned: bool) -> None:
+    """Install the units where no package brought them, and enable the first one."""
+    if not present(change.root):
+        return
+    for name in (BOOT, TRIAL):
+        if _packaged(change.root, name) is None:
+            text = (resources.templates() / "systemd" / name).read_text("utf-8")
+            text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(change.root))
+            change.write(f"{_OWN}/{name}", text)
+    wanted = f"{_OWN}/tuned.service.wants/{BOOT}"
+    if tuned:
+        change.link(wanted, _packaged(change.root, BOOT) or f"{_OWN}/{BOOT}")
+    else:
+        change.put_back(wanted)
+
+
+def _packaged(root: Root, name: str) -> Optional[str]:
+    paths = (f"{folder}/{name}" for folder in _PACKAGED)
+    return next((path for path in paths if root.exists(path)), None)

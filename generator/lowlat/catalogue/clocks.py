@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clocks and timers."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    PHYSICAL,
+    X86,
+    Need,
+    Risk,
+    Row,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+)
+
+
+def _trusted_tsc(target: Target) -> Optional[bool]:
+    machine = target.machine
+    if machine.clock.current not in (None, "tsc"):
+        return False
+    if not machine.processor.flags_known:
+        return None
+    return {"constant_tsc", "nonstop_tsc"} <= machine.processor.flags
+
+
+def _watchdog_off_already(target: Target) -> Optional[str]:
+    # check_system_tsc_reliable(), arch/x86/kernel/tsc.c; 2 nodes is the oldest kernels' limit.
+    flags = {"constant_tsc", "nonstop_tsc", "tsc_adjust"}
+    if flags <= target.machine.processor.flags and 1 <= len(target.machine.nodes) <= 2:
+        return "the kernel trusts this TSC (TSC_ADJUST) and runs no watchdog"
+    if target.since(7, 3):
+        return "from 7.3 on the watchdog stays on the CPU that boots the system"
+    return None
+
+
+#: arch/x86/kernel/tsc.c, mark_tsc_unstable(); kernel/time/clocksource.c
+_UNSTABLE = r"Marking (TSC|clocksource 'tsc.*') (as )?unstable"
+
+_INVARIANT_TSC = Need(
+    _trusted_tsc,
+    "the TSC is not invariant, or not the clock source: without a watchdog time could drift unseen",
+    "assumed: TSC flags not known",
+    wants="an invariant TSC that is the clock source",
+)
+
+_OFFERS_TSC = Need(
+    lambda target: (
+        "tsc" in target.machine.clock.available if target.machine.clock.available else None
+    ),
+    "the kernel does not offer the TSC as a clock source: it found it unstable",
+    "assumed: clock sources not known",
+    wants="a TSC that the kernel offers as a clock source",
+)
+
+ENTRIES = (
+    Tunable(
+        name="skew_tick",
+        stage=Stage.BOOT,
+        why="staggers the ticks of the CPUs that still tick, so that they do not contend for the "
+        "same locks at the same instant",
+        source=f"{PARAMETERS} skew_tick; kernel/time/tick-sched.c",
+        evidence="on the command line; no file shows it",
+        value=lambda target: "1",
+        cost="a little power on idle systems",
+    ),
+    Tunable(
+        name="kernel.timer_migration",
+        stage=Stage.RUNTIME,
+        why="keeps timers moving to busy housekeeping CPUs; with 0, as some profiles set it, "
+        "timers armed on an isolated CPU stay there",
+        source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
+        evidence="sysctl kernel.timer_migration is 1",
+        rows=lambda target: [Row("/proc/sys/kernel/timer_migration", "1")],
+        tuned="sysctl",
+        native="1",
+    ),
+    Tunable(
+        name="tsc",
+        stage=Stage.BOOT,
+        why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
+        "ones included",
+        source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",
+        evidence="on the command line, and no kernel message that the TSC is unstable",
+        # reliable would also skip the checks at boot.
+        value=lambda target: "nowatchdog",
+        needs=(X86, PHYSICAL, _INVARIANT_TSC),
+        unneeded=_watchdog_off_already,
+        cost="a TSC that drifts is no longer noticed",
+        risk=Risk.HIDES_FAULTS,
+        accepts=r"nowatchdog",
+        # The clock source is the TSC without this too: only the kernel's silence can tell.
+        sign=Sign(contradiction=_UNSTABLE),
+    ),
+    Tunable(
+        name="clocksource",
+        stage=Stage.BOOT,
+        why="reads time from the time-stamp counter, which needs no device access",
+        source=f"{PARAMETERS} clocksource=",
+        evidence="/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        value=lambda target: "tsc",
+        needs=(X86, PHYSICAL, _OFFERS_TSC),
+        unneeded=lambda target: (
+            "the clock source is the TSC already" if target.machine.clock.current == "tsc" else None
+        ),
+        cost="wrong time where firmware breaks the TSC",
+        risk=Risk.HIDES_FAULTS,
+        accepts=r"tsc",
+        sign=Sign(path="/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+    ),
+)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Isolation by a cpuset partition (control groups v2), which needs no reboot to be undone."""
+
+from __future__ import annotations
+
+from lowlat.catalogue.entry import ISOLATION, Need, Reads, Row, Stage, Target, Tunable, config
+
+GROUP = "/sys/fs/cgroup/lowlat.slice"
+
+_ISOLATED = "/sys/fs/cgroup/cpuset.cpus.isolated"
+
+# isolcpus= is what remains where these fail: what is not known counts as missing, so that one of
+# the two always isolates.
+_UNIFIED = Need(
+    lambda target: target.machine.services.cgroup == "v2",
+    "control groups are not known to be version 2 here",
+    wants="control groups v2",
+)
+
+
+def _partitions(target: Target) -> bool:
+    return _ISOLATED in target.kernel.features or bool(target.since(6, 8))
+
+
+_PARTITIONS = Need(
+    _partitions,
+    "the kernel is not known to be 6.8 or newer: before that an isolated partition ends load "
+    "balancing only, and unbound work stays",
+    wants=f"Linux 6.8, or an older kernel with {_ISOLATED}",
+    features=(_ISOLATED,),
+)
+
+_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS)
+
+ENTRIES = (
+    Tunable(
+        name="cpuset.cpus",
+        stage=Stage.RUNTIME,
+        why="makes the control group lowlat.slice of the isolated CPUs, in which the work runs",
+        source="admin-guide/cgroup-v2.rst cpuset.cpus",
+        evidence=f"{GROUP}/cpuset.cpus equals the isolated CPUs",
+        rows=lambda target: [Row(f"{GROUP}/cpuset.cpus", str(target.isolated))],
+        reads=Reads.LIST,
+        needs=_NEEDS,
+        cost="the latency-critical work has to be started in lowlat.slice",
+        cgroup=GROUP,
+    ),
+    Tunable(
+        name="cpuset.partition",
+        stage=Stage.RUNTIME,
+        why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
+        "workqueues, as isolcpus does, and gives them back without a reboot",
+        source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c",
+        evidence=f"{GROUP}/cpuset.cpus.partition reads isolated, without 'invalid'",
+        rows=lambda target: [Row(f"{GROUP}/cpuset.cpus.partition", "isolated")],
+        needs=(
+            *_NEEDS,
+            Need(
+                lambda target: "cpuset.cpus" in target.enabled,
+                "it needs cpuset.cpus beside it",
+                wants="cpuset.cpus enabled too",
+            ),
+        ),
+        cost="tasks started before it was made may still sit on these CPUs; managed interrupts may "
+        "come; a hotplugged CPU or another group can invalidate it later",
+        cgroup=GROUP,
+    ),
+)

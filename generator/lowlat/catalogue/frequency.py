@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Frequency of the CPUs, energy preference, turbo. Never for a guest, whose host owns them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    ISOLATION,
+    PARAMETERS,
+    PHYSICAL,
+    Need,
+    Risk,
+    Row,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    config,
+)
+
+_CPU = "/sys/devices/system/cpu"
+_PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
+
+#: The file that switches turbo off, and the value that does it.
+_TURBO = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
+
+
+def _has_driver(target: Target) -> Optional[bool]:
+    power = target.machine.power
+    if power.frequency_driver:
+        return True
+    # A machine that shows its idle driver and no frequency driver has none.
+    return False if power.idle_driver else None
+
+
+def _has_performance(target: Target) -> Optional[bool]:
+    governors = target.machine.power.governors
+    return "performance" in governors if governors else _has_driver(target)
+
+
+_PERFORMANCE = Need(
+    _has_performance,
+    "no frequency driver here offers the governor performance",
+    "assumed: frequency driver not known",
+    wants="a frequency driver with the governor performance",
+)
+
+
+def _shows(*paths: str) -> Need:
+    """One of these files is there; on a machine that does not show its driver that is unknown."""
+
+    def test(target: Target) -> Optional[bool]:
+        if any(path in target.kernel.features for path in paths):
+            return True
+        return None if _has_driver(target) is None else False
+
+    return Need(
+        test,
+        "the frequency driver here does not offer it",
+        "assumed: frequency driver not known",
+        wants=f"a frequency driver that offers {' or '.join(paths)}",
+        features=paths,
+    )
+
+
+def _turbo(target: Target) -> Iterator[Row]:
+    shown = [item for item in _TURBO if item[0] in target.kernel.features]
+    for path, value in shown[:1] or _TURBO:
+        yield Row(path, value)
+
+
+def _preferred_already(target: Target) -> Optional[str]:
+    if "scaling_governor" in target.enabled:
+        return "with the governor performance the driver prefers performance by itself"
+    return None
+
+
+ENTRIES = (
+    Tunable(
+        name="cpufreq.default_governor",
+        stage=Stage.BOOT,
+        why="starts every CPU at its highest frequency, so that no work pays for a ramp-up",
+        source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
+        evidence="scaling_governor of every policy is performance",
+        value=lambda target: "performance",
+        needs=(PHYSICAL, config("CPU_FREQ_GOV_PERFORMANCE")),
+        cost="power",
+        risk=Risk.POWER,
+        accepts=r"performance",
+        sign=Sign(path=f"{_CPU}/cpufreq/policy0/scaling_governor"),
+    ),
+    Tunable(
+        name="scaling_governor",
+        stage=Stage.RUNTIME,
+        why="holds the isolated CPUs at their highest frequency",
+        source="admin-guide/pm/cpufreq.rst",
+        evidence="cpuN/cpufreq/scaling_governor is performance",
+        rows=lambda target: [
+            Row(f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor", "performance")
+            for cpu in target.isolated
+        ],
+        needs=(ISOLATION, PHYSICAL, _PERFORMANCE),
+        cost="power of the isolated CPUs",
+        risk=Risk.POWER,
+    ),
+    Tunable(
+        name="energy_performance_preference",
+        stage=Stage.RUNTIME,
+        why="tells the processor of the isolated CPUs to prefer speed where it chooses the "
+        "frequency itself",
+        source="admin-guide/pm/intel_pstate.rst; admin-guide/pm/amd-pstate.rst",
+        evidence="cpuN/cpufreq/energy_performance_preference is performance",
+        rows=lambda target: [
+            Row(f"{_CPU}/cpu{cpu}/cpufreq/energy_performance_preference", "performance")
+            for cpu in target.isolated
+        ],
+        needs=(ISOLATION, PHYSICAL, _shows(_PREFERENCE)),
+        unneeded=_preferred_already,
+        cost="power of the isolated CPUs",
+        risk=Risk.POWER,
+    ),
+    Tunable(
+        name="turbo",
+        stage=Stage.RUNTIME,
+        why="keeps CPUs from changing to turbo frequencies and back, each change of which halts "
+        "the core for some microseconds",
+        source="admin-guide/pm/intel_pstate.rst no_turbo; ABI/testing/sysfs-devices-system-cpu",
+        evidence="intel_pstate/no_turbo is 1, or cpufreq/boost is 0",
+        rows=lambda target: list(_turbo(target)),
+        needs=(PHYSICAL, _shows(*(path for path, _ in _TURBO))),
+        cost="a third of the speed and more, on every CPU",
+        risk=Risk.THROUGHPUT,
+    ),
+)

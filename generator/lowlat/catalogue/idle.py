@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Idle states: how deep CPUs sleep, and how long waking takes. Never for a guest, whose host owns
+them."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    ARM_ONLY,
+    ISOLATION,
+    PARAMETERS,
+    PHYSICAL,
+    X86,
+    Need,
+    Risk,
+    Row,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    config,
+)
+
+
+def _no_smt_isolated(target: Target) -> bool:
+    cores = (core for core in target.machine.cores if core.cpus <= target.isolated)
+    return all(len(core.cpus) == 1 for core in cores)
+
+
+_NO_SMT = Need(
+    _no_smt_isolated,
+    "isolated cores have SMT siblings, whose execution resources a polling CPU steals",
+    wants="isolated cores without SMT siblings",
+)
+
+
+def _idle_driver(name: str) -> Need:
+    def test(target: Target) -> Optional[bool]:
+        driver = target.machine.power.idle_driver
+        return None if driver is None else driver == name
+
+    return Need(
+        test,
+        f"the idle driver here is not {name}",
+        "assumed: idle driver not known",
+        wants=f"the idle driver {name}",
+    )
+
+
+ENTRIES = (
+    Tunable(
+        name="idle",
+        stage=Stage.BOOT,
+        why="lets idle CPUs spin instead of sleeping, so that no wake-up waits for an idle state",
+        source=f"{PARAMETERS} idle=; arch/x86/kernel/process.c; timers/no_hz.rst",
+        evidence="kernel message 'using polling idle threads'; cpuidle/current_driver is none",
+        value=lambda target: "poll",
+        needs=(X86, PHYSICAL, _NO_SMT),
+        cost="full power on every CPU, heat, and on Intel no turbo; idle CPUs tick",
+        risk=Risk.POWER,
+        accepts=r"poll",
+        implies=("intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"),
+        sign=Sign(
+            path="/sys/devices/system/cpu/cpuidle/current_driver",
+            expected=lambda value: "none",
+            proof=r"using polling idle threads",
+        ),
+    ),
+    Tunable(
+        name="nohlt",
+        stage=Stage.BOOT,
+        why="lets idle CPUs spin instead of sleeping: the ARM form of idle=poll",
+        source=f"{PARAMETERS} nohlt; kernel/sched/idle.c",
+        evidence="on the command line; usage in cpuidle/stateN stops growing",
+        value=lambda target: "",
+        needs=(ARM_ONLY, PHYSICAL, _NO_SMT, config("GENERIC_IDLE_POLL_SETUP")),
+        cost="full power on every CPU, and heat; idle CPUs tick",
+        risk=Risk.POWER,
+    ),
+    Tunable(
+        name="cpuidle.off",
+        stage=Stage.BOOT,
+        why="leaves idle CPUs in the one shallow state the processor offers without a driver (WFI "
+        "on ARM, HLT or MWAIT C1 on x86)",
+        source=f"{PARAMETERS} cpuidle.off; drivers/cpuidle/cpuidle.c",
+        evidence="/sys/module/cpuidle/parameters/off is 1",
+        value=lambda target: "1",
+        needs=(PHYSICAL, config("CPU_IDLE")),
+        cost="power; turbo headroom of the busy cores",
+        risk=Risk.POWER,
+        conflicts=("idle", "nohlt"),
+        sign=Sign(path="/sys/module/cpuidle/parameters/off"),
+    ),
+    Tunable(
+        name="intel_idle.max_cstate",
+        stage=Stage.BOOT,
+        why="keeps CPUs in the shallowest sleep, so that waking takes a microsecond or two",
+        source="admin-guide/pm/intel_idle.rst",
+        evidence="/sys/module/intel_idle/parameters/max_cstate",
+        # 0 would not mean C0: it hands over to acpi_idle.
+        value=lambda target: "1",
+        needs=(X86, PHYSICAL, _idle_driver("intel_idle")),
+        cost="power; turbo headroom of the busy cores",
+        risk=Risk.POWER,
+        accepts=r"[1-9]",
+        conflicts=("idle", "cpuidle.off"),
+        sign=Sign(path="/sys/module/intel_idle/parameters/max_cstate"),
+    ),
+    Tunable(
+        name="processor.max_cstate",
+        stage=Stage.BOOT,
+        why="keeps CPUs in the shallowest sleep where ACPI manages idle states",
+        source=f"{PARAMETERS} processor.max_cstate; drivers/acpi/processor_idle.c",
+        evidence="/sys/module/processor/parameters/max_cstate",
+        value=lambda target: "1",
+        needs=(X86, PHYSICAL, _idle_driver("acpi_idle")),
+        cost="power; turbo headroom of the busy cores",
+        risk=Risk.POWER,
+        accepts=r"[1-9]",
+        conflicts=("idle", "cpuidle.off"),
+        sign=Sign(path="/sys/module/processor/parameters/max_cstate"),
+    ),
+    Tunable(
+        name="pm_qos_resume_latency_us",
+        stage=Stage.RUNTIME,
+        why="bounds the wake-up time of the isolated CPUs alone, so that they take no deep sleep",
+        source="ABI/testing/sysfs-devices-power; admin-guide/pm/cpuidle.rst",
+        evidence="cpuN/power/pm_qos_resume_latency_us (0 means no bound, n/a no delay at all)",
+        rows=lambda target: [
+            Row(f"/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", "2")
+            for cpu in target.isolated
+        ],
+        needs=(ISOLATION, PHYSICAL),
+        cost="power of the isolated CPUs",
+        risk=Risk.POWER,
+        accepts=r"n/a|[1-9][0-9]{0,5}",
+    ),
+)

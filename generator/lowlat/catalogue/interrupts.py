@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where interrupts go, at run time."""
+
+from __future__ import annotations
+
+from lowlat.catalogue.entry import ISOLATION, Reads, Row, Stage, Tunable
+
+ENTRIES = (
+    Tunable(
+        name="irq.smp_affinity",
+        stage=Stage.RUNTIME,
+        why="moves interrupts that are already set up to the housekeeping CPUs",
+        source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
+        evidence="/proc/irq/N/smp_affinity lies within the housekeeping CPUs",
+        rows=lambda target: [Row("/proc/irq/[0-9]*/smp_affinity", target.housekeeping.mask())],
+        # Where a driver or irqbalance placed it among the housekeeping CPUs, it stays.
+        reads=Reads.WITHIN,
+        needs=(ISOLATION,),
+        # Managed interrupts answer EIO or EPERM, and per-CPU ones cannot move: no failure.
+        tolerant=True,
+    ),
+    Tunable(
+        name="irq.default_smp_affinity",
+        stage=Stage.RUNTIME,
+        why="gives interrupts that are set up from now on to the housekeeping CPUs",
+        source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
+        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs",
+        rows=lambda target: [Row("/proc/irq/default_smp_affinity", target.housekeeping.mask())],
+        reads=Reads.MASK,
+        needs=(ISOLATION,),
+    ),
+)

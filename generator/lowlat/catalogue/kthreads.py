@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernel threads: where they run, and before whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Optional
+
+from lowlat.catalogue.entry import ISOLATION, REALTIME, Reads, Risk, Row, Stage, Target, Tunable
+
+#: Threads of every CPU, and the priority TuneD's realtime-virtual-host profile gives them.
+_PRIORITIES = (("ksoftirqd", 2), ("ktimers", 2))
+
+
+def _kept_away(target: Target) -> Optional[str]:
+    # HK_TYPE_KTHREAD: set by nohz_full, from 7.0 on the same as HK_TYPE_DOMAIN.
+    if target.since(7, 0):
+        if target.enabled & {"isolcpus", "cpuset.partition"}:
+            return "from 7.0 on isolated CPUs are closed to kernel threads (kernel/kthread.c)"
+    elif "nohz_full" in target.enabled:
+        return "nohz_full keeps kernel threads on the housekeeping CPUs"
+    return None
+
+
+def _priorities(target: Target) -> Iterator[Row]:
+    for cpu in target.isolated:
+        for thread, priority in _PRIORITIES:
+            yield Row(f"kthread:{thread}/{cpu}:policy", f"fifo:{priority}")
+
+
+ENTRIES = (
+    Tunable(
+        name="kthread.affinity",
+        stage=Stage.RUNTIME,
+        why="moves kernel threads that belong to no CPU to the housekeeping CPUs",
+        source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
+        evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
+        rows=lambda target: [Row("kthread:*:affinity", target.housekeeping.mask())],
+        reads=Reads.WITHIN,
+        needs=(ISOLATION,),
+        unneeded=_kept_away,
+        # A CPU's own threads answer EINVAL: no failure.
+        tolerant=True,
+    ),
+    Tunable(
+        name="kthread.priority",
+        stage=Stage.RUNTIME,
+        why="lets softirqs and timers of the isolated CPUs run before real-time work of priority "
+        "1, which would otherwise hold them up for ever",
+        source="TuneD's realtime-virtual-host profile; kernel/softirq.c (PREEMPT_RT)",
+        evidence="the threads ksoftirqd/N and ktimers/N run as SCHED_FIFO of priority 2",
+        rows=lambda target: list(_priorities(target)),
+        needs=(ISOLATION, REALTIME),
+        cost="softirqs and timers go before ordinary tasks on the isolated CPUs",
+        risk=Risk.THROUGHPUT,
+        # Kernels before 6.17 have ktimers only with the real-time patches.
+        tolerant=True,
+    ),
+)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""RCU: grace periods that interrupt, callbacks, and the threads that run them."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    ISOLATION,
+    PARAMETERS,
+    REALTIME,
+    Risk,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    config,
+    feature,
+)
+
+_FOLDER = "/sys/module/rcutree/parameters"
+
+
+def _normal_already(target: Target) -> Optional[str]:
+    if target.kernel.realtime:
+        return "PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"
+    return None
+
+
+def _eager_already(target: Target) -> Optional[str]:
+    config = target.kernel.config
+    if config is not None and config.enabled("RCU_LAZY_DEFAULT_OFF"):
+        return "the kernel is built with it switched off (CONFIG_RCU_LAZY_DEFAULT_OFF)"
+    return None
+
+
+ENTRIES = (
+    Tunable(
+        name="rcupdate.rcu_normal_after_boot",
+        stage=Stage.BOOT,
+        why="turns expedited RCU grace periods, which interrupt every busy CPU, into normal ones "
+        "once the system is up",
+        source=f"{PARAMETERS} rcupdate.rcu_normal_after_boot; kernel/rcu/update.c",
+        evidence="/sys/module/rcupdate/parameters/rcu_normal_after_boot is 1",
+        value=lambda target: "1",
+        unneeded=_normal_already,
+        cost="network namespace, module and cgroup operations take longer",
+        sign=Sign(path="/sys/module/rcupdate/parameters/rcu_normal_after_boot"),
+    ),
+    Tunable(
+        name="rcu_nocb_poll",
+        stage=Stage.BOOT,
+        why="lets the RCU callback threads poll, which saves the isolated CPUs waking them",
+        source=f"{PARAMETERS} rcu_nocb_poll; kernel/rcu/tree_nocb.h",
+        evidence="kernel message 'Poll for callbacks from no-CBs CPUs.'",
+        value=lambda target: "",
+        needs=(config("RCU_NOCB_CPU"),),
+        cost="constant wake-ups on the housekeeping CPUs",
+        risk=Risk.POWER,
+        sign=Sign(proof=r"Poll for callbacks from no-CBs CPUs"),
+    ),
+    Tunable(
+        name="rcutree.enable_rcu_lazy",
+        stage=Stage.BOOT,
+        why="switches off the batching of RCU callbacks, which delays the freeing of memory by up "
+        "to ten seconds",
+        source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
+        evidence=f"{_FOLDER}/enable_rcu_lazy is N",
+        value=lambda target: "0",
+        needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
+        unneeded=_eager_already,
+        cost="more wake-ups of the RCU threads",
+        risk=Risk.POWER,
+        accepts=r"0|1",
+        sign=Sign(
+            path=f"{_FOLDER}/enable_rcu_lazy",
+            expected=lambda value: "Y" if value == "1" else "N",
+        ),
+    ),
+    Tunable(
+        name="rcutree.nohz_full_patience_delay",
+        stage=Stage.BOOT,
+        why="does not ask an isolated CPU for a quiescent state until a grace period is a second "
+        "old, by which time it has mostly passed one by itself",
+        source=f"{PARAMETERS} rcutree.nohz_full_patience_delay; kernel/rcu/tree.c",
+        evidence=f"{_FOLDER}/nohz_full_patience_delay is 1000 (milliseconds)",
+        value=lambda target: "1000",
+        needs=(
+            ISOLATION,
+            config("RCU_NOCB_CPU"),
+            feature(f"{_FOLDER}/nohz_full_patience_delay", (6, 12)),
+        ),
+        cost="memory freed through RCU comes back up to a second later",
+        accepts=r"[1-9][0-9]{0,2}|[1-4][0-9]{3}|5000",
+        sign=Sign(path=f"{_FOLDER}/nohz_full_patience_delay"),
+    ),
+    Tunable(
+        name="rcutree.kthread_prio",
+        stage=Stage.BOOT,
+        why="gives RCU's threads a real-time priority above work of priority 1 to 3, so that a "
+        "busy task on an isolated CPU cannot hold up grace periods for the whole system",
+        source=f"{PARAMETERS} rcutree.kthread_prio; TuneD's realtime-virtual-host profile (rcuc 4)",
+        evidence=f"{_FOLDER}/kthread_prio; the threads rcuc/N run as SCHED_FIFO of that priority",
+        value=lambda target: "4",
+        needs=(REALTIME,),
+        cost="RCU callbacks run before real-time tasks of lower priority",
+        risk=Risk.THROUGHPUT,
+        accepts=r"[1-9][0-9]?",
+        sign=Sign(path=f"{_FOLDER}/kthread_prio"),
+    ),
+)

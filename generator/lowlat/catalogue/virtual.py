@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Virtual machines by KVM: what a guest with CPUs of its own does without, and its host too."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    KVM_GUEST,
+    PARAMETERS,
+    PHYSICAL,
+    X86,
+    Need,
+    Risk,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    before,
+    config,
+)
+
+_SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
+_GAP = "/sys/module/kvm_intel/parameters/ple_gap"
+
+
+def _polls_already(target: Target) -> Optional[str]:
+    if target.machine.power.idle_driver == "haltpoll":
+        return "the idle driver is haltpoll already"
+    return None
+
+
+def _is_intel(target: Target) -> Optional[bool]:
+    vendor = target.machine.processor.vendor
+    return None if vendor is None else vendor == "GenuineIntel"
+
+
+_INTEL = Need(
+    _is_intel,
+    "Intel processors only",
+    "assumed: processor vendor not known",
+    wants="an Intel processor",
+)
+
+ENTRIES = (
+    Tunable(
+        name="nopvspin",
+        stage=Stage.BOOT,
+        why="takes plain spin locks instead of those that halt the CPU to let another guest's CPU "
+        "run: right where every CPU of this guest has a physical one to itself",
+        source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
+        evidence="kernel message 'PV spinlocks disabled, forced by \"nopvspin\" parameter'",
+        value=lambda target: "",
+        needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
+        cost="where the host shares out physical CPUs after all, a lock holder that is not running "
+        "holds up all others",
+        risk=Risk.THROUGHPUT,
+        sign=Sign(proof=r"PV spinlocks disabled"),
+    ),
+    Tunable(
+        name="cpuidle_haltpoll.force",
+        stage=Stage.BOOT,
+        why="lets an idle CPU of the guest poll for a while before it leaves to the host, so that "
+        "most wake-ups cost no exit",
+        source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
+        evidence="/sys/devices/system/cpu/cpuidle/current_driver is haltpoll",
+        value=lambda target: "1",
+        needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE")),
+        unneeded=_polls_already,
+        cost="CPU time of the host",
+        risk=Risk.POWER,
+        sign=Sign(
+            path="/sys/devices/system/cpu/cpuidle/current_driver",
+            expected=lambda value: "haltpoll",
+        ),
+    ),
+    Tunable(
+        name="kvm.kvmclock_periodic_sync",
+        stage=Stage.BOOT,
+        why="stops the host interrupting every guest CPU each five minutes to set its clock anew",
+        source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
+        evidence=f"{_SYNC} is N",
+        value=lambda target: "0",
+        needs=(X86, PHYSICAL, config("KVM"), before(_SYNC, (7, 0))),
+        cost="the clocks of guests may drift apart from the host's a little further",
+        accepts=r"0",
+        sign=Sign(path=_SYNC, expected=lambda value: "N"),
+    ),
+    Tunable(
+        name="kvm_intel.ple_gap",
+        stage=Stage.BOOT,
+        why="lets guest CPUs spin on a lock without an exit to the host: right where each has a "
+        "physical CPU to itself",
+        source="arch/x86/kvm/vmx/vmx.c ple_gap; TuneD's realtime-virtual-host profile",
+        evidence=f"{_GAP} is 0",
+        value=lambda target: "0",
+        needs=(X86, PHYSICAL, _INTEL, config("KVM_INTEL")),
+        cost="guests that share a physical CPU waste it spinning",
+        risk=Risk.THROUGHPUT,
+        accepts=r"0",
+        sign=Sign(path=_GAP),
+    ),
+)

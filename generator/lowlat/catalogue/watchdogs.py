@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel does to notice faults: lockup detectors, machine checks, split locks."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    ISOLATION,
+    PARAMETERS,
+    PHYSICAL,
+    X86,
+    Need,
+    Reads,
+    Risk,
+    Row,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    config,
+    feature,
+)
+
+_MCE = "/sys/devices/system/machinecheck/machinecheck0"
+_MITIGATE = "/proc/sys/kernel/split_lock_mitigate"
+
+
+def _watchdog_gone(target: Target) -> Optional[str]:
+    if "nohz_full" in target.enabled:
+        return "the kernel leaves nohz_full CPUs out of lockup detection by itself"
+    if "kernel.watchdog_cpumask" in target.enabled:
+        return "kernel.watchdog_cpumask keeps it off the isolated CPUs alone"
+    return None
+
+
+def _detects_split_locks(target: Target) -> Optional[bool]:
+    processor = target.machine.processor
+    known = {"split_lock_detect", "bus_lock_detect"}
+    return bool(known & processor.flags) if processor.flags_known else None
+
+
+_SPLIT_LOCKS = Need(
+    _detects_split_locks,
+    "this processor does not detect split locks",
+    "assumed: processor flags not known",
+    wants="a processor with split_lock_detect or bus_lock_detect",
+)
+
+ENTRIES = (
+    Tunable(
+        name="kernel.watchdog_cpumask",
+        stage=Stage.RUNTIME,
+        why="keeps the lockup watchdog's timer, every four seconds, off the isolated CPUs",
+        source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
+        evidence="sysctl kernel.watchdog_cpumask equals the housekeeping CPUs",
+        rows=lambda target: [Row("/proc/sys/kernel/watchdog_cpumask", str(target.housekeeping))],
+        reads=Reads.LIST,
+        needs=(ISOLATION, config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR")),
+        unneeded=lambda target: (
+            "the kernel leaves nohz_full CPUs out by itself"
+            if "nohz_full" in target.enabled
+            else None
+        ),
+        cost="lockups on isolated CPUs go unreported",
+    ),
+    Tunable(
+        name="nowatchdog",
+        stage=Stage.BOOT,
+        why="switches both lockup detectors off on every CPU",
+        source=f"{PARAMETERS} nowatchdog; kernel/watchdog.c",
+        evidence="sysctl kernel.watchdog is 0",
+        value=lambda target: "",
+        needs=(config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR"),),
+        unneeded=_watchdog_gone,
+        cost="hangs go unreported on the whole machine",
+        risk=Risk.DEBUGGABILITY,
+        implies=("nosoftlockup", "kernel.nmi_watchdog"),
+        sign=Sign(path="/proc/sys/kernel/watchdog", expected=lambda value: "0"),
+    ),
+    Tunable(
+        name="nosoftlockup",
+        stage=Stage.BOOT,
+        why="switches the soft lockup detector off on every CPU",
+        source=f"{PARAMETERS} nosoftlockup; kernel/watchdog.c",
+        evidence="sysctl kernel.soft_watchdog is 0",
+        value=lambda target: "",
+        needs=(config("SOFTLOCKUP_DETECTOR"),),
+        unneeded=_watchdog_gone,
+        cost="soft lockups go unreported on the whole machine",
+        risk=Risk.DEBUGGABILITY,
+        conflicts=("nowatchdog",),
+        sign=Sign(path="/proc/sys/kernel/soft_watchdog", expected=lambda value: "0"),
+    ),
+    Tunable(
+        name="kernel.nmi_watchdog",
+        stage=Stage.RUNTIME,
+        why="switches the hard lockup detector off: its rare interrupt that nothing can mask, and "
+        "the performance counter it holds on every CPU",
+        source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
+        evidence="sysctl kernel.nmi_watchdog is 0",
+        rows=lambda target: [Row("/proc/sys/kernel/nmi_watchdog", "0")],
+        needs=(config("HARDLOCKUP_DETECTOR"),),
+        cost="a CPU that hangs with interrupts off goes unreported, and does not panic where that "
+        "is configured",
+        risk=Risk.DEBUGGABILITY,
+        conflicts=("nowatchdog",),
+    ),
+    Tunable(
+        name="mce",
+        stage=Stage.BOOT,
+        why="stops the polling of corrected machine checks and their interrupts",
+        source="arch/x86/x86_64/boot-options; arch/x86/kernel/cpu/mce/core.c",
+        evidence=f"{_MCE}/ignore_ce is 1",
+        value=lambda target: "ignore_ce",
+        needs=(X86, PHYSICAL, config("X86_MCE")),
+        cost="corrected memory errors stay unlogged: failing memory is not noticed in time",
+        risk=Risk.HIDES_FAULTS,
+        accepts=r"ignore_ce",
+        implies=("machinecheck.check_interval",),
+        sign=Sign(path=f"{_MCE}/ignore_ce", expected=lambda value: "1"),
+    ),
+    Tunable(
+        name="machinecheck.check_interval",
+        stage=Stage.RUNTIME,
+        why="stops the per-CPU timer that polls for corrected errors every five minutes; their "
+        "interrupts stay on",
+        source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",
+        evidence=f"{_MCE}/check_interval is 0",
+        rows=lambda target: [Row(f"{_MCE}/check_interval", "0")],
+        reads=Reads.HEX,
+        needs=(X86, PHYSICAL, config("X86_MCE")),
+        cost="corrected errors that raise no interrupt are found late",
+        risk=Risk.HIDES_FAULTS,
+        conflicts=("mce",),
+    ),
+    Tunable(
+        name="split_lock_detect",
+        stage=Stage.BOOT,
+        why="stops the kernel trapping atomic operations that cross a cache line, and slowing the "
+        "task that makes them",
+        source=f"{PARAMETERS} split_lock_detect=; arch/x86/kernel/cpu/bus_lock.c",
+        evidence="on the command line; no file shows it",
+        value=lambda target: "off",
+        needs=(X86, PHYSICAL, _SPLIT_LOCKS),
+        cost="any program can hold up the memory bus of all CPUs, unnoticed",
+        risk=Risk.SECURITY,
+        accepts=r"off|warn|fatal|ratelimit:[1-9][0-9]{0,3}",
+    ),
+    Tunable(
+        name="kernel.split_lock_mitigate",
+        stage=Stage.RUNTIME,
+        why="takes away the pause of 10 ms, and the single file, of tasks that cross a cache line "
+        "with an atomic operation; the warning stays",
+        source="admin-guide/sysctl/kernel.rst split_lock_mitigate; arch/x86/kernel/cpu/bus_lock.c",
+        evidence="sysctl kernel.split_lock_mitigate is 0",
+        rows=lambda target: [Row(_MITIGATE, "0")],
+        needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, (6, 1))),
+        cost="a program that does it often holds up the memory bus of all CPUs",
+        risk=Risk.SECURITY,
+        conflicts=("split_lock_detect",),
+    ),
+)

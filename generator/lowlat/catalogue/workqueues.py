@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Workqueues: which CPUs run the work that the kernel puts off."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional
+
+from lowlat.catalogue.entry import (
+    ISOLATION,
+    PARAMETERS,
+    Need,
+    Reads,
+    Row,
+    Sign,
+    Stage,
+    Target,
+    Tunable,
+    feature,
+)
+from lowlat.cpuset import CpuSet
+
+_MASK = "/sys/devices/virtual/workqueue/cpumask"
+_WRITEBACK = "/sys/bus/workqueue/devices/writeback/cpumask"
+
+
+def workqueue_masks_safe(release: str) -> Optional[bool]:
+    """Whether writing unbound workqueue masks is safe; None where the release does not tell.
+
+    From 6.9 on a changed mask could stall ordered workqueues for good; fixed by 703ccb63ae9f
+    ("workqueue: Fix ordered workqueue plugging"), in 6.12.82, 6.18.23, 6.19.13 and 7.0.
+    """
+    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
+    if not found:
+        return None
+    major, minor, patch = int(found[1]), int(found[2]), int(found[3] or 0)
+    fixed = {(6, 12): 82, (6, 18): 23, (6, 19): 13}
+    if (major, minor) in fixed:
+        return patch >= fixed[major, minor]
+    return (major, minor) < (6, 9) or major >= 7
+
+
+_SAFE_MASKS = Need(
+    lambda target: workqueue_masks_safe(target.kernel.release or ""),
+    "changing workqueue masks can stall devices for good on this kernel "
+    "(ordered workqueues, fixed by 703ccb63ae9f); isolcpus keeps unbound work away without it",
+    "assumed: kernel release not known",
+    wants="Linux before 6.9, or 6.12.82, 6.18.23, 6.19.13, 7.0 or newer",
+)
+
+
+def _unbound_already(target: Target) -> Optional[str]:
+    for name in ("isolcpus", "nohz_full", "cpuset.partition"):
+        if name in target.enabled:
+            return f"{name} keeps unbound work off the isolated CPUs"
+    return None
+
+
+def _efficient_already(target: Target) -> Optional[str]:
+    config = target.kernel.config
+    if config is not None and config.enabled("WQ_POWER_EFFICIENT_DEFAULT"):
+        return "the kernel is built with it (CONFIG_WQ_POWER_EFFICIENT_DEFAULT)"
+    if target.since(6, 12) and "nohz_full" in target.enabled:
+        return "from 6.12 on nohz_full switches it on (kernel/workqueue.c)"
+    return None
+
+
+ENTRIES = (
+    Tunable(
+        name="workqueue.unbound_cpus",
+        stage=Stage.BOOT,
+        why="keeps unbound kernel work off the isolated CPUs from the start",
+        source=f"{PARAMETERS} workqueue.unbound_cpus; kernel/workqueue.c",
+        evidence=f"{_MASK} equals the housekeeping CPUs",
+        value=lambda target: str(target.housekeeping),
+        needs=(ISOLATION, feature("/sys/devices/virtual/workqueue/cpumask_requested", (6, 6))),
+        unneeded=_unbound_already,
+        sign=Sign(
+            path=_MASK,
+            reads=Reads.MASK,
+            expected=lambda value: CpuSet.parse_list(value).mask(),
+            contradiction=r"workqueue.unbound_cpus: incorrect CPU range",
+        ),
+    ),
+    Tunable(
+        name="workqueue.power_efficient",
+        stage=Stage.BOOT,
+        why="makes the work unbound that the kernel puts on whatever CPU asks for it only by "
+        "habit: then it leaves the isolated CPUs with all other unbound work",
+        source=f"{PARAMETERS} workqueue.power_efficient; kernel/workqueue.c",
+        evidence="/sys/module/workqueue/parameters/power_efficient is Y",
+        value=lambda target: "1",
+        needs=(ISOLATION,),
+        unneeded=_efficient_already,
+        cost="such work may run far from the data it needs: a little throughput",
+        sign=Sign(
+            path="/sys/module/workqueue/parameters/power_efficient", expected=lambda value: "Y"
+        ),
+    ),
+    Tunable(
+        name="workqueue.cpumask",
+        stage=Stage.RUNTIME,
+        why="keeps unbound kernel work off the isolated CPUs",
+        source="core-api/workqueue.rst; kernel/workqueue.c",
+        evidence=f"{_MASK} equals the housekeeping CPUs",
+        rows=lambda target: [Row(_MASK, target.housekeeping.mask())],
+        reads=Reads.MASK,
+        needs=(ISOLATION, _SAFE_MASKS),
+    ),
+    Tunable(
+        name="workqueue.writeback.cpumask",
+        stage=Stage.RUNTIME,
+        why="keeps the writing back of dirty pages off the isolated CPUs",
+        source="core-api/workqueue.rst; mm/backing-dev.c",
+        evidence=f"{_WRITEBACK} equals the housekeeping CPUs",
+        rows=lambda target: [Row(_WRITEBACK, target.housekeeping.mask())],
+        reads=Reads.MASK,
+        needs=(ISOLATION, _SAFE_MASKS),
+    ),
+)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The gate before promoting: whether the tuned boot does what it was planned for. It is no claim
+about how much noise went away; the report makes that, from enough boots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.report.build import Endpoint, Report
+from lowlat.report.figures import ENTRIES
+from lowlat.report.words import number
+
+NOISE = "noise_ppm"
+
+#: Noise may be this many times what it was: less than it differs from run to run.
+_NOISE_LIMIT = 1.1
+
+
+def misses(report: Report, isolated: CpuSet, bad: Sequence[str]) -> tuple[str, ...]:
+    """Why the gate is not passed, one reason each; ``bad`` are the settings that verify found not
+    in effect."""
+    reasons = [f"verify finds not in effect: {', '.join(dict.fromkeys(bad))}"] if bad else []
+    if report.verdict == "refused":
+        return (*reasons, f"the runs cannot be compared: {report.why}")
+    reasons += _entries(report, isolated)
+    if not report.emulated:
+        reasons += _noise(report.get(NOISE))
+    return tuple(reasons)
+
+
+def passed(report: Report) -> str:
+    """What the gate saw, in words."""
+    words = [_change("kernel entries per second", report.get(ENTRIES))]
+    if not report.emulated:
+        words.append(_change("noise ppm", report.get(NOISE)))
+    return f"all settings are in effect; {', '.join(filter(None, words))}"
+
+
+def _entries(report: Report, isolated: CpuSet) -> Iterator[str]:
+    found = {cpu: report.get(ENTRIES, cpu) for cpu in isolated}
+    unknown = CpuSet.of(cpu for cpu, endpoint in found.items() if endpoint is None)
+    known = [endpoint for endpoint in found.values() if endpoint is not None]
+    higher = [endpoint for endpoint in known if not endpoint.after < endpoint.before]
+    if unknown:
+        yield f"kernel entries per second are not known on CPU {unknown}"
+    if higher:
+        worst = max(higher, key=lambda endpoint: endpoint.after - endpoint.before)
+        yield (
+            f"kernel entries per second are not lower on CPU {_cpus(higher)} "
+            f"(CPU {worst.cpu}: {number(worst.before)} before, {number(worst.after)} after)"
+        )
+
+
+def _noise(found: Optional[Endpoint]) -> Iterator[str]:
+    if found is None:
+        yield "noise ppm is not known on every CPU"
+    elif found.after > _NOISE_LIMIT * found.before:
+        yield (
+            f"noise is {number(found.after)} ppm, more than {_NOISE_LIMIT:g} times the "
+            f"{number(found.before)} before"
+        )
+
+
+def _change(what: str, found: Optional[Endpoint]) -> str:
+    if found is None:
+        return ""
+    return f"{what} {number(found.before)} before, {number(found.after)} after"
+
+
+def _cpus(endpoints: Iterable[Endpoint]) -> CpuSet:
+    return CpuSet.of(item.cpu for item in endpoints if isinstance(item.cpu, int))

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Taking the loop on: step after step in this boot, until the next one or the end.
+
+The state on disk goes ahead of what it tells, and every step can be done twice: whatever stops
+one, the next call does it again or gives the tuned boot up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from lowlat.boot import choice, loader, programs, status, trials
+from lowlat.boot.disk import Disk
+from lowlat.boot.loader import Boot, Entry, Loader
+from lowlat.boot.transaction import Lock, Transaction
+from lowlat.cpuset import CpuSet
+from lowlat.errors import LowlatError, Refused
+from lowlat.report.words import headline, plain
+from lowlat.root import Root
+from lowlat.runstate import BOOT_ID
+from lowlat.terminal import say
+from lowlat.tune import bench, gate, unit
+from lowlat.tune.schedule import Step, decide
+from lowlat.tune.state import TUNED, Ledger, Outcome, Phase, State
+
+
+def boot_id(root: Root) -> str:
+    """Raises Refused where boots cannot be told apart: the loop would reboot for ever."""
+    found = root.read(BOOT_ID)
+    if not found:
+        raise Refused(f"{BOOT_ID} cannot be read")
+    return found
+
+
+def here(root: Root, state: State) -> status.Running:
+    """The boot that runs, as far as its command line tells."""
+    return status.read_boot(root, {state.plan})
+
+
+class Loop:
+    """One loop on one host; ``go`` leaves it waiting for a reboot, or at its end."""
+
+    def __init__(self, root: Root, state: State) -> None:
+        self._root = root
+        self._ledger = Ledger(root, state)
+        self._loader: Optional[Loader] = None
+
+    @property
+    def state(self) -> State:
+        return self._ledger.state
+
+    def go(self) -> Step:
+        """Returns WAIT or REST. Raises LowlatError where what was set up cannot be put back, or
+        another lowlat-gen has taken the loop over."""
+        steps = {
+            Step.ARM: self._arm,
+            Step.MEASURE: self._measure,
+            Step.JUDGE: self._judge,
+            Step.CLOSE: self._close,
+        }
+        while True:
+            step, why = decide(self.state, here(self._root, self.state), boot_id(self._root))
+            if step in (Step.WAIT, Step.REST):
+                return step
+            try:
+                if step is Step.FAIL:
+                    raise LowlatError(self._with_reason(why))
+                steps[step]()
+            except LowlatError as error:
+                if step is Step.CLOSE:
+                    raise
+                self.end(Outcome.FELL_BACK, str(error))
+
+    def end(self, outcome: Outcome, why: str, report: Optional[str] = None) -> None:
+        """Decide it; what was set up is put back next."""
+        self._ledger.move(phase=Phase.CLOSE, outcome=outcome, why=why, report=report)
+
+    def reboot(self) -> None:
+        """Raises LowlatError where the system does not."""
+        argv = [programs.need(self._root, "systemctl"), "reboot"]
+        done = programs.run(self._root, argv)
+        if done.status != 0:
+            raise LowlatError(
+                f"systemctl reboot fails: {programs.last_words(done)}",
+                hint="reboot by hand: the loop goes on after it",
+            )
+
+    # ------------------------------------------------------------------ steps
+
+    def _arm(self) -> None:
+        """Set the next boot up. A stock one needs nothing but the unit: it is the default."""
+        found = self._found()
+        check_default(found.describe(), self.state.kernel)
+        unit.enable(self._root, bench.limit(self.state))
+        if self.state.due == TUNED:
+            choice.check_returns(self._root, found)
+            choice.try_once(self._root, found, self._entry())
+        self._ledger.move(phase=Phase.BOOT, boot_id=boot_id(self._root))
+
+    def _measure(self) -> None:
+        state, this = self.state, boot_id(self._root)
+        say(f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}: {this}")
+        self._ledger.move(phase=Phase.MEASURE, boot_id=this)
+        leg = bench.measure(self._root, state, state.due, this)
+        after = replace(state, legs=(*state.legs, leg))
+        self._ledger.move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
+
+    def _judge(self) -> None:
+        state = self.state
+        report, path = bench.compare(self._root, state)
+        say(plain(headline(report)))
+        bad = [name for leg in state.arm(TUNED) for name in leg.bad]
+        reasons = "; ".join(gate.misses(report, CpuSet.parse_list(state.isolated), bad))
+        if state.boots is not None:
+            why = f"not good enough to promote: {reasons}" if reasons else gate.passed(report)
+            self.end(Outcome.COMPARED, why, path)
+        elif reasons:
+            self.end(Outcome.FELL_BACK, reasons, path)
+        else:
+            choice.promote(self._root, self._found(), self._entry(), follow=False)
+            self.end(Outcome.PROMOTED, gate.passed(report), path)
+
+    def _close(self) -> None:
+        """Put back what was set up: the one shot, where it was not spent, and the unit."""
+        found = self._found()
+        boot = found.describe()
+        if boot.next is not None and boot.next.ours:
+            found.one_shot(None)
+        with Lock(Disk(self._root)):
+            known = trials.read(self._root)
+            if known.pending is not None:
+                trials.write(self._root, replace(known, pending=None))
+        if self.state.outcome is not Outcome.PROMOTED:
+            self._restore_default(found, boot.default)
+        unit.disable(self._root)
+        self._ledger.move(phase=Phase.DONE)
+
+    def _restore_default(self, found: Loader, default: Optional[Entry]) -> None:
+        """It was a stock entry when the loop began."""
+        if default is None or default.id == self.state.default:
+            return
+        if not default.ours:
+            say(f"note: {default.id} was made the default meanwhile; it stays")
+            return
+        with Transaction(self._root) as change:
+            found.make_default(change, None, follow=False)
+            known = trials.read(self._root)
+            trials.write(self._root, replace(known, promoted=None, follow=False))
+
+    # -------------------------------------------------------------- the loader
+
+    def _found(self) -> Loader:
+        if self._loader is None:
+            self._loader = loader.detect(self._root)
+            self._loader.check()
+        return self._loader
+
+    def _entry(self) -> Entry:
+        entry = self._found().describe().named(self.state.entry)
+        if entry is None:
+            raise Refused(f"{self.state.entry} is gone: its kernel or its line changed")
+        return entry
+
+    def _with_reason(self, why: str) -> str:
+        failed = trials.read(self._root).failed
+        return f"{why} ({failed})" if failed and self.state.due == TUNED else why
+
+
+def check_default(boot: Boot, kernel: Optional[str]) -> Entry:
+    """The entry that every boot falls back to. Raises Refused where that is one of ours, or not
+    of the kernel that is measured."""
+    if boot.default is None:
+        raise Refused("the boot loader's default entry is not known", hint="set a default first")
+    if boot.default.ours:
+        raise Refused(
+            f"the default is {boot.default.id}, a tuned entry: a hang would come back to it",
+            hint="'lowlat-gen rollback' first",
+        )
+    if boot.default.release != kernel:
+        raise Refused(
+            f"the default boots Linux {boot.default.release}, not {kernel}: two kernels would be "
+            "compared",
+            hint="reboot first, then tune the kernel that runs",
+        )
+    return boot.default

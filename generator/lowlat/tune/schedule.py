@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which boot comes when, and what to do in the boot that came: pure functions of the state."""
+
+from __future__ import annotations
+
+import random
+from enum import Enum
+from typing import Optional
+
+from lowlat.boot.status import Running
+from lowlat.tune.state import STOCK, TUNED, Phase, State
+
+
+class Step(Enum):
+    """What the loop does next."""
+
+    ARM = "sets up the next boot"
+    WAIT = "waits for the reboot"
+    MEASURE = "measures this boot"
+    JUDGE = "compares and decides"
+    FAIL = "gives the tuned boot up"
+    CLOSE = "puts back what it set up"
+    REST = "has ended"
+
+
+def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
+    """The boots to measure. Without a number: the one that runs, then a tuned one. With one: that
+    many of each, in a random order in which every arrangement is equally likely, for that is what a
+    permutation test assumes."""
+    if boots is None:
+        return (STOCK, TUNED)
+    arms = [STOCK, TUNED] * boots
+    random.Random(seed).shuffle(arms)  # noqa: S311
+    return tuple(arms)
+
+
+def decide(state: State, here: Running, boot_id: str) -> tuple[Step, str]:
+    """The next step in this boot, and for FAIL the reason."""
+    same = boot_id == state.boot_id
+    if state.phase is Phase.ARM:
+        return (Step.ARM if same or wrong(state, here) else Step.MEASURE), ""
+    if state.phase is Phase.BOOT:
+        why = "" if same else wrong(state, here)
+        return (Step.FAIL if why else Step.WAIT if same else Step.MEASURE), why
+    if state.phase is Phase.MEASURE:
+        return (Step.MEASURE, "") if same else (Step.FAIL, "the boot that was measured was cut off")
+    return _LAST[state.phase], ""
+
+
+_LAST = {Phase.JUDGE: Step.JUDGE, Phase.CLOSE: Step.CLOSE, Phase.DONE: Step.REST}
+
+
+def wrong(state: State, here: Running) -> str:
+    """Why the boot that runs is not the one that is due; "" where it is."""
+    if here.kernel != state.kernel:
+        return f"Linux {here.kernel or '(unknown)'} was booted, not {state.kernel}"
+    if state.due == STOCK:
+        return "a tuned entry was booted where the stock one was due" if here.plan else ""
+    if here.plan is None:
+        return "the tuned boot was due and did not come up: this is a stock one"
+    return "" if here.ours else f"plan {here.plan[:64]} was booted, not {state.plan}"

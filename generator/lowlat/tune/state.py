@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the loop stands: one file, written whole, in front of every step."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from typing import Any, Optional
+
+from lowlat import files
+from lowlat.boot.disk import Disk, Held
+from lowlat.cpuset import CpuSet
+from lowlat.errors import LowlatError, Refused, Unmet
+from lowlat.harness import seconds
+from lowlat.root import Root
+
+STATE = f"{files.STATE}/tune.json"
+RUNS = f"{files.STATE}/runs"
+
+SCHEMA = "lowlat.tune/1"
+
+STOCK, TUNED = "stock", "tuned"
+
+
+class Phase(str, Enum):
+    """How far it is: the boot that is due is set up, awaited, measured; then all are judged, what
+    was set up is put back, and it is done."""
+
+    ARM = "arm"
+    BOOT = "boot"
+    MEASURE = "measure"
+    JUDGE = "judge"
+    CLOSE = "close"
+    DONE = "done"
+
+
+class Outcome(str, Enum):
+    """How it ended. ``COMPARED`` decides nothing: with --boots the default stays."""
+
+    NONE = ""
+    PROMOTED = "promoted"
+    FELL_BACK = "fell-back"
+    COMPARED = "compared"
+    ABORTED = "aborted"
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A boot that was measured: its run and what verify found, as paths, and the names of the
+    settings that were not in effect."""
+
+    arm: str
+    boot_id: str
+    run: str
+    verify: Optional[str] = None
+    bad: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """The JSON form is lowlat.tune/1, with these keys.
+
+    ``started`` is UTC and names the runs; ``default`` is the id of the entry that was the default
+    before; ``boots`` the number of each kind that was asked for, null for one trial; ``order`` the
+    boots from first to last, shuffled with ``seed``; ``legs`` those measured; ``boot_id`` the boot
+    in which ``phase`` began; ``reboot`` whether it may reboot by itself.
+    """
+
+    started: str
+    profile: str
+    plan: str
+    kernel: str
+    isolated: str
+    entry: str
+    default: str
+    duration: str
+    warmup: str
+    reboot: bool
+    boots: Optional[int]
+    seed: int
+    order: tuple[str, ...]
+    phase: Phase
+    boot_id: str
+    legs: tuple[Leg, ...] = ()
+    outcome: Outcome = Outcome.NONE
+    why: str = ""
+    report: Optional[str] = None
+
+    @property
+    def due(self) -> str:
+        """The kind of boot that is measured next; "" after the last."""
+        return self.order[len(self.legs)] if len(self.legs) < len(self.order) else ""
+
+    @property
+    def active(self) -> bool:
+        return self.phase is not Phase.DONE
+
+    def path(self, name: str) -> str:
+        """Where a file of this loop is kept."""
+        return f"{RUNS}/tune-{self.started}-{name}"
+
+    def arm(self, arm: str) -> tuple[Leg, ...]:
+        return tuple(leg for leg in self.legs if leg.arm == arm)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+class Ledger:
+    """The state on disk, for the one who moves it on."""
+
+    def __init__(self, root: Root, state: State) -> None:
+        self._root = root
+        self.state = state
+
+    def move(self, **changes: Any) -> None:
+        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
+        --abort, which waits for nobody."""
+        if read(self._root) != self.state:
+            raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
+        self.state = replace(self.state, **changes)
+        write(self._root, self.state)
+
+
+def read(root: Root) -> Optional[State]:
+    """The loop there is or was last. Raises Refused where the file is damaged."""
+    disk = Disk(root)
+    disk.check_ours(files.STATE)
+    held = disk.get(STATE)
+    if held is None:
+        return None
+    try:
+        document = json.loads(held.content)
+        if held.link or document.pop("schema") != SCHEMA:
+            raise ValueError("another schema")
+        return _checked(_build(document))
+    except (LowlatError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Refused(
+            f"{STATE} is damaged",
+            hint="'lowlat-gen rollback' takes the boot entries back, then remove it",
+        ) from error
+
+
+def write(root: Root, state: State) -> None:
+    """Whole or not at all, and on the disk when this returns."""
+    disk = Disk(root)
+    for folder in disk.missing_folders(STATE):
+        disk.make_folder(folder)
+    disk.put(STATE, Held((json.dumps(state.to_json(), indent=1) + "\n").encode()))
+
+
+def _build(document: Any) -> State:
+    legs = tuple(Leg(**{**leg, "bad": tuple(leg["bad"])}) for leg in document.pop("legs"))
+    return State(
+        order=tuple(document.pop("order")),
+        phase=Phase(document.pop("phase")),
+        outcome=Outcome(document.pop("outcome")),
+        legs=legs,
+        **document,
+    )
+
+
+def _checked(found: State) -> State:
+    """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
+    texts = (found.profile, found.plan, found.kernel, found.entry, found.boot_id, found.why)
+    paths = [path for leg in found.legs for path in (leg.run, leg.verify) if path is not None]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(found.reboot, bool):
+        raise ValueError("another kind of value")
+    if not re.fullmatch(r"\d{8}T\d{6}Z", found.started, re.ASCII):
+        raise ValueError("no time")
+    if not set(found.order) <= {STOCK, TUNED} or len(found.legs) > len(found.order):
+        raise ValueError("no order of boots")
+    if found.due == "" and found.phase in (Phase.ARM, Phase.BOOT, Phase.MEASURE):
+        raise ValueError("no boot is due")
+    if not all(re.fullmatch(rf"{RUNS}/[\w.-]+", path) for path in paths):
+        raise ValueError("no run of ours")
+    CpuSet.parse_list(found.isolated)
+    for text in (found.duration, found.warmup):
+        seconds("--duration", text)
+    return found

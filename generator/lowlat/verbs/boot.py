@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``boot``: what the distribution's hooks and units call; not for people."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Optional
+
+from lowlat.boot import choice, decision, foreign, grubentries, line, loader, start, trials
+from lowlat.boot.decision import Planner
+from lowlat.boot.disk import Disk
+from lowlat.boot.transaction import Lock
+from lowlat.errors import LowlatError
+from lowlat.plan import Plan
+from lowlat.root import Root, open_root
+from lowlat.verbs import common
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        choices=("grub", "kernel", "start", "record"),
+        help="grub: 10_linux's output in, the tuned entries out; kernel: one came or went; "
+        "start: select TuneD's profile for this boot; record: this boot, a trial, came up",
+    )
+    common.add_root(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    root = open_root(args.root)
+    if args.action == "record":
+        print(choice.record(root))
+    elif args.action == "start":
+        print(start.select(root))
+    elif args.action == "kernel":
+        _kernel(root)
+    else:
+        _grub(root)
+    return 0
+
+
+def _grub(root: Root) -> None:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    plans = _Plans(root)
+    trial = line.trial_words(root)
+    sys.stdout.write(grubentries.submenu(text, plans.of, trial, foreign.tuned_variables(root)))
+
+
+def _kernel(root: Root) -> None:
+    if decision.read(root) is not None:
+        with Lock(Disk(root)):
+            loader.detect(root).refresh(_Plans(root).of, trials.read(root).follow)
+
+
+class _Plans:
+    """The plan of each kernel that is asked for. A kernel without one gets no entry: whatever is
+    wrong, the hook's own program goes on, and a person reads why."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        applied = decision.read(root)
+        self._planner = None if applied is None else Planner(applied, root)
+
+    def of(self, release: str) -> Optional[Plan]:
+        try:
+            if self._planner is None:
+                return decision.stored(self._root, release)
+            return self._planner.plan_and_keep(release)
+        except LowlatError as error:
+            print(f"lowlat: no tuned entry for Linux {release}: {error}", file=sys.stderr)
+            return None

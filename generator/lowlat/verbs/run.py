@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``run``: the user's own program on the isolated CPUs.
+
+The program has the output and the exit status for itself, so what is to be known beforehand is told
+by ``--dry-run``.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from lowlat import place, render
+from lowlat.cpuset import CpuSet, CpuSetError
+from lowlat.errors import Refused
+from lowlat.place import Place
+from lowlat.probe.topology import CPU
+from lowlat.root import Root, open_root
+from lowlat.verbs import common, cpus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--cpus",
+        default="auto",
+        metavar="LIST|auto",
+        help="where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
+    )
+    add(
+        "--policy",
+        default="other",
+        metavar="other|fifo:N",
+        help="scheduling policy; N: real-time priority (%(default)s)",
+    )
+    add("--one-per-thread", action="store_true", help="each thread gets a CPU of its own")
+    add("--dry-run", action="store_true", help="say where it would run, and what speaks against it")
+    add(
+        "--systemd-drop-in",
+        action="store_true",
+        help="print what places a systemd service instead; runs nothing",
+    )
+    common.add_root(parser)
+    add("command", nargs=argparse.REMAINDER, metavar="CMD", help="after --: the program")
+
+
+def main(args: argparse.Namespace) -> int:
+    root = open_root(args.root)
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    _check(args, command, root)
+    where = _place(args, root)
+    if args.systemd_drop_in:
+        print(render.systemd_drop_in(where), end="")
+        return 0
+    if args.dry_run:
+        _tell(command, where, root)
+        return 0
+    return (place.keep if where.one_per_thread else place.become)(command, where)
+
+
+def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
+    if args.systemd_drop_in:
+        if command or args.one_per_thread or args.dry_run:
+            raise Refused(
+                "--systemd-drop-in: only prints the place of a service",
+                hint="leave out CMD, --one-per-thread and --dry-run",
+            )
+        return
+    if not command:
+        raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")
+    if not args.dry_run and not root.live:
+        raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
+
+
+def _place(args: argparse.Namespace, root: Root) -> Place:
+    listed = _listed(args.cpus, root)
+    priority = place.parse_policy(args.policy)
+    return Place(listed, priority, args.one_per_thread, place.group_of(listed, root))
+
+
+def _listed(text: str, root: Root) -> CpuSet:
+    auto = text == "auto"
+    try:
+        listed = CpuSet.parse_list(cpus.plan_of(root).isolated if auto else text)
+    except CpuSetError as error:
+        raise Refused(f"--cpus {text[:60]}: {error}", hint="such as 2-5,8") from error
+    if not listed:
+        raise Refused(f"--cpus {text[:60]}: no CPU is isolated", hint="name some with --cpus LIST")
+    missing = listed - (root.read_cpus(f"{CPU}/online") or listed)
+    if missing:
+        raise Refused(f"--cpus {text[:60]}: CPU {missing} is not online")
+    return listed
+
+
+def _tell(command: list[str], where: Place, root: Root) -> None:
+    threads = "each thread on one of its own" if where.one_per_thread else "all threads"
+    print(f"{command[0]} would run on CPU {where.cpus} ({threads}), policy {where.policy}")
+    if where.group:
+        print(f"It would join {where.group}, which owns these CPUs.")
+    for warning in place.warnings(where, root):
+        print(f"warning: {warning}")

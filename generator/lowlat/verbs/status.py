@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``status``: what is applied, tried, and booted next."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from lowlat.boot import status
+from lowlat.boot.loader import Entry
+from lowlat.boot.status import Status
+from lowlat.root import open_root
+from lowlat.verbs import common
+
+_STATES = {
+    "none": "nothing is applied",
+    "applied": "applied, not tried yet: 'lowlat-gen trial' boots it once",
+    "trial-set": "the next boot is the trial: reboot when it suits",
+    "tried": "tried: 'lowlat-gen promote' makes it the default",
+    "promoted": "promoted: the tuned entry is the default",
+    "interrupted": "a change was interrupted: 'lowlat-gen rollback' takes it back",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    common.add_root(parser)
+    common.add_json(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    found = status.read(open_root(args.root))
+    if args.json:
+        common.print_json(found.to_json())
+    else:
+        print("\n".join(_describe(found)))
+    return 0
+
+
+def _describe(found: Status) -> Iterator[str]:
+    yield _STATES[found.state]
+    made = found.decision
+    if made is not None:
+        yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"
+    yield f"loader    {found.loader or 'not known'}"
+    if found.boot.default:
+        yield f"default   {_named(found.boot.default)}"
+    if found.boot.next:
+        yield f"next      {_named(found.boot.next)}, once"
+    running = found.running
+    kind = "a trial" if running.trial else "tuned" if running.ours else "stock"
+    yield f"running   Linux {running.kernel or 'unknown'}, {kind}"
+    for entry in found.boot.tuned():
+        tried = "tried" if entry.id in found.trials.seen else "not tried yet"
+        yield f"kernel    {entry.release}: {entry.id}, {tried}"
+    for half in found.missing:
+        yield f"missing   the {'boot' if half == 'boot' else 'run-time'} half is not in effect"
+    for note in found.notes:
+        yield f"note      {note}"
+
+
+def _named(entry: Entry) -> str:
+    return f"{entry.id} ({'tuned' if entry.ours else 'stock'}, Linux {entry.release or 'unknown'})"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Planned against effective: a row per setting, with the evidence for its state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Optional
+
+from lowlat.counters import Counted
+from lowlat.kmsg import read_messages
+from lowlat.plan import Plan
+from lowlat.root import Root
+from lowlat.verify.boot import Boot
+from lowlat.verify.row import Row as Row
+from lowlat.verify.row import State as State
+from lowlat.verify.runtime import Runtime
+from lowlat.verify.ticks import Ticks
+
+SCHEMA = "lowlat.verify/1"
+
+
+def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Row]:
+    """A row for every planned setting, boot parameters first, then what was counted on each
+    isolated CPU. Reads, never writes."""
+    boot = Boot(plan, root, read_messages(root), counted)
+    rows = boot.rows()
+    rows += Runtime(plan, root).rows()
+    if counted is not None:
+        rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
+    return rows
+
+
+def to_json(rows: Iterable[Row]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "settings": [row.to_json() for row in rows]}

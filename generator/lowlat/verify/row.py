@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One row of verify: a setting, what was planned, what holds, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, Optional
+
+
+class State(Enum):
+    """How a setting stands; the first three make verify exit with 1."""
+
+    IGNORED = "ignored-by-kernel"
+    NOT_APPLIED = "not-applied"
+    UNDONE = "undone"
+    EFFECTIVE = "effective"
+    OVERRIDDEN = "overridden"
+    NOT_PLANNED = "not-planned"
+    UNVERIFIABLE = "unverifiable"
+
+    @property
+    def bad(self) -> bool:
+        return self in (State.IGNORED, State.NOT_APPLIED, State.UNDONE)
+
+
+@dataclass(frozen=True)
+class Row:
+    """``by`` names who undid or overrode the setting, where that is known."""
+
+    name: str
+    where: str
+    planned: str
+    effective: Optional[str]
+    state: State
+    evidence: str
+    by: Optional[str] = None
+
+    def to_json(self) -> dict[str, Any]:
+        document = asdict(self)
+        document["state"] = self.state.value
+        order = ("name", "where", "planned", "effective", "state", "by", "evidence")
+        return {key: document[key] for key in order}
+
+    @property
+    def told(self) -> str:
+        """State, culprit and evidence in words."""
+        by = f" by {self.by}" if self.by else ""
+        return f"{self.state.value}{by}: {self.evidence}"

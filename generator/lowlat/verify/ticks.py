@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether the tick stops on the isolated CPUs, by what was counted there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat import counters
+from lowlat.counters import Counted
+from lowlat.cpuset import CpuSet
+from lowlat.plan import Plan
+from lowlat.probe.kernel import read_running
+from lowlat.root import Root
+from lowlat.verify.row import Row, State
+
+#: Timer interrupts per second from which a tick runs. The slowest one comes 100 times (HZ=100). One
+#: that is stopped leaves the fair server's 1 to 4 (kernel 6.12 and newer) and now and then a timer
+#: of the task's own: a quarter of the slowest tick is far from both.
+LIMIT = 25.0
+
+_PLANNED = "the tick stops"
+
+_TRACE = "the trace event timer:tick_stop names it"
+
+
+def all_stop(plan: Plan, counted: Counted) -> bool:
+    """Whether something ran on every isolated CPU and none of them ticked."""
+    cpus = CpuSet.parse_list(plan.isolated)
+    return bool(cpus) and all(_stops(counted, cpu) for cpu in cpus)
+
+
+def _stops(counted: Counted, cpu: int) -> Optional[bool]:
+    """None where nothing ran there: an idle CPU stops its tick anyway."""
+    tick = counters.tick(counted.rates(cpu))
+    if tick is None or cpu not in counted.spinning | counted.watching:
+        return None
+    return tick[1] < LIMIT
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """What was counted, beside the row of nohz_full, where that is planned, and the kernel message
+    that calls the clock unstable, if there is one."""
+
+    plan: Plan
+    counted: Counted
+    nohz_full: Optional[Row]
+    unstable_clock: Optional[str]
+    root: Root
+
+    def rows(self) -> list[Row]:
+        """A row for each isolated CPU."""
+        return [self._row(cpu) for cpu in CpuSet.parse_list(self.plan.isolated)]
+
+    def _row(self, cpu: int) -> Row:
+        rates = self.counted.rates(cpu)
+        state, evidence = self._judge(cpu)
+        planned = _PLANNED if self.nohz_full else ""
+        effective = counters.words(rates) if rates else None
+        return Row("nohz_full", f"/proc/interrupts CPU {cpu}", planned, effective, state, evidence)
+
+    def _judge(self, cpu: int) -> tuple[State, str]:
+        how = f"CPU {cpu}, counted for {self.counted.seconds:.0f} s while {self._running(cpu)}"
+        rates = self.counted.rates(cpu)
+        tick = counters.tick(rates)
+        if self.nohz_full is None:
+            return State.NOT_PLANNED, f"{how}: {counters.words(rates)}"
+        if tick is None:
+            return State.UNVERIFIABLE, f"/proc/interrupts shows no timer interrupts of CPU {cpu}"
+        stops = _stops(self.counted, cpu)
+        if stops is None:
+            return State.UNVERIFIABLE, f"{how}: an idle CPU stops its tick anyway"
+        rate = f"{how}: {tick[0]} {tick[1]:.1f} per second"
+        if stops:
+            return State.EFFECTIVE, rate
+        missing = self.nohz_full.state is State.NOT_APPLIED
+        state = State.NOT_APPLIED if missing else State.IGNORED
+        return state, f"{rate}; {_hertz(self.root)}; {self._cause(self.nohz_full, cpu)}"
+
+    def _running(self, cpu: int) -> str:
+        if cpu in self.counted.spinning:
+            return "one ordinary task spun there"
+        return "somebody's work ran there" if cpu in self.counted.watching else "it was idle"
+
+    def _cause(self, nohz_full: Row, cpu: int) -> str:
+        """The likely one."""
+        if self.unstable_clock:
+            return f"kernel message: {self.unstable_clock}"
+        if nohz_full.state.bad:
+            return f"nohz_full is {nohz_full.state.value}: {nohz_full.evidence}"
+        if cpu in self.counted.watching:
+            return f"likely several tasks there, a CPU-time timer or a perf event; {_TRACE}"
+        return f"likely a perf event, another task there or the fair server; {_TRACE}"
+
+
+def _hertz(root: Root) -> str:
+    config = read_running(root).config
+    ticks = config.options.get("HZ") if config else None
+    told = (
+        f"the tick of this kernel comes {ticks} times (HZ)" if ticks else "a tick comes 100 or more"
+    )
+    return f"{told}, a stopped one leaves less than {LIMIT:.0f}"

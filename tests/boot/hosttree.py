@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole host below a folder, on which GRUB's own generator runs.
+
+/usr is this host's, under an overlay with two programs of our own: lowlat-gen, and a stand-in for
+grub-probe, which finds no device behind a folder. Everything else of GRUB is real: grub-mkconfig,
+its scripts in /etc/grub.d, grub-editenv, grub-script-check. /boot, /etc, /var, /proc and /sys are
+plain folders. The mounts live in a namespace of their own and go with it. (PYTEST_DONT_REWRITE)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from lowlat.process import find
+from trees import CONFIG, Answer, machine, write_tree
+
+RELEASE = "6.12.107-test"
+OLDER = "6.1.0-9-amd64"
+GRUB_LINUX = Path("/etc/grub.d/10_linux")
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+NEEDS = [
+    pytest.mark.skipif(
+        not (GRUB_LINUX.exists() and find("grub-mkconfig")),
+        reason="GRUB's tools are not installed (grub-common)",
+    ),
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="needs root: chroot and mounts in a namespace of its own"
+    ),
+]
+
+_PROBE = """#!/bin/sh
+for word; do
+	case $word in
+	--target=*) target=${word#--target=} ;;
+	-t) target=next ;;
+	*) [ "$target" = next ] && target=$word ;;
+	esac
+done
+[ -e "/etc/probe/$target" ] && exec cat "/etc/probe/$target"
+case $target in
+device) echo /dev/vda1 ;;
+fs) echo ext2 ;;
+fs_uuid) echo 0a1b-2c3d ;;
+partuuid) echo 11-01 ;;
+partmap) echo gpt ;;
+drive) echo "(hd0,gpt1)" ;;
+*) ;;
+esac
+"""
+
+#: bootctl as far as lowlat uses it: it keeps what it is told where the firmware would.
+_BOOTCTL = """#!/bin/sh
+case $1 in
+set-default) name=Default ;;
+set-oneshot) name=OneShot ;;
+*) exit 1 ;;
+esac
+file=/sys/firmware/efi/efivars/LoaderEntry$name-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f
+if [ -n "$2" ]; then
+	{ printf '\\007\\0\\0\\0'; printf '%s' "$2" | iconv -t utf-16le; printf '\\0\\0'; } >"$file"
+else
+	rm -f "$file"
+fi
+"""
+
+_SETTINGS = """GRUB_DEFAULT=0
+GRUB_TIMEOUT=5
+GRUB_DISTRIBUTOR=Debian
+GRUB_CMDLINE_LINUX_DEFAULT="quiet"
+GRUB_CMDLINE_LINUX="net.ifnames=0"
+GRUB_TERMINAL=console
+"""
+
+
+class Namespace:
+    """A mount namespace with a server in it; /usr for all trees is put together once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._server: Optional[subprocess.Popen[str]] = None
+
+    def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
+        self._server = subprocess.Popen(
+            ["unshare", "-m", sys.executable, str(Path(__file__).with_name("forkserver.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
+        )
+        self._join_usr()
+        return self
+
+    def stop(self) -> None:
+        assert self._server is not None and self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(timeout=60)
+
+    def ask(self, **question: Any) -> Answer:
+        server = self._server
+        assert server is not None and server.stdin is not None and server.stdout is not None
+        server.stdin.write(json.dumps(question) + "\n")
+        server.stdin.flush()
+        answer = json.loads(server.stdout.readline())
+        return Answer(answer["status"], answer["out"], answer["err"])
+
+    def program(self, *words: object, stdin: str = "") -> Answer:
+        return self.ask(program=[str(word) for word in words], stdin=stdin)
+
+    def must(self, *words: object) -> str:
+        answer = self.program(*words)
+        assert answer.status == 0, (words, answer)
+        return answer.out
+
+    def _join_usr(self) -> None:
+        upper = self._folder
+        self.must("mount", "-t", "tmpfs", "none", upper)
+        for name in ("up/bin", "up/sbin", "work", "usr"):
+            (self.must("mkdir", "-p", upper / name))
+        script = f'#!/bin/sh\nexec {sys.executable} -m lowlat "$@"\n'
+        ours = {"bin/lowlat-gen": script, "sbin/grub-probe": _PROBE, "bin/bootctl": _BOOTCTL}
+        for name in ("bin/grub-editenv", "bin/grub-script-check", "sbin/grub-mkconfig"):
+            ours[name.replace("grub-", "grub2-")] = f'#!/bin/sh\nexec /usr/{name} "$@"\n'
+        ours["sbin/grub2-probe"] = _PROBE
+        for path, text in ((f"up/{name}", text) for name, text in ours.items()):
+            self.program("sh", "-c", 'cat >"$1" && chmod 755 "$1"', "sh", upper / path, stdin=text)
+        options = f"lowerdir=/usr,upperdir={upper}/up,workdir={upper}/work"
+        self.must("mount", "-t", "overlay", "none", "-o", options, upper / "usr")
+
+    def join(self, tree: Path) -> None:
+        """Mount what a chroot into the tree needs."""
+        python = {str(REPOSITORY), os.path.realpath(sys.prefix)}
+        shared = {str(self._folder / "usr"): "usr", "/dev": "dev"}
+        for source, name in (*shared.items(), *((path, path.lstrip("/")) for path in python)):
+            self.must("mkdir", "-p", tree / name)
+            self.must("mount", "--bind", source, tree / name)
+
+
+class Host:
+    """One tree, and what is done to it from outside."""
+
+    def __init__(self, path: Path, namespace: Namespace) -> None:
+        self.path = path
+        self.namespace = namespace
+
+    def lowlat(self, verb: str, *words: object, **env: str) -> Answer:
+        argv = [verb, "--root", str(self.path), *map(str, words)]
+        if verb == "boot":
+            argv = [verb, str(words[0]), "--root", str(self.path)]
+        answer = self.namespace.ask(argv=argv, env=env)
+        assert "Traceback" not in answer.err, answer.err
+        return answer
+
+    def done(self, verb: str, *words: object) -> str:
+        answer = self.lowlat(verb, *words)
+        assert (answer.status, answer.err) == (0, ""), answer
+        return answer.out
+
+    def status(self) -> Any:
+        return json.loads(self.done("status", "--json"))
+
+    def chroot(self, *words: object) -> Answer:
+        return self.namespace.program("chroot", self.path, *words)
+
+    def update_grub(self) -> str:
+        answer = self.chroot("grub-mkconfig", "-o", "/boot/grub/grub.cfg")
+        assert answer.status == 0, answer.err
+        return answer.err
+
+    def read(self, name: str) -> str:
+        return (self.path / name).read_text()
+
+    def write(self, name: str, text: str) -> None:
+        write_tree(self.path, {name: text})
+
+    @property
+    def config(self) -> str:
+        return self.read("boot/grub/grub.cfg")
+
+    def environment(self) -> dict[str, str]:
+        rows = self.read("boot/grub/grubenv").splitlines()
+        return dict(row.split("=", 1) for row in rows if "=" in row)
+
+    def boot(self, entry: str, boot_id: str) -> None:
+        """As if GRUB had booted an entry: its line is the running one, its one shot is spent."""
+        self.boot_line(" ".join(linux_lines(self.config)[entry]), boot_id)
+        self.chroot("grub-editenv", "/boot/grub/grubenv", "unset", "next_entry")
+
+    def boot_line(self, line: str, boot_id: str) -> None:
+        """As if this line had been booted; its first word is the image."""
+        release = RELEASE if RELEASE in line.split()[0] else OLDER
+        self.write("proc/cmdline", f"BOOT_IMAGE={line}\n")
+        self.write("proc/sys/kernel/osrelease", f"{release}\n")
+        self.write("proc/sys/kernel/random/boot_id", f"{boot_id}\n")
+
+    def snapshot(self) -> dict[str, tuple[Any, ...]]:
+        """Every file below /boot, /etc and /var with its kind, mode and content."""
+        found: dict[str, tuple[Any, ...]] = {}
+        for top in ("boot", "etc", "var"):
+            for path in sorted((self.path / top).rglob("*")):
+                held = path.lstat()
+                content: object = path.read_bytes() if path.is_file() else ""
+                if path.is_symlink():
+                    content = path.readlink()
+                found[str(path.relative_to(self.path))] = (held.st_mode, held.st_uid, content)
+        return found
+
+    def inner(self) -> str:
+        """What snapshot() tells, of all that only the namespace sees."""
+        script = (
+            "cd \"$1\" && find boot etc var ! -type f -printf '%p %m %l\\n' | sort && "
+            "find boot etc var -type f -printf '%p %m\\n' | sort && "
+            "find boot etc var -type f -print0 | sort -z | xargs -0 sha256sum"
+        )
+        return self.namespace.must("sh", "-c", script, "sh", self.path)
+
+    def mount(self, *words: object) -> None:
+        self.namespace.must("mount", *words)
+
+
+def linux_lines(config: str) -> dict[str, list[str]]:
+    """By entry id: the image and the parameters, read without any code of lowlat's."""
+    found: dict[str, list[str]] = {}
+    ident = ""
+    for row in config.splitlines():
+        if row.strip().startswith("menuentry "):
+            ident = row.rsplit("'", 2)[1]
+        elif row.strip().startswith("linux\t"):
+            found[ident] = row.split()[1:]
+    return found
+
+
+def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = None) -> Host:
+    """A Debian host with two kernels, its GRUB set up, TuneD there, nothing of lowlat's."""
+    host = bare(path, namespace, {"etc/default/grub": _SETTINGS, **(extra or {})})
+    (path / "boot/grub").mkdir()
+    shutil.copytree("/etc/grub.d", path / "etc/grub.d")
+    assert host.chroot("grub-editenv", "/boot/grub/grubenv", "create").status == 0
+    host.update_grub()
+    return host
+
+
+def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
+    """The same without a boot loader."""
+    files = {
+        **machine(),
+        f"boot/config-{OLDER}": CONFIG,
+        "proc/sys/kernel/random/boot_id": "boot-0\n",
+        "etc/default/locale": "LANG=C.UTF-8\n",
+        "etc/tuned/active_profile": "balanced\n",
+        "etc/tuned/profile_mode": "auto\n",
+        "etc/tuned/bootcmdline": 'TUNED_BOOT_CMDLINE=""\nTUNED_BOOT_INITRD_ADD=""\n',
+        **extra,
+    }
+    write_tree(path, files)
+    for release in (RELEASE, OLDER):
+        for name in (f"vmlinuz-{release}", f"initrd.img-{release}"):
+            write_tree(path, {f"boot/{name}": "image\n"})
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (path / name).symlink_to(f"usr/{name}")
+    for name in ("tmp", "var/lib", "etc/default/grub.d"):
+        (path / name).mkdir(parents=True, exist_ok=True)
+    namespace.join(path)
+    return Host(path, namespace)
+
+
+@pytest.fixture(scope="session")
+def namespace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
+    started = Namespace(tmp_path_factory.mktemp("usr")).start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def host(tmp_path: Path, namespace: Namespace) -> Host:
+    return make(tmp_path / "host", namespace)
+
+
+def apply_and_try(host: Host, *words: object) -> str:
+    """Apply, boot the trial, record it; returns the id of the entry that was tried."""
+    host.done("apply", *words)
+    host.done("trial")
+    trial = host.status()["next"]["entry"]
+    host.boot(trial, "boot-1")
+    host.done("boot", "start")
+    host.done("boot", "record")
+    return str(trial).replace("-trial", "")

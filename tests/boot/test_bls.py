@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot entries that are files: GRUB's on a tree like Fedora's, and systemd-boot's on one like
+Debian's. Both trees are made here, after the distributions' documentation; no such system was at
+hand. bootctl is a stand-in; GRUB's environment block is kept by GRUB's own grub-editenv."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, bare, make
+
+from lowlat.process import find
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+ID = "6fd2e6bb2a8b4b6b9a35d2f0a9f9a0b1"
+
+_GRUB_CFG = """set have_grubenv=true
+load_env -f ${config_directory}/grubenv
+if [ "${next_entry}" ] ; then
+   set default="${next_entry}"
+   set next_entry=
+   save_env next_entry
+   set boot_once=true
+else
+   set default="${saved_entry}"
+fi
+set tuned_params="nohz=on skew_tick=0"
+set tuned_initrd=""
+insmod blscfg
+blscfg
+"""
+
+
+def snippet(release: str, options: str, extra: str = "") -> str:
+    return (
+        f"title Distribution ({release})\nversion {release}\nlinux /vmlinuz-{release}\n"
+        f"initrd /initrd.img-{release} $tuned_initrd\noptions {options}\n{extra}"
+    )
+
+
+@pytest.fixture
+def fedora(tmp_path: Path, namespace: Namespace) -> Host:
+    return make_fedora(tmp_path / "host", namespace)
+
+
+def make_fedora(path: Path, namespace: Namespace) -> Host:
+    folder = "boot/loader/entries"
+    options = "root=UUID=1 ro rhgb quiet $tuned_params"
+    users = "grub_users $grub_users\ngrub_arg --unrestricted\ngrub_class fedora\n"
+    rescue = f"0-rescue-{ID}"
+    files = {
+        "boot/grub2/grub.cfg": _GRUB_CFG,
+        "etc/default/grub": "GRUB_ENABLE_BLSCFG=true\nGRUB_DEFAULT=saved\n",
+        f"{folder}/{ID}-{RELEASE}.conf": snippet(RELEASE, options, users),
+        f"{folder}/{ID}-{OLDER}.conf": snippet(OLDER, "$kernelopts $tuned_params", users),
+        f"{folder}/{ID}-0-rescue.conf": snippet(rescue, options, users),
+        f"boot/vmlinuz-{rescue}": "image\n",
+    }
+    host = bare(path, namespace, files)
+    editenv = ("grub2-editenv", "/boot/grub2/grubenv")
+    assert host.chroot(*editenv, "create").status == 0
+    assert host.chroot(*editenv, "set", "kernelopts=root=UUID=1 ro rhgb quiet").status == 0
+    return host
+
+
+@pytest.fixture
+def debian(tmp_path: Path, namespace: Namespace) -> Host:
+    folder = "boot/efi/loader/entries"
+    files = {
+        "boot/efi/loader/loader.conf": "timeout 3\ndefault debian-*\n",
+        "sys/firmware/efi/efivars/SecureBoot-x": "\x06",
+        f"{folder}/debian-{RELEASE}.conf": snippet(RELEASE, "root=UUID=1 ro", "sort-key debian\n"),
+        f"{folder}/debian-{OLDER}+3.conf": snippet(OLDER, "root=UUID=1 ro", "sort-key debian\n"),
+    }
+    return bare(tmp_path / "host", namespace, files)
+
+
+def parse(host: Host, folder: str) -> dict[str, Mapping[str, list[str]]]:
+    """Entry files by name, read as the Boot Loader Specification says; no code of lowlat's."""
+    found: dict[str, Mapping[str, list[str]]] = {}
+    for path in sorted((host.path / folder).glob("*.conf")):
+        keys: dict[str, list[str]] = {}
+        for row in path.read_text().splitlines():
+            if row.strip() and not row.startswith("#"):
+                key, _, value = row.partition(" ")
+                keys.setdefault(key, []).append(value)
+        found[path.name] = keys
+    return found
+
+
+def environment(host: Host) -> dict[str, str]:
+    listed = host.chroot("grub2-editenv", "/boot/grub2/grubenv", "list")
+    return dict(row.split("=", 1) for row in listed.out.splitlines())
+
+
+FEDORA = "boot/loader/entries"
+DEBIAN = "boot/efi/loader/entries"
+
+
+def entries_of(host: Host) -> dict[str, str]:
+    return {item["kernel"]: item["entry"] for item in host.status()["kernels"]}
+
+
+def boot_entry(host: Host, folder: str, entry: str, boot_id: str) -> None:
+    keys = parse(host, folder)[f"{entry}.conf"]
+    host.boot_line(f"{keys['linux'][0]} {keys['options'][0]}", boot_id)
+
+
+# -------------------------------------------------------- GRUB's entry files
+
+
+def test_ours_lie_beside_the_stock_ones_without_a_variable(fedora: Host) -> None:
+    before = {name: (fedora.path / FEDORA / name).read_bytes() for name in parse(fedora, FEDORA)}
+    assert "skew_tick=0" in fedora.done("apply")
+    after = parse(fedora, FEDORA)
+    for name, content in before.items():
+        assert (fedora.path / FEDORA / name).read_bytes() == content
+    ours = {name: keys for name, keys in after.items() if "lowlat" in name}
+    assert len(ours) == 4 and all(name.startswith(f"{ID}-0-lowlat-") for name in ours)
+    for keys in ours.values():
+        [options] = keys["options"]
+        words = options.split()
+        assert words[:4] == ["root=UUID=1", "ro", "rhgb", "quiet"] and "nohz=on" in words
+        assert [word for word in words if word.startswith("skew_tick")] == ["skew_tick=1"]
+        assert "$" not in options + " ".join(keys["initrd"])
+        assert keys["version"][0] in (RELEASE, OLDER) and keys["grub_class"] == ["fedora"]
+
+
+def test_the_default_is_pinned_by_its_id_and_unpinned(fedora: Host) -> None:
+    before = fedora.snapshot()
+    default = fedora.status()["default"]
+    assert default["entry"] == f"{ID}-{RELEASE}"
+    fedora.done("apply")
+    assert environment(fedora)["saved_entry"] == f"{ID}-{RELEASE}"
+    assert fedora.status()["default"] == default
+    fedora.done("rollback")
+    assert fedora.snapshot() == before
+
+
+def test_a_trial_then_promote_then_back(fedora: Host) -> None:
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{OLDER}")
+    before = fedora.snapshot()
+    fedora.done("apply")
+    assert fedora.status()["default"]["entry"] == f"{ID}-{OLDER}"
+    fedora.done("trial")
+    entry = entries_of(fedora)[RELEASE]
+    assert environment(fedora)["next_entry"] == f"{entry}-trial"
+    boot_entry(fedora, FEDORA, f"{entry}-trial", "boot-1")
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "unset", "next_entry")
+    fedora.done("boot", "start")
+    fedora.done("boot", "record")
+    fedora.done("promote")
+    assert environment(fedora)["saved_entry"] == entry
+    assert fedora.status()["state"] == "promoted"
+    fedora.done("rollback")
+    assert fedora.snapshot() == before
+
+
+def test_what_somebody_made_the_default_since_stays(fedora: Host) -> None:
+    fedora.done("apply")
+    fedora.chroot("grub2-editenv", "/boot/grub2/grubenv", "set", f"saved_entry={ID}-{OLDER}")
+    fedora.done("rollback")
+    assert environment(fedora)["saved_entry"] == f"{ID}-{OLDER}"
+
+
+def test_applying_anew_takes_the_promotion_back_with_the_line(fedora: Host) -> None:
+    fedora.done("apply")
+    fedora.done("trial")
+    entry = entries_of(fedora)[RELEASE]
+    boot_entry(fedora, FEDORA, f"{entry}-trial", "boot-1")
+    fedora.done("boot", "record")
+    fedora.done("promote")
+    fedora.done("apply")
+    assert fedora.status()["default"]["entry"] == entry
+    fedora.done("apply", "--isolate", "3")
+    assert fedora.status()["default"] == {
+        "entry": f"{ID}-{RELEASE}",
+        "kernel": RELEASE,
+        "ours": False,
+    }
+    assert not (fedora.path / FEDORA / f"{entry}.conf").exists()
+
+
+def test_kernels_come_and_go_through_the_plugin(fedora: Host) -> None:
+    fedora.done("apply")
+    default = fedora.status()["default"]
+    plugin = "/etc/kernel/install.d/95-lowlat.install"
+    release = "6.13.1-new"
+    fedora.write(f"boot/vmlinuz-{release}", "image\n")
+    fedora.write(f"boot/config-{release}", fedora.read(f"boot/config-{RELEASE}"))
+    fedora.write(f"{FEDORA}/{ID}-{release}.conf", snippet(release, "root=UUID=1 ro"))
+    answer = fedora.chroot(plugin, "add", release, "/x", "/boot/vmlinuz")
+    assert (answer.status, answer.err) == (0, "")
+    assert set(entries_of(fedora)) == {release, RELEASE, OLDER}
+    assert fedora.status()["default"] == default
+    (fedora.path / FEDORA / f"{ID}-{OLDER}.conf").unlink()
+    assert fedora.chroot(plugin, "remove", OLDER, "/x").status == 0
+    assert set(entries_of(fedora)) == {release, RELEASE}
+    assert fedora.chroot(plugin, "inspect").status == 0
+
+
+def test_the_plugin_without_a_decision_does_nothing(fedora: Host) -> None:
+    fedora.done("apply")
+    fedora.done("rollback")
+    before = fedora.snapshot()
+    fedora.done("boot", "kernel")
+    assert fedora.snapshot() == before
+
+
+def test_a_configuration_that_boots_no_saved_entry_is_refused(fedora: Host) -> None:
+    fedora.write("boot/grub2/grub.cfg", _GRUB_CFG.replace("${saved_entry}", "0"))
+    before = fedora.snapshot()
+    assert "GRUB_DEFAULT=saved" in fedora.lowlat("apply").refused()
+    assert fedora.snapshot() == before
+
+
+def test_an_entry_that_cannot_be_written_leaves_none(fedora: Host) -> None:
+    folder = fedora.path / FEDORA
+    fedora.namespace.must("cp", "-a", folder, "/dev/shm/lowlat-entries")
+    fedora.mount("-t", "tmpfs", "-o", "size=24k,mode=755", "none", folder)
+    fedora.namespace.must("cp", "-a", "/dev/shm/lowlat-entries/.", folder)
+    fedora.namespace.must("rm", "-r", "/dev/shm/lowlat-entries")
+    before = fedora.inner()
+    assert "No space left" in fedora.lowlat("apply").refused()
+    assert fedora.inner() == before
+
+
+# ------------------------------------------------------------- systemd-boot
+
+
+def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:
+    before = debian.snapshot()
+    default = debian.status()["default"]
+    assert default["entry"] == f"debian-{RELEASE}"
+    debian.done("apply")
+    ours = {name: keys for name, keys in parse(debian, DEBIAN).items() if "lowlat" in name}
+    assert len(ours) == 4 and {keys["sort-key"][0] for keys in ours.values()} == {"zz-lowlat"}
+    assert debian.status()["default"] == default
+    debian.done("trial")
+    entry = entries_of(debian)[RELEASE]
+    assert debian.status()["next"]["entry"] == f"{entry}-trial"
+    boot_entry(debian, DEBIAN, f"{entry}-trial", "boot-1")
+    for variable in (debian.path / "sys/firmware/efi/efivars").glob("LoaderEntryOneShot-*"):
+        variable.unlink()
+    debian.done("boot", "record")
+    assert debian.status()["next"] is None
+    debian.done("promote")
+    assert debian.status()["default"] == {"entry": entry, "kernel": RELEASE, "ours": True}
+    debian.done("rollback")
+    assert debian.snapshot() == before
+    assert debian.status()["default"] == default
+    assert not list((debian.path / "sys/firmware/efi/efivars").glob("LoaderEntry*"))
+
+
+def real_bootctl(folder: Path) -> str:
+    """The installed bootctl, else the one of Debian's package, unpacked and not installed."""
+    installed = find("bootctl")
+    if installed:
+        return installed
+    fetch = ["apt-get", "download", "-q", "systemd-boot"]
+    subprocess.run(fetch, cwd=folder, capture_output=True, check=False, timeout=120)
+    for package in folder.glob("systemd-boot_*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package, folder / "unpacked"], check=True)
+    program = folder / "unpacked/usr/bin/bootctl"
+    if not program.exists():
+        pytest.skip("bootctl is not installed and its package cannot be fetched")
+    return str(program)
+
+
+def test_bootctl_reads_our_entries_behind_the_stock_ones(debian: Host, tmp_path: Path) -> None:
+    program = real_bootctl(tmp_path)
+    debian.done("apply")
+    esp, copy = debian.path / "boot/efi", tmp_path / "copy"
+    debian.namespace.must("cp", "-a", esp, copy)
+    debian.mount("-t", "tmpfs", "none", esp)  # it wants the root of a file system
+    debian.namespace.must("cp", "-a", f"{copy}/.", esp)
+    listed = debian.namespace.must(
+        *("env", "SYSTEMD_RELAX_ESP_CHECKS=1", program, f"--esp-path={esp}"), "--no-pager", "list"
+    )
+    ids = re.findall(r"^ *id: (\S+)\.conf$", listed, re.MULTILINE)
+    assert ids[:2] == [f"debian-{RELEASE}", f"debian-{OLDER}"]
+    ours = entries_of(debian)
+    assert set(ids[2:]) == {*ours.values(), *(f"{entry}-trial" for entry in ours.values())}
+    assert re.search(r"title: .*\(default\)", listed.splitlines()[1])
+    options = re.findall(r"^ *options: (.*)$", listed, re.MULTILINE)
+    assert sum("nohz_full=1-3" in line.split() for line in options) == 4
+
+
+def test_a_pattern_in_loader_conf_never_means_ours(debian: Host) -> None:
+    debian.write("boot/efi/loader/loader.conf", "default *lowlat*\n")
+    before = debian.snapshot()
+    assert "would not stay" in debian.lowlat("apply").refused()
+    assert debian.snapshot() == before
+
+
+def test_boots_are_counted_where_that_is_enabled(debian: Host) -> None:
+    debian.write("etc/kernel/tries", "3\n")
+    debian.done("apply")
+    names = [name for name in parse(debian, DEBIAN) if "lowlat" in name]
+    assert names and all(name.endswith("+3.conf") for name in names)
+    path = debian.path / DEBIAN / names[0]
+    blessed = path.with_name(names[0].replace("+3.conf", ".conf"))
+    path.rename(blessed)
+    debian.done("apply")
+    assert blessed.exists() and not path.exists()
+    debian.done("rollback")
+    assert not [name for name in parse(debian, DEBIAN) if "lowlat" in name]
+
+
+def test_a_trial_needs_the_firmwares_variables(debian: Host) -> None:
+    debian.done("apply")
+    for variable in (debian.path / "sys/firmware/efi/efivars").iterdir():
+        variable.unlink()
+    assert "no variables" in debian.lowlat("trial").refused()
+
+
+# ---------------------------------------------- GRUB's tools by another name
+
+
+def test_grub2_tools_and_folders_as_on_opensuse(tmp_path: Path, namespace: Namespace) -> None:
+    host = make(tmp_path / "host", namespace)
+    (host.path / "boot/grub").rename(host.path / "boot/grub2")
+    (host.path / "boot/grub").mkdir()  # a script of Debian's goes there
+    before = host.snapshot()
+    host.done("apply")
+    assert "lowlat.plan=" in host.read("boot/grub2/grub.cfg")
+    assert not list((host.path / "boot/grub").iterdir())
+    host.done("trial")
+    assert "next_entry=lowlat>" in host.read("boot/grub2/grubenv")
+    host.done("rollback")
+    assert host.snapshot() == before

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What must not happen to a host, whatever it is given: one line of refusal, nothing changed."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hosttree import NEEDS, RELEASE, Host, Namespace, linux_lines, make
+
+from trees import lowlat, machine, write_tree
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+
+def refusal(host: Host, verb: str, *words: object) -> str:
+    before = host.inner()
+    line = host.lowlat(verb, *words).refused()
+    assert host.inner() == before
+    return line
+
+
+HOSTILE = [
+    "1 init=/bin/sh",
+    '1"',
+    "1'",
+    "$(reboot)",
+    "`reboot`",
+    "1\ninit=/bin/sh",
+    "1;reboot",
+    "1}",
+    "\\1",
+    "é",
+    "1" * 3000,
+]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("name", ["skew_tick", "rcu_nocbs", "preempt"])
+def test_a_hostile_value_never_reaches_a_line(host: Host, name: str, value: str) -> None:
+    refusal(host, "apply", "--enable", f"{name}={value}")
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_nor_from_a_users_profile(host: Host, value: str) -> None:
+    text = f"[main]\nparent = lowlat\nsummary = mine\n[settings]\nskew_tick = {value}\n"
+    host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
+    if "\n" in value:
+        # The second line is a setting of its own there, and no known one.
+        assert "init" in refusal(host, "apply", "--profile", "mine")
+    else:
+        refusal(host, "apply", "--profile", "mine")
+
+
+@pytest.mark.parametrize("value", HOSTILE[:6])
+def test_nor_from_a_stored_plan_or_decision(host: Host, value: str) -> None:
+    host.done("apply")
+    for name in (f"plans/{RELEASE}.json", "decision.json"):
+        path = host.path / "var/lib/lowlat" / name
+        kept = path.read_text()
+        path.write_text(kept.replace("1-3", json.dumps(f"1-3{value}")[1:-1]))
+        said = host.update_grub()
+        assert "no tuned entry" in said or "damaged" in said
+        assert value not in host.config.partition("99_lowlat")[2]
+        path.write_text(kept)
+
+
+@pytest.mark.parametrize(
+    "stock",
+    ['dyndbg=\\"file x +p\\"', "a=\\$(b)", "a='b c'", "root=x;y", "a=\\\\b", "x" * 1500],
+)
+def test_what_is_odd_on_the_stock_line_stays_as_it_is(host: Host, stock: str) -> None:
+    text = host.read("etc/default/grub").replace('="quiet"', f'="quiet {stock}"')
+    host.write("etc/default/grub", text)
+    if host.chroot("grub-mkconfig", "-o", "/boot/grub/grub.cfg").status != 0:
+        refusal(host, "apply")
+        return
+    before = [row for row in host.config.splitlines() if "\tlinux\t" in row]
+    answer = host.lowlat("apply")
+    if answer.status != 0:
+        answer.refused()
+        return
+    after = [row for row in host.config.splitlines() if "\tlinux\t" in row]
+    assert [row for row in after if "lowlat.plan=" not in row] == before
+    odd = before[0].partition("quiet ")[2]
+    assert all(odd in row for row in after if "lowlat.plan=" in row)
+
+
+def test_a_line_that_the_kernel_would_cut_is_refused(host: Host) -> None:
+    text = host.read("etc/default/grub").replace('="quiet"', f'="quiet {"x" * 1900}"')
+    host.write("etc/default/grub", text)
+    host.update_grub()
+    assert "bytes long" in refusal(host, "apply")
+
+
+@pytest.mark.parametrize("place", ["etc/lowlat", "etc/lowlat/profiles/mine/lowlat.conf"])
+def test_configuration_that_others_can_write_is_refused(host: Host, place: str) -> None:
+    text = "[main]\nparent = lowlat\nsummary = mine\n"
+    host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
+    (host.path / place).chmod(0o775)
+    assert "can write it" in refusal(host, "apply", "--profile", "mine")
+
+
+@pytest.mark.parametrize("name", ["", "plans", "decision.json", "plan.json", "trials.json"])
+def test_state_that_others_can_write_is_refused(host: Host, name: str) -> None:
+    host.done("apply")
+    host.done("trial")
+    (host.path / "var/lib/lowlat" / name).chmod(0o777)
+    refused = refusal(host, "apply")
+    assert "can write it" in refused or f"{name} was edited" in refused
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "var/lib/lowlat",
+        "var/lib/lowlat/plans",
+        "etc/lowlat",
+        "etc/lowlat/boot.conf",
+        "etc/grub.d/99_lowlat",
+        "var/lib/lowlat/journal.json",
+        "var/lib/lowlat/lock",
+        "boot/grub/grub.cfg.lowlat~",
+    ],
+)
+def test_no_planted_link_is_followed(host: Host, name: str, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    if "." in name.rpartition("/")[2] or name.endswith(("lock", "99_lowlat")):
+        target.write_text("precious\n")
+    else:
+        target.mkdir()
+    link = host.path / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target)
+    before = host.config
+    answer = host.lowlat("apply")
+    if target.is_dir():
+        assert list(target.iterdir()) == []
+    else:
+        assert target.read_text() == "precious\n"
+    if answer.status != 0:
+        answer.refused()
+        assert host.config == before
+    elif name.startswith("etc/"):
+        host.done("rollback")
+        assert link.is_symlink() and link.readlink() == target
+
+
+def test_two_runs_at_once(host: Host) -> None:
+    host.done("apply")
+    host.done("trial")
+    with (host.path / "var/lib/lowlat/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for verb in ("apply", "rollback", "trial"):
+            assert "another lowlat-gen" in refusal(host, verb)
+    host.done("rollback")
+
+
+@pytest.mark.parametrize(("place", "size"), [("var/lib", "8k"), ("boot/grub", "16k")])
+def test_a_full_disk(host: Host, tmp_path: Path, place: str, size: str) -> None:
+    path, copy = host.path / place, tmp_path / "copy"
+    host.namespace.must("cp", "-a", path, copy)
+    host.mount("-t", "tmpfs", "-o", f"size={size},mode=755", "none", path)
+    host.namespace.must("cp", "-a", f"{copy}/.", path)
+    assert "No space left" in refusal(host, "apply")
+
+
+def test_a_read_only_boot(host: Host) -> None:
+    host.mount("--bind", host.path / "boot", host.path / "boot")
+    host.mount("-o", "remount,ro,bind", host.path / "boot")
+    assert "read-only" in refusal(host, "apply")
+
+
+def test_a_read_only_state_folder(host: Host) -> None:
+    host.mount("--bind", host.path / "var", host.path / "var")
+    host.mount("-o", "remount,ro,bind", host.path / "var")
+    assert "Read-only" in refusal(host, "apply")
+
+
+@pytest.mark.parametrize("place", ["boot", "boot/efi"])
+def test_a_boot_file_system_that_is_not_mounted(host: Host, place: str) -> None:
+    host.write("etc/fstab", f"UUID=1 /{place} vfat defaults 0 2\n")
+    if place == "boot":
+        (host.path / "boot").rename(host.path / "away")
+    (host.path / place).mkdir()
+    assert f"/{place} is listed in /etc/fstab but not mounted" in refusal(host, "apply")
+
+
+def test_a_generator_that_fails(host: Host) -> None:
+    broken = host.path / "etc/grub.d/42_broken"
+    broken.write_text("#!/bin/sh\necho it broke >&2\nexit 3\n")
+    broken.chmod(0o755)
+    assert "it broke" in refusal(host, "apply")
+
+
+def test_a_generator_that_fails_at_rollback_can_be_mended(host: Host) -> None:
+    before = host.config
+    host.done("apply")
+    broken = host.path / "etc/grub.d/42_broken"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    answer = host.lowlat("rollback")
+    assert answer.status == 1 and "run 'lowlat-gen rollback' again" in answer.err
+    broken.unlink()
+    host.done("rollback")
+    assert host.config == before
+
+
+def test_a_configuration_that_grub_does_not_understand_is_not_installed(host: Host) -> None:
+    broken = host.path / "etc/grub.d/42_broken"
+    broken.write_text("#!/bin/sh\necho 'if then {'\n")
+    broken.chmod(0o755)
+    assert "grub-script-check" in refusal(host, "apply", "--accept-pending")
+
+
+@pytest.mark.parametrize("verb", ["apply", "trial", "promote", "rollback"])
+def test_a_captured_machine_is_not_a_host_to_write(tmp_path: Path, verb: str) -> None:
+    captured = sorted((Path(__file__).parents[1] / "machines").glob("qemu-x86*.txt"))[0]
+    lowlat(verb, "--root", captured).refused()
+    (tmp_path / "empty").mkdir()
+    lowlat(verb, "--root", tmp_path / "empty").refused()
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_an_ordinary_user_is_refused(namespace: Namespace) -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        Path(folder).chmod(0o755)
+        host = make(Path(folder) / "host", namespace)
+        before = host.inner()
+        answer = host.namespace.program(
+            *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+            *(sys.executable, "-B", "-m", "lowlat", "apply", "--root", host.path),
+        )
+        assert "run as root" in answer.refused()
+        assert host.inner() == before
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"run/ostree-booted": "", "usr/bin/rpm-ostree": ""}, "rpm-ostree"),
+        ({"run/ostree-booted": "", "usr/bin/bootc": ""}, "bootc"),
+        ({"boot/efi/EFI/Linux/linux.efi": ""}, "unified kernel images"),
+        (
+            {
+                "usr/bin/sdbootutil": "",
+                "etc/sysconfig/bootloader": 'LOADER_TYPE="grub2-bls"\n',
+                "boot/grub2/grub.cfg": "",
+            },
+            "grub2-bls by sdbootutil",
+        ),
+        ({"boot/extlinux/extlinux.conf": "label l0\n"}, "U-Boot extlinux"),
+        (
+            {"boot/firmware/cmdline.txt": "root=/dev/sda\n", "boot/firmware/config.txt": ""},
+            "Raspberry Pi",
+        ),
+        ({}, "no boot loader was recognised"),
+    ],
+)
+def test_other_loaders_are_refused_by_name_with_the_line(
+    tmp_path: Path, files: dict[str, str], name: str
+) -> None:
+    tree = write_tree(tmp_path, {**machine(), "etc/hostname": "h\n", **files})
+    before = sorted(tree.rglob("*"))
+    line = lowlat("apply", "--root", tree, "--runtime", "none").refused()
+    assert name in line and "nohz_full=1-3" in line and "lowlat.plan=" in line
+    assert sorted(tree.rglob("*")) == before
+
+
+def test_the_lines_of_the_menu_are_read_by_shell_rules(host: Host) -> None:
+    """/etc/default/grub and its drop-ins count in the order in which a shell reads them."""
+    host.write("etc/default/grub.d/10-a.cfg", 'GRUB_CMDLINE_LINUX_DEFAULT="one"\n')
+    host.write(
+        "etc/default/grub.d/20-b.cfg", 'GRUB_CMDLINE_LINUX_DEFAULT+=" two"\n'.replace("+", "")
+    )
+    host.update_grub()
+    host.done("apply")
+    tuned = next(words for ident, words in linux_lines(host.config).items() if "lowlat" in ident)
+    assert "two" in tuned and "one" not in tuned and "quiet" not in tuned

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TuneD itself as the judge of our profiles: the installed one, and Debian 13's, unpacked from its
+package. Its code runs in the system's Python: no virtual environment can import it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import pytest
+
+from lowlat import process
+from lowlat.errors import LowlatError
+from lowlat.harness_output import user_folder
+from lowlat.rehearse import packages
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+#: Loads profiles as the daemon does (tuned/daemon/daemon.py) and prints what came out of each. The
+#: names of its classes are those of 2.20 to 2.25.
+LOADER = """
+import json, sys
+from tuned.profiles import Factory, Loader, Locator, Merger
+from tuned.profiles.variables import Variables
+
+class Watched(Merger):
+    def merge(self, profiles):
+        self.order = [profile.name for profile in profiles]
+        return super().merge(profiles)
+
+def load(folders, name):
+    known, merger = Variables(), Watched()
+    merger.order = [name]
+    profile = Loader(Locator(folders), Factory(), merger, None, known).load(name)
+    units, scripts = {}, []
+    for unit, held in profile.units.items():
+        options = dict(held.options)
+        scripts += options.pop("script", None) or []
+        units[unit] = {key: known.expand(value) for key, value in options.items()}
+    return {"order": merger.order, "units": units, "scripts": scripts, "variables": known.get_env()}
+
+asked = json.load(sys.stdin)
+answers = {}
+for name in asked["names"]:
+    try:
+        answers[name] = load(asked["folders"], name)
+    except Exception as error:
+        answers[name] = {"error": str(error)}
+json.dump(answers, sys.stdout)
+"""
+
+
+@dataclass(frozen=True)
+class TunedOracle:
+    """One TuneD. ``tree`` is where it is unpacked; None for the installed one."""
+
+    version: str
+    tree: Optional[Path] = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        if self.tree is None:
+            return dict(os.environ)
+        return {**os.environ, "PYTHONPATH": str(self.tree / "usr/lib/python3/dist-packages")}
+
+    @property
+    def program(self) -> str:
+        return f"{self.tree or ''}/usr/sbin/tuned"
+
+    @property
+    def _below(self) -> str:
+        major, minor = map(int, self.version.split("."))
+        return "tuned/profiles" if (major, minor) >= (2, 23) else "tuned"
+
+    @property
+    def stock_profiles(self) -> str:
+        """Where its own profiles lie."""
+        return f"/usr/lib/{self._below}"
+
+    @property
+    def user_profiles(self) -> str:
+        """Where it looks for an administrator's profiles."""
+        return f"/etc/{self._below}"
+
+    def load(
+        self, names: Iterable[str], folders: Iterable[object], prefix: Iterable[str] = ()
+    ) -> tuple[dict[str, Any], str]:
+        """What its loader makes of each profile, and its log."""
+        done = subprocess.run(
+            [*prefix, SYSTEM_PYTHON, "-c", LOADER],
+            input=json.dumps({"names": [*names], "folders": [str(path) for path in folders]}),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=self.environment,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        answers: dict[str, Any] = json.loads(done.stdout)
+        return answers, done.stderr
+
+
+@cache
+def installed() -> Optional[TunedOracle]:
+    """The host's own TuneD; None where there is none."""
+    asked = "from tuned.version import *; print(TUNED_VERSION_MAJOR, TUNED_VERSION_MINOR, sep='.')"
+    done = subprocess.run(
+        [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=30, check=False
+    )
+    return TunedOracle(done.stdout.strip()) if done.returncode == 0 else None
+
+
+@cache
+def of_trixie() -> Union[TunedOracle, str]:
+    """Debian 13's TuneD, unpacked in the cache; why not, where it cannot be had."""
+    tree = user_folder("XDG_CACHE_HOME", ".cache") / "tuned-trixie"
+    try:
+        if not (tree / "usr/sbin/tuned").exists():
+            _fetch(tree)
+    except LowlatError as error:
+        return f"Debian 13's TuneD is not to be had: {error}"
+    return TunedOracle("2.25", tree)
+
+
+def _fetch(tree: Path) -> None:
+    debian = packages.detect()
+    if debian.name != "debian":
+        raise LowlatError(f"this is {debian.name}")
+    signed = f"[arch={debian.arch} signed-by={debian.keyring}]"
+    fresh = tree.with_name(f"{tree.name}.{os.getpid()}")
+    fresh.mkdir(parents=True)
+    try:
+        line = f"deb {signed} {debian.mirror} trixie main"
+        with packages.apt([line], debian.arch) as environment:
+            words = ["apt-get", "-q", "download", "tuned"]
+            process.run(words, timeout=300, env=environment, cwd=str(fresh))
+        for package in fresh.glob("tuned_*.deb"):
+            process.run(["dpkg-deb", "-x", str(package), str(fresh)], timeout=60)
+        if not (fresh / "usr/sbin/tuned").exists():
+            raise LowlatError("the package cannot be downloaded")
+        if not tree.exists():
+            fresh.rename(tree)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def oracle(version: str) -> TunedOracle:
+    """The installed TuneD or Debian 13's; skips the test, with the reason, where there is none."""
+    here = installed()
+    if here is None:
+        pytest.skip("TuneD is not installed (package tuned)")
+    found = here if version == "installed" else of_trixie()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
