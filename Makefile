@@ -11,6 +11,8 @@ INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
+.PHONY: wheel deb rpm docs install package-packages
+.PHONY: vm-packages vm-fetch test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse test-vm-full
 .PHONY: lint lint-packages lint-python lint-types lint-c lint-shell
 
 setup: packages python harness
@@ -21,6 +23,9 @@ packages:
 
 lint-packages: packages
 	@packaging/install-dependencies lint
+
+package-packages: packages
+	@packaging/install-dependencies package
 
 # .venv/installed tells what was installed from where: another checkout's copy is made anew.
 python: packages
@@ -56,19 +61,51 @@ harness: packages python
 demo: setup
 	packaging/demo
 
-test: setup
+test: setup package-packages
 	$(MAKE) -C measure check
 	$(BIN)/python -m pytest
 
-test-vm: setup
-	$(BIN)/python -m pytest -m vm
+vm-packages: packages
+	@packaging/install-dependencies vm
+
+# Kernels and a disk image, kept in ~/.cache/lowlat.
+vm-fetch: setup vm-packages
+	$(BIN)/python tests/vm/fetch.py
+
+PYTEST_VM = $(BIN)/python -m pytest -m "vm and not full" --durations=5
+
+# All of them have their say before the verb fails.
+test-vm: vm-fetch
+	@$(MAKE) --no-print-directory --keep-going test-vm-kernels test-vm-guests test-vm-boot \
+		test-vm-rehearse
+
+test-vm-kernels: vm-fetch
+	$(PYTEST_VM) tests/vm/test_matrix.py
+
+test-vm-guests: vm-fetch
+	$(PYTEST_VM) tests/vm/test_tuned_guests.py
+
+test-vm-boot: vm-fetch
+	$(PYTEST_VM) tests/vm/test_boot_guest.py
+
+test-vm-rehearse: vm-fetch
+	$(PYTEST_VM) tests/vm/test_rehearsal.py
+
+# Takes an hour. It writes a committed file anew: look at the difference before it is committed.
+test-vm-full: vm-fetch
+	@rm -f build/booted
+	@mkdir -p build
+	LOWLAT_RESULTS=$(CURDIR)/build/booted $(BIN)/python -m pytest -m vm --durations=20
+	$(BIN)/python tests/vm/results.py build/booted >tests/vm/RESULTS.md
 
 # Both write committed files anew: look at the difference before it is committed.
 golden: setup
 	LOWLAT_GOLDEN=1 $(BIN)/python -m pytest tests/test_machines.py
+	LOWLAT_GOLDEN=1 $(BIN)/python -m pytest tests/packaging/test_packages.py -k holds
 
 products: setup
 	$(BIN)/python packaging/produce
+	$(BIN)/python packaging/produce-cli
 
 HASH := \#
 C_FILES = $(shell find measure -name '*.[ch]' -not -path 'measure/build/*')
@@ -109,6 +146,28 @@ fmt: setup
 
 bench: setup
 	$(BIN)/python tests/bench.py
+
+wheel: python
+	$(BIN)/python -m build --no-isolation --outdir dist .
+
+deb: package-packages
+	packaging/build-deb
+
+rpm: package-packages
+	packaging/build-rpm
+
+docs: products package-packages
+	@mkdir -p build/docs
+	@for page in packaging/man/*.[1-9]; do \
+		mandoc -Thtml "$$page" >"build/docs/$${page##*/}.html" || exit; \
+	done
+	@echo "docs: the man pages are in build/docs, a page for each tunable in packaging/reference"
+
+# DESTDIR, prefix (/usr/local), pythondir: see packaging/install-files.
+install:
+	$(MAKE) -C measure install
+	packaging/install-files gen
+	packaging/install-files measure
 
 # Keeps .venv, which costs minutes: `rm -rf .venv` starts over.
 clean:
