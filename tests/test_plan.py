@@ -237,6 +237,14 @@ def test_vm_stat_interval_only_before_6_5(tmp_path: Path) -> None:
     assert "6.5" in why(plan(write_tree(tmp_path / "new", machine())), "vm.stat_interval")
 
 
+def test_what_never_sleeps_needs_no_bound_on_waking(tmp_path: Path) -> None:
+    asked = ("--as-host", "--enable", "idle", "--enable", "pm_qos_resume_latency_us")
+    root = write_tree(tmp_path, machine())
+    assert "idle is set" in lowlat("plan", "--root", root, *asked).refused()
+    made = plan(root, "--as-host", "--profile", "lowlat-poll")
+    assert "idle is set" in why(made, "pm_qos_resume_latency_us")
+
+
 def test_a_value_is_checked_against_its_grammar(tmp_path: Path) -> None:
     root = write_tree(tmp_path, machine())
     document = plan(root, "--enable", "pm_qos_resume_latency_us=5")
@@ -407,6 +415,26 @@ def test_kernel_threads_are_moved_where_nohz_full_does_not(tmp_path: Path) -> No
     rows = plan(root, "--disable", "nohz_full")["runtime"]
     found = [(row["target"], row["value"]) for row in rows if row["name"] == "kthread.affinity"]
     assert found == [("kthread:*:affinity", "1")]
+
+
+def test_from_7_0_on_scheduler_domains_decide_about_kernel_threads(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(release="7.0.0-9"))
+    assert "7.0" in why(plan(root), "kthread.affinity")
+    assert "7.0" in why(plan(root, "--disable", "nohz_full"), "kthread.affinity")
+    rows = plan(root, "--disable", "isolcpus")["runtime"]
+    assert "kthread.affinity" in {row["name"] for row in rows}
+
+
+def test_real_time_throttling_is_not_offered_where_it_is_gone(tmp_path: Path) -> None:
+    name = "kernel.sched_rt_runtime_us"
+    realtime = CONFIG + "CONFIG_PREEMPT_RT=y\n"
+    new = plan(write_tree(tmp_path / "new", machine(config=realtime)))
+    assert "fair_server" in why(new, name)
+    old = plan(write_tree(tmp_path / "old", machine(release="6.1.0-9-rt", config=realtime)))
+    assert name in {item["name"] for item in old["optional"]}
+    grouped = machine(config=realtime + "CONFIG_RT_GROUP_SCHED=y\n")
+    kept = plan(write_tree(tmp_path / "grouped", grouped))
+    assert name in {item["name"] for item in kept["optional"]}
 
 
 def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:

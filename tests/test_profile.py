@@ -32,7 +32,14 @@ def test_parents_that_lead_back_are_refused(tmp_path: Path) -> None:
         alone="[main]\nparent = alone\n",
     )
     for name in ("one", "two", "alone"):
-        lowlat("plan", "--root", root, "--profile", name).refused()
+        said = lowlat("plan", "--root", root, "--profile", name).refused()
+        assert "its parents lead back" in said
+
+
+def test_a_list_that_is_none_names_the_profile(tmp_path: Path) -> None:
+    root = host(tmp_path, mine="[main]\nparent = lowlat\n[cpus]\nisolate = 3-1\n")
+    said = lowlat("plan", "--root", root, "--profile", "mine").refused()
+    assert "profile mine: isolate = 3-1: " in said
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def tree(tmp_path: Path, *, isolated: str = "2-3", **files: str) -> Path:
 # ------------------------------------------------------------------ it runs
 
 
+def test_no_program_is_refused() -> None:
+    for words in ((), ("--",), ("--", "")):
+        assert "no program given" in lowlat("run", "--cpus", LAST, *words).refused()
+
+
 def test_the_program_runs_there_and_has_its_output_for_itself() -> None:
     done = run("--cpus", LAST, "--", "grep", "Cpus_allowed_list", "/proc/self/status")
     assert (done.returncode, done.stderr) == (0, "")

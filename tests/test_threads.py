@@ -45,6 +45,7 @@ THREADS = {
     **thread(30, "kworker/u8:0-events_unbound", flags=BOUND),
     **thread(31, "irq/24-nvme (0)", rt=50, policy=1),
     **thread(900, "bash", flags=0x00400000),
+    "proc/\u00b2/stat": "a digit, and no number\n",
 }
 
 

@@ -91,6 +91,10 @@ def test_the_active_profiles_are_told_with_the_one_loaded_after(tmp_path: Path) 
     assert tuned.active_profiles(root) == ()
     write_tree(tmp_path, {"etc/tuned/active_profile": "balanced mine\n"})
     assert tuned.active_profiles(root) == ("balanced", "mine")
+    # Not a text at all: a name of which no file can be.
+    write_tree(tmp_path, {"etc/tuned/active_profile": "bal\0anced\n"})
+    assert tuned.chain(root, *tuned.active_profiles(root)) == ()
+    write_tree(tmp_path, {"etc/tuned/active_profile": "balanced mine\n"})
     write_tree(tmp_path, {"etc/tuned/post_loaded_profile": "late\n"})
     assert tuned.active_profiles(root) == ("balanced", "mine", "late")
 

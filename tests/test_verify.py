@@ -317,18 +317,19 @@ def test_without_the_parameter_the_running_tick_is_no_fault_of_the_kernel(host: 
     assert {row["state"] for row in ticks(host, 1).values()} == {"not-applied"}
 
 
+_FROM_ITS_START = "tsc: Marking TSC unstable due to TSCs unsynchronized"
+
+
 @pytest.mark.parametrize(
     "message",
     [
-        "tsc: Marking TSC unstable due to TSCs unsynchronized",
+        _FROM_ITS_START,
         "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
         "TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.",
     ],
 )
 def test_an_unstable_tsc_keeps_the_tick_unless_it_is_seen_to_stop(host: Path, message: str) -> None:
     (host / "var/log/dmesg").write_text(f"{DMESG}{message}\n")
-    row = rows(host, 1)["nohz_full"]
-    assert row["state"] == "ignored-by-kernel" and message in row["evidence"]
     count(host, [250, 250, 1, 1])
     boot, one, *_ = about(host, 1, "nohz_full")
     assert boot["state"] == one["state"] == "ignored-by-kernel"
@@ -336,6 +337,22 @@ def test_an_unstable_tsc_keeps_the_tick_unless_it_is_seen_to_stop(host: Path, me
     count(host, [250, 1, 1, 1])
     boot, *_ = about(host, 0, "nohz_full")
     assert boot["state"] == "effective" and message in boot["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "state"),
+    [
+        (_FROM_ITS_START, "effective"),
+        (f"{_FROM_ITS_START}\nTSC found unstable after boot", "ignored-by-kernel"),
+        ("sched_clock: Marking unstable (1, 2)<-(3, 4)", "ignored-by-kernel"),
+    ],
+)
+def test_only_a_clock_that_becomes_unstable_keeps_the_tick(
+    host: Path, messages: str, state: str
+) -> None:
+    (host / "var/log/dmesg").write_text(f"{DMESG}{messages}\n")
+    row = rows(host, int(state != "effective"))["nohz_full"]
+    assert row["state"] == state and messages.splitlines()[0] in row["evidence"]
 
 
 def about(root: Path, status: int, name: str) -> list[dict[str, Any]]:

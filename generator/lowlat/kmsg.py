@@ -27,12 +27,14 @@ UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*
 #: What it says of one whose value cannot be read (init/main.c, do_early_param()).
 MALFORMED_PARAMETER = re.compile(r"Malformed early option '([^']*)'")
 
-#: arch/x86/kernel/tsc.c, kernel/time/clocksource.c and kernel/sched/clock.c: with an unstable
-#: scheduler clock no CPU ever stops its tick (TICK_DEP_BIT_CLOCK_UNSTABLE).
-UNSTABLE_CLOCK = (
-    r"TSC found unstable|Marking TSC unstable|Marking clocksource 'tsc[^']*' as unstable|"
-    r"sched_clock: Marking unstable"
+#: kernel/sched/clock.c and kernel/time/clocksource.c: once the scheduler clock, stable before,
+#: becomes unstable, no CPU stops its tick any more (TICK_DEP_BIT_CLOCK_UNSTABLE).
+CLOCK_BECAME_UNSTABLE = (
+    r"TSC found unstable|Marking clocksource 'tsc[^']*' as unstable|sched_clock: Marking unstable"
 )
+
+#: arch/x86/kernel/tsc.c: said also of a clock that never was stable, which keeps no tick.
+UNSTABLE_CLOCK = rf"Marking TSC unstable|{CLOCK_BECAME_UNSTABLE}"
 
 #: Messages that count whatever is planned.
 ALWAYS = (_FIRST, UNKNOWN_PARAMETERS.pattern, MALFORMED_PARAMETER.pattern, UNSTABLE_CLOCK)

@@ -12,6 +12,7 @@ from typing import Optional
 
 from lowlat import resources
 from lowlat.catalogue import lookup
+from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused
 from lowlat.root import Root
 from lowlat.wishes import NONE, Wishes, merge
@@ -61,7 +62,7 @@ def load_packaged(name: str) -> Profile:
 def _load(name: str, root: Optional[Root], children: tuple[str, ...]) -> Profile:
     """``root`` is None where only packaged profiles count."""
     text = None if root is None or name in children else _users(name, root)
-    if text is None and children.count(name) > 1:
+    if text is None and (children.count(name) > 1 or name in set(children) - {*packaged_names()}):
         raise Refused(f"profile {children[0]}: its parents lead back to {name}")
     if text is None:
         text = _packaged(name, root)
@@ -133,6 +134,9 @@ def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
     keep = section.get("keep_efficiency_cores", "no")
     if keep not in ("yes", "no"):
         raise Refused(f"profile {name}: keep_efficiency_cores is yes or no, not {keep[:40]}")
+    for option in ("isolate", "housekeeping"):
+        if section.get(option, NONE) != NONE:
+            _check_list(name, option, section[option])
     return Wishes(
         isolate=section.get("isolate"),
         housekeeping=section.get("housekeeping"),
@@ -140,6 +144,13 @@ def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
         keep_efficiency_cores=keep == "yes",
         for_device=section.get("for_device"),
     )
+
+
+def _check_list(name: str, option: str, text: str) -> None:
+    try:
+        CpuSet.parse_list(text)
+    except CpuSetError as error:
+        raise Refused(f"profile {name}: {option} = {text[:60]}: {error}") from error
 
 
 def _users(name: str, root: Root) -> Optional[str]:

@@ -43,7 +43,7 @@ class Root:
         vanished, unreadable or a link loop."""
         try:
             fd = os.open(path, _READ) if self.live else self._open_inside(self._prefix + path)
-        except OSError:
+        except (OSError, ValueError):  # a name that a file gave may hold a NUL
             return None
         try:
             return unpack(_read_all(fd, self.live))
@@ -90,7 +90,7 @@ class Root:
                 return tuple(sorted(os.listdir(fd))) if self._inside(real) else ()
             finally:
                 os.close(fd)
-        except OSError:
+        except (OSError, ValueError):
             return ()
 
     def exists(self, path: str) -> bool:
@@ -100,7 +100,7 @@ class Root:
         """Whether the file is certainly not there; False also where nobody may look."""
         try:
             os.lstat(self._prefix + path)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return True
         except OSError:
             return False
@@ -117,7 +117,7 @@ class Root:
         """The permission bits of a file."""
         try:
             return os.stat(self._prefix + path).st_mode & 0o7777
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def keep(root: Root, path: str, text: str) -> None:
             os.fsync(file.fileno())
         fresh.replace(target)
     except OSError as error:
-        raise Refused(f"{target}: {error.strerror}", hint="run as root") from error
+        raise _refusal(str(target), error) from error
 
 
 def forget(root: Root, path: str) -> None:
@@ -34,4 +35,10 @@ def forget(root: Root, path: str) -> None:
     try:
         Path(root.host(path)).unlink(missing_ok=True)
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}", hint="run as root") from error
+        raise _refusal(path, error) from error
+
+
+def _refusal(path: str, error: OSError) -> Refused:
+    denied = error.errno in (errno.EACCES, errno.EPERM)
+    hint = "run as root" if denied else "put right what stands in the way"
+    return Refused(f"{path}: {error.strerror}", hint=hint)

@@ -69,7 +69,7 @@ class Threads:
 
     @cached_property
     def _all(self) -> tuple[Thread, ...]:
-        pids = (int(name) for name in self._root.names("/proc") if name.isdigit())
+        pids = (int(name) for name in self._root.names("/proc") if name.isdecimal())
         return tuple(thread for pid in sorted(pids) if (thread := _thread(self._root, pid)))
 
     def matching(self, target: str) -> Iterator[tuple[Thread, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import configparser
 import json
 import re
+from typing import Callable
 
 import pytest
 from hosttree import NEEDS, OLDER, RELEASE, Host, apply_and_try, linux_lines
@@ -334,14 +335,30 @@ def test_only_the_line_that_was_tried_is_promoted(host: Host) -> None:
     assert "its line changed" in refusal(host, "promote")
 
 
-def test_a_promoted_default_falls_back_to_stock_when_its_line_changes(host: Host) -> None:
-    apply_and_try(host)
-    host.done("promote")
+def _change_the_line(host: Host) -> None:
     text = host.read("etc/default/grub").replace('"net.ifnames=0"', '"net.ifnames=0 other"')
     host.write("etc/default/grub", text)
+
+
+def _remove_the_kernel(host: Host) -> None:
+    (host.path / f"boot/vmlinuz-{RELEASE}").unlink()
+
+
+@pytest.mark.parametrize("change", [_change_the_line, _remove_the_kernel])
+def test_a_promoted_default_falls_back_to_stock_when_its_entry_goes(
+    host: Host, change: Callable[[Host], None]
+) -> None:
+    """GRUB enters the submenu of the default that is gone, and boots the first entry in it."""
+    apply_and_try(host)
+    host.done("promote")
+    change(host)
     host.update_grub()
+    ours = section(host.config)
+    first = next(iter(linux_lines(ours)))
     status = host.status()
-    assert status["default"]["entry"] == STOCK
+    assert status["default"]["entry"] == first == "lowlat-stock"
+    assert not status["default"]["ours"]
+    assert linux_lines(host.config)[first] == linux_lines(host.config)[STOCK]
     assert any("not the default any more" in note for note in status["notes"])
 
 

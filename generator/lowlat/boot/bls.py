@@ -124,6 +124,7 @@ class Bls:
         return self.describe()
 
     def remove(self) -> None:
+        self._environment.tidy()
         if snippets.is_ours(self._environment.read().get("next_entry", "")):
             self._environment.set("next_entry", None)
         self._default.restore()

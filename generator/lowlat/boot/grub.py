@@ -26,8 +26,8 @@ from lowlat.root import Root
 
 DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
 
-#: The first tuned entry is that of the newest kernel.
-_NEWEST = f"{grubentries.SUBMENU}>0"
+#: The first tuned entry, after the stock one, is that of the newest kernel.
+_NEWEST = f"{grubentries.SUBMENU}>1"
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,7 @@ class Grub:
 
     def remove(self) -> None:
         self._disk.unstage(self._names.config)
+        self._environment.tidy()
         following = self._environment.read().get("next_entry", "")
         if following.startswith(f"{grubentries.SUBMENU}>"):
             self._environment.set("next_entry", None)
@@ -214,7 +215,7 @@ def _default_file(name: str) -> str:
 def _entry(item: grubcfg.Entry, menu: Menu) -> Entry:
     name = item.image.rpartition("/")[2]
     release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
-    ours = item.path[0] == grubentries.SUBMENU
+    ours = item.path[0] == grubentries.SUBMENU and item.id != grubentries.STOCK
     words = line.expanded(item.words, menu.variables)
     return Entry(item.id_path, release, words, ours, ours and item.id.endswith("-trial"))
 

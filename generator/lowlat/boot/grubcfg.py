@@ -59,22 +59,25 @@ class Menu:
         return "save_env next_entry" in self.text
 
     def find(self, name: str) -> Optional[Entry]:
-        """The entry that GRUB boots for such a default; what it cannot find is its first entry."""
-        found = self._below((), name)
-        return found if found or not self.entries else self.entries[0]
+        """The entry that GRUB boots for such a default; where there is none of that name, in the
+        menu or in the submenu that it leads to, the first one there (run_menu() and
+        grub_menu_execute_entry() in grub-core/normal/menu.c)."""
+        return self._below((), name)
 
     def _below(self, places: tuple[int, ...], name: str) -> Optional[Entry]:
         wanted, _, rest = name.partition(">")
         depth = len(places)
-        for entry in self.entries:
-            if entry.places[:depth] != places or len(entry.places) <= depth:
-                continue
-            here = (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
-            if wanted in here or not wanted:
-                if len(entry.places) == depth + 1:
-                    return entry
-                return self._below(entry.places[: depth + 1], rest)
-        return None
+        inside = [each for each in self.entries if each.places[:depth] == places]
+        found = next((each for each in inside if wanted in _names(each, depth)), None)
+        found = found or next(iter(inside), None)
+        if found is None or len(found.places) == depth + 1:
+            return found
+        return self._below(found.places[: depth + 1], rest)
+
+
+def _names(entry: Entry, depth: int) -> tuple[str, str, str]:
+    """What the item at this depth that leads to the entry may be called."""
+    return (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
 
 
 def parse(text: str) -> Menu:

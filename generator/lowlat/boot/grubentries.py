@@ -17,6 +17,10 @@ PLACE = "lowlat.line"
 
 SUBMENU = "lowlat"
 
+#: The submenu's first entry has the stock line: GRUB boots the first one where the one that it was
+#: told to boot is gone, with its kernel or because its line changed.
+STOCK = "lowlat-stock"
+
 _HEAD = re.compile(
     r"(?P<begin>\s*menuentry )'(?P<title>(?:[^']|'\\'')*)'(?P<classes>.*)"
     r"(?P<option>--id |\$menuentry_id_option )'gnulinux-(?P<release>.+)-advanced-[^']*'(?P<end>.*)"
@@ -47,10 +51,11 @@ def submenu(
 
     ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables.
     """
-    planned = [(stock, plan) for stock in stock_entries(text) if (plan := plan_of(stock.release))]
+    found = list(stock_entries(text))
+    planned = [(stock, plan) for stock in found if (plan := plan_of(stock.release))]
     if not planned:
         return ""
-    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {"]
+    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {", *_as_it_is(found[0])]
     for extra in ((), trial):
         for stock, plan in planned:
             rows += _tuned(stock, plan, extra, known)
@@ -73,10 +78,21 @@ def stock_entries(text: str) -> Iterator[Stock]:
             rows.append(row)
 
 
+def _as_it_is(stock: Stock) -> Iterator[str]:
+    yield _head(stock, "stock", STOCK)
+    for row in stock.rows:
+        linux = _LINUX.match(row)
+        if linux:
+            words = (word for word in grubcfg.split(linux[2]) if word != PLACE)
+            row = linux[1] + " ".join(words)
+        yield row
+    yield "}"
+
+
 def _tuned(
     stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
 ) -> Iterator[str]:
-    head, body, name = stock.head, [], ""
+    body, name = [], ""
     for row in stock.rows:
         linux = _LINUX.match(row)
         if linux:
@@ -86,8 +102,12 @@ def _tuned(
             row = linux[1] + " ".join(line.tuned(words, plan, trial, PLACE))
         body.append(row)
     title, name = ("lowlat, one try", line.trial_id(name)) if trial else ("lowlat", name)
-    yield (
+    yield from (_head(stock, title, name), *body, "}")
+
+
+def _head(stock: Stock, title: str, name: str) -> str:
+    head = stock.head
+    return (
         f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
         f"'{name}'{head['end']}"
     )
-    yield from (*body, "}")

@@ -4,11 +4,13 @@ grub-editenv."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Optional
 
 from lowlat.boot import programs
+from lowlat.boot.disk import Disk
 from lowlat.errors import Refused
+from lowlat.process import Finished
 from lowlat.root import Root
 
 #: The whole block: GRUB overwrites it in place and can never make it longer.
@@ -22,6 +24,7 @@ _READ_ONLY_LAYERS = frozenset({"lvm", "diskfilter", "cryptodisk", "luks", "luks2
 class Environment:
     def __init__(self, root: Root, path: str) -> None:
         self._root = root
+        self._disk = Disk(root)
         self.path = path
 
     def read(self) -> Mapping[str, str]:
@@ -37,10 +40,28 @@ class Environment:
         if self.read().get(name) == value:
             return
         words = ["unset", name] if value is None else ["set", f"{name}={value}"]
-        tool = programs.need(self._root, "grub-editenv", "grub2-editenv")
-        done = programs.run(self._root, [tool, self.path, *words])
+        try:
+            done = self._edit(words)
+        finally:
+            self.tidy()
         if done.status != 0 or self.read().get(name) != value:
             raise Refused(f"{self.path}: {programs.last_words(done)}")
+
+    def _edit(self, words: Sequence[str]) -> Finished:
+        tool = programs.need(self._root, "grub-editenv", "grub2-editenv")
+        held = self._disk.get(self.path)
+        if held is None or held.link:
+            return programs.run(self._root, [tool, self.path, *words])
+        # grub-editenv empties the file before it writes it: it works on a copy, lest a power cut
+        # leaves an empty block.
+        done = programs.run(self._root, [tool, self._disk.stage(self.path, held), *words])
+        if done.status == 0:
+            self._disk.commit(self.path)
+        return done
+
+    def tidy(self) -> None:
+        """Remove what a crash left beside the block."""
+        self._disk.unstage(self.path)
 
     def check_clearable(self) -> None:
         """Raises Refused where GRUB could not clear ``next_entry`` when it has booted it: then the

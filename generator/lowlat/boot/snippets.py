@@ -84,7 +84,7 @@ def read(root: Root, folder: str) -> list[Snippet]:
 def _order(name: str) -> list[tuple[int, int, str]]:
     """Names in the order of versions: numbers by value, and before them what has none."""
     parts = re.findall(r"\d+|[^\d]+", name)
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
 
 
 def entry(snippet: Snippet, known: Mapping[str, str]) -> Entry:
@@ -161,7 +161,7 @@ class Folder:
     def _file(self, name: str) -> str:
         there = {snippet.name: snippet.file for snippet in self.read()}
         tries = (self._root.read("/etc/kernel/tries") or "") if self._counted else ""
-        counter = f"+{tries}" if tries.isdigit() else ""
+        counter = f"+{tries}" if tries.isdecimal() else ""
         return there.get(name, f"{name}{counter}.conf")
 
     def clear(self) -> None:

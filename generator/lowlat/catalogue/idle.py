@@ -60,7 +60,12 @@ ENTRIES = (
         cost="full power on every CPU, heat, and on Intel no turbo; idle CPUs tick",
         risk=Risk.POWER,
         accepts=r"poll",
-        implies=("intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"),
+        implies=(
+            "intel_idle.max_cstate",
+            "processor.max_cstate",
+            "cpuidle.off",
+            "pm_qos_resume_latency_us",
+        ),
         sign=Sign(
             path="/sys/devices/system/cpu/cpuidle/current_driver",
             expected=lambda value: "none",
@@ -77,6 +82,7 @@ ENTRIES = (
         needs=(ARM_ONLY, PHYSICAL, _NO_SMT, config("GENERIC_IDLE_POLL_SETUP")),
         cost="full power on every CPU, and heat; idle CPUs tick",
         risk=Risk.POWER,
+        implies=("cpuidle.off", "pm_qos_resume_latency_us"),
     ),
     Tunable(
         name="cpuidle.off",
@@ -134,6 +140,7 @@ ENTRIES = (
         needs=(ISOLATION, PHYSICAL),
         cost="power of the isolated CPUs",
         risk=Risk.POWER,
+        conflicts=("idle", "nohlt"),
         accepts=r"n/a|[1-9][0-9]{0,5}",
     ),
 )

@@ -122,7 +122,7 @@ ENTRIES = (
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         evidence=f"{_FAIR}/cpuN/runtime is 0",
         rows=lambda target: [Row(f"{_FAIR}/cpu{cpu}/runtime", "0") for cpu in target.isolated],
-        needs=(ISOLATION, feature(_FAIR, (6, 12))),
+        needs=(ISOLATION, config("DEBUG_FS"), feature(_FAIR, (6, 12))),
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
         risk=Risk.STARVATION,

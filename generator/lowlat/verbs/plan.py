@@ -61,6 +61,8 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
         yield from _item(parameter.name, parameter.why)
     yield ""
     yield bold("Run time")
+    if not plan.runtime:
+        yield "  (nothing to set)"
     shown: set[str] = set()
     for setting in plan.runtime:
         if setting.name not in shown:

@@ -65,7 +65,7 @@ def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
                 hint="leave out CMD, --one-per-thread and --dry-run",
             )
         return
-    if not command:
+    if not command or not command[0]:
         raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")
     if not args.dry_run and not root.live:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")

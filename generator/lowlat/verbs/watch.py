@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     interval = _interval(args.interval)
-    plan: Optional[Plan] = planfile.read(args.plan, root) if args.plan else None
+    plan: Optional[Plan] = None if args.plan is None else planfile.read(args.plan, root)
     watch = Watch(root, plan, restore=args.restore)
     # They arrive between two looks only: none is left half done.
     signal.pthread_sigmask(signal.SIG_BLOCK, _END)

@@ -12,7 +12,13 @@ from lowlat import cmdline, runtime
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Sign, Stage
 from lowlat.counters import Counted
-from lowlat.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, UNSTABLE_CLOCK, Messages
+from lowlat.kmsg import (
+    CLOCK_BECAME_UNSTABLE,
+    MALFORMED_PARAMETER,
+    UNKNOWN_PARAMETERS,
+    UNSTABLE_CLOCK,
+    Messages,
+)
 from lowlat.machine import Kernel
 from lowlat.plan import Parameter, Plan
 from lowlat.root import Root
@@ -183,12 +189,13 @@ class Boot:
         text = self._messages.text if self._messages else ""
         unknown = UNKNOWN_PARAMETERS.search(text)
         name = parameter.name.replace("-", "_")
+        # First: the kernel hands a list that it refuses on as if it were unknown.
+        yield from self._said(sign.contradiction)
         if unknown and name in {cmdline.name_of(item) for item in unknown[1].split()}:
             yield unknown[0]
         for malformed in MALFORMED_PARAMETER.finditer(text):
             if cmdline.name_of(malformed[1]) == name:
                 yield malformed[0]
-        yield from self._said(sign.contradiction)
 
     def _said(self, pattern: Optional[str]) -> list[str]:
         """The kernel's messages that match, each once."""
@@ -198,12 +205,15 @@ class Boot:
         return list(dict.fromkeys(match[0].strip() for match in found))
 
     def _by_clock(self, judged: Judged) -> Judged:
-        """An unstable clock keeps every tick running, but where CPUs were seen without it: the
-        clock of an emulated machine may be called unstable in any boot."""
+        """A clock that becomes unstable keeps every tick running, but where CPUs were seen without
+        it: the clock of an emulated machine may be called unstable in any boot."""
         if judged.state is not State.EFFECTIVE or not self.unstable_clock:
             return judged
         if self._counted and ticks.all_stop(self._plan, self._counted):
             seen = f"the tick stops all the same, though the kernel said: {self.unstable_clock}"
+            return judged._replace(evidence=f"{judged.evidence}; {seen}")
+        if not self._counted and not self._said(CLOCK_BECAME_UNSTABLE):
+            seen = f"unstable from its start, the clock keeps no tick: {self.unstable_clock}"
             return judged._replace(evidence=f"{judged.evidence}; {seen}")
         why = f"the tick never stops, kernel message: {self.unstable_clock}"
         return Judged(State.IGNORED, judged.effective, why)
