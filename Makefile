@@ -12,7 +12,7 @@ INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages
-.PHONY: vm-packages vm-fetch test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse test-vm-full
+.PHONY: vm-packages vm-fetch test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse test-vm-full test-cuts-full
 .PHONY: lint lint-packages lint-python lint-types lint-c lint-shell
 
 setup: packages python harness
@@ -85,18 +85,24 @@ test-vm-kernels: vm-fetch
 test-vm-guests: vm-fetch
 	$(PYTEST_VM) tests/vm/test_tuned_guests.py
 
+# Prints the seconds of each boot.
 test-vm-boot: vm-fetch
-	$(PYTEST_VM) tests/vm/test_boot_guest.py
+	$(PYTEST_VM) -s tests/vm/test_boot_guest.py
 
 test-vm-rehearse: vm-fetch
 	$(PYTEST_VM) tests/vm/test_rehearsal.py
 
 # Takes an hour. It writes a committed file anew: look at the difference before it is committed.
-test-vm-full: vm-fetch
+test-vm-full: vm-fetch test-cuts-full
 	@rm -f build/booted
 	@mkdir -p build
 	LOWLAT_RESULTS=$(CURDIR)/build/booted $(BIN)/python -m pytest -m vm --durations=20
 	$(BIN)/python tests/vm/results.py build/booted >tests/vm/RESULTS.md
+
+# Every power cut and every state that one leaves on the disk; `make test` tries a sample.
+test-cuts-full: setup
+	LOWLAT_CUTS=1 $(BIN)/python -m pytest --durations=20 tests/boot/test_cuts.py \
+		tests/boot/test_replay.py tests/boot/test_tune_loop.py
 
 # Both write committed files anew: look at the difference before it is committed.
 golden: setup

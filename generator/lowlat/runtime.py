@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
-from lowlat import cgroup, planfile, runstate, targets
+from lowlat import cgroup, planfile, runstate, targets, threads
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads
 from lowlat.cpuset import CpuSet, CpuSetError
@@ -190,12 +190,15 @@ def stop(root: Root) -> Stopped:
     """Put every remembered value back; twice in a row does no harm."""
     old = read_journal(root).old
     groups = [path for path in old if cgroup.is_key(path)]
-    files = [path for path in reversed(old) if path not in groups]
+    kernel = [path for path in old if threads.is_path(path)]
+    files = [path for path in reversed(old) if path not in (*groups, *kernel)]
     problems = {path: _put_back(root, path, old[path]) for path in files}
     kept = {}
     for key in groups:
         group = key[len(cgroup.SCHEME) :]
         problems[key], kept[key] = cgroup.unmake(root, group, old[key])
+    # Last: no thread may return to the CPUs of a partition while there is one.
+    problems.update({path: _put_back(root, path, old[path]) for path in kernel})
     left = {path: old[path] for path in old if problems[path] or kept.get(path)}
     if left:
         _write_journal(root, Journal(left, {}, {}))

@@ -71,6 +71,10 @@ def make_fedora(path: Path, namespace: Namespace) -> Host:
 
 @pytest.fixture
 def debian(tmp_path: Path, namespace: Namespace) -> Host:
+    return make_debian(tmp_path / "host", namespace)
+
+
+def make_debian(path: Path, namespace: Namespace) -> Host:
     folder = "boot/efi/loader/entries"
     files = {
         "boot/efi/loader/loader.conf": "timeout 3\ndefault debian-*\n",
@@ -78,7 +82,7 @@ def debian(tmp_path: Path, namespace: Namespace) -> Host:
         f"{folder}/debian-{RELEASE}.conf": snippet(RELEASE, "root=UUID=1 ro", "sort-key debian\n"),
         f"{folder}/debian-{OLDER}+3.conf": snippet(OLDER, "root=UUID=1 ro", "sort-key debian\n"),
     }
-    return bare(tmp_path / "host", namespace, files)
+    return bare(path, namespace, files)
 
 
 def parse(host: Host, folder: str) -> dict[str, Mapping[str, list[str]]]:

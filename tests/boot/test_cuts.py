@@ -1,126 +1,138 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power cuts, first layer: a verb dies in every single call that writes. Whatever is then on the
-disk boots the stock entries, and rollback restores it to the byte."""
+"""Power cuts, first layer: a verb dies in a call that writes, of its own or of a program that it
+started. Whatever is then on the disk boots the stock entries, and rollback restores it to the byte.
+
+Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every fourth that
+changes a name and in every twelfth of all.
+"""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, Host, Namespace, apply_and_try, linux_lines, make
-from test_bls import FEDORA, boot_entry, make_fedora
+from hosttree import NEEDS, Host, apply_and_try, linux_lines, make
+from powercut import ALL, NEEDS_CC, Cutting, calls, logged
+from test_bls import DEBIAN, FEDORA, boot_entry, make_debian, make_fedora
 
-from lowlat.process import find
+pytest_plugins = ["hosttree", "powercut"]
+pytestmark = [*NEEDS, NEEDS_CC]
 
-pytest_plugins = ["hosttree"]
-pytestmark = [
-    *NEEDS,
-    pytest.mark.skipif(find("cc") is None, reason="there is no C compiler to build cut.c with"),
-]
+Tell = Callable[[str], None]
 
-_KEPT = ("boot", "etc", "var", "proc")
+_KEPT = ("boot", "etc", "var", "proc", "sys/firmware")
 
+#: How far apart the cuts of a sample are, of calls that change names and of all.
+_NEAR, _FAR = 4, 12
 
-@pytest.fixture(scope="module")
-def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
-    folder = tmp_path_factory.mktemp("cut")
-    library = folder / "cut.so"
-    source = Path(__file__).with_name("cut.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    started = Namespace(folder / "usr").start({"LD_PRELOAD": str(library)})
-    yield started
-    started.stop()
-
-
-def grub(host: Host) -> bool:
-    return (host.path / "boot/grub").exists()
+#: A verb with so few calls is cut in each of them.
+_FEW = 24
 
 
 class Cut:
-    """A host that is put back to a state of its own before each cut."""
+    """A host that is put back to a state of its own before each cut. ``entries`` is its folder of
+    entry files; without one it has grub.cfg."""
 
-    def __init__(self, host: Host, kept: Path) -> None:
+    def __init__(self, host: Host, namespace: Cutting, kept: Path, entries: str = "") -> None:
         self.host = host
+        self._namespace = namespace
         self._kept = kept
-        self._count = kept.with_name("count")
+        self._entries = entries
         self.pristine = host.snapshot()
-        self.config = "boot/grub/grub.cfg" if grub(host) else "boot/grub2/grub.cfg"
         self.stock = self.lines()
 
     def lines(self) -> dict[str, Any]:
         """What the stock entries boot: lines of grub.cfg, or files."""
-        if grub(self.host):
+        if not self._entries:
             return dict(linux_lines(self.host.config))
-        files = (self.host.path / FEDORA).glob("*.conf")
+        files = (self.host.path / self._entries).glob("*.conf")
         return {path.name: path.read_bytes() for path in files}
 
+    def check_config(self, where: str) -> None:
+        for name in ("boot/grub/grub.cfg", "boot/grub2/grub.cfg"):
+            if (self.host.path / name).exists():
+                assert self.host.chroot("grub-script-check", f"/{name}").status == 0, where
+
     def keep(self) -> None:
-        for name in _KEPT:
+        for name in self._names():
             shutil.copytree(self.host.path / name, self._kept / name, symlinks=True)
 
     def again(self) -> None:
-        for name in _KEPT:
+        for name in self._names():
             shutil.rmtree(self.host.path / name)
             shutil.copytree(self._kept / name, self.host.path / name, symlinks=True)
 
-    def run(self, at: int, *words: str) -> Any:
-        env = {
-            "LOWLAT_CUT_DEV": str(self.host.path.stat().st_dev),
-            "LOWLAT_CUT_COUNT": str(self._count),
-            "LOWLAT_CUT_AT": str(at),
-        }
-        return self.host.lowlat(words[0], *words[1:], **env)
+    def _names(self) -> list[str]:
+        return [name for name in _KEPT if (self.host.path / name).exists()]
 
-    def calls(self, *words: str) -> int:
-        """How many calls the verb makes that write."""
-        answer = self.run(-1, *words)
-        assert answer.status == 0, answer
-        return int.from_bytes(self._count.read_bytes(), "little")
+    def run(self, at: int, *words: str) -> Any:
+        return self._namespace.run(self.host, at, *words)
 
 
 @pytest.fixture
-def cut(tmp_path: Path, cutting: Namespace) -> Cut:
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    return Cut(make(tmp_path / "host", cutting), kept)
+def kept(tmp_path: Path) -> Path:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    return folder
 
 
 def check_survives(cut: Cut, where: str, defaults: set[str]) -> None:
     host = cut.host
-    assert host.chroot("grub-script-check", f"/{cut.config}").status == 0, where
+    cut.check_config(where)
     lines = cut.lines()
     assert {ident: lines.get(ident) for ident in cut.stock} == cut.stock, where
-    assert host.status()["default"]["entry"] in defaults, where
-    assert host.status()["state"] in _STATES, where
+    status = host.status()
+    assert status["default"]["entry"] in defaults, where
+    assert status["state"] in _STATES, where
     answer = host.lowlat("rollback")
     assert (answer.status, answer.err) == (0, ""), (where, answer)
-    assert host.snapshot() == cut.pristine, where
-    assert host.lowlat("rollback").status == 0, where
-    assert host.snapshot() == cut.pristine, where
+    assert cut.host.snapshot() == cut.pristine, where
+
+
+def check_twice(cut: Cut, where: str) -> None:
+    """Rolling back what is rolled back changes nothing."""
+    assert cut.host.lowlat("rollback").status == 0, where
+    assert cut.host.snapshot() == cut.pristine, where
 
 
 _STATES = {"none", "applied", "trial-set", "tried", "promoted", "interrupted"}
 
 
-def cut_everywhere(cut: Cut, words: tuple[str, ...], defaults: set[str]) -> None:
+def cut_everywhere(cut: Cut, words: tuple[str, ...], defaults: set[str]) -> str:
+    """Returns what was done, in words."""
     cut.keep()
-    calls = cut.calls(*words)
-    assert calls > 5
-    for at in range(1, calls + 1):
+    answer = cut.run(-1, *words)
+    assert answer.status == 0, answer
+    count = calls(cut.host)
+    assert count > 5
+    tried = chosen(cut.host, count)
+    where = ""
+    for at in tried:
         cut.again()
         answer = cut.run(at, *words)
         assert answer.status == -9, (words, at, answer)
-        check_survives(cut, f"{' '.join(words)}, cut in call {at} of {calls}", defaults)
-    print(f"{' '.join(words)}: {calls} cuts tried, {calls} survived")
+        where = f"{' '.join(words)}, cut in call {at} of {count}"
+        check_survives(cut, where, defaults)
+    check_twice(cut, where)
+    return f"{' '.join(words)}: {len(tried)} cuts in {count} calls tried, {len(tried)} survived"
+
+
+def chosen(host: Host, count: int) -> list[int]:
+    """The calls to die in: all, or a sample that is denser where names change."""
+    if ALL or count <= _FEW:
+        return list(range(1, count + 1))
+    renames = [call.number for call in logged(host) if call.name in ("rename", "symlink", "rmdir")]
+    return sorted({*renames[::_NEAR], renames[-1], *range(2, count, _FAR), 1, count})
 
 
 @pytest.mark.parametrize("verb", ["apply", "trial", "start", "record", "promote", "rollback"])
-def test_every_cut_is_survived(cut: Cut, verb: str) -> None:
-    host = cut.host
+def test_every_cut_is_survived(
+    tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
+) -> None:
+    host = make(tmp_path / "host", cutting)
+    cut = Cut(host, cutting, kept)
     defaults = {host.status()["default"]["entry"]}
     if verb in ("trial", "start", "record"):
         host.done("apply")
@@ -132,25 +144,61 @@ def test_every_cut_is_survived(cut: Cut, verb: str) -> None:
     if verb == "rollback":
         host.done("promote")
     words = ("boot", verb) if verb in ("start", "record") else (verb,)
-    cut_everywhere(cut, words, defaults)
+    tell(cut_everywhere(cut, words, defaults))
 
 
-@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
-def test_every_cut_is_survived_with_entry_files(
-    tmp_path: Path, cutting: Namespace, verb: str
+def test_the_calls_of_grub_editenv_are_cut_too(
+    tmp_path: Path, cutting: Cutting, kept: Path
 ) -> None:
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    host = make_fedora(tmp_path / "host", cutting)
-    cut = Cut(host, kept)
+    """A sample may pass over them, so they are all cut here. The block is never an empty one."""
+    host = make(tmp_path / "host", cutting)
+    host.done("apply")
+    cut = Cut(host, cutting, kept)
+    cut.keep()
+    assert cut.run(-1, "trial").status == 0
+    inside = [call for call in logged(host) if "/grubenv" in call.path and call.name != "fsync"]
+    assert {call.name for call in inside} >= {"open", "write", "rename"}
+    for call in inside:
+        cut.again()
+        assert cut.run(call.number, "trial").status == -9, call
+        assert len((host.path / "boot/grub/grubenv").read_bytes()) == 1024, call
+        assert host.status()["next"] is None, call
+        host.done("trial")
+        assert host.status()["next"], call
+
+
+def with_entry_files(cut: Cut, verb: str, folder: str) -> str:
+    host = cut.host
     defaults = {host.status()["default"]["entry"]}
     if verb != "apply":
         host.done("apply")
         host.done("trial")
         entry = host.status()["next"]["entry"].replace("-trial", "")
-        boot_entry(host, FEDORA, f"{entry}-trial", "boot-1")
+        boot_entry(host, folder, f"{entry}-trial", "boot-1")
         host.done("boot", "record")
         defaults.add(entry)
     if verb == "rollback":
         host.done("promote")
-    cut_everywhere(cut, (verb,), defaults)
+    return cut_everywhere(cut, (verb,), defaults)
+
+
+@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+def test_every_cut_is_survived_with_entry_files(
+    tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
+) -> None:
+    host = make_fedora(tmp_path / "host", cutting)
+    done = with_entry_files(Cut(host, cutting, kept, FEDORA), verb, FEDORA)
+    tell(f"GRUB with entry files, {done}")
+
+
+@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+def test_every_cut_is_survived_with_systemd_boot(
+    tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
+) -> None:
+    host = make_debian(tmp_path / "host", cutting)
+    done = with_entry_files(Cut(host, cutting, kept, DEBIAN), verb, DEBIAN)
+    tell(f"systemd-boot, {done}")
+    # It lies on FAT, which has no owners and no links.
+    asked = {call.name for call in logged(host) if "/boot/efi/" in call.path}
+    assert verb != "apply" or "rename" in asked
+    assert asked <= {"open", "write", "chmod", "fsync", "rename", "unlink"}

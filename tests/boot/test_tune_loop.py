@@ -483,6 +483,7 @@ class Kept:
 
     def cut(self, at: int) -> dict[str, str]:
         """The environment in which lowlat-gen dies in its call of that number."""
+        (self._folder / "count").unlink(missing_ok=True)
         return {
             "LOWLAT_CUT_DEV": str(self.machine.host.path.stat().st_dev),
             "LOWLAT_CUT_COUNT": str(self._folder / "count"),

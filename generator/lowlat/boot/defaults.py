@@ -28,10 +28,12 @@ class Default:
 
     def change(self, name: str) -> None:
         """Make this entry the default."""
-        before, known = self._get(), self._kept()
-        if before == name:
+        now, known = self._get(), self._kept()
+        if now == name:
             return
-        document = {"before": before if known is None else known[0], "ours": name}
+        before, ours = (now, ()) if known is None else known
+        # Until this is done, what we set before is there: that stays known as ours.
+        document = {"before": before, "ours": [name, *(each for each in ours if each == now)]}
         self._disk.put(_DEFAULT, Held(json.dumps(document).encode(), 0o600))
         self._set(name)
 
@@ -40,19 +42,20 @@ class Default:
         known = self._kept()
         if known is not None:
             now = self._get()
-            if now == known[1] or snippets.is_ours(now or ""):
+            if now in known[1] or snippets.is_ours(now or ""):
                 self._set(known[0])
         self._disk.unstage(_DEFAULT)
         self._disk.remove(_DEFAULT)
 
-    def _kept(self) -> Optional[tuple[Optional[str], str]]:
+    def _kept(self) -> Optional[tuple[Optional[str], tuple[str, ...]]]:
         held = self._disk.get_ours(_DEFAULT)
         if held is None:
             return None
         try:
             document = json.loads(held.content)
             before = document["before"]
-            return None if before is None else str(before), str(document["ours"])
+            ours = tuple(str(each) for each in document["ours"])
+            return None if before is None else str(before), ours
         except (ValueError, KeyError, TypeError) as error:
             hint = "set the default by hand, then remove it"
             raise Refused(f"{_DEFAULT} is damaged", hint=hint) from error

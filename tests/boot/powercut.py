@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Cutting the power below a tree: a verb that dies in a call of its own or of grub-editenv, and the
+states of the disk that a cut may leave. (PYTEST_DONT_REWRITE)"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, TypeVar
+
+import pytest
+from hosttree import Host, Namespace
+from replay import KEPT, Call, content_of, read_log
+
+from lowlat.process import find
+from trees import Answer
+
+NEEDS_CC = pytest.mark.skipif(find("cc") is None, reason="there is no C compiler for cut.c")
+
+#: LOWLAT_CUTS=1 tries every cut and every state, else it is a sample of them.
+ALL = "LOWLAT_CUTS" in os.environ
+
+_EDITENV = """#!/bin/sh
+[ ! -e /tmp/cut.env ] || . /tmp/cut.env
+exec /usr/bin/grub-editenv "$@"
+"""
+
+#: Larger files are not replayed, for no verb writes them: kernels and their initramfs.
+_LARGE = 1 << 20
+
+T = TypeVar("T")
+
+
+class Cutting(Namespace):
+    """A namespace whose lowlat-gen and grub-editenv can be cut."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "usr")
+        self._library = folder / "cut.so"
+        source = Path(__file__).with_name("cut.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", self._library, source, "-ldl"], check=True)
+        self.start({"LD_PRELOAD": str(self._library)})
+        for name in ("grub-editenv", "grub2-editenv"):
+            path, write = folder / "usr/usr/local/sbin" / name, 'cat >"$1" && chmod 755 "$1"'
+            assert self.program("sh", "-c", write, "sh", path, stdin=_EDITENV).status == 0
+
+    def run(self, host: Host, at: int, *words: str) -> Answer:
+        """Run a verb that dies in its call of this number; -1 lets it live."""
+        tmp = host.path / "tmp"
+        shutil.copy(self._library, tmp / "cut.so")
+        for name in ("cut.count", "cut.log"):
+            (tmp / name).unlink(missing_ok=True)
+        common = {
+            "LOWLAT_CUT_AT": str(at),
+            "LOWLAT_CUT_DEV": str(host.path.stat().st_dev),
+        }
+        inner = {**common, "LOWLAT_CUT_ROOT": str(host.path), "LD_PRELOAD": "/tmp/cut.so"}
+        rows = [f"export LOWLAT_CUT_{name.upper()}=/tmp/cut.{name}" for name in ("count", "log")]
+        rows += [f"export {name}='{value}'" for name, value in inner.items()]
+        (tmp / "cut.env").write_text("\n".join(["export LOWLAT_CUT_PARENT=$PPID", *rows, ""]))
+        outer = {
+            f"LOWLAT_CUT_{name.upper()}": str(tmp / f"cut.{name}") for name in ("count", "log")
+        }
+        try:
+            return host.lowlat(words[0], *words[1:], **common, **outer)
+        finally:
+            (tmp / "cut.env").unlink()
+
+
+@pytest.fixture(scope="session")
+def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cutting]:
+    started = Cutting(tmp_path_factory.mktemp("cut"))
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
+    """Prints a row that is seen without -s too: how much was tried."""
+
+    def tell(row: str) -> None:
+        with capsys.disabled():
+            print(f"\n{row} ", end="", flush=True)
+
+    return tell
+
+
+def calls(host: Host) -> int:
+    """How many calls the last run() counted."""
+    return int.from_bytes((host.path / "tmp/cut.count").read_bytes(), sys.byteorder)
+
+
+def logged(host: Host) -> list[Call]:
+    return list(read_log(host.path / "tmp/cut.log"))
+
+
+def put(source: Path, host: Host) -> None:
+    """Make the host's disk what was kept there."""
+    for name in KEPT:
+        shutil.rmtree(host.path / name)
+        shutil.copytree(source / name, host.path / name, symlinks=True)
+
+
+@dataclass(frozen=True)
+class State:
+    """What a power cut left: ``folder`` holds /boot, /etc and /var; ``where`` tells the first cut
+    that led to it."""
+
+    folder: Path
+    where: str
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """``cuts`` is how many were tried on the image, ``states`` what they led to, each once."""
+
+    cuts: int
+    states: tuple[State, ...]
+
+    def differing(self, *tops: str) -> tuple[State, ...]:
+        """The states without those that are equal in these folders: in boot and etc, for what is
+        to be booted."""
+        first: dict[str, State] = {}
+        for state in self.states:
+            first.setdefault(content_of(state.folder, tops), state)
+        return tuple(first.values())
+
+
+def distinct_states(host: Host, namespace: Cutting, work: Path, *words: str) -> Replayed:
+    """Run a verb on the host to its end, and replay each prefix of what it wrote on an ext4 image
+    in ``work``: replay.py says what a cut leaves there. Any tree will do in which Host runs
+    lowlat-gen; of its files those up to 1 MiB are in the states."""
+    image = make_image(host.path, work)
+    answer = namespace.run(host, -1, *words)
+    assert answer.status == 0, answer
+    return replay(host.path / "tmp/cut.log", host.path, image)
+
+
+def replay(log: Path, root: Path, image: Path) -> Replayed:
+    """Replay a log of calls below ``root``; the states are put beside the image."""
+    script, out = Path(__file__).with_name("replay.py"), image.with_name("out")
+    done = subprocess.run(
+        ["unshare", "-m", sys.executable, script, log, root, image, out],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    states = (State(Path(each["folder"]), each["where"]) for each in found["states"])
+    return Replayed(found["copies"], tuple(states))
+
+
+def make_image(root: Path, work: Path) -> Path:
+    """An ext4 image of the disk as it is, with room for what is written."""
+    tree, image = work / "tree", work / "image"
+    tree.mkdir(parents=True)
+    large = ["find", ".", "-type", "f", "-size", f"+{_LARGE // 1024}k", "-delete"]
+    subprocess.run(["cp", "-a", *(root / name for name in KEPT), tree], check=True)
+    subprocess.run(large, cwd=tree, check=True)
+    blocks = sum(path.lstat().st_size // 1024 + 1 for path in tree.rglob("*"))
+    made = ["-t", "ext4", "-b", "1024", "-m", "0", "-J", "size=1", "-d", str(tree), str(image)]
+    command = ["mke2fs", "-q", *made, f"{6 * 1024 + 2 * blocks}k"]
+    subprocess.run(command, check=True, capture_output=True)
+    return image
+
+
+def sampled(items: Sequence[T], most: int) -> list[T]:
+    """At most so many of them, evenly spread, the last one always; all with LOWLAT_CUTS=1."""
+    if ALL or len(items) <= most:
+        return list(items)
+    return [items[(number + 1) * len(items) // most - 1] for number in range(most)]
