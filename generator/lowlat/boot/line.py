@@ -15,12 +15,14 @@ from lowlat.plan import Plan
 from lowlat.root import Root
 
 #: What a trial's line has beside the planned parameters: whatever panics reboots after 30 s, be it
-#: the kernel, initramfs-tools (it reads the same parameter) or dracut; and the unit that records
-#: that the boot came up, which reboots where it does not.
+#: the kernel, initramfs-tools (it reads the same parameter) or dracut; systemd reboots where it
+#: crashes itself (kernel-command-line(7)); and the unit that records that the boot came up reboots
+#: where it does not.
 TRIAL = (
     "panic=30",
     "rd.shell=0",
     "rd.emergency=reboot",
+    "systemd.crash_reboot=1",
     "systemd.wants=lowlat-trial.service",
 )
 

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests that boot as a machine does: firmware, boot loader, kernel, systemd.
+
+A guest is three files: its disk, its EFI partition and its firmware's variables. A boot makes a
+new guest of a copy, so every state that was reached can be gone on from more than once. What
+boots is the boot loader's choice alone: each boot is one run of QEMU, which ends when the guest
+powers off or resets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import emulator
+import image
+import kernels
+import pytest
+
+from lowlat import process
+from lowlat.errors import LowlatError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+_HERE = Path(__file__).parent
+_PREPARE = (_HERE / "guest/prepare", _HERE / "guest/run")
+
+#: Debian's own place for the firmware, and the variables it begins with.
+_FIRMWARE = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
+_VARIABLES = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
+
+#: Leads to a kernel beside the image's, for virtual machines in clouds; it knows no 9p.
+OTHER_KERNEL = "linux-image-cloud-amd64"
+
+_FILES = ("disk", "esp", "variables")
+_ESP_MIB = 128
+
+#: As sfdisk reads it.
+_PARTITIONS = "label: gpt\nstart=1MiB, type=uefi\n"
+
+_TOOLS = {"mkfs.fat": "dosfstools", "sfdisk": "fdisk", "debugfs": "e2fsprogs"}
+
+#: A boot takes a minute or two where nothing else runs, and a kernel's package as long again.
+_LIMIT_S = 600.0
+
+_TAIL = 40
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A machine that is switched off; ``folder`` holds its files and ``console``, the text of the
+    boot that led here."""
+
+    folder: Path
+
+    @property
+    def console(self) -> str:
+        return (self.folder / "console").read_text()
+
+    @property
+    def tail(self) -> str:
+        """The last lines of the console."""
+        return _tail(self.folder / "console")
+
+    def boot(self, share: Path) -> Guest:
+        """Switch it on, with ``share`` for its task, until it powers off or resets.
+
+        Raises AssertionError, with the last lines of its console, where it does neither in time.
+        """
+        begin = time.monotonic()
+        after = Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent))
+        drives = (f"file={after / name},if=virtio,format=raw,cache=unsafe" for name in _FILES[:2])
+        flash = (f"readonly=on,file={_FIRMWARE}", f"file={after / 'variables'}")
+        argv = [
+            *emulator.Hardware(cpus=4, memory_mib=1536).argv(),
+            *(word for text in flash for word in ("-drive", f"if=pflash,format=raw,{text}")),
+            *(word for text in drives for word in ("-drive", text)),
+            *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
+        ]
+        log = after / "console"
+        try:
+            emulator.run(argv, limit=_LIMIT_S, log=log, prepare=lambda: self._copy(after))
+        except LowlatError as error:
+            raise AssertionError(f"{error}\n{_tail(log)}") from error
+        print(f"boot: {time.monotonic() - begin:.0f} s", flush=True)
+        return Guest(after)
+
+    def work(self, share: Path, task: str) -> Guest:
+        """Boot it to do a task, a shell script.
+
+        Raises AssertionError, with the last lines of its console, where the task was not done.
+        """
+        (share / "task").write_text(task)
+        (share / "status").unlink(missing_ok=True)
+        after = self.boot(share)
+        status = share / "status"
+        left = status.read_text().strip() if status.is_file() else "none"
+        if left != "0":
+            raise AssertionError(f"the task '{task.strip()}' failed: status {left}\n{after.tail}")
+        return after
+
+    def read(self, path: str) -> bytes:
+        """A file of its disk. Raises LowlatError where there is none."""
+        with tempfile.NamedTemporaryFile() as file:
+            self._debugfs(f"dump {path} {file.name}")
+            return file.read()
+
+    def planted(self, files: Mapping[str, bytes]) -> Guest:
+        """The same machine with these files on its disk."""
+        other = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent)))
+        self._copy(other.folder)
+        for path, data in files.items():
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(data)
+                file.flush()
+                other._debugfs(f"mkdir {path.rpartition('/')[0]}", f"rm {path}", may_fail=True)
+                other._debugfs(f"write {file.name} {path}")
+        return other
+
+    def _debugfs(self, *requests: str, may_fail: bool = False) -> None:
+        """Let e2fsprogs' debugger work on the disk, which nobody has mounted."""
+        for request in requests:
+            argv = ["debugfs", "-w", "-R", request, str(self.folder / "disk")]
+            done = process.run([process.find(argv[0]) or argv[0], *argv[1:]], timeout=60)
+            # Its exit status tells nothing; the first line is its version.
+            said = done.stderr.splitlines()[1:]
+            if (done.status or said) and not may_fail:
+                raise LowlatError(f"debugfs {request}: {' '.join(said)}")
+
+    def _copy(self, target: Path) -> None:
+        for name in _FILES:
+            _copy(self.folder / name, target / name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    _checked(["cp", "--sparse=always", "--reflink=auto", str(source), str(target)])
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text().splitlines() if log.is_file() else []
+    return "\n".join(line for line in lines[-_TAIL:] if line.strip())
+
+
+def installed_or_skip(work: Path) -> Guest:
+    """A machine with GRUB and an administrator's settings, in the folder ``work``, where all that
+    follows from it will be too; the test is skipped, with the reason, where it cannot be had."""
+    guest = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=work)))
+    kept_or_skip()._copy(guest.folder)
+    return guest
+
+
+def kept_or_skip() -> Guest:
+    """The same, kept beside the image that it is made of: nobody boots this one."""
+    base = image.image_or_skip()
+    if not _FIRMWARE.is_file():
+        pytest.skip(f"{_FIRMWARE} is not there: apt install ovmf")
+    for name, package in _TOOLS.items():
+        if process.find(name) is None:
+            pytest.skip(f"{name} is not installed: apt install {package}")
+    parts = (_PARTITIONS.encode(), *(path.read_bytes() for path in _PREPARE))
+    key = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+    kept = base.disk.with_name(f"grub-{key}")
+    if not kept.is_dir():
+        for old in kept.parent.glob("grub-*"):
+            shutil.rmtree(old)
+        _install(base, kept)
+    return Guest(kept)
+
+
+def work_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for guests, of which each takes half a gigabyte: where the image is kept."""
+    kernels.folder().mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryDirectory(prefix=".guests-", dir=kernels.folder())
+
+
+def _install(base: image.Image, target: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".grub-", dir=target.parent) as name:
+        made, share = image.Image(Path(name) / "made/disk"), Path(name) / "share"
+        made.disk.parent.mkdir()
+        share.mkdir()
+        _copy(base.disk, made.disk)
+        shutil.copy(base.kernel, made.kernel)
+        shutil.copy(base.initrd, made.initrd)
+        shutil.copy(_VARIABLES, made.disk.with_name("variables"))
+        esp = made.disk.with_name("esp")
+        _make_esp(esp)
+        shutil.copy(_PREPARE[0], share / "task")
+        shutil.copy(_PREPARE[1], share)
+        devices = ("-drive", f"file={esp},if=virtio,format=raw")
+        image.boot(made, share, limit=_LIMIT_S, keep=True, devices=devices)
+        made.disk.parent.rename(target)
+
+
+def _make_esp(path: Path) -> None:
+    """A disk with one partition, which the firmware reads."""
+    with tempfile.NamedTemporaryFile(dir=path.parent) as inside, path.open("wb") as disk:
+        inside.truncate((_ESP_MIB - 2) << 20)
+        _checked(["mkfs.fat", "-F", "32", "-n", "ESP", inside.name])
+        disk.truncate(_ESP_MIB << 20)
+        _checked(["sfdisk", "--quiet", str(path)], _PARTITIONS)
+        disk.seek(1 << 20)
+        disk.write(inside.read())
+
+
+def _checked(argv: Sequence[str], stdin: str | None = None) -> None:
+    words = [process.find(argv[0]) or argv[0], *argv[1:]]
+    done = process.run(words, timeout=120, stdin=stdin)
+    if done.status:
+        raise LowlatError(f"{argv[0]} failed: {done.stderr.strip()}")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One emulated boot: bounded in time and memory, tried again where the emulation spoils it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from lowlat import process
+from lowlat.errors import LowlatError
+
+#: Intel's name: of others' multi-processors the kernel believes no clock without more proof.
+X86_CPU = "max,vendor=GenuineIntel"
+
+#: What QEMU calls a machine of each of Debian's architectures, and its serial console.
+_MACHINES = {
+    "amd64": ("qemu-system-x86_64", "q35", X86_CPU, "ttyS0"),
+    "arm64": ("qemu-system-aarch64", "virt,gic-version=3", "cortex-a72", "ttyAMA0"),
+}
+
+#: Boots to try again: see rehearse/vm.py.
+_AGAIN = 2
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The machine to emulate; ``cpu`` is QEMU's model, "" the default of the architecture."""
+
+    arch: str = "amd64"
+    cpus: int = 4
+    memory_mib: int = 768
+    cpu: str = ""
+
+    @property
+    def console(self) -> str:
+        return _MACHINES[self.arch][3]
+
+    def argv(self) -> list[str]:
+        """The test is skipped, with the reason, where there is no such emulator."""
+        program, machine, cpu, _ = _MACHINES[self.arch]
+        found = process.find(program)
+        if found is None:
+            pytest.skip(f"{program} is not installed")
+        # A socket a CPU: as in the captured machines, whose plans are booted here.
+        return [
+            *(found, "-machine", machine, "-cpu", self.cpu or cpu),
+            *("-accel", "tcg,thread=multi", "-m", str(self.memory_mib)),
+            *("-smp", f"{self.cpus},sockets={self.cpus},cores=1,threads=1"),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot"),
+            *("-serial", "stdio"),
+        ]
+
+
+def run(
+    argv: Sequence[str], *, limit: float, log: Path, prepare: Callable[[], None] = lambda: None
+) -> str:
+    """Boot to the power-off; the console's text, which ``log`` keeps too. ``prepare`` comes before
+    each try.
+
+    Raises LowlatError where it did not end in time or with an error.
+    """
+    for _ in range(_AGAIN + 1):
+        prepare()
+        # timeout(1) stays on guard should this process itself be killed.
+        guard = ["timeout", "--kill-after=10", f"{limit + 30:.0f}"]
+        ended = process.run([*guard, *argv], timeout=limit)
+        log.write_text(f"{ended.stdout}\n{ended.stderr}")
+        if "Oops: int3:" not in ended.stdout:
+            break
+    if ended.timed_out or ended.status:
+        how = f"did not end within {limit:.0f} s" if ended.timed_out else ended.stderr.strip()
+        raise LowlatError(f"the boot failed: {how}", hint=f"the console's text is in {log}")
+    return ended.stdout

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Get what the tests that boot need before any limit on their time counts: kernels and the image.
+
+    python tests/vm/fetch.py
+
+What cannot be had is named; the tests that want it are skipped then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from boots import OTHER_KERNEL, kept_or_skip
+from image import image_or_skip, packages_or_skip
+from kernels import KERNELS, OLD, busybox_or_skip, packaged_or_skip
+
+
+def get(what: str, how: Callable[[], object]) -> None:
+    begin = time.monotonic()
+    try:
+        found = how()
+    except pytest.skip.Exception as reason:
+        found = reason
+    print(f"{what}: {found} ({time.monotonic() - begin:.0f} s)", flush=True)
+
+
+def main() -> None:
+    for name, wanted in {**KERNELS, "5.10": OLD}.items():
+        get(name, lambda wanted=wanted: packaged_or_skip(wanted).release)  # type: ignore[misc]
+    get("busybox for arm64", lambda: busybox_or_skip("arm64"))
+    get("Debian 13", lambda: image_or_skip().disk)
+    get("Debian 13 behind GRUB", lambda: kept_or_skip().folder)
+    get("another kernel", lambda: packages_or_skip(image_or_skip(), OTHER_KERNEL)[0].name)
+
+
+if __name__ == "__main__":
+    main()

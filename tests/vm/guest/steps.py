@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs in a guest: one boot's steps of the way from the stock boot to the tuned one and back.
+
+    python3 steps.py FOLDER NAME STEP...
+
+FOLDER/NAME.json is what the steps did and what they found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+#: A package with a kernel in it makes an initramfs, on an emulated CPU.
+_LIMIT_S = 400.0
+
+#: What every boot of the system itself changes, and what is no file system of the disk.
+_MOVING = (
+    *("/dev", "/proc", "/run", "/sys", "/tmp", "/boot/efi"),
+    *("/var/cache", "/var/lib/dpkg", "/var/lib/systemd", "/var/log", "/var/tmp"),
+)
+
+#: Belong to packages of the kernel, which come and go here, and to the loader's generator.
+_KERNELS = ("/boot", "/usr/lib/modules", "/var/lib/initramfs-tools")
+_OF_A_KERNEL = ("linux-image-", "/vmlinuz", "/initrd.img")
+
+#: What the administrator's TuneD profile sets, beside what lowlat's does.
+_ADMINISTRATOR = ("/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_ratio")
+
+_GRUB = (
+    *("grub-efi-amd64", "grub-efi-amd64-bin", "grub-efi-amd64-unsigned"),
+    *("grub2-common", "grub-common"),
+)
+
+Said = tuple[int, str]
+
+
+def run(*argv: str) -> Said:
+    ended = subprocess.run(
+        argv,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"},
+    )
+    said = (ended.stdout + ended.stderr).strip()
+    print(f"{' '.join(argv)}: {ended.returncode}", flush=True)
+    return ended.returncode, said
+
+
+def lowlat(*words: str) -> Said:
+    return run("lowlat-gen", *words)
+
+
+def told(*words: str) -> Any:
+    """The JSON that a verb prints."""
+    status, text = lowlat(*words, "--json")
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"status": status, "said": text}
+
+
+# ------------------------------------------------------------------- the boot
+
+
+def boot() -> dict[str, Any]:
+    """This boot: its line, its TuneD profile, the values of all that a plan sets."""
+    _settle()
+    return {
+        "line": Path("/proc/cmdline").read_text().split(),
+        "kernel": os.uname().release,
+        "values": values(),
+        "tuned": (run("systemctl", "is-active", "tuned")[1], run("tuned-adm", "active")[1]),
+    }
+
+
+def _settle() -> None:
+    """Wait for TuneD's profile, and for a trial's record."""
+    deadline = time.monotonic() + _LIMIT_S
+    while time.monotonic() < deadline:
+        units = run("systemctl", "is-active", "tuned.service", "lowlat-trial.service")[1].split()
+        if "activating" not in units and "Current active profile" in run("tuned-adm", "active")[1]:
+            return
+        time.sleep(2)
+
+
+def values() -> dict[str, Any]:
+    """Every run-time value that the profile's plan names, by path; of kernel threads, by name."""
+    import cycle  # Needs lowlat, which is not there at first.
+
+    found = cycle.snapshot(cycle.planned("lowlat"))
+    named: dict[str, Any] = {}
+    for path, value in found.items():
+        named.update(_of_thread(path, value) if path.startswith("kthread:") else {path: value})
+    return {**named, **{path: Path(path).read_text().strip() for path in _ADMINISTRATOR}}
+
+
+def _of_thread(path: str, value: str | None) -> dict[str, str | None]:
+    """Its number is another one in every boot; one that has ended meanwhile counts for nothing."""
+    _, pid, what = path.split(":")
+    try:
+        return {f"kthread:{Path(f'/proc/{pid}/comm').read_text().strip()}:{what}": value}
+    except FileNotFoundError:
+        return {}
+
+
+# ------------------------------------------------------------------- the disk
+
+
+def files() -> dict[str, str]:
+    """All files by path: what they are, and for those of an administrator what is in them."""
+    return {str(path): _state(path) for path in _walk(Path("/")) if not _of_a_kernel(str(path))}
+
+
+def _of_a_kernel(path: str) -> bool:
+    return _below(path, _KERNELS) or any(part in path for part in _OF_A_KERNEL)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if not _below(str(path), _MOVING):
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from _walk(path)
+
+
+def _below(path: str, folders: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in folders)
+
+
+def _state(path: Path) -> str:
+    status = path.lstat()
+    kind = f"{status.st_mode:o} {status.st_uid}:{status.st_gid}"
+    if path.is_symlink():
+        return f"{kind} -> {path.readlink()}"
+    if str(path).startswith("/etc/") and path.is_file():
+        return f"{kind} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+    return kind
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, list[str | None]]:
+    paths = before.keys() | after.keys()
+    pairs = {path: [before.get(path), after.get(path)] for path in sorted(paths)}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def loader() -> dict[str, str]:
+    """What the boot loader will read: GRUB's two files, or systemd-boot's entries."""
+    grub = {"config": Path("/boot/grub/grub.cfg"), "environment": Path("/boot/grub/grubenv")}
+    entries = {path.name: path for path in Path("/boot/efi/loader/entries").glob("*.conf")}
+    return {name: path.read_text() for name, path in {**grub, **entries}.items() if path.exists()}
+
+
+# ---------------------------------------------------------------------- steps
+
+
+def setup(folder: Path) -> dict[str, Any]:
+    """The package comes."""
+    before, was = files(), loader()
+    found = {
+        "setup": run("dpkg", "--install", *map(str, folder.glob("lowlat_*.deb"))),
+        "installed": changed(before, files()),
+        "units": run("systemctl", "list-unit-files", "--no-legend", "--no-pager", "lowlat*"),
+        "loader at first": was,
+    }
+    (folder / "files.json").write_text(json.dumps(before))
+    return found
+
+
+def look(folder: Path) -> dict[str, Any]:
+    """What this boot is."""
+    return {"boot": boot(), "status": told("status"), "loader": loader()}
+
+
+def after() -> dict[str, Any]:
+    """What the next boot will be."""
+    return {"status after": told("status"), "loader after": loader()}
+
+
+def apply(folder: Path) -> dict[str, Any]:
+    before = files()
+    (folder / "installed.json").write_text(json.dumps(before))
+    said = lowlat("apply", "--profile", "lowlat")
+    return {"apply": said, "applied": changed(before, files()), **after()}
+
+
+def bootctl(folder: Path) -> dict[str, Any]:
+    """systemd-boot takes GRUB's place."""
+    packages = map(str, folder.glob("systemd-boot*.deb"))
+    line = Path("/proc/cmdline").read_text().split()
+    kept = " ".join(word for word in line if not word.startswith("BOOT_IMAGE="))
+    Path("/etc/kernel").mkdir(exist_ok=True)
+    Path("/etc/kernel/cmdline").write_text(f"{kept}\n")
+    return {
+        # They install the loader, and an entry for each kernel.
+        "packages": run("dpkg", "--install", *packages),
+        "grub": run("dpkg", "--purge", *_GRUB),
+        "loader": loader(),
+    }
+
+
+def trial(folder: Path) -> dict[str, Any]:
+    return {"trial": lowlat("trial"), **after()}
+
+
+def verify(folder: Path) -> dict[str, Any]:
+    return {"verify": told("verify", "--duration", "5s"), "runtime": lowlat("runtime", "verify")}
+
+
+def promote(folder: Path) -> dict[str, Any]:
+    return {"promote": lowlat("promote"), **after()}
+
+
+def install(folder: Path) -> dict[str, Any]:
+    """Another kernel comes."""
+    packages = map(str, folder.glob("linux-image-*.deb"))
+    return {"install": run("dpkg", "--install", *packages), **after()}
+
+
+def remove(folder: Path) -> dict[str, Any]:
+    """The kernel that runs goes. The other one cannot reach the host's folder: what it needs, and
+    its task, are left on the disk."""
+    question = "linux-base linux-base/removing-running-kernel boolean false"
+    run("sh", "-c", f"echo '{question}' | debconf-set-selections")
+    names = ("linux-image-amd64", f"linux-image-{os.uname().release}")
+    found = {"remove": run("dpkg", "--purge", *names), **after()}
+    left = Path("/var/tmp/share")
+    left.mkdir()
+    for path in (*folder.glob("*.py"), *folder.glob("*.json"), folder / "alone"):
+        (left / path.name).write_bytes(path.read_bytes())
+    (left / "alone").rename(left / "task")
+    return found
+
+
+def roll_back(folder: Path) -> dict[str, Any]:
+    found = {"rollback": lowlat("rollback"), **after()}
+    installed = json.loads((folder / "installed.json").read_text())
+    return {**found, "rolled back": changed(installed, files())}
+
+
+def purge(folder: Path) -> dict[str, Any]:
+    """The package goes, and the loader's generator has its say without it."""
+    said = run("dpkg", "--purge", "lowlat")
+    before = json.loads((folder / "files.json").read_text())
+    return {
+        "purge": said,
+        "purged": changed(before, files()),
+        "units": run("systemctl", "list-unit-files", "--no-legend", "--no-pager", "lowlat*"),
+        "generated": run("sh", "-c", "grub-mkconfig 2>/dev/null"),
+        "loader at last": loader(),
+    }
+
+
+def main() -> int:
+    folder, name, steps = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    found: dict[str, Any] = {}
+    for step in steps:
+        begin = time.monotonic()
+        found.update(globals()[step](folder))
+        print(f"steps: {step}: {time.monotonic() - begin:.0f} s", flush=True)
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

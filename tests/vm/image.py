@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Debian 13 disk image that guests boot, kept by the versions of all packages in it.
+
+A guest has no network. Its unit runs the script ``task`` of the folder that the host shares, once
+the system is up, leaves its exit status in ``status`` there, and powers off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import emulator
+import pytest
+from kernels import folder
+
+from lowlat import process
+from lowlat.errors import LowlatError, Refused
+from lowlat.rehearse import packages
+
+SUITE = "trixie"
+
+#: What the guest has beyond Debian's essential packages, without what those only recommend.
+PACKAGES = (
+    *("systemd", "systemd-sysv", "udev", "dbus", "kmod", "procps", "util-linux", "e2fsprogs"),
+    *("initramfs-tools", "linux-image-amd64", "grub-efi-amd64"),
+    *("tuned", "python3", "python3-jinja2", "python3-pyudev"),
+)
+
+#: In the guest's initramfs: its disk.
+_MODULES = ("virtio_pci", "virtio_blk", "ext4")
+
+#: The emulated clock is the host's, and so as good as that: no watchdog for it.
+_LINE = "console=ttyS0 root=LABEL=root rw panic=-1 loglevel=5 systemd.show_status=no tsc=nowatchdog"
+
+_RECIPE = Path(__file__).with_name("image")
+_TOOLS = {"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs"}
+_SIZE = "4G"
+_MAKE_S = 900.0
+
+
+@dataclass(frozen=True)
+class Image:
+    """A raw disk with one ext4 file system labelled "root", and a copy of its kernel."""
+
+    disk: Path
+
+    @property
+    def kernel(self) -> Path:
+        return self.disk.with_name("vmlinuz")
+
+    @property
+    def initrd(self) -> Path:
+        return self.disk.with_name("initrd")
+
+
+def image_or_skip() -> Image:
+    """The image, made now where there is none with today's packages; the test is skipped, with
+    the reason, where it cannot be had."""
+    try:
+        return _image()
+    except LowlatError as error:
+        pytest.skip(f"no disk image: {error}")
+
+
+def _image() -> Image:
+    source = _source()
+    lines = next(source.rounds())
+    kept = sorted(folder().glob("image-*/disk"), key=lambda path: path.stat().st_mtime)
+    try:
+        with packages.apt(lines, source.arch) as environment:
+            target = folder() / f"image-{_key(environment)}"
+    except LowlatError:
+        if kept:
+            return Image(kept[-1])  # no network
+        raise
+    if not (target / "disk").is_file():
+        _make(target, lines)
+        # One is enough: an older one only takes room.
+        for old in kept:
+            shutil.rmtree(old.parent)
+    return Image(target / "disk")
+
+
+def packages_or_skip(image: Image, *names: str) -> list[Path]:
+    """The package files that bring these into the image, kept beside it; the test is skipped, with
+    the reason, where they cannot be had."""
+    kept = image.disk.with_name(f"packages-{'-'.join(names)}")
+    if not kept.is_dir():
+        try:
+            _download(kept, names)
+        except LowlatError as error:
+            pytest.skip(f"no package {', '.join(names)}: {error}")
+    return sorted(kept.glob("*.deb"))
+
+
+def _download(target: Path, names: Iterable[str]) -> None:
+    source = _source()
+    with (
+        tempfile.TemporaryDirectory(prefix=".packages-", dir=target.parent) as name,
+        packages.apt(next(source.rounds()), source.arch) as environment,
+    ):
+        made = Path(name) / "made"
+        made.mkdir()
+        wanted = _resolved(environment, *PACKAGES, *names) - _resolved(environment, *PACKAGES)
+        argv = ["apt-get", "-q", "download", *sorted(package for package, _ in wanted)]
+        got = process.run(argv, timeout=_MAKE_S, env=environment, cwd=str(made))
+        if got.status:
+            raise LowlatError(f"they cannot be downloaded: {got.stderr.strip()[-200:]}")
+        made.rename(target)
+
+
+def _source() -> packages.Distribution:
+    if os.geteuid() != 0:
+        raise Refused("only root can make one")
+    for tool, package in _TOOLS.items():
+        if process.find(tool) is None:
+            raise Refused(f"{tool} is not installed", hint=f"apt install {package}")
+    here = packages.detect()
+    if here.name != "debian":
+        raise Refused(f"Debian {SUITE} is not looked for on {here.name}")
+    return replace(here, codename=SUITE, arch="amd64")
+
+
+def _resolved(environment: Mapping[str, str], *names: str) -> set[tuple[str, str]]:
+    """The names and versions that apt would install."""
+    argv = ["apt-get", "-s", "-y", "--no-install-recommends", "install", *names]
+    told = process.run(argv, timeout=120, env=environment)
+    versions = set(re.findall(r"^Inst (\S+) \((\S+)", told.stdout, re.MULTILINE))
+    if not versions:
+        raise LowlatError(f"apt cannot resolve the image's packages: {told.stderr.strip()[-300:]}")
+    return versions
+
+
+def _key(environment: Mapping[str, str]) -> str:
+    """Of the versions that apt would install, and of the recipe."""
+    versions = sorted(_resolved(environment, *PACKAGES))
+    files = [path.read_bytes() for path in sorted(_RECIPE.iterdir())]
+    return hashlib.sha256(repr((versions, _MODULES, _SIZE, files)).encode()).hexdigest()[:16]
+
+
+def _make(target: Path, lines: Iterable[str]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".image-", dir=target.parent) as name:
+        work, tree = Path(name), Path(name) / "tree"
+        _checked(_debootstrap(tree, lines))
+        _checked(["sh", str(_RECIPE / "recipe.sh"), str(tree)])
+        made = work / "made"
+        made.mkdir()
+        for image, copy in (("vmlinuz-*", "vmlinuz"), ("initrd.img-*", "initrd")):
+            shutil.copy(next((tree / "boot").glob(image)), made / copy)
+        _checked(["mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", tree, made / "disk", _SIZE])
+        made.rename(target)
+
+
+def _debootstrap(tree: Path, lines: Iterable[str]) -> list[str]:
+    settings = "etc/initramfs-tools"
+    modules = "".join(f"{name}\\n" for name in _MODULES)
+    return [
+        *("mmdebstrap", "--quiet", "--mode=root", "--variant=minbase"),
+        f"--include={','.join(PACKAGES)}",
+        f'--essential-hook=mkdir -p "$1/{settings}/conf.d"',
+        f"--essential-hook=copy-in {_RECIPE}/initramfs.conf /{settings}/conf.d",
+        f'--essential-hook=printf "{modules}" >"$1/{settings}/modules"',
+        *(SUITE, str(tree), *lines),
+    ]
+
+
+def _checked(argv: Iterable[str | Path]) -> None:
+    words = [str(word) for word in argv]
+    ended = process.run(words, timeout=_MAKE_S)
+    if ended.status:
+        raise LowlatError(f"{words[0]} failed: {ended.stderr.strip()[-600:]}")
+
+
+def boot(
+    image: Image,
+    share: Path,
+    *,
+    limit: float,
+    cpus: int = 4,
+    line: str = "",
+    keep: bool = False,
+    devices: Sequence[str] = (),
+) -> str:
+    """Boot the image directly, without a boot loader, and let it do the share's task.
+
+    The disk stays as it is, but with ``keep``. Raises LowlatError where the guest did not end or
+    its task failed.
+    """
+    hardware = emulator.Hardware(cpus=cpus, memory_mib=1536)
+    argv = [
+        *hardware.argv(),
+        *("-kernel", str(image.kernel), "-initrd", str(image.initrd)),
+        *("-append", f"{_LINE} {line}"),
+        *("-drive", f"file={image.disk},if=virtio,format=raw,snapshot={'off' if keep else 'on'}"),
+        *devices,
+        *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
+    ]
+    text = emulator.run(argv, limit=limit, log=share / "console.log")
+    status = share / "status"
+    if not status.is_file() or status.read_text().strip() != "0":
+        left = status.read_text().strip() if status.is_file() else "none"
+        raise LowlatError(f"the guest's task failed: status {left}", hint=f"see {share}")
+    return text

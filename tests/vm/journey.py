@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way of one guest through its boots: in each it does the steps of guest/steps.py."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boots
+import pytest
+from boots import Guest
+
+from lowlat import process
+
+_HERE = Path(__file__).parent
+
+
+class Journey:
+    """The boots that were done: ``found`` is what each of them said, ``after`` the machine as each
+    of them left it."""
+
+    def __init__(self, folder: Path, *packages: Path) -> None:
+        self.found: dict[str, Any] = {}
+        self.after: dict[str, Guest] = {}
+        self.share = folder / "share"
+        self.share.mkdir()
+        for file in (_HERE / "guest/steps.py", _HERE / "cycle.py", *packages):
+            shutil.copy(file, self.share)
+
+    def go(self, guest: Guest, name: str, steps: str) -> Guest:
+        """Boot the guest to do these steps."""
+        after = guest.work(self.share, task(name, steps))
+        self.keep(name, after, (self.share / f"{name}.json").read_bytes())
+        return after
+
+    def keep(self, name: str, guest: Guest, text: bytes) -> None:
+        self.after[name] = guest
+        self.found[name] = json.loads(text)
+
+    def marker(self, name: str) -> str | None:
+        """The plan that this boot's line names; None for a stock boot."""
+        words = [w for w in self.found[name]["boot"]["line"] if w.startswith("lowlat.plan=")]
+        assert len(words) <= 1, words
+        return words[0] if words else None
+
+
+def task(name: str, steps: str) -> str:
+    return f"python3 steps.py . {name} {steps}\n"
+
+
+@cache
+def packages_or_skip() -> tuple[Path, Path]:
+    """The DEBs of this tree: the generator's and the harness's."""
+    folder = boots.REPOSITORY / "build/vm-deb"
+    ended = process.run([str(boots.REPOSITORY / "packaging/build-deb"), str(folder)], timeout=300)
+    if ended.status == 2:
+        pytest.skip(ended.stderr.strip())
+    assert ended.status == 0, ended.stderr
+    return next(folder.glob("lowlat_*.deb")), next(folder.glob("lowlat-measure_*.deb"))

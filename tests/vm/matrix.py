@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boots of single kernels on a busybox initramfs, and what the kernel then shows.
+
+The plan is made outside, for a captured guest of the same shape with the kernel's own
+configuration in it; the evidence comes back as an archive over the console.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import emulator
+import initramfs
+from kernels import busybox_or_skip
+
+from lowlat import archive
+from lowlat.errors import LowlatError
+from lowlat.rehearse.kernel import Kernel
+
+MACHINES = Path(__file__).resolve().parents[1] / "machines"
+
+#: A captured guest with four CPUs of each architecture.
+CAPTURES = {"amd64": "qemu-x86-4s1c", "arm64": "qemu-arm64-4c"}
+
+#: A boot takes 10 to 15 s on an idle host.
+_LIMIT_S = 180.0
+
+#: The console's text, in a boot's folder.
+CONSOLE = "console.log"
+
+_INIT = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mkdir -p /sbin && ln -s /bin/busybox /sbin/modprobe
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs run /run
+{before}
+sh /evidence.sh -d {seconds} >/tmp/evidence 2>/tmp/errors
+dmesg -n 1
+echo
+echo "=== errors ==="
+cat /tmp/errors
+echo "=== evidence ==="
+gzip -c /tmp/evidence | base64
+echo "=== end ==="
+poweroff -f
+"""
+
+_ANSWER = re.compile(r"=== errors ===\s(.*)=== evidence ===\s(.*)=== end ===", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One boot of a kernel with a line. ``before`` is shell that runs in the guest before the
+    evidence is gathered, ``modules`` are loaded first; ``seconds`` is how long entries into the
+    kernel are counted."""
+
+    kernel: Kernel
+    line: str
+    hardware: emulator.Hardware = field(default_factory=emulator.Hardware)
+    modules: tuple[str, ...] = ()
+    before: str = ""
+    seconds: int = 0
+
+
+def machine(kernel: Kernel, capture: str, path: Path, more: Mapping[str, str]) -> Path:
+    """An archive of a captured machine with this kernel installed, and with ``more`` files."""
+    contents = archive.parse((MACHINES / f"{capture}.txt").read_bytes())
+    tree = kernel.image.parents[1]
+    modules = f"lib/modules/{kernel.release}"
+    for name in (f"boot/config-{kernel.release}", f"{modules}/modules.builtin.modinfo"):
+        if (tree / name).is_file():
+            contents.files[f"/{name}"] = (tree / name).read_bytes()
+    contents.files.update({name: text.encode() for name, text in more.items()})
+    path.write_text(archive.dump(contents))
+    return path
+
+
+def boot(trial: Trial, folder: Path, script: str) -> Path:
+    """Boot once and bring back the evidence: an archive's path.
+
+    Raises LowlatError where the boot failed or brought nothing.
+    """
+    initrd = folder / "initrd"
+    initrd.write_bytes(_initrd(trial, script))
+    argv = [
+        *trial.hardware.argv(),
+        *("-kernel", str(trial.kernel.image), "-initrd", str(initrd)),
+        *("-append", f"console={trial.hardware.console} panic=-1 {_clock(trial)} {trial.line}"),
+    ]
+    text = emulator.run(argv, limit=_LIMIT_S, log=folder / CONSOLE)
+    found = _ANSWER.search(text.replace("\r", ""))
+    if not found or found[1].strip():
+        said = found[1].strip() if found else "nothing"
+        raise LowlatError(f"no evidence came out of the guest: {said[:500]}")
+    path = folder / "evidence.txt"
+    path.write_bytes(gzip.decompress(base64.b64decode(found[2])))
+    return path
+
+
+def _clock(trial: Trial) -> str:
+    """The emulated clock is the host's; where that stalls, the watchdog would blame the clock."""
+    x86 = trial.hardware.arch == "amd64"
+    return "tsc=nowatchdog" if x86 and "tsc=" not in trial.line else ""
+
+
+def _initrd(trial: Trial, script: str) -> bytes:
+    load = [f"modprobe {name}" for name in trial.modules]
+    init = _INIT.format(seconds=trial.seconds, before="\n".join((*load, trial.before)))
+    files = {"evidence.sh": script.encode()}
+    if trial.modules:
+        files.update(initramfs.modules(trial.kernel, trial.modules))
+    return initramfs.build(busybox_or_skip(trial.hardware.arch), init, files)

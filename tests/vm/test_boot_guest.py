@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Debian 13 machine with firmware and GRUB walks the whole road: installed, applied, tried, back
+in stock, promoted, given another kernel, rolled back, purged. And what hangs comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import boots
+import image
+import initramfs
+import pytest
+import results
+from boots import Guest
+from journey import Journey, packages_or_skip, task
+
+pytestmark = pytest.mark.vm
+
+_FULL = pytest.mark.full
+
+#: What apply puts outside of /usr and its own state: nothing else changes, and all of it is new.
+ADDED = {
+    "/etc/grub.d/99_lowlat",
+    "/etc/lowlat",
+    "/etc/lowlat/boot.conf",
+    "/etc/systemd/system/tuned.service.wants",
+    "/etc/systemd/system/tuned.service.wants/lowlat-boot.service",
+    "/etc/tuned/profiles/lowlat-local",
+    "/etc/tuned/profiles/lowlat-local/script.sh",
+    "/etc/tuned/profiles/lowlat-local/tuned.conf",
+}
+
+#: The parameters that a trial alone has.
+TRIAL = {
+    *("panic=30", "rd.shell=0", "rd.emergency=reboot", "systemd.crash_reboot=1"),
+    "systemd.wants=lowlat-trial.service",
+}
+
+PROFILE = "throughput-performance"
+
+
+#: The boots by name, and what is done in each; the last one's task is left by the one before.
+BOOTS = {
+    "stock": "setup look apply",
+    "applied": "look trial",
+    "tuned": "look verify",
+    "returned": "look promote",
+    "promoted": "look install",
+    "again": "look verify remove",
+}
+
+
+@pytest.fixture(scope="module")
+def road() -> Iterator[Journey]:
+    """All boots of the road, one after the other."""
+    kernels = image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL)
+    with boots.work_folder() as name:
+        made = Journey(Path(name), packages_or_skip()[0], *kernels)
+        (made.share / "alone").write_text(task("back", "look roll_back purge"))
+        guest = boots.installed_or_skip(Path(name))
+        for step in BOOTS.items():
+            guest = made.go(guest, *step)
+        # The other kernel knows no 9p: it finds its task on the disk, and leaves its answer there.
+        guest = guest.boot(made.share)
+        assert guest.read("/var/tmp/share/status") == b"0\n", guest.tail
+        made.keep("back", guest, guest.read("/var/tmp/share/back.json"))
+        yield made
+
+
+def _without_us(config: str) -> str:
+    """grub.cfg without our script's part."""
+    part = r"(?ms)^\n### BEGIN \S*/99_lowlat ###$.*?^### END \S*/99_lowlat ###\n"
+    return re.sub(part, "", config)
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    paths = before.keys() | after.keys()
+    pairs = {path: (before.get(path), after.get(path)) for path in paths}
+    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _tuned_kernels(status: Any) -> dict[str, Any]:
+    return {each["kernel"]: each for each in status["kernels"]}
+
+
+def test_installing_changes_nothing(road: Journey) -> None:
+    found = road.found["stock"]
+    assert found["setup"][0] == 0, found["setup"]
+    assert [path for path in found["installed"] if not path.startswith("/usr/")] == []
+    assert {path for path, pair in found["installed"].items() if pair[0] is not None} == set()
+    assert "enabled" not in found["units"][1].split()[1::3], found["units"]
+    assert found["status"]["state"] == "none"
+
+
+def test_apply_only_adds(road: Journey) -> None:
+    found = road.found["stock"]
+    assert found["apply"][0] == 0, found["apply"]
+    added = {path for path in found["applied"] if not path.startswith("/var/lib/lowlat")}
+    assert added == ADDED
+    assert all(before is None for before, _ in found["applied"].values())
+    assert found["status after"]["state"] == "applied"
+    assert _without_us(found["loader after"]["config"]) == found["loader at first"]["config"]
+    assert found["loader after"]["environment"] == found["loader at first"]["environment"]
+    assert found["status after"]["default"] == found["status after"]["default"] | {"ours": False}
+
+
+def test_the_next_boot_is_still_stock(road: Journey) -> None:
+    before, found = road.found["stock"], road.found["applied"]
+    assert found["boot"]["line"] == before["boot"]["line"]
+    assert found["boot"]["values"] == before["boot"]["values"]
+    assert found["boot"]["tuned"] == before["boot"]["tuned"]
+    assert PROFILE in found["boot"]["tuned"][1]
+    assert found["trial"][0] == 0, found["trial"]
+    assert found["status after"]["state"] == "trial-set"
+
+
+def test_the_trial_is_tuned(road: Journey) -> None:
+    stock, found = road.found["applied"]["boot"], road.found["tuned"]
+    line = set(found["boot"]["line"])
+    assert road.marker("tuned")
+    assert line >= TRIAL
+    assert {word for word in stock["line"] if word not in line} == set()
+    assert found["boot"]["tuned"] == ["active", "Current active profile: lowlat-local"]
+    assert found["status"]["running"]["trial"]
+    assert found["status"]["state"] == "tried"
+    assert found["status"]["default"]["ours"] is False
+
+
+@pytest.mark.parametrize("name", ["tuned", "again"])
+def test_a_tuned_boot_is_in_effect(road: Journey, name: str) -> None:
+    found = road.found[name]
+    wrong = [row for row in found["verify"]["settings"] if row["state"] != "effective"]
+    # On the administrator's own line.
+    assert [(row["state"], row["name"]) for row in wrong] == [("not-planned", "tsc")], wrong
+    assert found["runtime"][0] == 0, found["runtime"]
+
+
+def test_the_boot_after_the_trial_is_stock(road: Journey) -> None:
+    """Every run-time value is what it was, and the administrator's profile is back."""
+    before, tuned, found = (road.found[name]["boot"] for name in ("applied", "tuned", "returned"))
+    assert found["line"] == before["line"]
+    assert _differing(before["values"], tuned["values"]), "the tuned boot changed something"
+    assert _differing(before["values"], found["values"]) == {}
+    assert found["tuned"] == ["active", f"Current active profile: {PROFILE}"]
+    status = road.found["returned"]["status"]
+    assert (status["state"], status["next"], status["missing"]) == ("tried", None, [])
+    remark = f"GRUB, one try: the boot after it was stock, {len(found['values'])} values as before"
+    results.add(found["kernel"], "lowlat", "all", remark)
+
+
+def test_promote_is_for_every_boot(road: Journey) -> None:
+    promoted, again = road.found["promoted"], road.found["again"]
+    assert road.found["returned"]["promote"][0] == 0, road.found["returned"]["promote"]
+    assert road.found["returned"]["status after"]["state"] == "promoted"
+    assert road.marker("tuned") == road.marker("promoted") == road.marker("again") is not None
+    for found in (promoted, again):
+        assert not TRIAL.intersection(found["boot"]["line"])
+        assert found["boot"]["tuned"] == ["active", "Current active profile: lowlat-local"]
+
+
+def test_the_entries_follow_the_kernels(road: Journey) -> None:
+    found = road.found["promoted"]
+    first = found["boot"]["kernel"]
+    assert found["install"][0] == 0, found["install"]
+    kernels = _tuned_kernels(found["status after"])
+    (other,) = kernels.keys() - {first}
+    assert kernels[first] | {"tried": True, "default": True} == kernels[first]
+    assert kernels[other] | {"tried": False, "default": False} == kernels[other]
+
+    assert road.found["again"]["boot"]["kernel"] == first, "the newer one is not the default"
+    assert road.found["again"]["remove"][0] == 0, road.found["again"]["remove"]
+    status = road.found["again"]["status after"]
+    assert list(_tuned_kernels(status)) == [other]
+    assert status["default"] | {"ours": False, "kernel": other} == status["default"]
+
+    last = road.found["back"]
+    assert last["boot"]["kernel"] == other
+    assert road.marker("back") is None, "not tuned before its own trial"
+    assert PROFILE in last["boot"]["tuned"][1]
+
+
+def test_rollback_leaves_what_was_there(road: Journey) -> None:
+    found = road.found["back"]
+    assert found["rollback"][0] == 0, found["rollback"]
+    assert found["status after"]["state"] == "none"
+    assert found["rolled back"] == {}
+    assert "lowlat" not in found["loader after"]["config"]
+
+
+def test_purge_leaves_nothing(road: Journey) -> None:
+    found = road.found["back"]
+    assert found["purge"][0] == 0, found["purge"]
+    assert found["purged"] == {}
+    assert found["units"][1] == ""
+    assert found["loader at last"] == found["loader after"]
+    assert found["generated"] == [0, found["loader at last"]["config"].strip()]
+
+
+# --------------------------------------------------------------------- hangs
+
+#: What hangs does so in tuned boots only, as a bad parameter would make it.
+_UNIT = """[Unit]
+ConditionKernelCommandLine=lowlat.plan
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'date >/var/tmp/hung; sync; {command}'
+"""
+_WANTED = "[Unit]\nWants=hang.service\n"
+
+#: The same unit, which does not wait ten minutes.
+_SOON = "[Unit]\nJobTimeoutSec=2min\n"
+
+
+_NO_ROOT = b"""read -r line </proc/cmdline
+case $line in (*lowlat.plan*) ROOT=/dev/missing ;; esac
+"""
+
+
+def _with_unit(command: str) -> dict[str, bytes]:
+    return {
+        "/etc/systemd/system/hang.service": _UNIT.format(command=command).encode(),
+        "/etc/systemd/system/multi-user.target.d/hang.conf": _WANTED.encode(),
+        "/etc/systemd/system/lowlat-trial.service.d/soon.conf": _SOON.encode(),
+    }
+
+
+def _panics(guest: Guest, kernel: str) -> dict[str, bytes]:
+    return _with_unit("echo c >/proc/sysrq-trigger")
+
+
+def _never_ends(guest: Guest, kernel: str) -> dict[str, bytes]:
+    return _with_unit("sleep infinity")
+
+
+def _has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
+    """The initramfs looks for a disk that is not there: its init reads this file last."""
+    path = f"/boot/initrd.img-{kernel}"
+    held = guest.read(path)
+    more = initramfs.pack({"conf/param.conf": _NO_ROOT})
+    return {path: held + b"\0" * (-len(held) % 4) + more}
+
+
+@pytest.mark.parametrize(
+    ("hang", "said"),
+    [
+        pytest.param(_panics, "Kernel panic - not syncing: sysrq triggered crash", id="panic"),
+        pytest.param(
+            _has_no_root, "ALERT!  /dev/missing does not exist", id="initramfs", marks=_FULL
+        ),
+        pytest.param(_never_ends, "", id="unit that never ends", marks=_FULL),
+    ],
+)
+def test_a_hang_comes_back_by_itself(road: Journey, hang: Any, said: str) -> None:
+    before = road.found["applied"]
+    guest = road.after["applied"]
+    (road.share / "status").unlink()
+    hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
+    assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
+    assert said in hung.console, hung.tail
+    if not said:
+        assert hung.read("/var/tmp/hung"), hung.tail
+
+    road.go(hung, "hung", "look")
+    found = road.found["hung"]
+    assert found["boot"] == before["boot"]
+    assert (found["status"]["state"], found["status"]["next"]) == ("applied", None)
+    assert [note for note in found["status"]["notes"] if "did not come up" in note]
+    name = hang.__name__.strip("_").replace("_", " ")
+    results.add(before["boot"]["kernel"], "lowlat", "none", f"one try that {name}: back in stock")

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every profile's boot half on real kernels: accepted without a complaint, and in effect.
+
+The kernel is the oracle: ``verify`` judges, elsewhere, what the kernel shows of itself. Faults are
+planted on purpose, and verify has to name each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import emulator
+import matrix
+import pytest
+import results
+from kernels import KERNELS, OLD, Packaged, packaged_or_skip
+
+from lowlat import archive, evidence, profile
+from lowlat.rehearse import complaints
+from lowlat.rehearse.kernel import Kernel
+
+pytestmark = pytest.mark.vm
+
+#: Where a profile is booted that is not booted everywhere; 6.12 for all others.
+_HOME = {"lowlat-rt": "6.12-rt", "lowlat-kvm-guest": "newest"}
+
+#: Loaded before the evidence is gathered: parameters of modules show only then.
+_MODULES = {"lowlat-kvm-host": ("kvm",)}
+
+#: What the captured guest does not show and the guest booted here has, or has to have.
+_SEEN: Mapping[str, Mapping[str, str]] = {
+    "lowlat-hpc": {"/sys/fs/cgroup/cgroup.controllers": "cpuset cpu io memory pids\n"},
+    "lowlat-kvm-guest": {"/sys/hypervisor/type": "kvm\n"},
+}
+
+_NO_KVM = "QEMU without KVM offers it to no guest"
+_NO_DRIVER = "QEMU emulates no frequency driver"
+_NO_VMX = "QEMU emulates no VMX, so that kvm_intel does not load"
+
+#: What no boot here can show; everything else has to be effective.
+UNSEEN = {
+    "cpufreq.default_governor": _NO_DRIVER,
+    "cpuidle_haltpoll.force": _NO_KVM,
+    "kvm_intel.ple_gap": _NO_VMX,
+    "nopvspin": _NO_KVM,
+}
+
+#: No driver here uses it: only the kernel's own copy shows that it took the name.
+_GOVERNOR = "echo governor: $(cat /sys/module/cpufreq/parameters/default_governor)"
+
+#: How long the default profile's boots count entries into the kernel.
+_COUNTED_S = 3
+
+LowlatGen = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is booted: a kernel, a profile, more options of plan's, and the machine planned for."""
+
+    kernel: str
+    profile: str
+    options: str = ""
+    idle_driver: str = ""
+
+    def __str__(self) -> str:
+        return "_".join((self.kernel, self.profile, *self.options.split())).replace("--", "")
+
+    @property
+    def wanted(self) -> Packaged:
+        return KERNELS[self.kernel]
+
+    @property
+    def as_host(self) -> bool:
+        return "--as-host" in self.options
+
+    @property
+    def counted(self) -> bool:
+        """Whether entries into the kernel are counted in this boot."""
+        return self == Case(self.kernel, "lowlat")
+
+    def seen(self) -> dict[str, str]:
+        more = dict(_SEEN.get(self.profile, {}))
+        if self.idle_driver:
+            more["/sys/devices/system/cpu/cpuidle/current_driver"] = f"{self.idle_driver}\n"
+        return more
+
+    def hardware(self) -> emulator.Hardware:
+        # Without the flag the kernel takes the machine for a physical one.
+        hidden = self.as_host and self.wanted.arch == "amd64"
+        cpu = f"{emulator.X86_CPU},-hypervisor" if hidden else ""
+        return emulator.Hardware(self.wanted.arch, cpu=cpu)
+
+
+def _cases() -> list[Any]:
+    """The boots that every run has, then those that only the long one has."""
+    always = [Case(kernel, name) for kernel in KERNELS for name in ("lowlat", "lowlat-poll")]
+    always += [Case(_HOME.get(name, "6.12"), name) for name in profile.packaged_names()]
+    always += [Case("6.1", "lowlat-hpc"), Case("6.12", "lowlat-kvm-host", "--as-host")]
+    for kernel in KERNELS:
+        always.append(Case(kernel, "lowlat-poll", "--as-host"))
+    for kernel in set(KERNELS) - {"6.12-arm64"}:
+        for driver in ("intel_idle", "acpi_idle"):
+            always.append(Case(kernel, "lowlat-poll", "--as-host --disable idle", driver))
+    every = [Case(kernel, name) for kernel in KERNELS for name in profile.packaged_names()]
+    always = list(dict.fromkeys(always))
+    rest = [case for case in every if case not in always]
+    return [*always, *(pytest.param(case, marks=pytest.mark.full) for case in rest)]
+
+
+@dataclass(frozen=True)
+class Booted:
+    """One boot: the plan's document, its boot rows as verify judged them, and the evidence."""
+
+    kernel: Kernel
+    plan: Any
+    rows: list[dict[str, Any]]
+    evidence: archive.Archive
+    console: str
+
+    def states(self) -> dict[str, str]:
+        """Of the planned parameters."""
+        rows = (row for row in self.rows if row["where"] == "cmdline")
+        return {row["name"]: row["state"] for row in rows if row["state"] != "not-planned"}
+
+    def ticks(self) -> list[dict[str, Any]]:
+        """What verify says of the interrupts that it counted, a row for each isolated CPU."""
+        return [row for row in self.rows if "/proc/interrupts" in row["where"]]
+
+    def row(self, name: str, where: str = "cmdline") -> dict[str, Any]:
+        return next(row for row in self.rows if row["name"] == name and where in row["where"])
+
+    def complaints(self) -> list[str]:
+        said = self.evidence.read("/var/log/dmesg") or ""
+        return list(complaints.of(said, self.states()))
+
+
+class Bench:
+    """Plans, boots and judges in one folder."""
+
+    def __init__(self, lowlat_gen: LowlatGen, folder: Path) -> None:
+        self._run, self._folder = lowlat_gen, folder
+
+    def plan(self, kernel: Kernel, case: Case, capture: str = "") -> dict[str, Any]:
+        capture = capture or matrix.CAPTURES[case.wanted.arch]
+        tree = matrix.machine(kernel, capture, self._folder / "machine.txt", case.seen())
+        words = ("--kernel", kernel.release, "--profile", case.profile, *case.options.split())
+        document: dict[str, Any] = self._run("plan", "--root", tree, "--json", *words).json
+        return document
+
+    def boot(self, plan: dict[str, Any], trial: matrix.Trial) -> Booted:
+        """Boot and let verify judge the evidence against the plan."""
+        path = self._folder / "plan.json"
+        path.write_text(json.dumps(plan))
+        found = matrix.boot(trial, self._folder, evidence.script())
+        judged = self._run("verify", "--plan", path, "--root", found, "--json")
+        assert judged.status in (0, 1), judged.err
+        rows = json.loads(judged.out)["settings"]
+        return Booted(trial.kernel, plan, rows, archive.load(str(found)), self._console())
+
+    def _console(self) -> str:
+        return (self._folder / matrix.CONSOLE).read_text()
+
+
+@pytest.fixture
+def bench(lowlat_gen: LowlatGen, tmp_path: Path) -> Bench:
+    return Bench(lowlat_gen, tmp_path)
+
+
+@pytest.mark.parametrize("case", _cases(), ids=str)
+def test_the_kernel_takes_what_is_planned(case: Case, bench: Bench) -> None:
+    booted = _boot(case, bench)
+    states = booted.states()
+    assert list(states) == [item["name"] for item in booted.plan["cmdline"]["parameters"]]
+    unseen = [name for name, state in states.items() if state != "effective"]
+    assert set(unseen) <= set(UNSEEN), [booted.row(name) for name in unseen]
+    assert booted.complaints() == []
+    assert [row["state"] for row in booted.ticks()] == ["effective"] * 3 * case.counted
+    if case.as_host and case.wanted.arch == "amd64":
+        assert "Hypervisor detected" not in (booted.evidence.read("/var/log/dmesg") or "")
+    if "cpufreq.default_governor" in states:
+        assert "governor: performance" in booted.console
+    _keep(case, booted, unseen)
+
+
+def _boot(case: Case, bench: Bench) -> Booted:
+    kernel = packaged_or_skip(case.wanted)
+    plan = bench.plan(kernel, case)
+    trial = matrix.Trial(
+        kernel,
+        plan["cmdline"]["text"],
+        case.hardware(),
+        modules=_MODULES.get(case.profile, ()) if case.wanted.arch == "amd64" else (),
+        before=_GOVERNOR,
+        seconds=_COUNTED_S if case.counted else 0,
+    )
+    return bench.boot(plan, trial)
+
+
+def _keep(case: Case, booted: Booted, unseen: list[str]) -> None:
+    """The row of this boot."""
+    driver = f"(idle driver {case.idle_driver})" if case.idle_driver else ""
+    what = " ".join(filter(None, (case.profile, case.options, driver)))
+    remarks = [f"{name} not seen: {UNSEEN[name]}" for name in unseen]
+    if case.counted:
+        remarks.append("the tick stops under a task on every isolated CPU")
+    count = len(booted.states())
+    results.add(
+        booted.kernel.release, what, f"{count - len(unseen)} of {count}", "; ".join(remarks)
+    )
+
+
+# -------------------------------------------------------- physical parameters
+
+
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "6.12-arm64"])
+def test_a_physical_plan_asks_for_all_that_is_to_be_proved(kernel: str, bench: Bench) -> None:
+    """The boots above prove what they plan: here, that they plan what matters."""
+    found = packaged_or_skip(KERNELS[kernel])
+    polls = bench.plan(found, Case(kernel, "lowlat-poll", "--as-host"))["cmdline"]["text"]
+    assert {"idle=poll", "mce=ignore_ce", "cpufreq.default_governor=performance"} <= set(
+        polls.split()
+    )
+    for driver, parameter in (("intel_idle", "intel_idle"), ("acpi_idle", "processor")):
+        case = Case(kernel, "lowlat-poll", "--as-host --disable idle", driver)
+        sleeps = bench.plan(found, case)["cmdline"]["text"].split()
+        assert f"{parameter}.max_cstate=1" in sleeps
+
+
+# -------------------------------------------------------------- planted faults
+
+
+def _fault(
+    bench: Bench, wanted: Packaged, change: Callable[[str], str], before: str = "", seconds: int = 0
+) -> Booted:
+    """Boot the default profile's plan with a changed line; what verify says of it."""
+    kernel = packaged_or_skip(wanted)
+    plan = bench.plan(kernel, Case("6.12", "lowlat"))
+    line = change(plan["cmdline"]["text"])
+    return bench.boot(plan, matrix.Trial(kernel, line, before=before, seconds=seconds))
+
+
+def _told(booted: Booted, fault: str, row: Mapping[str, Any]) -> None:
+    said = f"{row['name']}: {row['state']}, {row['evidence']}"
+    results.add(booted.kernel.release, f"lowlat, planted: {fault}", "", said)
+
+
+def test_a_list_out_of_range_is_named(bench: Bench) -> None:
+    kernel = packaged_or_skip(KERNELS["6.12"])
+    # A machine with eight CPUs, of which four are left when it is booted.
+    plan = bench.plan(kernel, Case("6.12", "lowlat"), "qemu-x86-2s4c-2n-devices")
+    booted = bench.boot(plan, matrix.Trial(kernel, plan["cmdline"]["text"]))
+    for name in ("isolcpus", "nohz_full"):
+        row = booted.row(name)
+        assert row["state"] == "ignored-by-kernel"
+        assert "incorrect CPU range" in row["evidence"]
+        _told(booted, "a list out of range", row)
+
+
+def test_a_second_isolcpus_is_named(bench: Bench) -> None:
+    booted = _fault(bench, KERNELS["6.12"], lambda line: f"{line} isolcpus=2")
+    row = booted.row("isolcpus")
+    assert row["state"] == "not-applied"
+    assert "more than once" in row["evidence"]
+    _told(booted, "a second isolcpus=", row)
+
+
+def test_a_missing_parameter_is_named(bench: Bench) -> None:
+    booted = _fault(bench, KERNELS["6.12"], lambda line: line.replace(" skew_tick=1", ""))
+    row = booted.row("skew_tick")
+    assert row["state"] == "not-applied"
+    _told(booted, "skew_tick=1 left out", row)
+
+
+def test_an_unstable_clock_is_named(bench: Bench) -> None:
+    """Unstable from its start, the clock keeps no tick (kernel/sched/clock.c): counters tell."""
+    booted = _fault(bench, KERNELS["6.12"], lambda line: f"{line} tsc=unstable", "", _COUNTED_S)
+    row = booted.row("nohz_full")
+    assert "Marking TSC unstable due to boot parameter" in row["evidence"]
+    assert row["state"] == "effective"
+    assert [row["state"] for row in booted.ticks()] == ["effective"] * 3
+    _told(booted, "tsc=unstable", row)
+
+
+def test_a_kernel_without_nohz_full_is_named(bench: Bench) -> None:
+    kernel = packaged_or_skip(OLD)
+    # Planned for another kernel: for this one nohz_full would be left out.
+    plan = bench.plan(packaged_or_skip(KERNELS["6.1"]), Case("6.1", "lowlat"))
+    booted = bench.boot(plan, matrix.Trial(kernel, plan["cmdline"]["text"]))
+    row = booted.row("nohz_full")
+    assert row["state"] == "ignored-by-kernel"
+    _told(booted, "a kernel without NO_HZ_FULL", row)
+
+
+#: A root partition takes CPUs away from its parent for good; the parent has to own them first.
+_PARTITION = """
+mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup /sys/fs/cgroup
+echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control
+mkdir /sys/fs/cgroup/lowlat.slice /sys/fs/cgroup/other.slice
+echo 1-3 >/sys/fs/cgroup/lowlat.slice/cpuset.cpus
+echo 0-3 >/sys/fs/cgroup/other.slice/cpuset.cpus
+echo isolated >/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition
+"""
+
+
+def test_an_invalid_partition_is_named(bench: Bench) -> None:
+    kernel = packaged_or_skip(KERNELS["6.12"])
+    plan = bench.plan(kernel, Case("6.12", "lowlat-hpc"))
+    assert "isolcpus" not in plan["cmdline"]["text"]
+    # All CPUs in one partition leave nothing to the rest of the system.
+    before = f"{_PARTITION}echo 0-3 >/sys/fs/cgroup/lowlat.slice/cpuset.cpus\n"
+    booted = bench.boot(plan, matrix.Trial(kernel, plan["cmdline"]["text"], before=before))
+    row = booted.row("cpuset.partition", "cpuset.cpus.partition")
+    assert row["state"] == "ignored-by-kernel"
+    assert "isolated invalid" in row["effective"]
+    _told(booted, "a partition that the kernel refuses", row)
+
+
+def test_a_widened_workqueue_mask_is_named(bench: Bench) -> None:
+    before = "echo f >/sys/devices/virtual/workqueue/cpumask"
+    booted = _fault(bench, KERNELS["6.12"], lambda line: line, before)
+    row = booted.row("workqueue.cpumask", "/workqueue/cpumask")
+    assert row["state"] == "not-applied"
+    assert row["effective"] == "f"
+    _told(booted, "the workqueue mask widened", row)
