@@ -98,9 +98,9 @@ def values() -> dict[str, Any]:
     """Every run-time value that the profile's plan names, by path; of kernel threads, by name."""
     import cycle  # Needs lowlat, which is not there at first.
 
-    found = cycle.snapshot(cycle.planned("lowlat"))
     named: dict[str, Any] = {}
-    for path, value in found.items():
+    for path in (path for row in cycle.planned("lowlat") for path in cycle.paths(row)):
+        value = cycle.value(path)
         named.update(_of_thread(path, value) if path.startswith("kthread:") else {path: value})
     return {**named, **{path: Path(path).read_text().strip() for path in _ADMINISTRATOR}}
 
