@@ -29,8 +29,6 @@ from lowlat.root import Root
 
 Row = dict[str, str]
 
-_ALL_THREADS = ({"target": "kthread:*:affinity"}, {"target": "kthread:*:policy"})
-
 Values = dict[str, str | None]
 
 ACTIVE = Path("/etc/tuned/active_profile")
@@ -114,8 +112,17 @@ def _read(path: Path) -> str | None:
 
 def snapshot(rows: Iterable[Row]) -> Values:
     """What is planned, and all kernel threads: whatever they were moved by."""
-    wanted = [path for row in (*rows, *_ALL_THREADS) for path in paths(row)]
-    return {path: value(path) for path in wanted}
+    wanted = [path for row in rows for path in paths(row)]
+    return {path: value(path) for path in (*wanted, *_of_all_threads())}
+
+
+def _of_all_threads() -> Iterator[str]:
+    for pid, comm in _threads():
+        yield f"kthread:{pid}:policy"
+        # The kernel moves an interrupt's thread by itself, to where that was last delivered
+        # (irq_thread_check_affinity() in kernel/irq/manage.c).
+        if not comm.startswith("irq/"):
+            yield f"kthread:{pid}:affinity"
 
 
 def changes(before: Values, after: Values) -> dict[str, list[str | None]]:
