@@ -285,6 +285,21 @@ def test_what_the_running_line_has_already_is_named(tmp_path: Path) -> None:
     assert any("isolcpus=2-3" in warning for warning in warnings)
 
 
+@pytest.mark.parametrize(
+    ("comm", "name"),
+    [
+        ("tlp", "tlp"),
+        ("numad", "numad"),
+        ("power-profiles-", "power-profiles-daemon"),
+        ("tuned-ppd", "tuned-ppd"),
+    ],
+)
+def test_who_else_changes_settings_is_named(tmp_path: Path, comm: str, name: str) -> None:
+    files = {**machine(), "proc/77/comm": f"{comm}\n"}
+    warnings = plan(write_tree(tmp_path, files))["warnings"]
+    assert [warning for warning in warnings if warning.startswith(f"{name} is running")]
+
+
 def test_an_unstable_clock_is_named(tmp_path: Path) -> None:
     files = machine()
     files["sys/devices/system/clocksource/clocksource0/current_clocksource"] = "hpet\n"

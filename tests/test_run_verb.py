@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -144,39 +145,53 @@ def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
         keeper.wait()
 
 
+def read_until(terminal: int, word: bytes) -> bytes:
+    """What the terminal shows, up to this word."""
+    shown = b""
+    while word not in shown:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, f"no {word!r} within a minute after {shown!r}"
+        try:
+            shown += os.read(terminal, 1024)
+        except OSError:
+            pytest.fail(f"it ended without {word!r}, with {shown!r}")
+    return shown
+
+
 def test_a_terminals_signal_comes_once() -> None:
     """Ctrl-C reaches keeper and program alike: the keeper must not send it a second time."""
     script = (
-        "import signal, sys, time\n"
-        "came = []\n"
+        "import signal, time\n"
+        "came, told = [], []\n"
         "signal.signal(signal.SIGINT, lambda *_: came.append(1))\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: told.append(1))\n"
         "print('ready', flush=True)\n"
         "while not came: time.sleep(0.01)\n"
         "print('first', flush=True)\n"
-        "time.sleep(1)\n"
+        "while not told: time.sleep(0.01)\n"
         "print(f'came {len(came)} times', flush=True)\n"
     )
     words = (*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", sys.executable, "-c", script)
     child, terminal = pty.fork()
     if child == 0:
         os.execv(words[0], words)  # noqa: S606
-    shown = b""
     try:
-        while b"ready" not in shown:
-            shown += os.read(terminal, 1024)
+        read_until(terminal, b"ready")
         # Held while the program gets its own, so that two cannot become one.
         os.kill(child, signal.SIGSTOP)
         os.write(terminal, b"\x03")
-        while b"first" not in shown:
-            shown += os.read(terminal, 1024)
+        read_until(terminal, b"first")
+        # Handed on behind what the keeper makes of the terminal's: the lower number comes first.
+        os.kill(child, signal.SIGUSR1)
         os.kill(child, signal.SIGCONT)
-        while b"times" not in shown:
-            shown += os.read(terminal, 1024)
+        assert b"came 1 times" in read_until(terminal, b"times")
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
     finally:
         _, status = os.waitpid(child, 0)
         os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 0
-    assert b"came 1 times" in shown
 
 
 @as_root

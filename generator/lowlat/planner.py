@@ -229,7 +229,7 @@ def _warnings(machine: Machine, parameters: Iterable[Parameter], target: Target)
             f"the clock source is {machine.clock.current}: the kernel found the TSC unstable, and "
             "then the tick never stops"
         )
-    for manager in ("tlp", "numad", "power-profiles-daemon"):
+    for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"
     if target.kernel.config is None:

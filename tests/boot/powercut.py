@@ -37,14 +37,19 @@ _LARGE = 1 << 20
 T = TypeVar("T")
 
 
+def build(folder: Path) -> Path:
+    """cut.c as a library in this folder."""
+    library, source = folder / "cut.so", Path(__file__).with_name("cut.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 class Cutting(Namespace):
     """A namespace whose lowlat-gen and grub-editenv can be cut."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "usr")
-        self._library = folder / "cut.so"
-        source = Path(__file__).with_name("cut.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", self._library, source, "-ldl"], check=True)
+        self._library = build(folder)
         self.start({"LD_PRELOAD": str(self._library)})
         for name in ("grub-editenv", "grub2-editenv"):
             path, write = folder / "usr/usr/local/sbin" / name, 'cat >"$1" && chmod 755 "$1"'

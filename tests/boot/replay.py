@@ -56,7 +56,7 @@ def read_log(path: Path) -> Iterator[Call]:
 
 def calls_below(path: Path, root: Path) -> list[Call]:
     """The calls that changed the folders that are kept."""
-    tops = tuple(f"{root}/{top}/" for top in KEPT)
+    tops = tuple(f"{root / top}/" for top in KEPT)
     return [call for call in read_log(path) if f"{call.path}/".startswith(tops)]
 
 
@@ -145,6 +145,7 @@ class Disk:
 
 def main() -> None:
     log, root, image, out = map(Path, sys.argv[1:])
+    above = str(root).rstrip("/")
     mounted = out / "mounted"
     mounted.mkdir(parents=True)
     os.umask(0o022)
@@ -154,11 +155,11 @@ def main() -> None:
     disk = Disk(image, out)
     try:
         for number, call in enumerate(calls_below(log, root), 1):
-            redo(call, str(root), str(mounted))
-            disk.cut(number, call, "none", str(root))
+            redo(call, above, str(mounted))
+            disk.cut(number, call, "none", above)
             os.pwrite(bystander, str(number).encode(), 0)
             os.fsync(bystander)
-            disk.cut(number, call, "metadata", str(root))
+            disk.cut(number, call, "metadata", above)
     finally:
         os.close(bystander)
         must("umount", mounted)

@@ -5,13 +5,14 @@ hand. bootctl is a stand-in; GRUB's environment block is kept by GRUB's own grub
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, bare, make
+from hosttree import NEEDS, OLDER, RELEASE, REPOSITORY, Host, Namespace, bare, make
 
 from lowlat.process import find
 
@@ -116,6 +117,16 @@ def boot_entry(host: Host, folder: str, entry: str, boot_id: str) -> None:
     host.boot_line(f"{keys['linux'][0]} {keys['options'][0]}", boot_id)
 
 
+def try_entry(host: Host, folder: str) -> str:
+    """Apply, boot the trial, record it; returns the id of the entry that was tried."""
+    host.done("apply")
+    host.done("trial")
+    trial = str(host.status()["next"]["entry"])
+    boot_entry(host, folder, trial, "boot-1")
+    host.done("boot", "record")
+    return trial.replace("-trial", "")
+
+
 # -------------------------------------------------------- GRUB's entry files
 
 
@@ -126,7 +137,7 @@ def test_ours_lie_beside_the_stock_ones_without_a_variable(fedora: Host) -> None
     for name, content in before.items():
         assert (fedora.path / FEDORA / name).read_bytes() == content
     ours = {name: keys for name, keys in after.items() if "lowlat" in name}
-    assert len(ours) == 4 and all(name.startswith(f"{ID}-0-lowlat-") for name in ours)
+    assert len(ours) == 4 and all(name.startswith(f"{ID}~lowlat-") for name in ours)
     for keys in ours.values():
         [options] = keys["options"]
         words = options.split()
@@ -134,6 +145,36 @@ def test_ours_lie_beside_the_stock_ones_without_a_variable(fedora: Host) -> None
         assert [word for word in words if word.startswith("skew_tick")] == ["skew_tick=1"]
         assert "$" not in options + " ".join(keys["initrd"])
         assert keys["version"][0] in (RELEASE, OLDER) and keys["grub_class"] == ["fedora"]
+
+
+def newest_first(names: list[str]) -> list[str]:
+    """As GRUB sorts them, which takes them for names of packages: name, version, release."""
+
+    def compare(one: str, other: str) -> int:
+        for parts in zip(one.rsplit("-", 2), other.rsplit("-", 2)):
+            call = "rpm.vercmp({})".format(", ".join(f"'{part}'" for part in parts))
+            asked = ["rpm", "--eval", f"%{{lua: print({call})}}"]
+            said = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60)
+            if int(said.stdout):
+                return int(said.stdout)
+        return 0
+
+    return sorted(names, key=functools.cmp_to_key(compare), reverse=True)
+
+
+@pytest.mark.skipif(find("rpm") is None, reason="needs rpm: packaging/install-dependencies package")
+def test_ours_come_last_in_grubs_menu(fedora: Host) -> None:
+    """Behind the rescue entry too: an entry's number means another one's nowhere."""
+    for release in ("6.11.4-301.fc41.x86_64", "6.12.4-200.fc41.x86_64"):
+        more = fedora.read(f"boot/config-{RELEASE}")
+        fedora.write(f"boot/config-{release}", more)
+        fedora.write(f"boot/vmlinuz-{release}", "image\n")
+        fedora.write(f"{FEDORA}/{ID}-{release}.conf", snippet(release, "root=UUID=1 ro"))
+    before = newest_first([name[: -len(".conf")] for name in parse(fedora, FEDORA)])
+    fedora.done("apply")
+    after = newest_first([name[: -len(".conf")] for name in parse(fedora, FEDORA)])
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 8 and all("lowlat" in name for name in after[len(before) :])
 
 
 def test_the_default_is_pinned_by_its_id_and_unpinned(fedora: Host) -> None:
@@ -207,6 +248,58 @@ def test_kernels_come_and_go_through_the_plugin(fedora: Host) -> None:
     assert fedora.chroot(plugin, "remove", OLDER, "/x").status == 0
     assert set(entries_of(fedora)) == {release, RELEASE}
     assert fedora.chroot(plugin, "inspect").status == 0
+
+
+def new_kernel(host: Host, folder: str, token: str) -> str:
+    """As a package installs one; what kernel-install calls then."""
+    release = "6.13.1-new"
+    host.write(f"boot/vmlinuz-{release}", "image\n")
+    host.write(f"boot/config-{release}", host.read(f"boot/config-{RELEASE}"))
+    more = "sort-key debian\n" if folder == DEBIAN else ""
+    host.write(f"{folder}/{token}-{release}.conf", snippet(release, "root=UUID=1 ro", more))
+    plugin = ("/etc/kernel/install.d/95-lowlat.install", "add", release, "/x", "/boot/vmlinuz")
+    assert host.chroot(*plugin).status == 0
+    return release
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("kind", ["fedora", "debian"])
+def test_an_untried_kernel_is_default_only_where_kernels_are_followed(
+    request: pytest.FixtureRequest, kind: str, follow: bool
+) -> None:
+    host = request.getfixturevalue(kind)
+    folder, token = (FEDORA, ID) if kind == "fedora" else (DEBIAN, "debian")
+    before = host.status()["default"]
+    tried = try_entry(host, folder)
+    host.done("promote", *(["--follow-kernels"] if follow else []))
+    release = new_kernel(host, folder, token)
+    expected = entries_of(host)[release] if follow else tried
+    assert host.status()["default"]["entry"] == expected
+    host.done("rollback")
+    assert host.status()["default"]["ours"] is False
+    assert host.status()["default"]["entry"] in (before["entry"], f"{token}-{release}")
+
+
+def test_a_plugin_of_the_package_is_used_as_it_is(
+    fedora: Host,
+) -> None:
+    """It is there before anything is applied, and does nothing then."""
+    template = REPOSITORY / "templates/kernel-install/95-lowlat.install"
+    plugin = fedora.path / "usr/lib/kernel/install.d/95-lowlat.install"
+    before = fedora.snapshot()
+    fedora.namespace.must("install", "-D", "-m", "755", template, plugin)
+    try:
+        called = fedora.chroot("/usr/lib/kernel/install.d/95-lowlat.install", "add", RELEASE, "/x")
+        assert (called.status, called.out, called.err) == (0, "", "")
+        assert fedora.snapshot() == before
+        fedora.done("apply")
+        assert not (fedora.path / "etc/kernel").exists()
+        (fedora.path / FEDORA / f"{ID}-{OLDER}.conf").unlink()
+        called = fedora.chroot("/usr/lib/kernel/install.d/95-lowlat.install", "remove", OLDER, "/x")
+        assert (called.status, called.err) == (0, "")
+        assert set(entries_of(fedora)) == {RELEASE}
+    finally:
+        fedora.namespace.must("rm", plugin)
 
 
 def test_the_plugin_without_a_decision_does_nothing(fedora: Host) -> None:
@@ -301,6 +394,48 @@ def test_a_pattern_in_loader_conf_never_means_ours(debian: Host) -> None:
     before = debian.snapshot()
     assert "would not stay" in debian.lowlat("apply").refused()
     assert debian.snapshot() == before
+
+
+def set_variable(host: Host, name: str, value: str) -> None:
+    path = host.path / f"sys/firmware/efi/efivars/{name}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+    path.write_bytes(b"\6\0\0\0" + f"{value}\0".encode("utf-16-le"))
+
+
+@pytest.mark.parametrize("where", ["variable", "loader.conf"])
+def test_the_default_that_the_menu_saved_is_known_and_put_back(debian: Host, where: str) -> None:
+    if where == "variable":
+        set_variable(debian, "LoaderEntryDefault", "@saved")
+    else:
+        debian.write("boot/efi/loader/loader.conf", "default @saved\n")
+    set_variable(debian, "LoaderEntryLastBooted", f"debian-{OLDER}.conf")
+    before, variables = debian.snapshot(), debian.path / "sys/firmware/efi/efivars"
+    kept = {path.name: path.read_bytes() for path in variables.iterdir()}
+    assert debian.status()["default"]["kernel"] == OLDER
+    debian.done("apply")
+    debian.done("trial")
+    entry = entries_of(debian)[RELEASE]
+    boot_entry(debian, DEBIAN, f"{entry}-trial", "boot-1")
+    debian.done("boot", "record")
+    debian.done("promote")
+    assert debian.status()["default"]["entry"] == entry
+    debian.done("rollback")
+    assert debian.snapshot() == before
+    now = {path.name: path.read_bytes()[4:] for path in variables.iterdir()}
+    assert {name: held[4:] for name, held in kept.items()} == now
+
+
+def test_a_grub_that_is_left_over_is_not_taken_for_the_loader(
+    tmp_path: Path, namespace: Namespace
+) -> None:
+    host = make(tmp_path / "host", namespace)
+    entry = f"boot/efi/loader/entries/debian-{RELEASE}.conf"
+    host.write(entry, snippet(RELEASE, "root=UUID=1 ro"))
+    (host.path / "sys/firmware/efi/efivars").mkdir(parents=True)
+    assert host.status()["loader"] == "GRUB"
+    set_variable(host, "LoaderInfo", "systemd-boot 257.9-1")
+    assert host.status()["loader"] == "systemd-boot"
+    set_variable(host, "LoaderInfo", "GRUB 2.12")
+    assert host.status()["loader"] == "GRUB"
 
 
 def test_boots_are_counted_where_that_is_enabled(debian: Host) -> None:

@@ -303,7 +303,41 @@ def test_a_watchdog_is_armed_where_there_is_one(host: Host) -> None:
     host.done("apply")
     trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
     assert "systemd.watchdog_sec=60" in trial
-    assert "hardware watchdog" in host.done("trial")
+    assert "the hardware watchdog resets a hang" in host.done("trial")
+
+
+def test_a_virtual_watchdog_promises_nothing(host: Host) -> None:
+    host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
+    host.write("sys/class/dmi/id/sys_vendor", "QEMU\n")
+    host.done("apply")
+    trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
+    assert "systemd.watchdog_sec=60" in trial
+    assert "is up to the host" in host.done("trial")
+
+
+def test_a_watchdog_that_the_entry_does_not_arm_is_not_promised(host: Host) -> None:
+    host.done("apply")
+    host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
+    assert "needs a power cycle" in host.done("trial")
+    host.done("apply")
+    assert "the hardware watchdog resets a hang" in host.done("trial")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"watchdog0/identity": "Software Watchdog\n"},
+        # systemd opens the first one.
+        {"watchdog0/identity": "Software Watchdog\n", "watchdog1/identity": "iTCO_wdt\n"},
+    ],
+)
+def test_the_kernels_own_watchdog_is_no_hardware(host: Host, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        host.write(f"sys/class/watchdog/{name}", text)
+    host.done("apply")
+    trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
+    assert "systemd.watchdog_sec=60" not in trial
+    assert "needs a power cycle" in host.done("trial")
 
 
 def test_a_trial_that_did_not_come_up_is_told(host: Host) -> None:
@@ -447,6 +481,20 @@ def test_the_run_time_half_follows_the_boot(host: Host) -> None:
     assert host.status()["missing"] == []
 
 
+@pytest.mark.parametrize(
+    "name", [f"plans/{RELEASE}.json", "journal.json", "decision.json", "trials.json", "plan.json"]
+)
+def test_what_is_damaged_leaves_nothing_of_ours_in_a_stock_boot(host: Host, name: str) -> None:
+    apply_and_try(host)
+    assert host.read("etc/tuned/active_profile") == "lowlat-local\n"
+    host.write(f"var/lib/lowlat/{name}", "{")
+    host.boot(STOCK, "boot-2")
+    answer = host.lowlat("boot", "start")
+    assert answer.status == 0 or "trials.json is damaged" in answer.refused()
+    assert host.read("etc/tuned/active_profile") == "balanced\n"
+    assert host.read("etc/tuned/profile_mode") == "auto\n"
+
+
 def test_the_administrators_own_choice_is_left_alone(host: Host) -> None:
     apply_and_try(host)
     host.write("etc/tuned/active_profile", "powersave\n")
@@ -472,6 +520,26 @@ def test_without_the_run_time_half_tuned_is_not_touched(host: Host) -> None:
     before = {name: entry for name, entry in host.snapshot().items() if "tuned" in name}
     host.done("apply", "--runtime", "none")
     assert {name: entry for name, entry in host.snapshot().items() if "tuned" in name} == before
+
+
+def test_the_run_time_half_is_taken_out_again(host: Host) -> None:
+    before = {name for name in host.snapshot() if "tuned" in name or "systemd" in name}
+    host.done("apply")
+    link = host.path / "etc/systemd/system/tuned.service.wants/lowlat-boot.service"
+    assert link.is_symlink() and (host.path / "etc/tuned/lowlat-local/tuned.conf").exists()
+    host.done("apply", "--runtime", "none")
+    assert not link.is_symlink()
+    after = {name for name in host.snapshot() if name.startswith("etc/tuned/")}
+    assert not [name for name in after - before if name.endswith((".conf", ".sh"))]
+
+
+def test_the_run_time_half_is_not_taken_out_while_it_is_in_effect(host: Host) -> None:
+    """Nothing would put the administrator's profile back in a later stock boot."""
+    apply_and_try(host)
+    assert "lowlat-local" in refusal(host, "apply", "--runtime", "none")
+    host.boot(STOCK, "boot-2")
+    host.done("boot", "start")
+    host.done("apply", "--runtime", "none")
 
 
 # -------------------------------------------- by TuneD's bootloader plugin
@@ -522,6 +590,18 @@ def test_status_names_what_somebody_edited(host: Host) -> None:
     assert kept.status == 1 and "/etc/lowlat/boot.conf" in kept.err
     assert host.read("etc/lowlat/boot.conf") == "# mine\n"
     assert "lowlat" not in host.config
+
+
+def test_status_tells_which_half_is_missing(host: Host) -> None:
+    apply_and_try(host)
+    assert host.status()["running"]["ours"] and host.status()["missing"] == []
+    host.write("etc/tuned/active_profile", "balanced\n")
+    assert host.status()["missing"] == ["runtime"]
+    assert "run-time half is not in effect" in host.done("status")
+    host.write("etc/tuned/active_profile", "lowlat-local\n")
+    host.boot(STOCK, "boot-2")
+    assert host.status()["missing"] == ["boot"]
+    assert "the boot half is not in effect" in host.done("status")
 
 
 def test_status_has_the_documented_fields(host: Host) -> None:

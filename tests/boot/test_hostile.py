@@ -276,6 +276,26 @@ def test_other_loaders_are_refused_by_name_with_the_line(
     assert sorted(tree.rglob("*")) == before
 
 
+def test_rollback_works_where_something_else_boots_by_now(host: Host) -> None:
+    before = host.config
+    host.done("apply")
+    host.write("boot/efi/EFI/Linux/linux.efi", "")
+    assert "unified kernel images" in host.lowlat("trial").refused()
+    host.done("rollback")
+    assert host.config == before and not (host.path / "etc/grub.d/99_lowlat").exists()
+
+
+def test_rollback_works_where_the_boot_loader_is_gone(host: Host) -> None:
+    before = {name for name in host.snapshot() if not name.startswith("boot/grub/")}
+    host.done("apply")
+    for path in (host.path / "boot/grub").iterdir():
+        path.unlink()
+    assert "no boot loader" in host.lowlat("apply").refused()
+    host.done("rollback")
+    assert set(host.snapshot()) == before
+    assert host.done("rollback") == "nothing is applied\n"
+
+
 def test_the_lines_of_the_menu_are_read_by_shell_rules(host: Host) -> None:
     """/etc/default/grub and its drop-ins count in the order in which a shell reads them."""
     host.write("etc/default/grub.d/10-a.cfg", 'GRUB_CMDLINE_LINUX_DEFAULT="one"\n')

@@ -21,6 +21,7 @@ from powercut import (
     replay,
     sampled,
 )
+from test_bls import FEDORA, make_fedora, try_entry
 
 from lowlat.process import find
 from trees import write_tree
@@ -85,6 +86,37 @@ def test_what_a_power_cut_leaves_on_ext4_boots_and_rolls_back(
     counts = f"{replayed.cuts} cuts, {len(replayed.states)} distinct states"
     seconds = f"{time.monotonic() - begun:.0f} s"
     tell(f"{verb} on ext4: {counts}, {len(tried)} looked at, {len(tried)} survived, {seconds}")
+
+
+def check_files(host: Host, state: State, stock: dict[str, bytes], defaults: set[str]) -> None:
+    for name, content in stock.items():
+        assert (host.path / FEDORA / name).read_bytes() == content, state.where
+    assert len((host.path / "boot/grub2/grubenv").read_bytes()) == 1024, state.where
+    assert host.status()["default"]["entry"] in defaults, state.where
+
+
+@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+def test_what_a_power_cut_leaves_of_entry_files_boots_and_rolls_back(
+    tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], verb: str
+) -> None:
+    """Those of GRUB: systemd-boot's lie on FAT, for which there is no replay."""
+    host = make_fedora(tmp_path / "host", cutting)
+    pristine, defaults = host.snapshot(), {host.status()["default"]["entry"]}
+    stock = {path.name: path.read_bytes() for path in (host.path / FEDORA).glob("*.conf")}
+    if verb != "apply":
+        defaults.add(try_entry(host, FEDORA))
+    if verb == "rollback":
+        host.done("promote")
+    replayed = distinct_states(host, cutting, tmp_path / "work", verb)
+    tried = sampled(replayed.states, _MOST)
+    for state in tried:
+        put(state.folder, host)
+        check_files(host, state, stock, defaults)
+        answer = host.lowlat("rollback")
+        assert (answer.status, answer.err) == (0, ""), (state.where, answer)
+        assert host.snapshot() == pristine, state.where
+    counts = f"{replayed.cuts} cuts, {len(replayed.states)} distinct states"
+    tell(f"entry files, {verb} on ext4: {counts}, {len(tried)} looked at and survived")
 
 
 @pytest.mark.parametrize("synced", [True, False])

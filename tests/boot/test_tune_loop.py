@@ -12,22 +12,19 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, linux_lines, make
+from powercut import ALL, NEEDS_CC, build
 
-from lowlat.process import find
 from trees import CPU, Answer
 
-pytestmark = [
-    *NEEDS,
-    pytest.mark.skipif(find("cc") is None, reason="there is no C compiler to build cut.c with"),
-]
+pytest_plugins = ["powercut"]
+pytestmark = [*NEEDS, NEEDS_CC]
 
 STOCK = "gnulinux-simple-0a1b-2c3d"
 UNIT = "etc/systemd/system/lowlat-tune.service"
@@ -46,8 +43,8 @@ sed "s/BOOT/$(cat "$TREE/proc/sys/kernel/random/boot_id")/" "$TREE/recorded/$arm
 #: systemctl of the tree: writes down what it is asked.
 _SYSTEMCTL = '#!/bin/sh\necho "$*" >>/asked\n'
 
-#: LOWLAT_CUTS=1 cuts the power in every call that writes, else it is every seventh.
-STRIDE = int(os.environ.get("LOWLAT_CUTS", "7"))
+#: The power is cut in every call that writes, or in a sample of them.
+STRIDE = 1 if ALL else 7
 
 
 class Bed(Namespace):
@@ -70,10 +67,8 @@ class Bed(Namespace):
 @pytest.fixture(scope="module")
 def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     folder = tmp_path_factory.mktemp("bed")
-    library, source = folder / "cut.so", Path(__file__).with_name("cut.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     started = Bed(folder)
-    started.start({"LD_PRELOAD": str(library)})
+    started.start({"LD_PRELOAD": str(build(folder))})
     started.prepare()
     yield started
     started.stop()
@@ -199,9 +194,34 @@ def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: Machine) -> None:
     at_rest(machine)
     runs = [json.loads(machine.host.read(leg["run"].lstrip("/"))) for leg in state["legs"]]
     assert [run["boot_id"] for run in runs] == ["boot-0", "boot-1"]
+    assert [run["host"]["tuned_profile"] for run in runs] == ["balanced", "lowlat-local"]
     report = json.loads(machine.host.read(state["report"].lstrip("/")))
     assert report["verdict"] == "descriptive-only" and report["boots"] == {"before": 1, "after": 1}
     assert machine.power_on() == [] and machine.reboots() == 0
+
+
+def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: Machine) -> None:
+    """The four set-ups of the osnoise paper with one command."""
+    machine.begin("--policy", "other,fifo:1", "--reboot")
+    machine.power_on()
+    state = machine.state()
+    assert (state["policy"], state["outcome"]) == ("other,fifo:1", "promoted")
+    for leg in state["legs"]:
+        names = [Path(path).name for path in (leg["run"], *leg["further"])]
+        assert [name.partition(leg["arm"])[2] for name in names] == ["-other.json", "-fifo1.json"]
+    for name in ("report", "report-fifo1"):
+        path = f"var/lib/lowlat/runs/tune-{state['started']}-{name}.json"
+        report = json.loads(machine.host.read(path))
+        assert report["boots"] == {"before": 1, "after": 1}
+    assert "-01-stock-fifo1.json" in machine.tune("--status").out
+    at_rest(machine)
+
+
+def test_a_policy_that_is_none_is_refused_before_anything_is_done(machine: Machine) -> None:
+    answer = machine.tune("--policy", "other,rr:1")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "'rr:1' is no scheduling policy" in answer.err
+    assert not (machine.host.path / "var/lib/lowlat/tune.json").exists()
 
 
 def test_what_the_gate_does_not_pass_falls_back(machine: Machine) -> None:
@@ -525,7 +545,7 @@ def about_to_arm(machine: Machine) -> None:
 
 @pytest.mark.parametrize("step", ["arm", "measure"])
 def test_a_power_cut_is_survived(
-    machine: Machine, tmp_path: Path, step: str, record_property: Any
+    machine: Machine, tmp_path: Path, tell: Callable[[str], None], step: str
 ) -> None:
     """lowlat-gen dies in a call that writes, while it sets the tuned boot up, or in that boot. What
     is then on the disk boots, and the loop goes on to its end."""
@@ -544,8 +564,7 @@ def test_a_power_cut_is_survived(
     for at in tried:
         assert kept.again().tune("--resume", **kept.cut(at)).status == -9, at
         settle(machine)
-    print(f"{step}: {len(tried)} cuts in {calls} calls tried, {len(tried)} survived")
-    record_property("cuts", len(tried))
+    tell(f"tune, {step}: {len(tried)} cuts in {calls} calls tried, {len(tried)} survived")
 
 
 def test_a_loop_whose_beginning_was_cut_begins_again(machine: Machine) -> None:

@@ -64,39 +64,12 @@ def apply(proposal: Proposal, loader: Loader, root: Root) -> Boot:
         by_tuned = proposal.decision.runtime == "tuned"
         if by_tuned:
             write_profile(change, proposal.plan)
+        else:
+            _drop_profiles(change)
         units.write(change, tuned=by_tuned)
         change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
         decisions.keep(proposal.decision, proposal.plans, change)
         return loader.write(change, proposal.plans)
-
-
-def apply_by_tuned(proposal: Proposal, root: Root) -> None:
-    """Leave the line to TuneD's bootloader plugin, which changes the stock entries: it gets a
-    profile with the line, for the administrator to select."""
-    with Transaction(root) as change:
-        change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
-        write_profile(change, proposal.plan, by_plugin=True)
-        decisions.keep(proposal.decision, (proposal.plan,), change)
-        if not selection.selected(root):
-            selection.remember(change.disk)
-
-
-def check_plugin(root: Root, proposal: Proposal, boot: Boot) -> None:
-    """Raises Refused where TuneD's bootloader plugin does not reach the boot loader, or would
-    double a parameter."""
-    if not root.exists("/etc/grub.d/00_tuned"):
-        raise Refused(
-            "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader",
-            hint="use --boot own",
-        )
-    for entry in boot.entries:
-        if any(word.startswith("lowlat.plan=") for word in entry.words):
-            continue  # the plugin's own work, for the plan before this one
-        for word in line.conflicting(entry.words, proposal.plan):
-            raise Refused(
-                f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled",
-                hint="take it away there, or use --boot own",
-            )
 
 
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
@@ -114,8 +87,30 @@ def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -
         change.write(path, file.content + more, file.mode)
 
 
+def _drop_profiles(change: Transaction) -> None:
+    for path in tuple(change.journal.entries):
+        if path.startswith("/etc/tuned/"):
+            change.put_back(path)
+
+
+def check_way(root: Root, boot: str) -> None:
+    """Raises Refused where the line is applied by the other way: both would put it on."""
+    made = decisions.read(root)
+    if made is not None and made.boot != boot:
+        raise Refused(
+            f"--boot {made.boot} is applied here, and {boot} would double the line",
+            hint="'lowlat-gen rollback' first",
+        )
+
+
 def check_tuned(root: Root, runtime: str) -> None:
-    """Raises Refused where TuneD shall do the run-time half and is not there."""
+    """Raises Refused where TuneD shall do the run-time half and is not there, or shall not any more
+    and has it in effect: no later boot would take that back."""
+    if runtime == "none" and selection.selected(root):
+        raise Refused(
+            f"--runtime none: TuneD has {selection.LOCAL} selected in this boot",
+            hint="boot the stock entry first, or take everything back with 'lowlat-gen rollback'",
+        )
     if runtime == "tuned" and tuned.state(root) == "absent":
         raise Refused(
             "TuneD is not installed, which does the run-time half",

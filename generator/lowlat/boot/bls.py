@@ -32,7 +32,7 @@ class Bls:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._folder = Folder(root, ENTRIES)
+        self._folder = Folder(root, ENTRIES, behind=snippets.BEHIND_IN_GRUB)
         self._environment = Environment(root, "/boot/grub2/grubenv")
         self._default = Default(root, self._saved, self._save)
 

@@ -58,8 +58,8 @@ def check_returns(root: Root, loader: Loader) -> None:
         )
 
 
-def try_once(root: Root, loader: Loader, entry: Entry) -> None:
-    """Set the trial entry of this entry for the next boot, once."""
+def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
+    """Set the trial entry of this entry for the next boot, once; returns it."""
     boot = loader.describe()
     trial = boot.named(line.trial_id(entry.id))
     if trial is None:
@@ -73,6 +73,7 @@ def try_once(root: Root, loader: Loader, entry: Entry) -> None:
             loader.one_shot(trial)
             if loader.describe().next != trial:
                 raise Refused(f"{loader.name} does not boot {trial.id} next")
+    return trial
 
 
 def record(root: Root) -> str:

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 from lowlat import files, planfile, planner, profile
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.boot.transaction import Transaction
 from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused

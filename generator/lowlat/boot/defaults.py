@@ -9,7 +9,8 @@ from typing import Callable, Optional
 
 from lowlat import files
 from lowlat.boot import snippets
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.errors import Refused
 from lowlat.root import Root
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from lowlat.boot import grubcfg, grubentries, hooks, line, mounts, programs
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot import grubcfg, grubentries, grubmenu, hooks, line, mounts, programs
+from lowlat.boot.disk import Disk
 from lowlat.boot.grubcfg import Menu
 from lowlat.boot.grubenv import Environment
+from lowlat.boot.held import Held
 from lowlat.boot.loader import Boot, Entry
 from lowlat.boot.transaction import Transaction
 from lowlat.errors import Refused
@@ -76,7 +76,7 @@ class Grub:
 
     def _boot(self, menu: Menu) -> Boot:
         kept = self._environment.read()
-        entries = tuple(_entry(item, menu) for item in menu.entries)
+        entries = tuple(grubmenu.entry(item, menu) for item in menu.entries)
 
         def find(name: str) -> Optional[Entry]:
             if "saved_entry" in name:
@@ -97,7 +97,9 @@ class Grub:
 
     def pending(self) -> Sequence[str]:
         # Our own section is no pending change of somebody's: an apply that was cut left it out.
-        live, fresh = (_without_us(text).splitlines() for text in (self._live(), self._generate()))
+        live, fresh = (
+            grubmenu.without_us(text).splitlines() for text in (self._live(), self._generate())
+        )
         what = (self._names.config, "as it would be generated now")
         return tuple(difflib.unified_diff(live, fresh, *what, n=0, lineterm=""))
 
@@ -112,14 +114,14 @@ class Grub:
 
     def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
         before = self.describe()
-        bare = _without_us(self._generate())
+        bare = grubmenu.without_us(self._generate())
         hooks.write_grub(change)
         text = self._generate()
-        if not _still_promoted(before, self._boot(grubcfg.parse(text))):
+        if not grubmenu.still_promoted(before, self._boot(grubcfg.parse(text))):
             # What was promoted has another line now: that has to be tried first.
             change.put_back(DEFAULT)
             text = self._generate()
-            bare = _with_default_of(bare, text)
+            bare = grubmenu.with_default_of(bare, text)
         boot = self._check(text, bare, plans)
         self._install(text)
         return boot
@@ -127,7 +129,7 @@ class Grub:
     def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> Boot:
         """What GRUB will do. Raises Refused where the configuration is not what it would be without
         us, and our entries at its end, each with the stock line of its kernel and its plan."""
-        if _without_us(text) != bare:
+        if grubmenu.without_us(text) != bare:
             raise Refused(f"{hooks.GRUB}: changes what other scripts of /etc/grub.d write")
         menu = grubcfg.parse(text)
         boot = self._boot(menu)
@@ -142,7 +144,7 @@ class Grub:
         for plan in plans:
             if plan.kernel not in made:
                 raise Refused(f"{hooks.GRUB} made no entry for kernel {plan.kernel}")
-        _check_last(menu)
+        grubmenu.check_last(menu)
         return boot
 
     def _install(self, text: str) -> None:
@@ -169,7 +171,7 @@ class Grub:
         self._environment.set("next_entry", None if entry is None else entry.name)
 
     def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
-        bare = _without_us(self._generate())
+        bare = grubmenu.without_us(self._generate())
         if entry is None:
             change.put_back(DEFAULT)
         else:
@@ -180,7 +182,7 @@ class Grub:
                 )
             change.write(DEFAULT, _default_file(_NEWEST if follow else entry.name))
         text = self._generate()
-        if _without_us(text) != _with_default_of(bare, text):
+        if grubmenu.without_us(text) != grubmenu.with_default_of(bare, text):
             raise Refused(f"{DEFAULT}: changes more than the default")
         boot = self._boot(grubcfg.parse(text))
         wanted = next(boot.tuned(), None) if follow else entry
@@ -210,43 +212,6 @@ def _default_file(name: str) -> str:
         "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
         f"GRUB_DEFAULT='{name}'\n"
     )
-
-
-def _entry(item: grubcfg.Entry, menu: Menu) -> Entry:
-    name = item.image.rpartition("/")[2]
-    release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
-    ours = item.path[0] == grubentries.SUBMENU and item.id != grubentries.STOCK
-    words = line.expanded(item.words, menu.variables)
-    return Entry(item.id_path, release, words, ours, ours and item.id.endswith("-trial"))
-
-
-def _without_us(text: str) -> str:
-    return grubcfg.without_section(text, hooks.GRUB.rpartition("/")[2])
-
-
-def _with_default_of(bare: str, other: str) -> str:
-    """The configuration with the default that another one sets."""
-    default = grubcfg.parse(other).default
-    was = grubcfg.parse(bare).default
-    return bare.replace(f'set default="{was}"', f'set default="{default}"')
-
-
-def _still_promoted(before: Boot, after: Boot) -> bool:
-    """Whether the default may stay one of ours: every line that there was is still there."""
-    if before.default is None or not before.default.ours:
-        return True
-    return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}
-
-
-def _check_last(menu: Menu) -> None:
-    """Raises Refused where a number that stands for the default would mean another entry now."""
-    places = [item.places[0] for item in menu.entries if item.path[0] == grubentries.SUBMENU]
-    first = menu.default.partition(">")[0]
-    if places and first.isdigit() and int(first) >= places[0]:
-        raise Refused(
-            f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them",
-            hint="name the default by its id instead",
-        )
 
 
 def _later(root: Root) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from lowlat import files
-from lowlat.boot.disk import Disk, Held, digest
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held, digest
 from lowlat.errors import Refused
 
 JOURNAL = f"{files.STATE}/journal.json"

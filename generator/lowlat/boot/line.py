@@ -26,7 +26,7 @@ TRIAL = (
     "systemd.wants=lowlat-trial.service",
 )
 
-#: systemd arms the watchdog, and feeds it, from its first moment on.
+#: systemd arms the watchdog, and feeds it, as soon as udev has loaded its driver.
 _WATCHDOG = "systemd.watchdog_sec=60"
 
 #: May stand on a line more than once.
@@ -41,12 +41,24 @@ def trial_words(root: Root) -> tuple[str, ...]:
 
 
 def has_watchdog(root: Root) -> bool:
-    return any(name.startswith("watchdog") for name in root.names("/sys/class/watchdog"))
+    """Whether the watchdog that systemd opens, the first, is hardware: softdog is the kernel."""
+    first = "/sys/class/watchdog/watchdog0"
+    return root.exists(first) and root.read(f"{first}/identity") != "Software Watchdog"
+
+
+def is_watched(root: Root, words: Iterable[str]) -> bool:
+    """Whether a boot with this line arms the hardware watchdog."""
+    return has_watchdog(root) and _WATCHDOG in words
 
 
 def planned(plan: Plan) -> tuple[str, ...]:
     """The plan's parameters and its marker."""
     return tuple(plan.boot_line.split())
+
+
+def marked(words: Iterable[str]) -> bool:
+    """Whether a line carries the marker of a plan."""
+    return any(word.startswith("lowlat.plan=") for word in words)
 
 
 def tuned(
@@ -104,8 +116,7 @@ def check(
 
     Raises Refused where a parameter is missing, doubled or overridden, or the kernel would cut it.
     """
-    for word in (*planned(plan), *trial):
-        _check_once(entry, words, word)
+    check_planned(entry, words, plan, trial)
     ours = (*planned(plan), *trial)
     rest = [word for word in words if word not in ours]
     kept = [w for w in stock if not _conflicts(w, plan, trial) and w not in ours]
@@ -114,6 +125,16 @@ def check(
             f"{entry}: its line is not the stock one and the plan: "
             f"{_first_difference(rest, kept)} differs"
         )
+
+
+def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
+    """Raises Refused where what is planned is not on the line, once each, or is cut off."""
+    for word in (*planned(plan), *trial):
+        _check_once(entry, words, word)
+    check_length(entry, words)
+
+
+def check_length(entry: str, words: Iterable[str]) -> None:
     cmdline.check_length(f"BOOT_IMAGE={' ' * 64}{' '.join(words)}", f"{entry}: its line")
 
 

@@ -98,13 +98,22 @@ def detect(root: Root, words: str = "") -> Loader:
 
     Raises Refused, naming it, for such a one.
     """
-    from lowlat.boot import bls, foreign, grub, mounts, sdboot
+    from lowlat.boot import foreign, mounts
 
     mounts.check_mounted(root)
     foreign.refuse(root, words)
-    found = bls.find(root) or grub.find(root) or sdboot.find(root)
+    found = find(root)
     if found is not None:
         return found
     raise Refused(
         "no boot loader was recognised: add the line by hand", hint=words or "'lowlat-gen plan'"
     )
+
+
+def find(root: Root) -> Optional[Loader]:
+    """The one of ours that this tree has, whatever else boots it; None where it has none."""
+    from lowlat.boot import bls, grub, sdboot
+
+    # Where that one booted the system, a grub.cfg that is left over boots nothing.
+    first = sdboot.find(root) if sdboot.booted(root) else None
+    return first or bls.find(root) or grub.find(root) or sdboot.find(root)

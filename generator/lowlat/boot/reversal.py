@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 from lowlat import files, tuned
 from lowlat.boot import decision as decisions
+from lowlat.boot import foreign, line, plugin, programs, selection, trials
 from lowlat.boot import journal as journals
-from lowlat.boot import programs, selection, trials
 from lowlat.boot.disk import BESIDE, Disk
 from lowlat.boot.loader import Loader
 from lowlat.boot.transaction import Lock, roll_back
-from lowlat.errors import LowlatError
+from lowlat.errors import LowlatError, Unmet
 from lowlat.root import Root
 
 #: What tells that something was applied, or was about to be.
@@ -25,28 +27,59 @@ def applied(root: Root) -> bool:
     return any(name in _OWN for name in names)
 
 
-def reverse(root: Root, loader: Loader) -> list[str]:
-    """Take everything back and return what was kept, for somebody edited it since.
+def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
+    """Take everything back and return what was kept, for somebody edited it since. Where the boot
+    loader is gone (None), so are its entries.
 
     The journal goes last: until then a second run finds all it needs. Raises LowlatError where the
-    loader's own generator does not work; what lowlat wrote is back by then.
+    loader's own generator does not work; what lowlat wrote is back by then. Raises Unmet where all
+    is back but TuneD could not be restarted.
     """
     disk = Disk(root)
     with Lock(disk):
         journal = journals.read(disk)
         # While its files are still there: TuneD undoes with them what it did.
-        if selection.restore(disk) and root.live and tuned.state(root) == "running":
-            programs.run(root, ["systemctl", "restart", "tuned.service"])
+        failed = _restart_tuned(root) if selection.restore(disk) else ""
+        selection.restore_line(disk)
         kept = roll_back(disk, journal)
         try:
-            loader.remove()
+            if loader is not None:
+                loader.remove()
         except LowlatError as error:
             raise LowlatError(
                 f"the inputs are as they were, but the boot entries are still there: {error}",
                 hint="mend that, then run 'lowlat-gen rollback' again",
             ) from error
         _forget(disk, set(kept))
+    if failed:
+        raise Unmet(
+            f"the boot is as it was, but TuneD still has lowlat's profile: {failed}",
+            hint="restart tuned.service",
+        )
     return kept
+
+
+def _restart_tuned(root: Root) -> str:
+    """Have it load what is selected now; why that failed, or ""."""
+    if not root.live or tuned.state(root) != "running":
+        return ""
+    try:
+        done = programs.run(root, ["systemctl", "restart", "tuned.service"])
+    except LowlatError as error:
+        return str(error)
+    return programs.last_words(done) if done.status else ""
+
+
+def left(root: Root, loader: Loader) -> list[str]:
+    """What puts a line of ours onto stock entries still, which is not lowlat's to change: a person,
+    or what TuneD left behind where it did not run."""
+    found = (
+        f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
+        for entry in plugin.marked(loader.describe())
+        for word in entry.words
+        if line.marked([word])
+    )
+    return list(dict.fromkeys(found))
 
 
 def tidy(root: Root) -> None:
@@ -58,6 +91,7 @@ def tidy(root: Root) -> None:
 
 def _forget(disk: Disk, kept: set[str]) -> None:
     """Remove what lowlat keeps for itself."""
+    selection.forget(disk)
     for name in disk.root.names(decisions.PLANS):
         disk.remove(f"{decisions.PLANS}/{name}")
     disk.remove_folder(decisions.PLANS)

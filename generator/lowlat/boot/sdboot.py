@@ -35,6 +35,17 @@ def find(root: Root) -> Optional[SystemdBoot]:
     return None
 
 
+def booted(root: Root) -> bool:
+    """Whether the loader that booted this system says that it is systemd-boot."""
+    return (_variable(root, "LoaderInfo") or "").startswith("systemd-boot")
+
+
+def _variable(root: Root, name: str) -> Optional[str]:
+    """What the firmware keeps for the loader: UTF-16 behind four bytes of attributes."""
+    data = root.read_bytes(f"{_VARIABLES}/{name}-{_VENDOR}")
+    return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
+
+
 class SystemdBoot:
     name = "systemd-boot"
 
@@ -53,8 +64,9 @@ class SystemdBoot:
         entries = tuple(snippets.entry(snippet, {}) for snippet in self._folder.read())
         # The loader puts entries with a sort key before those without; ours come last in either.
         ordered = tuple(sorted(entries, key=lambda entry: entry.ours))
-        default = self._match(ordered, self._variable("Default"))
-        default = default or self._match(ordered, self._pattern()) or next(iter(ordered), None)
+        default = self._match(ordered, self._chosen(self._variable("Default")))
+        default = default or self._match(ordered, self._chosen(self._pattern()))
+        default = default or next(iter(ordered), None)
         return Boot(ordered, default, self._match(ordered, self._variable("OneShot")))
 
     def _match(self, entries: Sequence[Entry], pattern: Optional[str]) -> Optional[Entry]:
@@ -71,10 +83,12 @@ class SystemdBoot:
         found = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
         return None if found is None else found[1]
 
+    def _chosen(self, pattern: Optional[str]) -> Optional[str]:
+        """What "@saved" stands for: the entry last chosen in the menu, never a one shot."""
+        return self._variable("LastBooted") if pattern == "@saved" else pattern
+
     def _variable(self, name: str) -> Optional[str]:
-        """What the firmware keeps for the loader: UTF-16 behind four bytes of attributes."""
-        data = self._root.read_bytes(f"{_VARIABLES}/LoaderEntry{name}-{_VENDOR}")
-        return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
+        return _variable(self._root, f"LoaderEntry{name}")
 
     def pending(self) -> Sequence[str]:
         return ()

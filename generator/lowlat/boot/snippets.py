@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.boot import line
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.boot.loader import Entry
 from lowlat.errors import LowlatError, Refused
 from lowlat.plan import Plan
@@ -18,8 +19,14 @@ from lowlat.root import Root
 
 PlanOf = Callable[[str], Optional[Plan]]
 
-#: What our files have in their name: like the rescue entry's "-0-" it sorts behind all versions.
-_OURS = "-0-lowlat-"
+#: What stands before our part of a name. The first sorts behind all versions, as in the rescue
+#: entry's. GRUB takes a name for that of a package (split_cmp() in grub-core/commands/blscfg.c):
+#: with more than two hyphens what is left of them counts, and a longer one comes first. There the
+#: tilde sorts before everything; others may not have it in a name (Boot Loader Specification).
+BEHIND = "-0-"
+BEHIND_IN_GRUB = "~"
+
+_OURS = re.compile(f"(?:{BEHIND}|{BEHIND_IN_GRUB})lowlat-")
 
 #: Behind the name of a file whose boots systemd-boot counts: tries left and tries done.
 _COUNTER = re.compile(r"\+\d+(-\d+)?$")
@@ -78,7 +85,7 @@ def read(root: Root, folder: str) -> list[Snippet]:
     """Every entry file in a folder, newest kernel first as loaders sort them."""
     files = [name for name in root.names(folder) if name.endswith(".conf")]
     found = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
-    return sorted(found, key=lambda snippet: _order(snippet.name), reverse=True)
+    return sorted(found, key=lambda each: (not each.ours, _order(each.name)), reverse=True)
 
 
 def _order(name: str) -> list[tuple[int, int, str]]:
@@ -105,15 +112,18 @@ def base_name(file: str) -> str:
 
 
 def is_ours(name: str) -> bool:
-    return _OURS in name
+    return _OURS.search(name) is not None
 
 
 class Folder:
     """The folder of entry files, and what is done to ours in it."""
 
-    def __init__(self, root: Root, path: str, *, counted: bool = False) -> None:
+    def __init__(
+        self, root: Root, path: str, *, behind: str = BEHIND, counted: bool = False
+    ) -> None:
         self._root = root
         self._disk = Disk(root)
+        self._behind = behind
         self.path = path
         #: Whether systemd-boot counts the boots of new entries here.
         self._counted = counted
@@ -148,7 +158,7 @@ class Folder:
             if plan is None:
                 continue
             for trial in ((), line.trial_words(self._root)):
-                name, text = tuned(stock, plan, trial, known)
+                name, text = tuned(stock, plan, trial, known, self._behind)
                 yield self._file(name), text
 
     def _stock(self) -> Iterator[Snippet]:
@@ -185,14 +195,14 @@ def check(root: Root, entries: Sequence[Entry], plans: Sequence[Plan]) -> None:
 
 
 def tuned(
-    stock: Snippet, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
+    stock: Snippet, plan: Plan, trial: Sequence[str], known: Mapping[str, str], behind: str
 ) -> tuple[str, str]:
     """The name and the text of a tuned entry; no variable is left in it."""
     words = filled(stock.options, known)
     release = stock.release
     ident = line.entry_id(release, line.tuned(words, plan))
     token = stock.name[: -len(release)].rstrip("-") if stock.name.endswith(release) else stock.name
-    name = f"{token}-0-{ident}"
+    name = f"{token}{behind}{ident}"
     title = (stock.values("title") or [f"Linux {release}"])[0]
     rows = [("title", f"{title} ({'lowlat, one try' if trial else 'lowlat'})")]
     if stock.values("sort-key"):

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from typing import Optional
 
 from lowlat import planfile
 from lowlat.boot import application, choice, decision, selection, status
-from lowlat.boot.transaction import Transaction
+from lowlat.boot.disk import Disk
+from lowlat.boot.transaction import Lock, Transaction
 from lowlat.errors import Refused
 from lowlat.plan import Plan
 from lowlat.root import Root
@@ -15,13 +18,15 @@ from lowlat.root import Root
 
 def select(root: Root) -> str:
     """Select lowlat-local in a boot of ours and make this kernel's plan the applied one; restore
-    the administrator's profile in every other boot. Returns what was done."""
-    release = status.read_boot(root, set()).kernel or ""
-    plan = decision.stored(root, release)
-    if plan is None or not status.read_boot(root, {plan.id}).ours:
+    the administrator's profile in every other boot, and where it cannot be told. Returns what was
+    done."""
+    plan = _plan(root)
+    if plan is None:
+        disk = Disk(root)
+        with Lock(disk):
+            restored = selection.restore(disk)
+            selection.forget(disk)
         choice.note_return(root)
-        with Transaction(root) as change:
-            restored = selection.restore(change.disk)
         return "a stock boot" + (": the administrator's profile is back" if restored else "")
     kept = ""
     with Transaction(root) as change:
@@ -31,6 +36,16 @@ def select(root: Root) -> str:
             kept = f" ({error})"
         selection.select(change.disk)
     return f"a boot of plan {plan.id}: {selection.LOCAL} is selected{kept}"
+
+
+def _plan(root: Root) -> Optional[Plan]:
+    """The plan that this boot's line names; None in a stock boot, or where the plan is damaged."""
+    release = status.read_boot(root, set()).kernel or ""
+    with suppress(Refused):
+        plan = decision.stored(root, release)
+        if plan is not None and status.read_boot(root, {plan.id}).ours:
+            return plan
+    return None
 
 
 def _adopt(change: Transaction, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from lowlat import cmdline, profile, tuned
-from lowlat.boot import choice, selection, transaction, trials
+from lowlat.boot import choice, plugin, selection, transaction, trials
 from lowlat.boot import decision as decisions
 from lowlat.boot import journal as journals
 from lowlat.boot import loader as loaders
@@ -110,7 +110,8 @@ def read(root: Root) -> Status:
     decision = decisions.read(root)
     known = trials.read(root)
     journal = journals.read(disk) if not root.absent(journals.JOURNAL) else journals.Journal()
-    plans = {str(plan.kernel): plan.id for plan in decisions.all_stored(root)}
+    stored = tuple(decisions.all_stored(root))
+    plans = {str(plan.kernel): plan.id for plan in stored}
     running = read_boot(root, set(plans.values()))
     name, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
@@ -118,10 +119,8 @@ def read(root: Root) -> Status:
     failed = known.failed or choice.failure(root, known)
     if failed and not running.trial:
         notes.append(f"the last trial did not come up: {failed}")
-    if decision and decision.boot == "tuned" and not _by_plugin(boot):
-        notes.append(
-            "TuneD has not put the line onto the entries: 'tuned-adm profile lowlat-local'"
-        )
+    if decision and decision.boot == "tuned":
+        notes += (fault for plan in stored for fault in plugin.faults(boot, plan))
     if known.promoted and not (boot.default and boot.default.ours):
         notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")
     if decision and decision.runtime == "tuned" and (advice := tuned.advice(root)):
@@ -156,10 +155,6 @@ def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list
     if running.ours and not by_tuned and decision and decision.runtime == "tuned":
         return ["runtime"]
     return ["boot"] if by_tuned and not running.ours else []
-
-
-def _by_plugin(boot: Boot) -> bool:
-    return any(word.startswith("lowlat.plan=") for entry in boot.entries for word in entry.words)
 
 
 def _entry_json(entry: Optional[Entry]) -> Optional[dict[str, Any]]:

@@ -16,7 +16,8 @@ from typing import Optional, Union
 
 from lowlat import files
 from lowlat.boot import journal as journals
-from lowlat.boot.disk import Disk, Held, digest
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held, digest
 from lowlat.boot.journal import Entry, Journal
 from lowlat.errors import LowlatError, Refused
 from lowlat.root import Root

@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 from lowlat import files
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.errors import Refused
 from lowlat.root import Root
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.boot import application, journal, loader, trials
+from lowlat.boot import application, journal, loader, plugin, trials
 from lowlat.boot.application import Proposal
 from lowlat.boot.decision import PLANS, Decision
 from lowlat.boot.disk import Disk
@@ -44,6 +44,7 @@ def main(args: argparse.Namespace) -> int:
     root = hosts.open_host(args)
     machine, plan = common.make_plan(args)
     application.check_tuned(root, args.runtime)
+    application.check_way(root, args.boot)
     found = loader.detect(root, plan.boot_line)
     found.check()
     refuse_edited(root)
@@ -90,13 +91,13 @@ def refuse_pending(found: Loader, accepted: bool) -> None:
 def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> int:
     if proposal.decision.runtime == "none":
         raise Refused("--boot tuned needs TuneD for both halves", hint="leave --runtime none out")
-    application.check_plugin(root, proposal, found.describe())
+    plugin.check(root, proposal, found.describe())
     if dry_run:
         print(f"TuneD would put onto every stock line: {proposal.plan.boot_line}")
         return 0
-    application.apply_by_tuned(proposal, root)
+    plugin.apply(proposal, root)
     print("'tuned-adm profile lowlat-local' puts the line onto every stock entry")
-    print("then reboot; 'lowlat-gen verify' tells what is in effect")
+    print("'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect")
     return 0
 
 

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 
+from lowlat.boot import decision, loader, mounts, reversal
 from lowlat.boot import journal as journals
-from lowlat.boot import loader, reversal
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import edited
-from lowlat.errors import Unmet
+from lowlat.errors import LowlatError, Unmet
+from lowlat.root import Root
 from lowlat.verbs import hosts
 
 
@@ -31,10 +33,28 @@ def main(args: argparse.Namespace) -> int:
         for path in journal.entries:
             print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
         return 0
-    found = loader.detect(root)
-    found.check()
+    mounts.check_mounted(root)
+    # Also where the machine boots by something else by now.
+    found = loader.find(root)
+    if found is not None:
+        found.check()
+    by_tuned = _by_tuned(root)
     kept = reversal.reverse(root, found)
-    print("the boot is as it was before lowlat" if not kept else "the rest is as it was")
+    left = reversal.left(root, found) if found else []
+    whole = not kept and not left
+    print("the boot is as it was before lowlat" if whole else "the rest is as it was")
+    if by_tuned:
+        print("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
     if kept:
         raise Unmet(f"kept, for somebody edited it since: {', '.join(kept)}")
+    if left:
+        raise Unmet("; ".join(left), hint="take it away there")
     return 0
+
+
+def _by_tuned(root: Root) -> bool:
+    with suppress(LowlatError):  # a damaged decision stops nobody
+        made = decision.read(root)
+        by_tuned = made is not None and made.boot == "tuned"
+        return by_tuned and "$tuned_params" in (root.read("/etc/default/grub") or "")
+    return False
