@@ -11,8 +11,9 @@ INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
-.PHONY: wheel deb rpm docs install package-packages
+.PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: vm-packages vm-fetch test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse test-vm-full test-cuts-full
+.PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-types lint-c lint-shell
 
 setup: packages python harness
@@ -26,6 +27,10 @@ lint-packages: packages
 
 package-packages: packages
 	@packaging/install-dependencies package
+
+# The browser that the report's page is looked at with.
+page-packages: packages
+	@packaging/install-dependencies page
 
 # .venv/installed tells what was installed from where: another checkout's copy is made anew.
 python: packages
@@ -61,9 +66,17 @@ harness: packages python
 demo: setup
 	packaging/demo
 
-test: setup package-packages
-	$(MAKE) -C measure check
+test: setup package-packages page-packages
+	$(MAKE) -C measure check sanitize
 	$(BIN)/python -m pytest
+
+# The detector against exact stalls, preemptions, the kernel's trace and its rivals; part of `test`.
+instrument: setup
+	$(BIN)/python -m pytest tests/instrument
+
+# The same with ten times the stalls, and a minute for each witness: ten minutes.
+instrument-full: setup
+	LOWLAT_INSTRUMENT=full $(BIN)/python -m pytest tests/instrument
 
 vm-packages: packages
 	@packaging/install-dependencies vm
@@ -80,23 +93,24 @@ test-vm: vm-fetch
 		test-vm-rehearse
 
 test-vm-kernels: vm-fetch
-	$(PYTEST_VM) tests/vm/test_matrix.py
+	$(PYTEST_VM) tests/vm/test_matrix.py tests/vm/test_harness_arm64.py
 
 test-vm-guests: vm-fetch
 	$(PYTEST_VM) tests/vm/test_tuned_guests.py
 
 # Prints the seconds of each boot.
 test-vm-boot: vm-fetch
-	$(PYTEST_VM) -s tests/vm/test_boot_guest.py
+	$(PYTEST_VM) -s tests/vm/test_boot_guest.py tests/vm/test_power_cuts.py
 
 test-vm-rehearse: vm-fetch
 	$(PYTEST_VM) tests/vm/test_rehearsal.py
 
-# Takes an hour. It writes a committed file anew: look at the difference before it is committed.
+# Takes hours. It writes a committed file anew: look at the difference before it is committed.
 test-vm-full: vm-fetch test-cuts-full
 	@rm -f build/booted
 	@mkdir -p build
-	LOWLAT_RESULTS=$(CURDIR)/build/booted $(BIN)/python -m pytest -m vm --durations=20
+	LOWLAT_CUTS=1 LOWLAT_RESULTS=$(CURDIR)/build/booted \
+		$(BIN)/python -m pytest -m vm --durations=20
 	$(BIN)/python tests/vm/results.py build/booted >tests/vm/RESULTS.md
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
@@ -141,6 +155,8 @@ lint-c:
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem \
 		--suppress=memleak --suppress=resourceLeak --error-exitcode=1 -i measure/build measure
+	$(MAKE) -s -C measure BUILD=build/lint-gcc CC=gcc CFLAGS='-O2 -Werror' all tests tools instrument
+	$(MAKE) -s -C measure BUILD=build/lint-clang CC=clang CFLAGS='-O2 -Werror' all tests tools instrument
 
 lint-shell:
 	shellcheck $(SHELL_SCRIPTS)
@@ -149,6 +165,10 @@ fmt: setup
 	$(BIN)/ruff check --fix-only . $(PYTHON_SCRIPTS)
 	$(BIN)/ruff format . $(PYTHON_SCRIPTS)
 	$(BIN)/clang-format -i $(C_FILES)
+
+# An hour under 100,000 gaps a second; SOAK_SECONDS says otherwise.
+soak: setup
+	$(MAKE) -C measure soak
 
 bench: setup
 	$(BIN)/python tests/bench.py

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "units.h"
 
 #define UNACCOUNTED_MAX 0.01
 /* Below this the check has too little to go by. */
@@ -42,11 +43,36 @@ static void check_conservation(struct run *run, const struct detector *detector)
 		detector->cpu, 100 * share);
 }
 
+static void check_throttling(struct run *run, const struct detector *detector)
+{
+	const struct throttle *found = &detector->throttle;
+	char period[32];
+
+	if (found->pattern.kind == THROTTLE_NONE)
+		return;
+	strings_add(&run->problems,
+		    "CPU %u: %" PRIu64 " gaps of about %.1f ms, one each %s, are the kernel's own "
+		    "(%s) and count as noise",
+		    detector->cpu, found->events, found->time_ns / (double)found->events / 1e6,
+		    format_time((uint64_t)found->pattern.period_ns, period, sizeof(period)),
+		    throttle_name(found->pattern.kind));
+}
+
+static void check_isolation(struct run *run, const struct detector *detector)
+{
+	if (detector->isolation)
+		strings_add(&run->problems,
+			    "CPU %u: the kernel offers task isolation and refused it (%s)",
+			    detector->cpu, strerror(-detector->isolation));
+}
+
 static void check_detector(struct run *run, const struct detector *detector)
 {
 	const struct spin *spin = &detector->spin;
 
 	check_conservation(run, detector);
+	check_throttling(run, detector);
+	check_isolation(run, detector);
 	if (detector->page_faults) {
 		run->valid = false;
 		strings_add(&run->problems, "CPU %u: %ld page faults in the measuring loop",

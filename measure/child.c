@@ -10,13 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "clock.h"
+#include "confine.h"
 #include "text.h"
 #include "units.h"
 
@@ -30,6 +33,15 @@ struct report {
 	bool late;
 };
 
+/* Its files lie in memory as a rule: a program gone wild must not fill that. */
+static int limit_files(const struct child_options *options)
+{
+	const uint64_t most = options->file_limit ? options->file_limit : CHILD_FILE_MAX;
+	const struct rlimit limit = { most, most };
+
+	return setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static void exec_program(const struct child_options *options, pid_t keeper)
 {
 	const int out = open(options->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -37,7 +49,10 @@ static void exec_program(const struct child_options *options, pid_t keeper)
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != keeper || out < 0 || in < 0 || chdir(options->scratch->path))
+	if (getppid() != keeper || out < 0 || in < 0 || chdir(options->scratch->path) ||
+	    limit_files(options))
+		return;
+	if (options->group && options->group->path[0] && memgroup_enter(options->group) < 0)
 		return;
 	setpgid(0, 0);
 	/* What the harness does for its own memory is not for its children. */
@@ -48,9 +63,12 @@ static void exec_program(const struct child_options *options, pid_t keeper)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
+	if (options->confined)
+		confine_to_cpus();
 	execvp(options->argv[0], options->argv);
 }
 
@@ -190,10 +208,13 @@ static void keeper_main(const struct child_options *options, pid_t harness, int 
 {
 	struct report report = { .status = -1 };
 	struct scratch scratch = *options->scratch;
+	struct memgroup group = { 0 };
 	sigset_t all, chld;
 	pid_t program;
 	int signals;
 
+	if (options->group)
+		group = *options->group;
 	setpgid(0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigfillset(&all);
@@ -207,8 +228,10 @@ static void keeper_main(const struct child_options *options, pid_t harness, int 
 	watch(program, orders, signals, options->limit_ns, &report);
 	kill_all();
 	/* A harness that is gone can't clean up. */
-	if (write(reports, &report, sizeof(report)) != sizeof(report) || getppid() != harness)
+	if (write(reports, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
 		scratch_deinit(&scratch);
+		memgroup_deinit(&group);
+	}
 	_exit(0);
 }
 
@@ -293,6 +316,16 @@ void child_kill(struct child *child)
 {
 	child_finish(child, 0);
 	child_wait(child);
+}
+
+bool child_read(const char *path, char **ret)
+{
+	struct stat status;
+
+	*ret = NULL;
+	if (stat(path, &status) || !status.st_size || text_read(path, CHILD_TEXT_MAX, ret) < 0)
+		return true;
+	return (uint64_t)status.st_size <= CHILD_TEXT_MAX;
 }
 
 int child_exit_code(const struct child *child)

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "cpulist.h"
+#include "memgroup.h"
 #include "scratch.h"
 
 struct child {
@@ -33,11 +34,23 @@ struct child_options {
 	char *const *argv;
 	/* Where it may run; empty: where the caller may. */
 	const struct cpulist *cpus;
+	/* Whether it may not choose other CPUs itself. */
+	bool confined;
 	/* Standard output and error go to this file; its folder is the working directory. */
 	const char *output;
+	/* Both are removed by the keeper when the harness is gone. NULL: no group. */
 	const struct scratch *scratch;
+	const struct memgroup *group;
 	uint64_t limit_ns;
+	/* Bytes of the largest file it may write; 0: CHILD_FILE_MAX. */
+	uint64_t file_limit;
 };
+
+/* A program that writes more is ended by SIGXFSZ. */
+#define CHILD_FILE_MAX ((uint64_t)64 << 20)
+
+/* What is kept of one file. */
+#define CHILD_TEXT_MAX ((size_t)4 << 20)
 
 /*
  * Starts a program. Returns 0, or -errno of the pipes, the fork or the exec (-ENOENT: not
@@ -56,6 +69,14 @@ void child_wait(struct child *child);
 
 /* Kills all of it and waits. Harmless when it has ended already. */
 void child_kill(struct child *child);
+
+/*
+ * Reads what an ended program wrote, its first CHILD_TEXT_MAX bytes.
+ *
+ * ret: to be freed by the caller; NULL where there is no such file or nothing in it.
+ * Returns whether that was all.
+ */
+bool child_read(const char *path, char **ret);
 
 /* The status as a shell gives it: exit code, or 128 + signal. */
 int child_exit_code(const struct child *child);

@@ -19,6 +19,8 @@ static bool counter_readable(void)
 	unsigned int a, b, c, d;
 	int mode = PR_TSC_ENABLE;
 
+	/* Who started us may have forbidden it, and then clock_gettime() would end us too. */
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	prctl(PR_GET_TSC, &mode);
 	return mode == PR_TSC_ENABLE && __get_cpuid(1, &a, &b, &c, &d) && (d & 1U << 4);
 }
@@ -88,11 +90,12 @@ void clock_init(struct clock_source *ret)
 
 void clock_calibrate(struct clock_source *clock)
 {
-	const struct clock_pair last = take_pair(clock);
+	const struct clock_pair *first = &clock->first, *last = &clock->last;
 
+	clock->last = take_pair(clock);
 	if (clock->kind == CLOCK_KIND_COUNTER)
-		clock->hz = (double)(last.ticks - clock->first.ticks) * 1e9 /
-			    (double)(last.raw_ns - clock->first.raw_ns);
+		clock->hz = (double)(last->ticks - first->ticks) * 1e9 /
+			    (double)(last->raw_ns - first->raw_ns);
 }
 
 static int compare(const void *a, const void *b)

@@ -27,6 +27,8 @@ struct clock_source {
 	/* Ticks per second by the start calibration; corrected at the end. */
 	double hz;
 	struct clock_pair first;
+	/* Of the latest calibration. */
+	struct clock_pair last;
 };
 
 /* Serialises nothing on x86: an interrupt does that itself, and a fence costs a third of the loop. */

@@ -2,52 +2,108 @@
 #include "companions.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "opinions.h"
 #include "units.h"
+#include "works.h"
 
-#define OSLAT_LONGEST_NS (30 * NS_PER_S)
-/* For starting, oslat's own warm-up and a slow machine. */
+/* For starting, the warm-ups of the second opinions and a slow machine. */
 #define LOAD_SLACK_NS (120 * NS_PER_S)
-#define LOAD_MEMORY_MAX (UINT64_C(256) << 20)
 #define GRACE_NS (60 * NS_PER_S)
 #define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
 
-void companions_start(struct run *run)
+int companions_prepare(struct run *run, struct message *message)
 {
-	const struct options *options = &run->options;
-	const uint64_t quarter = run->host.memory_available / 4;
-	const struct load_options load = {
-		.scenario = options->load,
-		.cpus = &run->setup.load,
-		.scratch = &run->scratch,
-		.seed = options->seed,
-		.memory = quarter && quarter < LOAD_MEMORY_MAX ? quarter : LOAD_MEMORY_MAX,
-		.limit_ns = options->warmup_ns + options->duration_ns + OSLAT_LONGEST_NS +
-			    LOAD_SLACK_NS,
-	};
+	const struct load_scenario *load = run->options.load;
 	int err;
 
-	if (!options->load)
-		return;
-	err = load_start(&load, &run->load);
-	run->load_started = !err;
-	if (!err)
-		return;
+	if (!load)
+		return 0;
+	err = fence_init(load, run->setup.load.count, run->host.memory_available, &run->fence,
+			 message);
+	if (!err && scratch_in_memory(&run->fence.scratch))
+		strings_add(&run->problems,
+			    "--load %s: its files lie in memory, not on a disk; name a folder on "
+			    "one in TMPDIR",
+			    load_scenario_name(load));
+	return err;
+}
+
+static void no_load(struct run *run, int err)
+{
+	const char *name = load_scenario_name(run->options.load);
+
 	run->complete = false;
 	if (err == -ENOENT)
 		strings_add(&run->problems,
 			    "--load %s: stress-ng is not installed, so the run had no load; "
 			    "install stress-ng",
-			    load_scenario_name(options->load));
+			    name);
 	else
-		strings_add(&run->problems, "--load %s: stress-ng could not be started (%s)",
-			    load_scenario_name(options->load), strerror(-err));
+		strings_add(&run->problems, "--load %s: stress-ng could not be started (%s)", name,
+			    strerror(-err));
 }
 
-/* Waits for a child's own end; a signal shortens that. */
-static void wait_for(struct run *run, struct child *child)
+static uint64_t longest(const struct run *run)
+{
+	return run->options.warmup_ns + run->options.duration_ns + opinions_longest_ns(run) +
+	       works_longest_ns(run) + LOAD_SLACK_NS;
+}
+
+static int start_part(struct run *run, size_t part)
+{
+	const bool disk = run->fence.scratch.path[0] != '\0';
+	const struct load_options options = {
+		.scenario = run->options.load,
+		.tool = &run->load_tool,
+		.part = part,
+		.cpus = &run->load_parts[part],
+		.confined = !cpulist_covers(&run->load_parts[part], &run->host.online),
+		.scratch = disk ? &run->fence.scratch : &run->scratch,
+		.group = &run->fence.group,
+		.seed = run->options.seed,
+		.memory = run->fence.memory / run->load_part_count,
+		.disk = run->fence.disk / run->load_part_count,
+		.limit_ns = longest(run),
+	};
+	int err = load_start(&options, &run->loads[part]);
+
+	if (!err && part == 0) {
+		for (size_t i = 0; i < run->loads[0].missing.count; i++)
+			strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
+				    load_scenario_name(options.scenario), run->load_tool.version,
+				    run->loads[0].missing.items[i]);
+	}
+	return err;
+}
+
+void companions_start(struct run *run)
+{
+	int err;
+
+	if (!run->options.load)
+		return;
+	err = load_tool_init(&run->scratch, &run->load_tool);
+	if (!err)
+		err = load_split(&run->setup.load, &run->host.isolated, &run->load_parts,
+				 &run->load_part_count);
+	if (!err) {
+		run->loads = calloc(run->load_part_count, sizeof(*run->loads));
+		err = run->loads ? 0 : -ENOMEM;
+	}
+	while (!err && run->load_count < run->load_part_count) {
+		err = start_part(run, run->load_count);
+		run->load_count += !err;
+	}
+	if (err)
+		no_load(run, err);
+}
+
+void companions_wait(struct run *run, struct child *child)
 {
 	while (!child_ended(child) && !run->interrupted)
 		run_wait_ns(run, 20 * NS_PER_MS);
@@ -62,12 +118,17 @@ static bool is_miscount(int code)
 	return code == 2 || code == 7;
 }
 
-static void report_load(struct run *run, bool early)
+static void report_load(struct run *run, const struct load *load, bool early)
 {
-	_cleanup_free_ char *complaint = load_complaint(&run->load);
-	const struct load *load = &run->load;
+	_cleanup_free_ char *complaint = load_complaint(load);
 	const int code = child_exit_code(&load->child);
 
+	if (load->truncated) {
+		run->complete = false;
+		strings_add(&run->problems,
+			    "stress-ng wrote more than %zu MiB; what lies beyond is lost",
+			    CHILD_TEXT_MAX >> 20);
+	}
 	if (run->interrupted || (code == 0 && !early && load->metrics))
 		return;
 	/* The load was there to the end; a stressor that is stopped half-way may spoil its count. */
@@ -90,79 +151,56 @@ static void report_load(struct run *run, bool early)
 			    load->metrics ? "" : ", without metrics");
 }
 
+static void report_kills(struct run *run)
+{
+	const bool wanted = load_scenario_exhausts(run->options.load);
+	const uint64_t kills = run->fence.oom_kills;
+
+	if (run->interrupted || wanted == (kills > 0))
+		return;
+	run->complete = false;
+	if (wanted)
+		strings_add(&run->problems,
+			    "--load %s: nothing was killed for want of memory, so there was less "
+			    "load than asked for",
+			    load_scenario_name(run->options.load));
+	else
+		strings_add(&run->problems,
+			    "%" PRIu64 " processes of the load were killed at its fence of "
+			    "%" PRIu64 " MiB",
+			    kills, run->fence.group.limit >> 20);
+}
+
 void companions_end(struct run *run)
 {
-	bool early;
+	const uint64_t grace = run->interrupted ? GRACE_INTERRUPTED_NS : GRACE_NS;
+	bool *early = calloc(run->load_count + 1, sizeof(*early));
 
-	if (!run->load_started)
-		return;
-	early = child_ended(&run->load.child);
-	child_finish(&run->load.child, run->interrupted ? GRACE_INTERRUPTED_NS : GRACE_NS);
-	wait_for(run, &run->load.child);
-	load_read(&run->load);
-	report_load(run, early);
-}
-
-static void report_oslat(struct run *run)
-{
-	_cleanup_free_ char *complaint = oslat_complaint(&run->oslat);
-	const int code = child_exit_code(&run->oslat.child);
-
-	if (code == 0 || run->interrupted)
-		return;
-	if (code > 128 || run->options.oslat == OSLAT_WANTED)
-		run->complete = false;
-	if (run->oslat.child.late)
-		strings_add(&run->problems, "oslat did not end in time and was killed");
-	else if (code > 128)
-		strings_add(&run->problems, "oslat was killed by signal %d", code - 128);
-	else
-		strings_add(&run->problems,
-			    "oslat failed with status %d (%s); it needs root, or LimitMEMLOCK and "
-			    "LimitRTPRIO raised",
-			    code, complaint ? complaint : "no message");
-}
-
-static void missing_oslat(struct run *run, int err)
-{
-	const bool wanted = run->options.oslat == OSLAT_WANTED;
-
-	if (wanted)
-		run->complete = false;
-	if (err == -ENOENT)
-		strings_add(&run->problems,
-			    "oslat is not installed, so there is no second opinion; "
-			    "install rt-tests");
-	else
-		strings_add(&run->problems, "oslat could not be started (%s)", strerror(-err));
-}
-
-void companions_second_opinion(struct run *run)
-{
-	const struct setup *setup = &run->setup;
-	const uint64_t duration = run->options.duration_ns;
-	const struct oslat_options options = {
-		.cpus = &setup->measured,
-		.main_cpu = setup->rest.count ? setup->rest.cpus[0] : setup->measured.cpus[0],
-		.fifo_priority = run->options.fifo_priority,
-		.scratch = &run->scratch,
-		.duration_ns = duration < OSLAT_LONGEST_NS ? duration : OSLAT_LONGEST_NS,
-	};
-	int err;
-
-	if (run->options.oslat == OSLAT_OFF || run->interrupted)
-		return;
-	if (run->host.emulated && run->options.oslat != OSLAT_WANTED) {
-		strings_add(&run->problems, "oslat was left out: it measures durations only");
-		return;
+	for (size_t i = 0; i < run->load_count; i++) {
+		if (early)
+			early[i] = child_ended(&run->loads[i].child);
+		child_finish(&run->loads[i].child, grace);
 	}
-	err = oslat_start(&options, &run->oslat);
-	if (err) {
-		missing_oslat(run, err);
-		return;
+	for (size_t i = 0; i < run->load_count; i++) {
+		companions_wait(run, &run->loads[i].child);
+		load_read(&run->loads[i]);
+		report_load(run, &run->loads[i], early && early[i]);
 	}
-	run->oslat_started = true;
-	wait_for(run, &run->oslat.child);
-	oslat_read(&run->oslat);
-	report_oslat(run);
+	free(early);
+	fence_count(&run->fence);
+	if (run->load_count)
+		report_kills(run);
+	fence_deinit(&run->fence);
+}
+
+void companions_deinit(struct run *run)
+{
+	for (size_t i = 0; i < run->load_count; i++)
+		load_deinit(&run->loads[i]);
+	free(run->loads);
+	for (size_t i = 0; i < run->load_part_count; i++)
+		cpulist_deinit(&run->load_parts[i]);
+	free(run->load_parts);
+	load_tool_deinit(&run->load_tool);
+	fence_deinit(&run->fence);
 }

@@ -2,6 +2,7 @@
 #include "detector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define REHEARSAL_READS 4096
+#include "isolation.h"
+
+#define REHEARSALS 8
+#define REHEARSAL_READS 1024
+#define REHEARSAL_WINDOWS 8
+/* Storing a gap with all it touches out of the caches; on slow machines as a multiple. */
+#define STORING_MAX_NS 1000
+#define STORING_MAX_COSTS 16
 
 static uint64_t read_counter(void *source)
 {
@@ -46,23 +54,21 @@ static void *map_memory(size_t size)
 /* Runs on the detector's own CPU, so that its memory is near. */
 static int prepare(struct detector *detector)
 {
-	const struct sched_param param = { .sched_priority = detector->all->fifo_priority };
 	struct spin *spin = &detector->spin;
-	int err = 0;
 
 	spin->hist = map_memory(sizeof(*spin->hist));
-	if (!spin->hist)
+	spin->work = map_memory(sizeof(*spin->work));
+	if (!spin->hist || !spin->work)
 		return -ENOMEM;
 	hist_reset(spin->hist);
+	hist_reset(spin->work);
 	if (detector->all->log_size) {
 		spin->log = map_memory(detector->all->log_size * sizeof(*spin->log));
 		if (!spin->log)
 			return -ENOMEM;
 		memset(spin->log, 0, detector->all->log_size * sizeof(*spin->log));
 	}
-	if (param.sched_priority)
-		err = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
-	return -err;
+	return policy_apply(&detector->all->policy);
 }
 
 static void forget(struct spin *spin)
@@ -70,29 +76,58 @@ static void forget(struct spin *spin)
 	const struct spin input = *spin;
 
 	hist_reset(spin->hist);
+	hist_reset(spin->work);
 	*spin = (struct spin){
 		.threshold = input.threshold,
 		.duration = input.duration,
+		.window = input.window,
 		.ns_per_tick = input.ns_per_tick,
 		.hist = input.hist,
+		.work = input.work,
 		.log = input.log,
 		.log_size = input.log_size,
 	};
 	memcpy(spin->levels, input.levels, sizeof(spin->levels));
 }
 
-/* Every reading a gap: the code and data of storing are touched before they count. */
+/* A short run, as the real one but for the threshold. */
+static void try_out(struct detector *detector, uint64_t threshold)
+{
+	struct spin *spin = &detector->spin;
+
+	forget(spin);
+	spin->threshold = threshold;
+	spin->storing_max = UINT64_MAX;
+	spin->duration = (uint64_t)(detector->floor[0] * REHEARSAL_READS);
+	spin->window = spin->duration / REHEARSAL_WINDOWS;
+	run_loop(detector, &detector->all->stop);
+}
+
+/* Every reading a gap. Returns the ticks that storing one took. */
+static double store_all(struct detector *detector)
+{
+	try_out(detector, 0);
+	return (double)detector->spin.dead / (double)(detector->spin.gaps + 1);
+}
+
+/* The code and data of storing are touched before they count. */
 static void rehearse(struct detector *detector)
 {
-	const uint64_t duration = detector->spin.duration;
-	const uint64_t threshold = detector->spin.threshold;
+	struct spin *spin = &detector->spin;
+	const uint64_t duration = spin->duration, threshold = spin->threshold;
+	const uint64_t window = spin->window;
+	double cost = store_all(detector), most;
 
-	detector->spin.threshold = 0;
-	detector->spin.duration = (uint64_t)(detector->floor[0] * REHEARSAL_READS);
-	run_loop(detector, &detector->all->stop);
-	detector->spin.threshold = threshold;
-	detector->spin.duration = duration;
-	forget(&detector->spin);
+	/* The least of some: what hit the others can't hit all. */
+	for (int i = 1; i < REHEARSALS; i++)
+		cost = fmin(cost, store_all(detector));
+	try_out(detector, UINT64_MAX);
+	forget(spin);
+	most = fmax(STORING_MAX_COSTS * cost, STORING_MAX_NS / spin->ns_per_tick);
+	spin->storing_max = (uint64_t)fmax(most, (double)threshold);
+	spin->duration = duration;
+	spin->threshold = threshold;
+	spin->window = window;
 }
 
 static void measure(struct detector *detector)
@@ -101,8 +136,13 @@ static void measure(struct detector *detector)
 
 	detector->spin.log_size = detector->all->log_size;
 	rehearse(detector);
+	detector->spin.live = &detector->live;
 	getrusage(RUSAGE_THREAD, &before);
+	if (detector->all->isolation)
+		detector->isolation = isolation_enter();
 	run_loop(detector, &detector->all->stop);
+	if (detector->all->isolation)
+		isolation_leave();
 	getrusage(RUSAGE_THREAD, &after);
 	detector->page_faults =
 		after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
@@ -123,6 +163,7 @@ static void *detector_main(void *arg)
 	struct detector *detector = arg;
 	struct detectors *all = detector->all;
 
+	detector->tid = gettid();
 	detector->error = prepare(detector);
 	if (!detector->error)
 		detector->floor[0] = clock_floor(all->clock);
@@ -174,11 +215,12 @@ static int start_all(struct detectors *all)
 }
 
 int detectors_start(struct detectors *ret, const struct clock_source *clock,
-		    const struct cpulist *cpus, int fifo_priority, size_t log_size)
+		    const struct cpulist *cpus, const struct policy *policy, size_t log_size)
 {
 	*ret = (struct detectors){
 		.clock = clock,
-		.fifo_priority = fifo_priority,
+		.policy = *policy,
+		.isolation = isolation_offered(""),
 		.log_size = log_size,
 		.items = aligned_alloc(DETECTOR_ALIGN, cpus->count * sizeof(*ret->items)),
 		.count = cpus->count,
@@ -201,6 +243,7 @@ void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t
 		spin->threshold = threshold;
 		spin->duration = duration;
 		spin->ns_per_tick = clock_ns(detectors->clock, 1);
+		spin->window = (uint64_t)(DETECTOR_WINDOW_NS / spin->ns_per_tick);
 		memcpy(spin->levels, levels, sizeof(spin->levels));
 	}
 	atomic_store_explicit(&detectors->warm, true, memory_order_release);
@@ -232,6 +275,8 @@ void detectors_deinit(struct detectors *detectors)
 	for (size_t i = 0; i < detectors->count; i++) {
 		if (detectors->items[i].spin.hist)
 			munmap(detectors->items[i].spin.hist, sizeof(struct hist));
+		if (detectors->items[i].spin.work)
+			munmap(detectors->items[i].spin.work, sizeof(struct hist));
 		if (detectors->items[i].spin.log)
 			munmap(detectors->items[i].spin.log, log_bytes);
 	}

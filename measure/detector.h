@@ -10,31 +10,43 @@
 
 #include "clock.h"
 #include "cpulist.h"
+#include "policy.h"
 #include "spin.h"
+#include "throttle.h"
 
 #define DETECTOR_ALIGN 128
+/* Work is counted per so much time. */
+#define DETECTOR_WINDOW_NS 1000000
 
 /* What one CPU's thread is told and what it found; read the latter after detectors_join(). */
 struct detector {
 	struct detectors *all;
 	unsigned int cpu;
 	pthread_t thread;
+	/* As the kernel numbers it; known once it is ready. */
+	pid_t tid;
 	/* A cache line of its own: no CPU's gap may cost another one time. */
 	alignas(DETECTOR_ALIGN) struct spin spin;
+	struct spin_live live;
 	/* Ticks: medians before and after the loop. */
 	double floor[2];
 	/* Of this thread while it was in the loop. */
 	long page_faults;
 	long switches;
 	bool measured;
+	/* Of task isolation, where it is offered: 0 or -errno. */
+	int isolation;
+	/* Set by the one who reads the result. */
+	struct throttle throttle;
 	/* 0, or the -errno that kept the thread from starting. */
 	int error;
 };
 
 struct detectors {
 	const struct clock_source *clock;
-	/* 0: SCHED_OTHER. */
-	int fifo_priority;
+	struct policy policy;
+	/* The kernel has task isolation: the loops run under it. */
+	bool isolation;
 	/* Gaps that one CPU's log holds; 0: no log. */
 	size_t log_size;
 	struct detector *items;
@@ -58,7 +70,7 @@ struct detectors {
  * in either case.
  */
 int detectors_start(struct detectors *ret, const struct clock_source *clock,
-		    const struct cpulist *cpus, int fifo_priority, size_t log_size);
+		    const struct cpulist *cpus, const struct policy *policy, size_t log_size);
 
 /* Begins the recorded part on all CPUs. threshold and duration in ticks of the calibrated clock. */
 void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t duration,

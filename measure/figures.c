@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "figures.h"
 
+#include "check.h"
+
 static double ratio(double a, double b)
 {
 	return b > 0 ? a / b : 0;
@@ -21,6 +23,7 @@ struct figures figures_of(const struct run *run, const struct detector *detector
 	};
 
 	figures.noise_ppm = 1e6 * ratio(figures.noise_ns, figures.runtime_ns - figures.dead_ns);
+	figures.unaccounted_ppm = 1e6 * check_unaccounted(spin);
 	figures.events_per_s = 1e9 * ratio((double)spin->gaps, figures.runtime_ns);
 	figures.switches_per_s = 1e9 * ratio((double)detector->switches, figures.runtime_ns);
 	figures.loop_period_ns = ratio(figures.runtime_ns - figures.noise_ns - figures.dead_ns,

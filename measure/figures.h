@@ -13,6 +13,8 @@ struct figures {
 	double max_ns;
 	/* Share of the runtime without dead time, times 1e6. */
 	double noise_ppm;
+	/* Time in neither reading, gap nor dead time, as a share of the runtime times 1e6. */
+	double unaccounted_ppm;
 	double events_per_s;
 	/* Mean time between two readings without a gap. */
 	double loop_period_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hist.h"
 
+#include <math.h>
 #include <string.h>
 
 static uint64_t lower_edge(size_t index)
@@ -34,6 +35,32 @@ int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret)
 			return 1;
 	}
 	return 0;
+}
+
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+	if (value < least)
+		return least;
+	return value < most ? value : most;
+}
+
+uint64_t hist_value_at(const struct hist *hist, double quantile)
+{
+	const double wanted = fmax(1, ceil(quantile * (double)hist->total));
+	struct hist_bucket bucket;
+	double seen = 0;
+
+	if (quantile < 1) {
+		for (size_t cursor = 0; hist_next(hist, &cursor, &bucket);) {
+			const uint64_t middle =
+				bucket.lower + (bucket.upper - 1 - bucket.lower) / 2;
+
+			seen += (double)bucket.count;
+			if (seen >= wanted)
+				return clamp(middle, hist->min, hist->max);
+		}
+	}
+	return hist->max;
 }
 
 double hist_time_weighted(const struct hist *hist, double quantile, double runtime_ns)

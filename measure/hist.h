@@ -4,8 +4,8 @@
  *
  * Values below 2048 have a bucket each; above, each power of two is cut into 1024 buckets of equal
  * width, so that a bucket is never wider than 1/1024 of the values in it (relative error below
- * 0.1 %). The range ends at 2^47 ns (39 hours). What lies above goes into one last bucket, and the
- * maximum is kept apart and exact: nothing is ever lost.
+ * 0.1 %). The range ends at 2^47 ns (39 hours). What lies above goes into one last bucket, and
+ * minimum and maximum are kept apart and exact: nothing is ever lost.
  */
 #ifndef LOWLAT_HIST_H
 #define LOWLAT_HIST_H
@@ -20,6 +20,7 @@
 
 struct hist {
 	uint64_t total;
+	uint64_t min;
 	uint64_t max;
 	uint64_t over;
 	uint64_t counts[HIST_BUCKETS];
@@ -47,6 +48,8 @@ static inline void hist_add(struct hist *hist, uint64_t value)
 {
 	const size_t index = hist_index(value);
 
+	if (value < hist->min || !hist->total)
+		hist->min = value;
 	hist->total++;
 	if (value > hist->max)
 		hist->max = value;
@@ -66,6 +69,14 @@ void hist_reset(struct hist *hist);
  * Returns 1 and fills ret, or 0 at the end.
  */
 int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret);
+
+/*
+ * The value that a share of `quantile` (0 to 1) of the values does not exceed: the middle of its
+ * bucket, within the exact minimum and maximum.
+ *
+ * Returns 0 for an empty histogram.
+ */
+uint64_t hist_value_at(const struct hist *hist, double quantile);
 
 /*
  * Delay in ns that a random arrival exceeds with probability 1 - quantile, when each value is a

@@ -3,46 +3,95 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "ports.h"
 #include "units.h"
 
-#define TEXT_LIMIT ((size_t)4 << 20)
-#define METRICS_NAME "load.yaml"
 #define INSTANCES_MAX 8
-#define VERSION_TIMEOUT (20 * NS_PER_S)
+/* Above those that services have as a rule, below those that the kernel gives out. */
+#define FIRST_PORT 20000
+#define PORTS_PER_PART 64
+#define PORT_PARTS 180
+/* How many times its limit a load that exhausts memory asks for. */
+#define EXCESS 4
 
-/* One kind of worker; a memory hog gets its share of the scenario's memory. */
+enum share {
+	SHARE_NONE,
+	SHARE_MEMORY,
+	SHARE_DISK,
+};
+
+/* One kind of worker, its share of what the scenario may use, and what else it is told. */
 struct stressor {
 	const char *name;
+	enum share share;
 	const char *bytes_option;
-	const char *rate_option;
+	const char *fixed[5];
+	/* Its workers listen on a port each. */
+	const char *port_option;
 };
 
 struct load_scenario {
 	const char *name;
-	struct stressor stressors[8];
+	bool exhausts;
+	struct stressor stressors[10];
 };
 
+/* clang-format off */
 static const struct load_scenario scenarios[] = {
-	{ "faults", { { "fault", NULL, NULL }, { "mmap", "--mmap-bytes", NULL } } },
-	{ "vm", { { "vm", "--vm-bytes", NULL }, { "mmap", "--mmap-bytes", NULL } } },
-	{ "timers",
-	  { { "timer", NULL, "--timer-freq" },
-	    { "timerfd", NULL, "--timerfd-freq" },
-	    { "itimer", NULL, "--itimer-freq" } } },
-	{ "mixed",
-	  { { "fault", NULL, NULL },
-	    { "vm", "--vm-bytes", NULL },
-	    { "mmap", "--mmap-bytes", NULL },
-	    { "timer", NULL, "--timer-freq" },
-	    { "switch", NULL, NULL },
-	    { "fork", NULL, NULL } } },
+	{ "faults", false, {
+		{ .name = "fault" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "vm", false, {
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "oom", true, {
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "timers", false, {
+		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
+		{ .name = "timerfd", .fixed = { "--timerfd-freq", "1000" } },
+		{ .name = "itimer", .fixed = { "--itimer-freq", "1000" } },
+	} },
+	{ "ipi", false, {
+		{ .name = "tlb-shootdown" },
+		{ .name = "membarrier" },
+		{ .name = "mprotect" },
+	} },
+	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
+	{ "files", false, {
+		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = { "--hdd-opts", "fsync" } },
+		{ .name = "dentry", .fixed = { "--dentries", "2048" } },
+	} },
+	/* Their default is the loopback interface. */
+	{ "network", false, {
+		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
+		{ .name = "udp", .fixed = { "--udp-domain", "ipv4" }, .port_option = "--udp-port" },
+	} },
+	{ "mixed", false, {
+		{ .name = "fault" },
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
+		{ .name = "switch" },
+		{ .name = "fork" },
+		{ .name = "tlb-shootdown" },
+		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
+	} },
 };
+
+/* One method of fixed size: what bogo operations count differs between methods. */
+static const struct load_scenario throughput = { "throughput", false, {
+	{ .name = "matrix", .fixed = { "--matrix-method", "prod", "--matrix-size", "128" } },
+} };
+/* clang-format on */
 
 #define SCENARIO_COUNT (sizeof(scenarios) / sizeof(*scenarios))
 
@@ -60,9 +109,14 @@ const char *load_scenario_name(const struct load_scenario *scenario)
 	return scenario->name;
 }
 
+const struct load_scenario *load_scenario_throughput(void)
+{
+	return &throughput;
+}
+
 const char *load_scenario_names(void)
 {
-	static char names[128];
+	static char names[256];
 	size_t used = 0;
 
 	for (size_t i = 0; i < SCENARIO_COUNT && used < sizeof(names); i++)
@@ -71,67 +125,96 @@ const char *load_scenario_names(void)
 	return names;
 }
 
-/* What follows "version " in the first line of `stress-ng --version`. */
-static char *parse_version(const char *text)
+bool load_scenario_on_disk(const struct load_scenario *scenario)
 {
-	const char *version = strstr(text, "version ");
-
-	if (!version)
-		return NULL;
-	version += strlen("version ");
-	return strndup(version, strcspn(version, " \t\n"));
+	for (const struct stressor *s = scenario->stressors; s->name; s++) {
+		if (s->share == SHARE_DISK)
+			return true;
+	}
+	return false;
 }
 
-static int read_version(const struct scratch *scratch, char **ret)
+bool load_scenario_exhausts(const struct load_scenario *scenario)
 {
-	char path[PATH_MAX + 16];
-	char *const argv[] = { "stress-ng", "--version", NULL };
-	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = VERSION_TIMEOUT
-	};
-	_cleanup_free_ char *text = NULL;
-	struct child child = { 0 };
-	int err;
-
-	snprintf(path, sizeof(path), "%s/version", scratch->path);
-	err = child_start(&options, &child);
-	if (err)
-		return err;
-	child_wait(&child);
-	err = text_read(path, TEXT_LIMIT, &text);
-	*ret = err ? NULL : parse_version(text);
-	return *ret ? 0 : -EPROTO;
+	return scenario->exhausts;
 }
 
-/* stress-ng 0.15 learnt to back off before it is killed for want of memory. */
-static bool has_oom_avoid(const char *version)
+int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret,
+	       size_t *count)
 {
-	unsigned int major = 0, minor = 0;
+	struct cpulist *parts = calloc(cpus->count + 1, sizeof(*parts));
+	size_t used = 0;
 
-	return sscanf(version, "%u.%u", &major, &minor) == 2 && (major > 0 || minor >= 15);
+	*ret = parts;
+	*count = 0;
+	if (!parts || cpulist_minus(cpus, isolated, &parts[0]))
+		return -ENOMEM;
+	used = parts[0].count > 0;
+	if (!used)
+		cpulist_deinit(&parts[0]);
+	for (size_t i = 0; i < cpus->count; i++) {
+		if (!cpulist_has(isolated, cpus->cpus[i]))
+			continue;
+		parts[used].cpus = malloc(sizeof(*cpus->cpus));
+		if (!parts[used].cpus)
+			return -ENOMEM;
+		parts[used].cpus[0] = cpus->cpus[i];
+		parts[used++].count = 1;
+		*count = used;
+	}
+	*count = used;
+	return 0;
 }
 
-static void add_stressors(const struct load_options *options, struct strings *command)
+static uint64_t share_of(const struct load_options *options, enum share share)
 {
-	const struct stressor *stressors = options->scenario->stressors;
+	const struct load_scenario *scenario = options->scenario;
+	uint64_t sharers = 0;
+
+	for (const struct stressor *s = scenario->stressors; s->name; s++)
+		sharers += s->share == share;
+	if (share == SHARE_DISK)
+		return options->disk / sharers;
+	return options->memory / sharers * (scenario->exhausts ? EXCESS : 1);
+}
+
+/* Each part and each kind of worker has ports of its own, free ones, and the same every time. */
+static void add_port(const struct stressor *stressor, uint16_t *next, struct strings *command)
+{
+	const uint16_t port = ports_find(*next, INSTANCES_MAX);
+
+	strings_add(command, "%s", stressor->port_option);
+	strings_add(command, "%u", port);
+	*next = (uint16_t)(port + INSTANCES_MAX);
+}
+
+static void add_stressor(const struct load_options *options, const struct stressor *stressor,
+			 uint16_t *port, struct strings *command)
+{
 	const size_t cpus = options->cpus->count;
-	const size_t instances = cpus < INSTANCES_MAX ? cpus : INSTANCES_MAX;
-	uint64_t hogs = 0;
 
-	for (const struct stressor *s = stressors; s->name; s++)
-		hogs += s->bytes_option != NULL;
-	for (const struct stressor *s = stressors; s->name; s++) {
-		strings_add(command, "--%s", s->name);
-		strings_add(command, "%zu", instances);
-		if (s->bytes_option) {
-			strings_add(command, "%s", s->bytes_option);
-			/* stress-ng divides it by the instances itself. */
-			strings_add(command, "%" PRIu64, options->memory / hogs);
-		}
-		if (s->rate_option) {
-			strings_add(command, "%s", s->rate_option);
-			strings_add(command, "1000");
-		}
+	strings_add(command, "--%s", stressor->name);
+	strings_add(command, "%zu", cpus < INSTANCES_MAX ? cpus : INSTANCES_MAX);
+	for (const char *const *fixed = stressor->fixed; *fixed; fixed++)
+		strings_add(command, "%s", *fixed);
+	if (stressor->port_option)
+		add_port(stressor, port, command);
+	if (!stressor->bytes_option)
+		return;
+	/* stress-ng divides it by the instances itself. */
+	strings_add(command, "%s", stressor->bytes_option);
+	strings_add(command, "%" PRIu64, share_of(options, stressor->share));
+}
+
+static void add_stressors(const struct load_options *options, struct load *load)
+{
+	uint16_t port = (uint16_t)(FIRST_PORT + options->part % PORT_PARTS * PORTS_PER_PART);
+
+	for (const struct stressor *s = options->scenario->stressors; s->name; s++) {
+		if (load_tool_knows(options->tool, s->name))
+			add_stressor(options, s, &port, &load->command);
+		else
+			strings_add(&load->missing, "%s", s->name);
 	}
 }
 
@@ -145,36 +228,37 @@ static void make_command(const struct load_options *options, struct load *load)
 
 	strings_add(command, "stress-ng");
 	strings_add(command, "--seed");
-	strings_add(command, "%" PRIu64, options->seed);
+	strings_add(command, "%" PRIu64, (options->seed + options->part) & INT64_MAX);
 	strings_add(command, "--timeout");
 	strings_add(command, "%" PRIu64 "s", options->limit_ns / NS_PER_S + 1);
 	strings_add(command, "--temp-path");
 	strings_add(command, ".");
 	strings_add(command, "--metrics");
 	strings_add(command, "--yaml");
-	strings_add(command, METRICS_NAME);
-	if (has_oom_avoid(load->version))
+	strings_add(command, "load-%zu.yaml", options->part);
+	if (!options->scenario->exhausts && options->memory &&
+	    load_tool_knows(options->tool, "oom-avoid"))
 		strings_add(command, "--oom-avoid");
-	add_stressors(options, command);
+	add_stressors(options, load);
 }
 
 int load_start(const struct load_options *options, struct load *ret)
 {
 	struct child_options child = {
 		.cpus = options->cpus,
+		.confined = options->confined,
 		.output = ret->log_path,
 		.scratch = options->scratch,
+		.group = options->group,
 		.limit_ns = options->limit_ns + 30 * NS_PER_S,
+		.file_limit = options->disk > CHILD_FILE_MAX ? options->disk : 0,
 	};
-	int err;
 
-	*ret = (struct load){ .scenario = options->scenario };
-	snprintf(ret->metrics_path, sizeof(ret->metrics_path), "%s/" METRICS_NAME,
-		 options->scratch->path);
-	snprintf(ret->log_path, sizeof(ret->log_path), "%s/load.log", options->scratch->path);
-	err = read_version(options->scratch, &ret->version);
-	if (err)
-		return err;
+	*ret = (struct load){ .scenario = options->scenario, .cpus = options->cpus };
+	snprintf(ret->metrics_path, sizeof(ret->metrics_path), "%s/load-%zu.yaml",
+		 options->scratch->path, options->part);
+	snprintf(ret->log_path, sizeof(ret->log_path), "%s/load-%zu.log", options->scratch->path,
+		 options->part);
 	make_command(options, ret);
 	child.argv = ret->command.items;
 	return child_start(&child, &ret->child);
@@ -182,10 +266,20 @@ int load_start(const struct load_options *options, struct load *ret)
 
 void load_read(struct load *load)
 {
-	if (text_read(load->metrics_path, TEXT_LIMIT, &load->metrics) < 0)
-		load->metrics = NULL;
-	if (text_read(load->log_path, TEXT_LIMIT, &load->log) < 0)
-		load->log = NULL;
+	const bool metrics = child_read(load->metrics_path, &load->metrics);
+
+	load->truncated = !child_read(load->log_path, &load->log) || !metrics;
+}
+
+#define RATE_KEY "bogo-ops-per-second-real-time:"
+
+/* The first of the stressor; instances follow it in later versions, with the same keys. */
+double load_rate(const struct load *load)
+{
+	const char *stressor = load->metrics ? strstr(load->metrics, "- stressor:") : NULL;
+	const char *rate = stressor ? strstr(stressor, RATE_KEY) : NULL;
+
+	return rate ? strtod(rate + strlen(RATE_KEY), NULL) : 0;
 }
 
 #define FAIL_MARK "fail:"
@@ -209,7 +303,7 @@ void load_deinit(struct load *load)
 {
 	child_kill(&load->child);
 	strings_deinit(&load->command);
-	free(load->version);
+	strings_deinit(&load->missing);
 	free(load->metrics);
 	free(load->log);
 }

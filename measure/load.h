@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads beside the measurement, by stress-ng: seeded, bounded in memory and time. */
+/* Loads beside the measurement, by stress-ng: seeded, bounded in memory, files and time. */
 #ifndef LOWLAT_LOAD_H
 #define LOWLAT_LOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "child.h"
 #include "cpulist.h"
+#include "load_tool.h"
+#include "memgroup.h"
 #include "scratch.h"
 #include "text.h"
 
@@ -19,35 +22,65 @@ const char *load_scenario_name(const struct load_scenario *scenario);
 /* All names, for a message; the text is made anew by each call. */
 const char *load_scenario_names(void);
 
+/* The one that compares how much a CPU gets done; not in the names. */
+const struct load_scenario *load_scenario_throughput(void);
+
+/* Whether it writes files, which then have to lie on a disk. */
+bool load_scenario_on_disk(const struct load_scenario *scenario);
+
+/* Whether it asks for more memory than it may have, so that the kernel kills in its group. */
+bool load_scenario_exhausts(const struct load_scenario *scenario);
+
+/*
+ * The parts of a load that need a stress-ng each: one for all CPUs that the scheduler spreads tasks
+ * over, and one for each isolated CPU, where a task gets only by being pinned.
+ *
+ * ret: to be freed by the caller, each of the lists too. Returns 0 or -ENOMEM.
+ */
+int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret,
+	       size_t *count);
+
 struct load_options {
 	const struct load_scenario *scenario;
+	const struct load_tool *tool;
+	/* Tells the parts of a load apart; from 0. */
+	size_t part;
 	const struct cpulist *cpus;
+	/* Whether there are others, which it has to leave alone. */
+	bool confined;
 	const struct scratch *scratch;
+	const struct memgroup *group;
 	uint64_t seed;
-	/* All that the load may allocate, in bytes. */
+	/* All that this part may allocate, in bytes, and all that it may write. */
 	uint64_t memory;
+	uint64_t disk;
 	/* It ends by itself after this. */
 	uint64_t limit_ns;
 };
 
 struct load {
 	const struct load_scenario *scenario;
+	const struct cpulist *cpus;
 	struct strings command;
-	/* "0.15.06" */
-	char *version;
+	/* Stressors that this stress-ng doesn't have. */
+	struct strings missing;
 	/* What it wrote: YAML, and what it printed; NULL: nothing. Set by load_read(). */
 	char *metrics;
 	char *log;
+	bool truncated;
 	struct child child;
-	char metrics_path[PATH_MAX + 16];
-	char log_path[PATH_MAX + 16];
+	char metrics_path[PATH_MAX + 32];
+	char log_path[PATH_MAX + 32];
 };
 
-/* Starts it. Returns 0, -ENOENT (stress-ng isn't installed) or another -errno. */
+/* Starts one part; cpus and scenario must outlive it. Returns 0 or -errno. */
 int load_start(const struct load_options *options, struct load *ret);
 
 /* Reads what it wrote, once its child has ended. */
 void load_read(struct load *load);
+
+/* Bogo operations per second of real time of its first stressor; 0: unknown. */
+double load_rate(const struct load *load);
 
 /* The first failure it reported, to be freed by the caller; NULL: none. */
 char *load_complaint(const struct load *load);

@@ -27,14 +27,14 @@ static int write_events(const struct run *run, FILE *file)
 	return events_write(&run->detectors, file);
 }
 
-/* Returns whether it is there now, whole. */
-static bool write_file(const struct run *run, const char *path, writer write)
+/* Returns 0 where it is there now, whole, else -errno. */
+static int write_file(const struct run *run, const char *path, writer write)
 {
 	struct output output;
 	int err, late;
 
 	if (!path)
-		return true;
+		return 0;
 	err = output_open(path, &output);
 	if (!err) {
 		err = write(run, output.file);
@@ -44,21 +44,46 @@ static bool write_file(const struct run *run, const char *path, writer write)
 	if (err)
 		fprintf(stderr, "lowlat-measure: '%s': can't be written (%s)\n", path,
 			strerror(-err));
-	return !err;
+	return err;
 }
 
-static int finish(const struct run *run)
+/* Before the result, which has to tell when they are missing. */
+static void finish_events(struct run *run)
 {
-	const bool events = write_file(run, run->options.events, write_events);
-	const bool json = write_file(run, run->options.json, result_write);
+	const int err = write_file(run, run->options.events, write_events);
 
-	if (!run->options.json || strcmp(run->options.json, "-"))
+	if (!err)
+		return;
+	run->complete = false;
+	strings_add(&run->problems, "--events: can't be written (%s), the histograms hold them all",
+		    strerror(-err));
+}
+
+/* A run that took hours is not lost for want of room on a disk. */
+static bool finish_json(const struct run *run)
+{
+	if (!write_file(run, run->options.json, result_write))
+		return true;
+	if (strcmp(run->options.json, "-") != 0) {
+		fprintf(stderr, "lowlat-measure: the result is on standard output instead\n");
+		result_write(run, stdout);
+	}
+	return false;
+}
+
+static int finish(struct run *run)
+{
+	bool json;
+
+	finish_events(run);
+	json = finish_json(run);
+	if (json && !run->options.follow && (!run->options.json || strcmp(run->options.json, "-")))
 		summary_write(run, stdout);
 	if (fflush(stdout) || ferror(stdout))
 		return EXIT_PARTIAL;
 	if (run->interrupted)
 		return 128 + run->interrupted;
-	return events && json && run->complete && run->valid ? 0 : EXIT_PARTIAL;
+	return json && run->complete && run->valid ? 0 : EXIT_PARTIAL;
 }
 
 /* The run waits for these itself; a reader that went away is seen when writing. */

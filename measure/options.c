@@ -10,6 +10,8 @@
 #define DURATION_MAX (24 * 3600 * NS_PER_S)
 #define WARMUP_MAX (3600 * NS_PER_S)
 #define THRESHOLD_MIN 50
+#define THROUGHPUT_RUNS 5
+#define THROUGHPUT_MAX 1000
 
 enum value_kind {
 	VALUE_NONE,
@@ -60,6 +62,9 @@ static int set_cpus(struct options *options, const char *value, struct message *
 
 static int set_load_cpus(struct options *options, const char *value, struct message *message)
 {
+	options->load_everywhere = strcmp(value, "all") == 0;
+	if (options->load_everywhere)
+		return 0;
 	return set_list("load-cpus", value, &options->load_cpus, message);
 }
 
@@ -101,31 +106,25 @@ static int set_threshold(struct options *options, const char *value, struct mess
 
 static int set_policy(struct options *options, const char *value, struct message *message)
 {
-	uint64_t priority;
-
-	options->fifo_priority = 0;
-	if (strcmp(value, "other") == 0)
-		return 0;
-	if (strncmp(value, "fifo:", 5) || parse_u64(value + 5, &priority) || priority < 1 ||
-	    priority > 99)
+	if (policy_parse(value, &options->policy))
 		return message_set(
 			message,
-			"--policy '%.100s': not a scheduling policy; use 'other' or 'fifo:N' "
-			"with N from 1 to 99",
+			"--policy '%.100s': not a scheduling policy; use 'other', 'fifo:N' with N "
+			"from 1 to 99, or 'deadline:RUNTIME/PERIOD' such as deadline:5ms/10ms with "
+			"a period from 100us to 4s",
 			value);
-	options->fifo_priority = (int)priority;
 	return 0;
 }
 
 static int set_load(struct options *options, const char *value, struct message *message)
 {
 	options->load = NULL;
-	if (strcmp(value, "none") == 0)
+	if (strcmp(value, "none") == 0 || strcmp(value, "idle") == 0)
 		return 0;
 	options->load = load_scenario_find(value);
 	if (!options->load)
 		return message_set(message,
-				   "--load '%.100s': unknown scenario; use one of none, %s", value,
+				   "--load '%.100s': unknown scenario; use one of idle, %s", value,
 				   load_scenario_names());
 	return 0;
 }
@@ -143,6 +142,66 @@ static int set_no_oslat(struct options *options, const char *value, struct messa
 	(void)value;
 	(void)message;
 	options->oslat = OSLAT_OFF;
+	return 0;
+}
+
+/* Sets one of `flags` for each of the names, which commas part; all of them for "all". */
+static int set_names(const char *option, const char *value, bool *flags, size_t count,
+		     size_t (*find)(const char *name, size_t length), const char *names,
+		     struct message *message)
+{
+	size_t length;
+
+	if (strcmp(value, "all") == 0) {
+		memset(flags, true, count * sizeof(*flags));
+		return 0;
+	}
+	for (const char *name = value;; name += length + 1) {
+		size_t index;
+
+		length = strcspn(name, ",");
+		index = find(name, length);
+		if (index >= count)
+			return message_set(message,
+					   "--%s '%.100s': '%.*s' is none of them; use all, or "
+					   "some of %s with commas between",
+					   option, value, length < 100 ? (int)length : 100, name,
+					   names);
+		flags[index] = true;
+		if (!name[length])
+			return 0;
+	}
+}
+
+static int set_opinion(struct options *options, const char *value, struct message *message)
+{
+	return set_names("second-opinion", value, options->opinions, OPINION_TOOLS, opinion_find,
+			 opinion_names(), message);
+}
+
+static int set_work(struct options *options, const char *value, struct message *message)
+{
+	return set_names("work", value, options->work, WORK_KINDS, work_find, work_names(),
+			 message);
+}
+
+static int set_work_alone(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->work_alone = true;
+	return 0;
+}
+
+static int set_throughput(struct options *options, const char *value, struct message *message)
+{
+	options->throughput = THROUGHPUT_RUNS;
+	if (value && (parse_u64(value, &options->throughput) || options->throughput < 1 ||
+		      options->throughput > THROUGHPUT_MAX))
+		return message_set(message,
+				   "--throughput '%.100s': out of range; give a number of runs "
+				   "from 1 to %d",
+				   value, THROUGHPUT_MAX);
 	return 0;
 }
 
@@ -189,6 +248,36 @@ static int set_events(struct options *options, const char *value, struct message
 	return 0;
 }
 
+static int set_capture(struct options *options, const char *value, struct message *message)
+{
+	options->capture = value;
+	if (!*value)
+		return message_set(message, "--capture '': not a folder; name an empty one");
+	return 0;
+}
+
+static int set_observer(struct options *options, const char *value, struct message *message)
+{
+	static const char *const names[] = { "auto", "trace", "switches" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		options->observer = (enum observer)i;
+		if (!strcmp(value, names[i]))
+			return 0;
+	}
+	return message_set(message,
+			   "--observer '%.100s': not an observer; use auto, trace or switches",
+			   value);
+}
+
+static int set_follow(struct options *options, const char *value, struct message *message)
+{
+	(void)value;
+	(void)message;
+	options->follow = true;
+	return 0;
+}
+
 static int set_help(struct options *options, const char *value, struct message *message)
 {
 	(void)value;
@@ -213,14 +302,23 @@ static const struct option options_table[] = {
 	  "how long all runs before anything counts, 0s to 1h (default 5s)" },
 	{ "threshold", VALUE_NEEDED, set_threshold, "TIME",
 	  "what is longer is a gap, 50ns to 1s (default 100ns)" },
-	{ "policy", VALUE_NEEDED, set_policy, "POLICY", "other or fifo:N (default other)" },
+	{ "policy", VALUE_NEEDED, set_policy, "POLICY",
+	  "other, fifo:N or deadline:RUNTIME/PERIOD (default other)" },
 	{ "load", VALUE_NEEDED, set_load, "SCENARIO",
-	  "what stress-ng does meanwhile (default none): none, " },
+	  "what stress-ng does meanwhile (default idle): idle, " },
 	{ "load-cpus", VALUE_NEEDED, set_load_cpus, "LIST",
-	  "where the load runs (default: the CPUs not measured)" },
+	  "where the load runs (default: the CPUs not measured), or all" },
 	{ "oslat", VALUE_NONE, set_oslat, NULL,
 	  "run oslat afterwards (default: where it is installed)" },
 	{ "no-oslat", VALUE_NONE, set_no_oslat, NULL, "don't run oslat" },
+	{ "second-opinion", VALUE_NEEDED, set_opinion, "TOOLS",
+	  "run these afterwards, each 30s at most: all, or some of " },
+	{ "work", VALUE_NEEDED, set_work, "KINDS",
+	  "time these afterwards, each 10s at most: all, or some of " },
+	{ "work-alone", VALUE_NONE, set_work_alone, NULL,
+	  "on one CPU after another (default: on all at once)" },
+	{ "throughput", VALUE_OPTIONAL, set_throughput, "N",
+	  "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU" },
 	{ "emulated", VALUE_NONE, set_emulated, NULL,
 	  "the CPUs are emulated, so durations mean nothing (on x86 it is seen)" },
 	{ "label", VALUE_NEEDED, set_label, "TEXT", "name of the run, kept in the JSON" },
@@ -229,6 +327,12 @@ static const struct option options_table[] = {
 	  "write the result there; alone or -: to stdout" },
 	{ "events", VALUE_NEEDED, set_events, "FILE",
 	  "write each gap there: cpu,begin,end in ticks of the clock" },
+	{ "capture", VALUE_NEEDED, set_capture, "FOLDER",
+	  "record there what interrupts the CPUs, for lowlat-gen to join with the gaps" },
+	{ "observer", VALUE_NEEDED, set_observer, "KIND",
+	  "by the kernel's trace, by the detectors' switches, or auto: as permitted" },
+	{ "follow", VALUE_NONE, set_follow, NULL,
+	  "tell each second on stdout what happened in it, a line of JSON" },
 	{ "help", VALUE_NONE, set_help, NULL, "print this and leave" },
 	{ "version", VALUE_NONE, set_version, NULL, "print the version and leave" },
 };
@@ -294,6 +398,9 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 		return message_set(message,
 				   "--events '%.100s': the same file as --json; give each its own",
 				   ret->events);
+	if (ret->follow && ret->json && strcmp(ret->json, "-") == 0)
+		return message_set(message, "--follow: writes to standard output as --json does; "
+					    "give --json a file");
 	return 0;
 }
 
@@ -301,6 +408,15 @@ void options_deinit(struct options *options)
 {
 	cpulist_deinit(&options->cpus);
 	cpulist_deinit(&options->load_cpus);
+}
+
+static const char *names_of(const struct option *option)
+{
+	if (option->set == set_load)
+		return load_scenario_names();
+	if (option->set == set_opinion)
+		return opinion_names();
+	return option->set == set_work ? work_names() : "";
 }
 
 void options_help(FILE *file)
@@ -315,8 +431,7 @@ void options_help(FILE *file)
 
 		snprintf(left, sizeof(left), option->kind == VALUE_OPTIONAL ? "%s [%s]" : "%s %s",
 			 option->name, option->value_name ? option->value_name : "");
-		fprintf(file, "  --%-19s%s%s\n", left, option->help,
-			option->set == set_load ? load_scenario_names() : "");
+		fprintf(file, "  --%-21s%s%s\n", left, option->help, names_of(option));
 	}
 	fputs("\nTimes are whole numbers with a unit: 100ns, 1us, 10ms, 10s, 5m, 1h.\n"
 	      "Exit status: 0 complete; 1 partial or invalid; 2 refused; 130 or 143 interrupted.\n",

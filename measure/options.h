@@ -7,9 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "capture.h"
 #include "cpulist.h"
 #include "load.h"
+#include "opinion.h"
+#include "policy.h"
 #include "text.h"
+#include "work.h"
 
 enum oslat_choice {
 	OSLAT_IF_INSTALLED,
@@ -21,14 +25,22 @@ struct options {
 	/* Empty: not given. */
 	struct cpulist cpus;
 	struct cpulist load_cpus;
+	/* On all of them, the measured ones too. */
+	bool load_everywhere;
 	uint64_t duration_ns;
 	uint64_t warmup_ns;
 	uint64_t threshold_ns;
-	/* 0: SCHED_OTHER. */
-	int fifo_priority;
+	struct policy policy;
 	/* NULL: no load. */
 	const struct load_scenario *load;
 	enum oslat_choice oslat;
+	/* Second opinions asked for by name, and work kinds. */
+	bool opinions[OPINION_TOOLS];
+	bool work[WORK_KINDS];
+	/* One CPU after another, not all at once. */
+	bool work_alone;
+	/* Runs of stress-ng's matrix; 0: none. */
+	uint64_t throughput;
 	/* The user says so; host.h knows it of x86 alone. */
 	bool emulated;
 	const char *label;
@@ -36,6 +48,11 @@ struct options {
 	/* File name, "-" for standard output, NULL for none. */
 	const char *json;
 	const char *events;
+	/* Folder for what interrupted the run; NULL: not recorded. */
+	const char *capture;
+	enum observer observer;
+	/* A line a second on standard output. */
+	bool follow;
 	bool help;
 	bool version;
 };

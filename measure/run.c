@@ -15,10 +15,14 @@
 
 #include "check.h"
 #include "companions.h"
+#include "opinions.h"
 #include "units.h"
+#include "works.h"
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
 #define CLOSE_LOOK_NS (2 * NS_PER_MS)
+/* How often the rings of those who watch are emptied. */
+#define ATTEND_NS (100 * NS_PER_MS)
 #define LOG_BYTES_MAX ((size_t)256 << 20)
 #define LOG_GAPS_MAX ((size_t)1 << 20)
 
@@ -102,6 +106,20 @@ static void rehearse_counters(struct run *run)
 	counter_snapshot_deinit(&run->after);
 }
 
+/* Waits as wait_until() does, and looks after those who watch the run meanwhile. */
+static void attend_until(struct run *run, uint64_t deadline)
+{
+	uint64_t now = clock_raw_ns();
+
+	while (!run->interrupted && now < deadline) {
+		wait_until(run, deadline - now < ATTEND_NS ? deadline : now + ATTEND_NS);
+		capture_drain(&run->capture);
+		if (run->options.follow && follow_tick(&run->follow))
+			run->interrupted = SIGPIPE;
+		now = clock_raw_ns();
+	}
+}
+
 static void measure(struct run *run)
 {
 	const uint64_t duration = to_ticks(run, run->options.duration_ns);
@@ -109,16 +127,40 @@ static void measure(struct run *run)
 
 	for (int i = 0; i < SPIN_LEVELS; i++)
 		levels[i] = to_ticks(run, run_levels_ns[i]);
+	/* Outside the counted stretch: reading a register interrupts its CPU. */
+	power_snapshot_take("", &run->setup.measured, &run->power_before);
+	if (run->options.follow && follow_init(&run->detectors, &run->setup.measured, &run->follow))
+		run->options.follow = false;
+	capture_begin(&run->capture);
 	take_counters(run, &run->before);
 	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
 	deadline = run->before.raw_ns + run->options.duration_ns;
-	wait_until(run, deadline);
+	attend_until(run, deadline);
 	while (!run->interrupted && !detectors_finished(&run->detectors))
 		run_wait_ns(run, CLOSE_LOOK_NS);
 	detectors_stop(&run->detectors);
 	while (!detectors_finished(&run->detectors))
 		usleep(200);
 	take_counters(run, &run->after);
+	capture_end(&run->capture);
+	power_snapshot_take("", &run->setup.measured, &run->power_after);
+}
+
+/* What the kernel took from real-time loops on purpose. */
+static void find_throttling(struct run *run)
+{
+	for (size_t i = run->detectors.count; i-- > 0;) {
+		struct detector *detector = &run->detectors.items[i];
+		const struct spin *spin = &detector->spin;
+		struct throttle_pattern expected;
+
+		throttle_settings_read("", run->host.kernel, detector->cpu, &run->throttle);
+		expected = throttle_expect(&run->options.policy, &run->throttle);
+		if (detector->measured)
+			detector->throttle = throttle_find(
+				&expected, spin->hist,
+				clock_ns(&run->clock, (double)(spin->end - spin->begin)));
+	}
 }
 
 static size_t log_size(const struct run *run)
@@ -130,17 +172,43 @@ static size_t log_size(const struct run *run)
 	return fair < LOG_GAPS_MAX ? fair : LOG_GAPS_MAX;
 }
 
+static void start_capture(struct run *run)
+{
+	const struct capture_options options = {
+		.folder = run->options.capture,
+		.observer = run->options.observer,
+		.cpus = &run->setup.measured,
+		.duration_ns = run->options.warmup_ns + run->options.duration_ns,
+		.memory = run->host.memory_available / 8,
+	};
+
+	capture_start(&options, &run->clock, &run->capture);
+}
+
+static void end_capture(struct run *run)
+{
+	if (!run->options.capture)
+		return;
+	clock_calibrate(&run->clock);
+	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
+		run->complete = false;
+}
+
 static void detect(struct run *run)
 {
 	const uint64_t start = clock_raw_ns();
-	int err = detectors_start(&run->detectors, &run->clock, &run->setup.measured,
-				  run->options.fifo_priority, log_size(run));
+	int err;
+
+	start_capture(run);
+	err = detectors_start(&run->detectors, &run->clock, &run->setup.measured,
+			      &run->options.policy, log_size(run));
 
 	if (err) {
 		run->complete = false;
 		strings_add(&run->problems, "the detector could not be started (%s)",
 			    strerror(-err));
 	} else {
+		capture_attach(&run->capture, &run->detectors);
 		rehearse_counters(run);
 		wait_until(run, start + run->options.warmup_ns);
 		wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
@@ -152,6 +220,7 @@ static void detect(struct run *run)
 		measure(run);
 	}
 	detectors_join(&run->detectors);
+	end_capture(run);
 }
 
 /* Keeps the kernel from moving the detectors' memory, as far as it is permitted. */
@@ -166,15 +235,25 @@ static void settle_memory(void)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
+static bool needs_scratch(const struct options *options)
+{
+	bool needed = options->load || options->throughput || options->oslat == OSLAT_WANTED;
+
+	for (int tool = 0; tool < OPINION_TOOLS; tool++)
+		needed |= options->opinions[tool];
+	return needed;
+}
+
 /* Only other programs need it; without it, oslat is left out unless it was asked for by name. */
 static int make_scratch(struct run *run)
 {
+	const bool needed = needs_scratch(&run->options);
 	int err;
 
-	if (!run->options.load && run->options.oslat == OSLAT_OFF)
+	if (!needed && run->options.oslat == OSLAT_OFF)
 		return 0;
 	err = scratch_init(&run->scratch);
-	if (!err || run->options.load || run->options.oslat == OSLAT_WANTED)
+	if (!err || needed)
 		return err;
 	run->options.oslat = OSLAT_OFF;
 	strings_add(&run->problems,
@@ -200,7 +279,7 @@ static int prepare(struct run *run, struct message *message)
 				   "TMPDIR: no private folder can be made for the loads (%s); name "
 				   "a writable folder in it",
 				   strerror(-err));
-	return 0;
+	return companions_prepare(run, message);
 }
 
 int run_make(struct run *run, struct message *message)
@@ -214,8 +293,10 @@ int run_make(struct run *run, struct message *message)
 	clock_init(&run->clock);
 	companions_start(run);
 	detect(run);
-	companions_second_opinion(run);
+	works_make(run);
+	opinions_make(run);
 	companions_end(run);
+	works_throughput(run);
 	scratch_deinit(&run->scratch);
 	clock_calibrate(&run->clock);
 	if (run->interrupted) {
@@ -223,16 +304,22 @@ int run_make(struct run *run, struct message *message)
 		strings_add(&run->problems, "interrupted by signal %d before the run was complete",
 			    run->interrupted);
 	}
+	find_throttling(run);
 	check_run(run);
 	return 0;
 }
 
 void run_deinit(struct run *run)
 {
-	oslat_deinit(&run->oslat);
-	load_deinit(&run->load);
+	follow_deinit(&run->follow);
+	capture_deinit(&run->capture);
+	opinions_deinit(run);
+	companions_deinit(run);
+	works_deinit(run);
 	counter_snapshot_deinit(&run->before);
 	counter_snapshot_deinit(&run->after);
+	power_snapshot_deinit(&run->power_before);
+	power_snapshot_deinit(&run->power_after);
 	detectors_deinit(&run->detectors);
 	scratch_deinit(&run->scratch);
 	setup_deinit(&run->setup);

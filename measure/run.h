@@ -7,16 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "counters.h"
 #include "detector.h"
+#include "fence.h"
+#include "follow.h"
 #include "host.h"
 #include "load.h"
+#include "opinion.h"
 #include "options.h"
-#include "oslat.h"
+#include "power.h"
 #include "scratch.h"
 #include "setup.h"
 #include "text.h"
+#include "throughput.h"
+#include "work.h"
 
 /* Lengths whose rates are reported, ns. */
 extern const uint64_t run_levels_ns[SPIN_LEVELS];
@@ -35,10 +41,25 @@ struct run {
 	struct counter_snapshot before;
 	struct counter_snapshot after;
 	bool counters_valid;
-	struct load load;
-	bool load_started;
-	struct oslat oslat;
-	bool oslat_started;
+	struct power_snapshot power_before;
+	struct power_snapshot power_after;
+	/* Of the lowest measured CPU. */
+	struct throttle_settings throttle;
+	/* The load: its fence, and its parts, as many as started. */
+	struct fence fence;
+	struct load_tool load_tool;
+	struct cpulist *load_parts;
+	size_t load_part_count;
+	struct load *loads;
+	size_t load_count;
+	struct opinion opinions[OPINION_TOOLS];
+	bool opined[OPINION_TOOLS];
+	/* NULL where one could not be made. */
+	struct work_result **works;
+	size_t work_count;
+	struct throughput throughput;
+	struct capture capture;
+	struct follow follow;
 	struct strings problems;
 	bool complete;
 	bool valid;
@@ -47,7 +68,7 @@ struct run {
 };
 
 /*
- * Makes the run of run->options: set-up, warm-up, measurement, oslat, end of all children.
+ * Makes the run of run->options: set-up, warm-up, measurement, work kinds, second opinions, end of all children.
  * SIGINT, SIGTERM and SIGHUP must be blocked in the caller; they end it early.
  *
  * Returns 0, or -EINVAL with the message set when it is refused before anything was started.

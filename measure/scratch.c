@@ -5,6 +5,9 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statfs.h>
+
+#include <linux/magic.h>
 
 static int make_below(const char *base, struct scratch *ret)
 {
@@ -27,6 +30,32 @@ int scratch_init(struct scratch *ret)
 	if (base && *base == '/')
 		return make_below(base, ret);
 	return make_below("/dev/shm", ret) ? make_below("/tmp", ret) : 0;
+}
+
+int scratch_init_on_disk(struct scratch *ret)
+{
+	const char *base = getenv("TMPDIR");
+
+	return make_below(base && *base == '/' ? base : "/var/tmp", ret);
+}
+
+bool scratch_in_memory(const struct scratch *scratch)
+{
+	struct statfs status;
+
+	if (!scratch->path[0] || statfs(scratch->path, &status))
+		return false;
+	return (unsigned long)status.f_type == TMPFS_MAGIC ||
+	       (unsigned long)status.f_type == RAMFS_MAGIC;
+}
+
+uint64_t scratch_room(const struct scratch *scratch)
+{
+	struct statfs status;
+
+	return statfs(scratch->path, &status) ?
+		       0 :
+		       (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
 }
 
 static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *where)

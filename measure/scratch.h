@@ -4,6 +4,8 @@
 #define LOWLAT_SCRATCH_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct scratch {
 	/* "" where there is none. */
@@ -17,6 +19,19 @@ struct scratch {
  * Returns 0 or the -errno of the last place tried.
  */
 int scratch_init(struct scratch *ret);
+
+/*
+ * The same where files go to a disk: below $TMPDIR, else /var/tmp.
+ *
+ * Returns 0 or -errno.
+ */
+int scratch_init_on_disk(struct scratch *ret);
+
+/* Whether it lies in memory (tmpfs, ramfs) after all. */
+bool scratch_in_memory(const struct scratch *scratch);
+
+/* Bytes that its file system has left for this user; 0 where it can't be told. */
+uint64_t scratch_room(const struct scratch *scratch);
 
 /* Removes it with all it holds, without following links. */
 void scratch_deinit(struct scratch *scratch);

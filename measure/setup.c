@@ -2,11 +2,16 @@
 #include "setup.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "grant.h"
 #include "output.h"
+
+/* What the kernel lets deadline tasks have at most, where it is not told otherwise. */
+#define DEADLINE_SHARE_MAX 0.95
 
 static int out_of_memory(struct message *message)
 {
@@ -62,7 +67,9 @@ static int choose_load(const struct options *options, const struct host *host, s
 		err = check_online("load-cpus", &options->load_cpus, host, message);
 	if (err || !options->load)
 		return err;
-	if (options->load_cpus.count)
+	if (options->load_everywhere)
+		err = cpulist_and(&host->online, &host->online, &setup->load);
+	else if (options->load_cpus.count)
 		err = cpulist_and(&options->load_cpus, &options->load_cpus, &setup->load);
 	else
 		err = cpulist_and(&setup->rest, &setup->rest, &setup->load);
@@ -97,12 +104,18 @@ static int allowed_cpus(const struct host *host, struct cpulist *ret)
 	return err ? err : cpulist_allowed(ret);
 }
 
-/* A real-time spinner on all CPUs that serve the system would stop the machine. */
-static int check_fifo(const struct options *options, const struct host *host,
-		      const struct setup *setup, struct message *message)
+/* A deadline spinner leaves the rest of its period to others. */
+static bool takes_all(const struct policy *policy)
 {
-	const struct sched_param fifo = { .sched_priority = options->fifo_priority };
-	const struct sched_param other = { 0 };
+	return policy->kind == POLICY_FIFO ||
+	       (double)policy->runtime_ns > DEADLINE_SHARE_MAX * (double)policy->period_ns;
+}
+
+/* A real-time spinner on all CPUs that serve the system would stop the machine. */
+static int check_serving(const struct options *options, const struct host *host,
+			 const struct setup *setup, struct message *message)
+{
+	char policy[POLICY_TEXT_MAX];
 	struct cpulist allowed;
 	int err;
 
@@ -114,16 +127,18 @@ static int check_fifo(const struct options *options, const struct host *host,
 		return out_of_memory(message);
 	if (err)
 		return message_set(message,
-				   "--policy fifo:%d: would leave no CPU for the system; measure "
+				   "--policy %s: would leave no CPU for the system; measure "
 				   "fewer CPUs or use --policy other",
-				   options->fifo_priority);
-	if (sched_setscheduler(0, SCHED_FIFO, &fifo))
-		return message_set(message,
-				   "--policy fifo:%d: not permitted (%s); run as root or raise "
-				   "LimitRTPRIO",
-				   options->fifo_priority, strerror(errno));
-	sched_setscheduler(0, SCHED_OTHER, &other);
+				   policy_format(&options->policy, policy));
 	return 0;
+}
+
+static int check_policy(const struct options *options, const struct host *host,
+			const struct setup *setup, struct message *message)
+{
+	int err = takes_all(&options->policy) ? check_serving(options, host, setup, message) : 0;
+
+	return err ? err : grant_check(&options->policy, &setup->measured, &host->online, message);
 }
 
 /* A cgroup may forbid what is online. */
@@ -155,6 +170,23 @@ static int check_output(const char *option, const char *path, struct message *me
 	return 0;
 }
 
+static int check_capture(const char *folder, struct message *message)
+{
+	char path[PATH_MAX];
+
+	if (!folder)
+		return 0;
+	if ((size_t)snprintf(path, sizeof(path), "%s/capture.json", folder) >= sizeof(path))
+		return message_set(message, "--capture '%.200s': too long; name a shorter path",
+				   folder);
+	if (!access(path, F_OK))
+		return message_set(message,
+				   "--capture '%.200s': holds a capture already; name an empty "
+				   "folder",
+				   folder);
+	return check_output("capture", path, message);
+}
+
 static int check_all(const struct options *options, const struct host *host, struct setup *setup,
 		     struct message *message)
 {
@@ -165,11 +197,13 @@ static int check_all(const struct options *options, const struct host *host, str
 	if (!err)
 		err = check_output("events", options->events, message);
 	if (!err)
+		err = check_capture(options->capture, message);
+	if (!err)
 		err = check_allowed("load-cpus", &setup->load, message);
 	if (!err)
 		err = check_allowed("cpus", &setup->measured, message);
-	if (!err && options->fifo_priority)
-		err = check_fifo(options, host, setup, message);
+	if (!err && options->policy.kind != POLICY_OTHER)
+		err = check_policy(options, host, setup, message);
 	return err;
 }
 

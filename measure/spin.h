@@ -24,16 +24,33 @@ struct gap {
 	uint64_t end;
 };
 
+/* What others may read while the loop runs; ticks. */
+struct spin_live {
+	atomic_uint_fast64_t gaps;
+	atomic_uint_fast64_t noise;
+	/* Whoever reads it may set it back to 0. */
+	atomic_uint_fast64_t max;
+};
+
 /* All in ticks unless said otherwise. One CPU's own; nobody else reads it while the loop runs. */
 struct spin {
 	/* Input */
 	uint64_t threshold;
 	uint64_t duration;
+	/* The work done in each stretch of so many ticks is kept; 0: it is not. */
+	uint64_t window;
 	uint64_t levels[SPIN_LEVELS];
+	/* Storing takes no longer by itself: beyond that, it was interrupted. At least the
+	 * threshold. */
+	uint64_t storing_max;
 	double ns_per_tick;
 	struct hist *hist;
+	/* Readings per window, as if the window had no gap; NULL without windows. */
+	struct hist *work;
 	struct gap *log;
 	size_t log_size;
+	/* NULL: nobody watches. */
+	struct spin_live *live;
 
 	/* Output */
 	uint64_t begin;
@@ -55,6 +72,14 @@ struct spin {
 
 typedef uint64_t (*spin_read)(void *source);
 
+static inline void spin_tell(const struct spin *spin, struct spin_live *live, uint64_t length)
+{
+	atomic_store_explicit(&live->gaps, spin->gaps, memory_order_relaxed);
+	atomic_store_explicit(&live->noise, spin->noise, memory_order_relaxed);
+	if (length > atomic_load_explicit(&live->max, memory_order_relaxed))
+		atomic_store_explicit(&live->max, length, memory_order_relaxed);
+}
+
 /* Stores one gap. Its own cost is the caller's dead time. */
 static inline void spin_store(struct spin *spin, uint64_t begin, uint64_t end)
 {
@@ -75,19 +100,62 @@ static inline void spin_store(struct spin *spin, uint64_t begin, uint64_t end)
 		spin->log[spin->log_used++] = (struct gap){ begin, end };
 	else if (spin->log_size)
 		spin->log_lost++;
+	if (spin->live)
+		spin_tell(spin, spin->live, length);
 }
 
-#define SPIN_READ()                                            \
-	do {                                                   \
-		const uint64_t now = read(source);             \
-		if (__builtin_expect(now - last > limit, 0)) { \
-			spin_store(spin, last, now);           \
-			last = read(source);                   \
-			spin->dead += last - now;              \
-			clean = false;                         \
-		} else {                                       \
-			last = now;                            \
-		}                                              \
+/*
+ * Reads again after storing. What passed since then is dead time; where something interrupted the
+ * storing, it is a gap as any other.
+ *
+ * Returns the reading with which the loop goes on.
+ */
+static inline uint64_t spin_settle(struct spin *spin, spin_read read, void *source, uint64_t since)
+{
+	uint64_t now = read(source);
+
+	while (now - since > spin->storing_max) {
+		spin_store(spin, since, now);
+		spin->reads++;
+		since = now;
+		now = read(source);
+	}
+	spin->dead += now - since;
+	return now;
+}
+
+/* A gap. Apart from the loop, which stays small. */
+static __attribute__((noinline, unused)) uint64_t spin_gap(struct spin *spin, spin_read read,
+							   void *source, struct gap gap)
+{
+	spin_store(spin, gap.begin, gap.end);
+	return spin_settle(spin, read, source, gap.end);
+}
+
+/*
+ * Ends a window: the readings that it would have held at the pace of its undisturbed part, so that
+ * a gap counts as noise only and a slow clock, a slow core or a busy sibling counts here. A window
+ * disturbed for more than half of its time tells nothing and is left out.
+ */
+static __attribute__((noinline, unused)) void spin_window(struct spin *spin, uint64_t clean_reads,
+							  uint64_t clean_ticks)
+{
+	spin->clean_reads += clean_reads;
+	spin->clean_ticks += clean_ticks;
+	if (!spin->work || !clean_ticks || clean_ticks < spin->window / 2)
+		return;
+	hist_add(spin->work, clean_reads * spin->window / clean_ticks);
+}
+
+#define SPIN_READ()                                                                     \
+	do {                                                                            \
+		const uint64_t now = read(source);                                      \
+		if (__builtin_expect(now - last > limit, 0)) {                          \
+			last = spin_gap(spin, read, source, (struct gap){ last, now }); \
+			clean = false;                                                  \
+		} else {                                                                \
+			last = now;                                                     \
+		}                                                                       \
 	} while (0)
 
 /*
@@ -98,32 +166,42 @@ static inline __attribute__((always_inline)) void spin_loop(struct spin *spin, s
 							    void *source, const atomic_bool *stop)
 {
 	const uint64_t limit = spin->threshold;
-	uint64_t last = read(source), reads = 0, clean_reads = 0, clean_ticks = 0;
+	const uint64_t window = spin->window ? spin->window : spin->duration;
+	uint64_t last = read(source), reads = 0;
 	const uint64_t begin = last, end = last + spin->duration;
+	bool stopped;
 
-	do {
-		const uint64_t first = last;
-		bool clean = true;
+	for (;;) {
+		const uint64_t mark = last + window < end ? last + window : end;
+		uint64_t clean_reads = 0, clean_ticks = 0;
 
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		SPIN_READ();
-		reads += SPIN_BATCH;
-		if (__builtin_expect(clean, 1)) {
-			clean_reads += SPIN_BATCH;
-			clean_ticks += last - first;
-		}
-	} while (last < end && !atomic_load_explicit(stop, memory_order_relaxed));
+		do {
+			const uint64_t first = last;
+			bool clean = true;
+
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			SPIN_READ();
+			reads += SPIN_BATCH;
+			if (__builtin_expect(clean, 1)) {
+				clean_reads += SPIN_BATCH;
+				clean_ticks += last - first;
+			}
+			stopped = atomic_load_explicit(stop, memory_order_relaxed);
+		} while (last < mark && !stopped);
+		spin_window(spin, clean_reads, clean_ticks);
+		if (last >= end || stopped)
+			break;
+		last = spin_settle(spin, read, source, last);
+	}
 	spin->begin = begin;
 	spin->end = last;
-	spin->reads = reads;
-	spin->clean_reads = clean_reads;
-	spin->clean_ticks = clean_ticks;
+	spin->reads += reads;
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "cleanup.h"
 #include "figures.h"
+#include "works.h"
 
 #define TOP_SOURCES 4
 
@@ -29,6 +30,19 @@ static void write_noise(const struct run *run, const struct detector *detector, 
 		"\n  loop period     %.1f ns, the machine's own clock reading %.1f ns (%.2f x)\n",
 		figures.loop_period_ns, figures.floor_ns,
 		figures.floor_ns > 0 ? figures.loop_period_ns / figures.floor_ns : 0);
+}
+
+/* The slowest stretches against the usual one. */
+static void write_soft(const struct spin *spin, FILE *file)
+{
+	const double usual = (double)hist_value_at(spin->work, 0.5);
+
+	if (usual > 0)
+		fprintf(file,
+			"  pace            p1 %.1f %%, slowest %.1f %% of the usual one (%.0f "
+			"readings per ms)\n",
+			100 * (double)hist_value_at(spin->work, 0.01) / usual,
+			100 * (double)spin->work->min / usual, usual);
 }
 
 /* Index of the row with the highest rate below the last one written; count for none. */
@@ -80,7 +94,7 @@ void summary_write(const struct run *run, FILE *file)
 {
 	fprintf(file, "kernel %s, clock %s at %.6f MHz, load %s\n", run->host.kernel,
 		run->clock.name, run->clock.hz / 1e6,
-		run->options.load ? load_scenario_name(run->options.load) : "none");
+		run->options.load ? load_scenario_name(run->options.load) : "idle");
 	if (run->host.emulated)
 		fprintf(file, "The CPUs are emulated: durations mean nothing and are left out.\n");
 	for (size_t i = 0; i < run->detectors.count; i++) {
@@ -92,7 +106,10 @@ void summary_write(const struct run *run, FILE *file)
 			figures_of(run, detector).runtime_ns / 1e9);
 		if (!run->host.emulated)
 			write_noise(run, detector, file);
+		if (!run->host.emulated)
+			write_soft(&detector->spin, file);
 		write_entries(run, i, file);
 	}
+	works_write(run, file);
 	write_verdict(run, file);
 }

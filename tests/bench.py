@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``make bench``: how long lowlat-gen takes and how much memory, here and on thousands of CPUs, and
-what ``watch`` costs in the background.
+what ``watch`` costs in the background, and how near the harness's loop is to the bare clock.
 
 Prints and judges nothing: a time limit in a test fails on a busy machine and passes a slow program.
 Medians of 20 starts, each a process of its own.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -20,8 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+import report_runs
 import synthetic
 from lowlat.errors import Refused
+from lowlat.harness_child import find_harness
 from lowlat.plan import Plan
 from lowlat.planfile import IN_USE
 from lowlat.planner import Options, make_plan
@@ -109,6 +112,42 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
+#: Runs of a report, half of them an arm, and gaps of all of them together.
+REPORT_RUNS = 20
+REPORT_GAPS = 10_000_000
+
+
+def bench_report(runs: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
+        files = [_write_run(Path(folder) / f"{n}.json", n) for n in range(REPORT_RUNS)]
+        size = sum(Path(file).stat().st_size for file in files) / (1 << 20)
+        spent = cost(["report", *files[::2], "--against", *files[1::2], "--json"], runs)
+    verdict = json.loads(spent.starts[0].out)["verdict"]
+    what = f"{REPORT_RUNS} runs with {REPORT_GAPS:,} gaps in all ({size:.0f} MiB)"
+    print(f"report on {what}, {verdict}, medians of {runs}:\n  {spent}", flush=True)
+
+
+def _write_run(path: Path, number: int) -> str:
+    """Two CPUs with the gaps in the harness's own buckets: 512 for each power of two."""
+    draw = random.Random(number)
+    each = REPORT_GAPS // REPORT_RUNS // 2
+    cpus = []
+    for cpu in (2, 3):
+        found: dict[tuple[int, int], int] = {}
+        for _ in range(each):
+            ns = int(100 + draw.expovariate(1 / 3000))
+            wide = 1 << max(ns.bit_length() - 10, 0)
+            low = ns // wide * wide
+            found[low, low + wide] = found.get((low, low + wide), 0) + 1
+        counts = [[*limits, count] for limits, count in sorted(found.items())]
+        histogram = {"unit": "ns", "counts": counts}
+        noise = draw.gauss(1000 - 200 * (number % 2), 30)
+        cpus.append(report_runs.cpu_run(cpu, noise / 5, noise, histogram=histogram, events=each))
+    hour = f"2026-11-21T{number:02d}:00:00Z"
+    path.write_text(json.dumps(report_runs.document(str(number), 0, cpus=cpus, started=hour)))
+    return str(path)
+
+
 class InUse(Root):
     """This machine, with a plan that pretends to be in use: nothing has to be set for it."""
 
@@ -150,13 +189,31 @@ def _look(watch: Watch) -> float:
     return time.process_time() - begin
 
 
+def bench_harness(runs: int) -> None:
+    try:
+        program = find_harness()
+    except Refused as error:
+        print(f"lowlat-measure: {error}")
+        return
+    print(f"lowlat-measure, loop period / bare reading of the clock, medians of {runs} x 300 ms:")
+    for threshold in ("50ns", "100ns", "1us"):
+        words = ["--duration", "300ms", "--warmup", "0s", "--no-oslat", "--threshold", threshold]
+        found = [start([program, *words, "--json"]) for _ in range(runs)]
+        clocks = [json.loads(each.out)["clock"] for each in found]
+        ratio = statistics.median(clock["loop_period_ns"] / clock["floor_ns"] for clock in clocks)
+        floor = statistics.median(clock["floor_ns"] for clock in clocks)
+        print(f"  above {threshold:5}     {ratio:.3f}, reading {floor:.1f} ns", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Print what lowlat-gen costs.")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--sizes", default="64,256,1024,4096", help="CPUs of synthetic machines")
     args = parser.parse_args()
     bench_here(args.runs)
+    bench_harness(args.runs)
     bench_watch(args.runs)
+    bench_report(args.runs)
     bench_synthetic(args.runs, [int(size) for size in args.sizes.split(",")])
     return 0
 

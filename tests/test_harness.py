@@ -21,13 +21,16 @@ SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 TOP_KEYS = [
     "schema", "label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns",
     "policy", "seed", "emulated", "complete", "valid", "problems", "isolated", "clock", "cpus",
-    "loads", "oslat", "work",
+    "loads", "oslat", "second_opinions", "work",
 ]  # fmt: skip
 CPU_KEYS = {
     "cpu", "runtime_ns", "noise_ns", "noise_ppm", "dead_ns", "events", "lost_events", "max_ns",
     "rates_per_s", "time_weighted_ns", "histogram", "page_faults", "causes",
     "kernel_entries_per_s", "softirqs_per_s", "switches_per_s", "soft",
+    "begin_ticks", "end_ticks", "unaccounted_ppm", "throttling", "power",
 }  # fmt: skip
+
+EMPTY_SOFT = {"window_ns": 0, "windows": 0, "work": {}}
 
 needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
 needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
@@ -118,7 +121,7 @@ def test_json_holds_the_contract(harness: Harness) -> None:
     run = done.run
     assert done.status == 0, run["problems"]
     assert done.err == ""
-    assert list(run) == TOP_KEYS
+    assert [key for key in run if key in TOP_KEYS] == TOP_KEYS
     assert run["schema"] == "lowlat.run/1"
     assert (run["label"], run["seed"], run["policy"]) == ("a b", 7, "other")
     assert (run["duration_s"], run["complete"], run["valid"]) == (0.3, True, True)
@@ -126,12 +129,17 @@ def test_json_holds_the_contract(harness: Harness) -> None:
     assert run["kernel"] == os.uname().release
     assert run["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert run["cmdline"] == Path("/proc/cmdline").read_text().strip()
-    assert set(run["clock"]) == {"source", "hz", "floor_ns", "loop_period_ns"}
+    assert set(run["clock"]) == {"source", "hz", "floor_ns", "loop_period_ns", "invariant"}
+    assert (run["realtime_bounds"], run["task_isolation"]) == (None, "not offered")
     for cpu in run["cpus"]:
         assert set(cpu) == CPU_KEYS
         assert set(cpu["rates_per_s"]) == {"100ns", "1us", "10us", "100us"}
         assert set(cpu["time_weighted_ns"]) == {"p99", "p99.9", "p99.99", "p99.9999"}
-        assert (cpu["causes"], cpu["soft"], cpu["page_faults"]) == ([], None, 0)
+        assert (cpu["causes"], cpu["page_faults"], cpu["throttling"]) == ([], 0, None)
+        assert set(cpu["soft"] or EMPTY_SOFT) == set(EMPTY_SOFT)
+        assert set(cpu["power"]) == {
+            "smi", "aperf_mperf", "khz_before", "khz_after", "governor", "idle_us",
+        }  # fmt: skip
 
 
 def test_default_cpus(harness: Harness) -> None:
@@ -197,6 +205,40 @@ def test_loop_period_is_at_the_floor(harness: Harness) -> None:
     assert min(ratios) >= 0.5
 
 
+def test_all_time_is_accounted_for(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    per_tick = 1e9 / run["clock"]["hz"]
+    for cpu in run["cpus"]:
+        ticks = cpu["end_ticks"] - cpu["begin_ticks"]
+        assert ticks * per_tick == pytest.approx(cpu["runtime_ns"], abs=1)
+        assert run["emulated"] or abs(cpu["unaccounted_ppm"]) <= 10_000
+
+
+def test_work_per_window(harness: Harness) -> None:
+    run = harness("--duration", "1s", "--warmup", "0s", "--no-oslat", "--json").run
+    if run["emulated"]:
+        pytest.skip("durations mean nothing under emulation")
+    for cpu in run["cpus"]:
+        soft = cpu["soft"]
+        work = [soft["work"][name] for name in ("min", "p1", "p50", "p99", "max")]
+        assert soft["window_ns"] == 1_000_000
+        assert 0 < soft["windows"] <= 1000
+        assert work == sorted(work)
+        # The usual window is the run's mean pace; what is slow shows below it.
+        usual = soft["window_ns"] / run["clock"]["loop_period_ns"]
+        assert soft["work"]["p50"] == pytest.approx(usual, rel=0.2)
+        assert work[-1] <= 1.3 * soft["window_ns"] / run["clock"]["floor_ns"]
+
+
+def test_idle_states_are_those_of_the_kernel(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    for cpu in run["cpus"]:
+        states = Path(f"/sys/devices/system/cpu/cpu{cpu['cpu']}/cpuidle").glob("state*/name")
+        assert set(cpu["power"]["idle_us"]) == {path.read_text().strip() for path in states}
+        # A spinning CPU does not sleep.
+        assert sum(cpu["power"]["idle_us"].values()) * 1000 <= 0.2 * cpu["runtime_ns"]
+
+
 def test_events_are_the_noise(harness: Harness, tmp_path: Path) -> None:
     table = tmp_path / "events.csv"
     cpus = ",".join(map(str, online()[:2]))
@@ -233,8 +275,8 @@ def test_help_names_every_option(harness: Harness) -> None:
 
 def test_help_and_refusal_name_the_same_scenarios(harness: Harness) -> None:
     (line,) = (line for line in harness("--help").out.splitlines() if "--load " in line)
-    named = line.partition("none): ")[2]
-    assert named.startswith("none, ")
+    named = line.partition("idle): ")[2]
+    assert named.startswith("idle, ")
     assert f"use one of {named}\n" in harness("--load", "heavy").err
 
 
@@ -288,7 +330,9 @@ REFUSED = [
     (["--threshold", "49ns"], "50ns to 1s"),
     (["--policy", "rr:1"], "fifo:N"),
     (["--policy", "fifo:0"], "fifo:N"),
-    (["--load", "heavy"], "none, faults, vm, timers, mixed"),
+    (["--policy", "deadline:10ms/5ms"], "deadline:RUNTIME/PERIOD"),
+    (["--policy", "deadline:5ms"], "deadline:RUNTIME/PERIOD"),
+    (["--load", "heavy"], "unknown scenario; use one of"),
     (["--seed", "-1"], "whole number"),
     (["--json", "/nonexistent/run.json"], "No such file or directory"),
     (["--json", "/"], "directory"),
@@ -331,6 +375,45 @@ def test_no_cpu_left(harness: Harness) -> None:
 
 @pytest.mark.root
 @needs_root
+def test_what_the_kernel_takes_from_a_real_time_loop_is_named(harness: Harness) -> None:
+    """With an ordinary task to serve, the kernel takes its share from the loop, by default 50 ms a
+    second: through the fair server, or before Linux 6.12 through sched_rt_runtime_us."""
+    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() != "950000":
+        pytest.skip("sched_rt_runtime_us is not the kernel's default")
+    cpu = online()[-1]
+    hungry = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    try:
+        done = harness(
+            "--cpus", str(cpu), "--policy", "fifo:1", "--duration", "4s", "--warmup", "0s",
+            "--no-oslat", "--json",
+        )  # fmt: skip
+    finally:
+        hungry.kill()
+        hungry.wait()
+    run = done.run
+    assert done.status == 0, run["problems"]
+    assert run["realtime_bounds"]["rt_runtime_us"] == 950_000
+    (measured,) = run["cpus"]
+    found = measured["throttling"]
+    assert found["by"] in ("fair server", "sched_rt_runtime_us")
+    assert found["events"] >= 2
+    assert 30e6 < found["time_ns"] / found["events"] < 70e6
+    assert found["time_ns"] <= 1.01 * measured["noise_ns"]
+    assert any(f"CPU {cpu}: {found['events']} gaps of about" in text for text in run["problems"])
+
+
+@pytest.mark.root
+@needs_root
+def test_a_deadline_bound_to_one_cpu_of_a_domain_is_refused(harness: Harness) -> None:
+    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
+        pytest.skip("the kernel's admission control is off")
+    done = harness(*SHORT, "--policy", "deadline:5ms/10ms", "--json")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "only in a cpuset partition of that CPU; run inside one" in done.err
+
+
+@pytest.mark.root
+@needs_root
 def test_no_permission(program: str, tmp_path: Path) -> None:
     copy = shutil.copy(program, tmp_path)
     for folder in (tmp_path, *tmp_path.parents):
@@ -344,6 +427,12 @@ def test_no_permission(program: str, tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "LimitRTPRIO" in done.stderr
+    done = subprocess.run(
+        [copy, *SHORT, "--policy", "deadline:5ms/10ms"],
+        capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "not permitted" in done.stderr
     done = subprocess.run(
         [copy, *SHORT, "--json", "/run.json"],
         capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
@@ -404,9 +493,12 @@ def test_missing_program(
 
 
 STRESS = """#!/bin/sh
-case $1 in --version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;; esac
+case $1 in
+--version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;;
+--help) echo "--fault --vm --mmap --timer --switch --fork --tlb-shootdown --sock"; exit 0 ;;
+esac
 trap 'echo "stress-ng: fail:  [77] switch: metrics corrupted, ops 9"; exit {status}' INT
-echo "metrics:" >load.yaml
+echo "metrics:" >load-0.yaml
 while :; do sleep 0.02; done
 """
 

@@ -99,7 +99,9 @@ def test_what_the_real_harness_writes_can_be_read(
 def test_options_reach_the_harness(stage: Stage) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     words = "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
-    stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv")
+    stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv",
+               "--no-causes", "--second-opinion=cyclictest", "--work=usleep,kill", "--work-alone",
+               "--throughput")  # fmt: skip
     assert (stage.folder / "argv").read_text().split() == [
         "--label=stock",
         "--cpus=2-3",
@@ -111,7 +113,11 @@ def test_options_reach_the_harness(stage: Stage) -> None:
         "--load-cpus=0-1",
         "--seed=7",
         "--events=e.csv",
+        "--second-opinion=cyclictest",
+        "--work=usleep,kill",
+        "--throughput=5",
         "--no-oslat",
+        "--work-alone",
         "--json=-",
     ]
 
@@ -120,7 +126,23 @@ def test_defaults_are_left_to_the_harness(stage: Stage) -> None:
     stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
     stage.call()
     argv = (stage.folder / "argv").read_text().split()
-    assert argv == ["--label=stock", "--duration=10s", "--warmup=5s", "--json=-"]
+    capture, observer, gaps = argv[3:6]
+    assert argv == [
+        *("--label=stock", "--duration=10s", "--warmup=5s", capture, observer, gaps, "--json=-")
+    ]
+    folder = capture.removeprefix("--capture=")
+    assert (observer, gaps) == ("--observer=switches", f"--events={folder}/gaps.csv")
+    assert not Path(folder).exists()
+
+
+def test_causes_are_joined_and_their_lack_is_told(stage: Stage) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    stage.call("--causes", "--events", str(stage.folder / "e.csv"))
+    argv = (stage.folder / "argv").read_text().split()
+    assert "--observer=auto" in argv and f"--events={stage.folder}/e.csv" in argv
+    # A harness that left no capture: the run is kept, and says so.
+    (note,) = json.loads(stage.out.read_text())["attribution"]["notes"]
+    assert "capture.json" in note
 
 
 def test_a_partial_run_is_kept_and_fails(stage: Stage) -> None:

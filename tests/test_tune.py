@@ -191,9 +191,21 @@ def test_the_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         why="because",
         report=f"{RUN}-report.json",
     )
-    for written in (WAITING, full):
+    several = replace(
+        WAITING,
+        policy="other,fifo:1",
+        legs=(replace(WAITING.legs[0], further=(f"{RUN}-01-stock-fifo1.json",)),),
+    )
+    for written in (WAITING, full, several):
         state.write(root, written)
         assert state.read(root) == written
+
+
+def test_a_boot_without_a_run_of_each_policy_is_no_state_of_ours(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    state.write(root, replace(WAITING, policy="other,fifo:1"))
+    with pytest.raises(Refused, match="is damaged"):
+        state.read(root)
 
 
 def test_who_holds_an_old_state_moves_nothing(tmp_path: Path) -> None:

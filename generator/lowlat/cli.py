@@ -46,6 +46,7 @@ VERBS = {
     "tune": ("lowlat.tune.verb", "measure, apply, try, measure again, then promote or not"),
     "verify": ("lowlat.verbs.verify", "planned against effective, with the evidence"),
     "watch": ("lowlat.verbs.watch", "tell when something undoes the run-time half"),
+    "top": ("lowlat.verbs.top", "each second, who interrupts which isolated CPU"),
 }
 
 

@@ -7,7 +7,9 @@ import argparse
 import json
 import re
 import signal
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
@@ -16,6 +18,12 @@ from lowlat.errors import LowlatError, Refused, Unmet
 from lowlat.files import Output
 from lowlat.harness_child import execute, find_harness
 from lowlat.harness_output import default_path
+from lowlat.harness_time import (
+    THROUGHPUT_RUNS,
+    opinions_seconds,
+    throughput_seconds,
+    work_seconds,
+)
 from lowlat.process import Finished, find
 from lowlat.terminal import Progress, say
 
@@ -30,6 +38,7 @@ _SLACK_S = 120.0
 _PASSED_ON = (
     *("label", "cpus", "duration", "warmup", "threshold", "policy"),
     *("load", "load_cpus", "seed", "events"),
+    *("second_opinion", "work", "throughput"),
 )
 
 _SIGNALLED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
@@ -51,24 +60,44 @@ class MeasureOptions:
     oslat: Optional[bool] = None
     seed: Optional[str] = None
     events: Optional[str] = None
+    causes: Optional[bool] = None
+    second_opinion: Optional[str] = None
+    work: Optional[str] = None
+    work_alone: bool = False
+    throughput: Optional[str] = None
     host: Mapping[str, object] = field(default_factory=dict)
 
-    def argv(self, harness: str) -> list[str]:
-        """The harness's argument vector; the result goes to its standard output."""
+    def argv(self, harness: str, capture: Optional[Path] = None) -> list[str]:
+        """The harness's argument vector; the result goes to its standard output, what interrupted
+        the run into the folder ``capture``."""
         given = [(name, getattr(self, name)) for name in _PASSED_ON]
         options = [f"--{n.replace('_', '-')}={value}" for n, value in given if value is not None]
         if self.oslat is not None:
             options.append("--oslat" if self.oslat else "--no-oslat")
+        if self.work_alone:
+            options.append("--work-alone")
+        if capture is not None:
+            options.append(f"--capture={capture}")
+            # The trace lengthens the gaps it explains, so it has to be asked for.
+            options.append(f"--observer={'auto' if self.causes else 'switches'}")
+            if self.events is None:
+                options.append(f"--events={_gaps(capture)}")
         return [harness, *options, "--json=-"]
 
     def seconds(self) -> float:
-        """About how long a run takes: warm-up, measurement, and oslat's, which is as long again.
+        """About how long a run takes: warm-up, measurement, and what follows it.
 
         Raises Refused where a time has no unit.
         """
         oslat = self.oslat if self.oslat is not None else find("oslat") is not None
         measured = seconds("--duration", self.duration)
-        return seconds("--warmup", self.warmup) + measured * (2 if oslat else 1)
+        return (
+            seconds("--warmup", self.warmup)
+            + measured
+            + opinions_seconds(self.second_opinion, oslat, measured)
+            + work_seconds(self.work, self.work_alone, measured)
+            + throughput_seconds(self.throughput)
+        )
 
 
 @dataclass(frozen=True)
@@ -100,16 +129,46 @@ def measure(options: MeasureOptions) -> Measured:
             hint="1 to 64 letters, digits, dots, underscores, dashes",
         )
     expected = options.seconds()
-    argv = options.argv(find_harness())
+    harness = find_harness()
     path = (options.out or default_path(options.label)).absolute()
     with Output("--out", str(path)) as output:
         progress = Progress(f"measuring {options.label}", expected)
-        finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
-        progress.done()
-        document = _document(finished)
+        with _capture_folder(options.causes) as folder:
+            argv = options.argv(harness, folder)
+            finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
+            progress.done()
+            document = _document(finished)
+            if folder is not None:
+                gaps = _gaps(folder) if options.events is None else Path(options.events)
+                _explain(document, folder, gaps)
         document["host"] = dict(options.host)
         output.commit(f"{json.dumps(document, indent=2)}\n".encode())
     return Measured(path, finished.status, _problems(document))
+
+
+@contextmanager
+def _capture_folder(wanted: Optional[bool]) -> Iterator[Optional[Path]]:
+    """A private folder for what the harness records; None where no causes are wanted."""
+    if wanted is False:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="lowlat-causes-") as folder:
+        yield Path(folder)
+
+
+def _gaps(folder: Path) -> Path:
+    return folder / "gaps.csv"
+
+
+def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
+    # Imported late: `--no-causes` needs none of it.
+    from lowlat.causes.attribution import attach
+
+    try:
+        attach(document, folder, gaps)
+    except LowlatError as error:
+        # The figures stand without their causes.
+        document["attribution"] = {"observer": "none", "notes": [str(error)]}
 
 
 def _document(finished: Finished) -> dict[str, object]:
@@ -153,27 +212,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
     add("--warmup", default="5s", metavar="TIME", help="how long to wait before (%(default)s)")
     add("--threshold", metavar="TIME", help="the shortest gap that counts (100ns)")
-    add("--policy", metavar="other|fifo:N", help="scheduling policy of the detectors (other)")
+    add(
+        "--policy",
+        metavar="POLICY[,...]",
+        help="other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such "
+        "as other,fifo:1, each gets a run of its own, its word in the label",
+    )
     add("--load", metavar="SCENARIO", help="what stress-ng does meanwhile")
-    add("--load-cpus", metavar="LIST", help="where it does that (default: the other CPUs)")
+    add("--load-cpus", metavar="LIST|all", help="where it does that (default: the other CPUs)")
     add("--oslat", action=argparse.BooleanOptionalAction, help="a second opinion by oslat")
+    add("--second-opinion", metavar="TOOLS", help="oslat, cyclictest, osnoise, timerlat, or all")
+    add("--work", metavar="KINDS", help="time kinds of work (usleep, memory, ...), or all")
+    add("--work-alone", action="store_true", help="on one CPU after another, not all at once")
+    runs = "then runs of stress-ng's matrix, without load (%(const)s)"
+    add("--throughput", nargs="?", const=THROUGHPUT_RUNS, metavar="N", help=runs)
     add("--seed", metavar="N", help="seed of the loads")
+    add(
+        "--causes",
+        action=argparse.BooleanOptionalAction,
+        help="join the gaps with the kernel's trace, which lengthens them somewhat (default: with "
+        "the detectors' own context switches)",
+    )
     add("--events", metavar="FILE", help="write every gap as cpu,begin,end")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Measure and print the path of the result last; ``args.host`` may hold the host's facts.
+    """Measure each set-up and print the path of its result last; ``args.host`` may hold the host's
+    facts.
 
-    Returns 0, or 130 and 143 where a signal ended the run early. Raises Unmet where the run is
-    partial or invalid (it is kept), and what measure() raises.
+    Returns 0, or 130 and 143 where a signal ended a run early. Raises Unmet where a run is partial
+    or invalid (it is kept, and the others are made), and what measure() raises.
     """
-    measured = measure(_options(args))
-    say(str(measured.path))
-    if measured.status in _SIGNALLED:
-        return measured.status
-    if measured.status:
-        why = "; ".join(measured.problems) or _ending(measured.status)
-        raise Unmet(f"{measured.path.name}: the run is partial or invalid: {why}")
+    # Imported late: it has the options of this module.
+    from lowlat.setups import set_ups
+
+    complaints = []
+    for options in set_ups(_options(args)):
+        measured = measure(options)
+        say(str(measured.path))
+        if measured.status in _SIGNALLED:
+            return measured.status
+        if measured.status:
+            why = "; ".join(measured.problems) or _ending(measured.status)
+            complaints.append(f"{measured.path.name}: the run is partial or invalid: {why}")
+    if complaints:
+        raise Unmet("; ".join(complaints))
     return 0
 
 

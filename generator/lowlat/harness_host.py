@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from lowlat.machine import Machine
+from lowlat.machine import Core, Machine
 
 
 def facts(machine: Machine) -> dict[str, object]:
@@ -21,4 +21,17 @@ def facts(machine: Machine) -> dict[str, object]:
         "idle_driver": machine.power.idle_driver,
         "frequency_driver": machine.power.frequency_driver,
         "governors": list(machine.power.governors),
+        "tuned_profile": machine.services.tuned_profile,
+        "layout": [_place(core) for core in machine.cores],
+    }
+
+
+def _place(core: Core) -> dict[str, object]:
+    """Where a core lies, so that the machine can be drawn from a run alone."""
+    return {
+        "cpus": str(core.cpus),
+        "package": core.package,
+        "die": core.die,
+        "nodes": ",".join(map(str, core.nodes)),
+        "cache": core.cache,
     }

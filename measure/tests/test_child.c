@@ -42,6 +42,54 @@ static bool is_gone(pid_t pid)
 	return pid > 1 && kill(pid, 0) != 0;
 }
 
+static void test_confined(const struct scratch *scratch)
+{
+	char path[PATH_MAX + 16];
+	char *argv[] = { "sh", "-c", "exec taskset -p -c 0 $$", NULL };
+	const struct child_options options = { .argv = argv,
+					       .confined = true,
+					       .output = path,
+					       .scratch = scratch,
+					       .limit_ns = 30 * NS_PER_S };
+	_cleanup_free_ char *text = NULL;
+	struct child child = { 0 };
+
+	snprintf(path, sizeof(path), "%s/confined", scratch->path);
+	if (child_start(&options, &child))
+		return;
+	child_wait(&child);
+	child_read(path, &text);
+	if (child_exit_code(&child) == 127)
+		printf("# skipped: no taskset\n");
+	else
+		ok(text && strstr(text, "failed to set"), "a confined program stays where it is");
+}
+
+static void test_limits(const struct scratch *scratch)
+{
+	char path[PATH_MAX + 16];
+	char *deaf[] = { "sh", "-c", "trap '' INT TERM; while :; do sleep 0.02; done", NULL };
+	char *loud[] = { "yes", NULL };
+	struct child_options options = {
+		.argv = deaf, .output = path, .scratch = scratch, .limit_ns = 200 * NS_PER_MS
+	};
+	_cleanup_free_ char *text = NULL;
+	struct child child = { 0 };
+
+	snprintf(path, sizeof(path), "%s/limits", scratch->path);
+	ok(!child_start(&options, &child), "a deaf program");
+	child_wait(&child);
+	ok(child.late && child_exit_code(&child) == 128 + SIGKILL, "is killed when time is up");
+	ok(child_read(path, &text) && !text, "and wrote nothing");
+	options.argv = loud;
+	options.limit_ns = 60 * NS_PER_S;
+	options.file_limit = CHILD_TEXT_MAX + 1;
+	ok(!child_start(&options, &child), "one that never stops writing");
+	child_wait(&child);
+	ok(!child.late && child_exit_code(&child) == 128 + SIGXFSZ, "is ended by its file");
+	ok(!child_read(path, &text) && text && strlen(text) == CHILD_TEXT_MAX, "which is cut");
+}
+
 int main(void)
 {
 	/* Out of the program's process group, deaf to signals, and its parent gone. */
@@ -56,6 +104,8 @@ int main(void)
 	snprintf(script, sizeof(script), "%s exec sleep 300", stray);
 	ok(is_gone(run_script(script, &scratch, true, &child)), "with a killed program too");
 	ok(child.ended && child.late, "that one was killed");
+	test_confined(&scratch);
+	test_limits(&scratch);
 	scratch_deinit(&scratch);
 	return tap_end();
 }

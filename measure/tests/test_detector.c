@@ -13,6 +13,7 @@
 
 #define DURATION_NS (100 * NS_PER_MS)
 
+static const struct policy other;
 static const uint64_t levels[SPIN_LEVELS] = { 1, 10, 100, 1000 };
 
 static void check_detector(const struct detector *detector, const struct clock_source *clock)
@@ -38,7 +39,8 @@ static void test_kind(struct clock_source *clock, const struct cpulist *cpus)
 	struct detectors detectors;
 	double ticks;
 
-	ok(detectors_start(&detectors, clock, cpus, 0, 1 << 16) == 0, "%s: started", clock->name);
+	ok(detectors_start(&detectors, clock, cpus, &other, 1 << 16) == 0, "%s: started",
+	   clock->name);
 	usleep(50000);
 	clock_calibrate(clock);
 	ticks = clock->hz / 1e9;
@@ -57,7 +59,7 @@ static void test_stop(const struct clock_source *clock, const struct cpulist *cp
 	const uint64_t start = clock_raw_ns();
 	struct detectors detectors;
 
-	detectors_start(&detectors, clock, cpus, 0, 0);
+	detectors_start(&detectors, clock, cpus, &other, 0);
 	detectors_measure(&detectors, UINT64_C(1) << 40, UINT64_C(1) << 62, levels);
 	usleep(20000);
 	detectors_join(&detectors);
@@ -71,7 +73,8 @@ static void test_bad_cpu(const struct clock_source *clock)
 	const struct cpulist cpus = { .cpus = ids, .count = 1 };
 	struct detectors detectors;
 
-	ok(detectors_start(&detectors, clock, &cpus, 0, 0) == -EINVAL, "a CPU that isn't there");
+	ok(detectors_start(&detectors, clock, &cpus, &other, 0) == -EINVAL,
+	   "a CPU that isn't there");
 	detectors_join(&detectors);
 	detectors_deinit(&detectors);
 }

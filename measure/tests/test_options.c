@@ -63,7 +63,8 @@ static void test_accepted(void)
 		   options.duration_ns == 3 * NS_PER_S,
 	   "value behind or joined");
 	ok(options.warmup_ns == 5 * NS_PER_S && options.threshold_ns == 100 && options.seed == 1 &&
-		   !options.load && !options.fifo_priority && options.oslat == OSLAT_IF_INSTALLED,
+		   !options.load && options.policy.kind == POLICY_OTHER &&
+		   options.oslat == OSLAT_IF_INSTALLED,
 	   "defaults");
 	ok(!PARSE("--json") && !strcmp(options.json, "-"), "--json alone is standard output");
 	ok(!PARSE("--json", "--no-oslat") && !strcmp(options.json, "-") &&
@@ -71,7 +72,13 @@ static void test_accepted(void)
 	   "--json before another option too");
 	ok(!PARSE("--json", "-") && !strcmp(options.json, "-"), "--json -");
 	ok(!PARSE("--json", "x.json") && !strcmp(options.json, "x.json"), "--json FILE");
-	ok(!PARSE("--policy", "fifo:99") && options.fifo_priority == 99, "fifo:99");
+	ok(!PARSE("--policy", "fifo:99") && options.policy.kind == POLICY_FIFO &&
+		   options.policy.priority == 99,
+	   "fifo:99");
+	ok(!PARSE("--policy", "deadline:5ms/10ms") && options.policy.kind == POLICY_DEADLINE &&
+		   options.policy.runtime_ns == 5 * NS_PER_MS &&
+		   options.policy.period_ns == 10 * NS_PER_MS,
+	   "deadline:5ms/10ms");
 	ok(!PARSE("--load", "none") && !options.load, "--load none");
 	ok(!PARSE("--load", "mixed") && options.load, "--load mixed");
 	ok(!PARSE("--seed", "1") && !options.emulated, "not emulated unless told");
@@ -95,13 +102,13 @@ static void test_refused(void)
 	check_refused("--policy", "fifo:0", "N from 1 to 99");
 	check_refused("--policy", "fifo:100", "N from 1 to 99");
 	check_refused("--policy", "rr", "N from 1 to 99");
-	check_refused("--load", "heavy", "faults, vm, timers, mixed");
+	check_refused("--load", "heavy", "unknown scenario; use one of");
 	check_refused("--load-cpus", "x", "not a CPU list");
 	check_refused("--seed", "-1", "whole number");
 	check_refused("--seed", "9223372036854775808", "whole number");
 	check_refused("--json", "", "no file name");
 	check_refused("--events", "-", "not a file");
-	check_refused("--follow", NULL, "unknown option");
+	check_refused("--unknown", NULL, "unknown option");
 	check_refused("--cpu", "1", "unknown option");
 	check_refused("--no-oslat=1", NULL, "takes no value");
 	check_refused("extra", NULL, "unexpected argument");

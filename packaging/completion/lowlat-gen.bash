@@ -6,7 +6,7 @@ _lowlat_gen() {
 	local current=${COMP_WORDS[COMP_CWORD]} words=''
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		mapfile -t COMPREPLY < <(compgen -W 'probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch --help --version' -- "$current")
+		mapfile -t COMPREPLY < <(compgen -W 'probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top --help --version' -- "$current")
 		return
 	fi
 	# The value of an option: where nothing is offered, -o default offers files.
@@ -26,10 +26,10 @@ _lowlat_gen() {
 	rehearse:--profile | rehearse:--isolate | rehearse:--housekeeping | rehearse:--housekeeping-cores | rehearse:--for-device | rehearse:--enable | rehearse:--disable | rehearse:--cpus | rehearse:--memory | rehearse:--duration | rehearse:--warmup | rehearse:--boots) compopt +o default; return ;;
 	rehearse:--kernel) return ;;
 	rehearse:--out) compopt -o dirnames; return ;;
-	measure:--label | measure:--cpus | measure:--duration | measure:--warmup | measure:--threshold | measure:--policy | measure:--load | measure:--load-cpus | measure:--seed) compopt +o default; return ;;
+	measure:--label | measure:--cpus | measure:--duration | measure:--warmup | measure:--threshold | measure:--policy | measure:--load | measure:--load-cpus | measure:--second-opinion | measure:--work | measure:--throughput | measure:--seed) compopt +o default; return ;;
 	measure:--out | measure:--events) return ;;
-	report:--against | report:--verify) return ;;
-	report:--require) compopt +o default; return ;;
+	report:--against | report:--verify | report:--html | report:--csv | report:--plan) return ;;
+	report:--arm | report:--require | report:--campaigns) compopt +o default; return ;;
 	apply:--root) return ;;
 	apply:--profile | apply:--isolate | apply:--housekeeping | apply:--housekeeping-cores | apply:--for-device | apply:--enable | apply:--disable | apply:--kernel) compopt +o default; return ;;
 	apply:--boot) words='own tuned' ;;
@@ -44,11 +44,12 @@ _lowlat_gen() {
 	runtime:--plan | runtime:--root) return ;;
 	runtime:--profile) compopt +o default; return ;;
 	tune:--root) return ;;
-	tune:--profile | tune:--isolate | tune:--housekeeping | tune:--housekeeping-cores | tune:--for-device | tune:--enable | tune:--disable | tune:--kernel | tune:--boots | tune:--duration | tune:--warmup) compopt +o default; return ;;
+	tune:--profile | tune:--isolate | tune:--housekeeping | tune:--housekeeping-cores | tune:--for-device | tune:--enable | tune:--disable | tune:--kernel | tune:--boots | tune:--duration | tune:--warmup | tune:--policy) compopt +o default; return ;;
 	verify:--plan | verify:--root) return ;;
 	verify:--duration) compopt +o default; return ;;
 	watch:--interval) compopt +o default; return ;;
 	watch:--plan | watch:--root) return ;;
+	top:--cpus | top:--threshold | top:--duration | top:--lines) compopt +o default; return ;;
 	esac
 	[[ -n $words ]] || case ${COMP_WORDS[1]} in
 	probe) words='--help --root --json --svg' ;;
@@ -59,8 +60,8 @@ _lowlat_gen() {
 	explain) words='--help --all --markdown' ;;
 	render) words='--help --out --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel' ;;
 	rehearse) words='--help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --out' ;;
-	measure) words='--help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --seed --events' ;;
-	report) words='--help --against --verify --json --markdown --require' ;;
+	measure) words='--help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events' ;;
+	report) words='--help --against --arm --verify --json --markdown --require --self-test --campaigns --html --csv --open --plan' ;;
 	apply) words='--help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boot --runtime --accept-pending' ;;
 	trial) words='--help --root --dry-run --kernel' ;;
 	promote) words='--help --root --dry-run --kernel --follow-kernels' ;;
@@ -68,9 +69,10 @@ _lowlat_gen() {
 	status) words='--help --root --json' ;;
 	boot) words='--help grub kernel start record --root' ;;
 	runtime) words='--help start stop verify --plan --profile --dry-run --root' ;;
-	tune) words='--help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boots --duration --warmup --reboot --accept-pending --status --resume --abort --ended --json' ;;
+	tune) words='--help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boots --duration --warmup --policy --reboot --accept-pending --status --resume --abort --ended --json' ;;
 	verify) words='--help --plan --duration --root --json' ;;
 	watch) words='--help --interval --restore --once --plan --root' ;;
+	top) words='--help --cpus --threshold --duration --once --lines' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import pytest
 from boots import OTHER_KERNEL, kept_or_skip
+from cross import jansson_or_skip
 from image import image_or_skip, packages_or_skip
 from kernels import KERNELS, OLD, busybox_or_skip, packaged_or_skip
 
@@ -30,9 +31,11 @@ def main() -> None:
     for name, wanted in {**KERNELS, "5.10": OLD}.items():
         get(name, lambda wanted=wanted: packaged_or_skip(wanted).release)  # type: ignore[misc]
     get("busybox for arm64", lambda: busybox_or_skip("arm64"))
+    get("libjansson for arm64", lambda: jansson_or_skip("arm64"))
     get("Debian 13", lambda: image_or_skip().disk)
     get("Debian 13 behind GRUB", lambda: kept_or_skip().folder)
-    get("another kernel", lambda: packages_or_skip(image_or_skip(), OTHER_KERNEL)[0].name)
+    for name in (OTHER_KERNEL, "systemd-boot", "libjansson4"):
+        get(name, lambda name=name: packages_or_skip(image_or_skip(), name)[0].name)  # type: ignore[misc]
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ ENTRIES = (
     Tunable(
         name="tsc",
         stage=Stage.BOOT,
+        silences=("softirq: TIMER (*clocksource_watchdog*",),
         why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
         "ones included",
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",

@@ -76,6 +76,7 @@ ENTRIES = (
     Tunable(
         name="net.rps_cpus",
         stage=Stage.RUNTIME,
+        silences=("ipi: * (rps_trigger_softirq)*",),
         why="takes the isolated CPUs out of receive packet steering, which interrupts them with "
         "packets that came elsewhere",
         source="networking/scaling.rst; net/core/net-sysfs.c",

@@ -115,7 +115,8 @@ class Tunable:
     instead. ``implies`` names entries whose effect this one includes. An entry with ``tuned``, a
     section of TuneD's, and ``native``, the same value on every machine, is set by TuneD itself;
     ``tolerant`` ones may fail for single files. ``cgroup`` is the control group (v2) whose files
-    the rows are: it is made before they are written, and removed with them.
+    the rows are: it is made before they are written, and removed with them. ``silences`` are
+    patterns (fnmatch) of the causes of noise that the entry removes, "class: cause" as in a run.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Tunable:
     native: Optional[str] = None
     tolerant: bool = False
     cgroup: Optional[str] = None
+    silences: tuple[str, ...] = ()
 
     def parameter(self, value: str) -> str:
         """The boot parameter as it stands on the command line."""

@@ -9,6 +9,15 @@ ENTRIES = (
     Tunable(
         name="irq.smp_affinity",
         stage=Stage.RUNTIME,
+        silences=(
+            "irq: irq *",
+            "thread: irq/*",
+            "softirq: NET_*",
+            "softirq: BLOCK*",
+            "softirq: TASKLET*",
+            "softirq: HI",
+            "softirq: tasklet*",
+        ),
         why="moves interrupts that are already set up to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         evidence="/proc/irq/N/smp_affinity lies within the housekeeping CPUs",

@@ -37,6 +37,12 @@ ENTRIES = (
     Tunable(
         name="isolcpus",
         stage=Stage.BOOT,
+        silences=(
+            "thread: *",
+            "ipi: IPI reschedul* from *",
+            "ipi: IPI reschedul*",
+            "irq: * (hrtimer_wakeup*",
+        ),
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
@@ -57,6 +63,13 @@ ENTRIES = (
     Tunable(
         name="nohz_full",
         stage=Stage.BOOT,
+        silences=(
+            "irq: local_timer*",
+            "irq: irq * arch_timer*",
+            "softirq: TIMER*",
+            "softirq: SCHED*",
+            "softirq: HRTIMER*",
+        ),
         why="stops the scheduler tick while one task runs, and moves timers, RCU callbacks, "
         "lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
         source=f"timers/no_hz.rst; {_ISOLATION}",
@@ -76,6 +89,7 @@ ENTRIES = (
     Tunable(
         name="rcu_nocbs",
         stage=Stage.BOOT,
+        silences=("softirq: RCU*", "thread: rcuc/*", "thread: rcuo*"),
         why="runs RCU callbacks of the listed CPUs in kernel threads instead of in softirqs that "
         "interrupt whatever runs there",
         source=f"{PARAMETERS} rcu_nocbs; kernel/rcu/tree_nocb.h",

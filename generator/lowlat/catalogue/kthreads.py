@@ -32,6 +32,7 @@ ENTRIES = (
     Tunable(
         name="kthread.affinity",
         stage=Stage.RUNTIME,
+        silences=("thread: ksoftirqd/*", "thread: rcu_*", "thread: kauditd*", "thread: kswapd*"),
         why="moves kernel threads that belong to no CPU to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",

@@ -34,6 +34,7 @@ ENTRIES = (
     Tunable(
         name="vm.stat_interval",
         stage=Stage.RUNTIME,
+        silences=("thread: kworker/* (*vmstat_update*", "thread: kworker/* (*vmstat_shepherd*"),
         why="folds the per-CPU memory statistics every two minutes instead of every second",
         source="admin-guide/sysctl/vm.rst stat_interval; mm/vmstat.c",
         evidence="sysctl vm.stat_interval is 120",
@@ -45,6 +46,7 @@ ENTRIES = (
     Tunable(
         name="vm.compaction_proactiveness",
         stage=Stage.RUNTIME,
+        silences=("thread: kcompactd*",),
         why="stops compaction in the background, which moves pages and interrupts every CPU that "
         "maps them",
         source="admin-guide/sysctl/vm.rst compaction_proactiveness",
@@ -114,6 +116,7 @@ ENTRIES = (
     Tunable(
         name="khugepaged.defrag",
         stage=Stage.RUNTIME,
+        silences=("thread: khugepaged*",),
         why="keeps khugepaged from compacting memory, which moves pages and interrupts every CPU "
         "that maps them",
         source="admin-guide/mm/transhuge.rst",
@@ -127,6 +130,7 @@ ENTRIES = (
     Tunable(
         name="ksm.run",
         stage=Stage.RUNTIME,
+        silences=("thread: ksmd*",),
         why="stops kernel samepage merging, which scans memory, write-protects pages and makes "
         "writers fault",
         source="admin-guide/mm/ksm.rst; TuneD's realtime-virtual-host profile",

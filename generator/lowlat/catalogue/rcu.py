@@ -38,6 +38,11 @@ ENTRIES = (
     Tunable(
         name="rcupdate.rcu_normal_after_boot",
         stage=Stage.BOOT,
+        silences=(
+            "ipi: * (*rcu_exp_handler*",
+            "thread: kworker/* (*wait_rcu_exp_gp*",
+            "thread: kworker/* (*sync_rcu_exp*",
+        ),
         why="turns expedited RCU grace periods, which interrupt every busy CPU, into normal ones "
         "once the system is up",
         source=f"{PARAMETERS} rcupdate.rcu_normal_after_boot; kernel/rcu/update.c",

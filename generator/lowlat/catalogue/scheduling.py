@@ -102,6 +102,7 @@ ENTRIES = (
     Tunable(
         name="psi",
         stage=Stage.BOOT,
+        silences=("thread: psimon*", "thread: kworker/* (*psi_avgs_work*"),
         why="switches pressure accounting off: its work at every sleep and wake-up, and the "
         "averaging every two seconds",
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
@@ -116,6 +117,11 @@ ENTRIES = (
     Tunable(
         name="fair_server",
         stage=Stage.RUNTIME,
+        silences=(
+            "irq: * (*dl_task_timer*",
+            "ipi: * from *dl_task_timer*",
+            "ipi: * from start_dl_timer*",
+        ),
         why="switches off the deadline server that guarantees ordinary tasks 50 ms a second on "
         "each CPU: its timer and the tick it restarts interrupt isolated CPUs about 3.5 times a "
         "second",
@@ -130,6 +136,7 @@ ENTRIES = (
     Tunable(
         name="kernel.sched_rt_runtime_us",
         stage=Stage.RUNTIME,
+        silences=("thread: idle",),
         why="lets real-time tasks run without a pause: before 6.12 they lose 50 ms of every second "
         "by default; from there on that is fair_server's work",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",

@@ -51,6 +51,11 @@ ENTRIES = (
     Tunable(
         name="kernel.watchdog_cpumask",
         stage=Stage.RUNTIME,
+        silences=(
+            "irq: * (*watchdog_timer_fn*",
+            "thread: migration/* (*softlockup_fn*",
+            "thread: watchdog/*",
+        ),
         why="keeps the lockup watchdog's timer, every four seconds, off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
         evidence="sysctl kernel.watchdog_cpumask equals the housekeeping CPUs",
@@ -95,6 +100,7 @@ ENTRIES = (
     Tunable(
         name="kernel.nmi_watchdog",
         stage=Stage.RUNTIME,
+        silences=("nmi: *",),
         why="switches the hard lockup detector off: its rare interrupt that nothing can mask, and "
         "the performance counter it holds on every CPU",
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
@@ -123,6 +129,7 @@ ENTRIES = (
     Tunable(
         name="machinecheck.check_interval",
         stage=Stage.RUNTIME,
+        silences=("softirq: TIMER (*mce_timer_fn*", "irq: MCP"),
         why="stops the per-CPU timer that polls for corrected errors every five minutes; their "
         "interrupts stay on",
         source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",

@@ -69,6 +69,7 @@ ENTRIES = (
     Tunable(
         name="workqueue.unbound_cpus",
         stage=Stage.BOOT,
+        silences=("thread: kworker/[0-9]*",),
         why="keeps unbound kernel work off the isolated CPUs from the start",
         source=f"{PARAMETERS} workqueue.unbound_cpus; kernel/workqueue.c",
         evidence=f"{_MASK} equals the housekeeping CPUs",
@@ -100,6 +101,7 @@ ENTRIES = (
     Tunable(
         name="workqueue.cpumask",
         stage=Stage.RUNTIME,
+        silences=("thread: kworker/u*",),
         why="keeps unbound kernel work off the isolated CPUs",
         source="core-api/workqueue.rst; kernel/workqueue.c",
         evidence=f"{_MASK} equals the housekeeping CPUs",
@@ -110,6 +112,7 @@ ENTRIES = (
     Tunable(
         name="workqueue.writeback.cpumask",
         stage=Stage.RUNTIME,
+        silences=("thread: kworker/* (wb_workfn*",),
         why="keeps the writing back of dirty pages off the isolated CPUs",
         source="core-api/workqueue.rst; mm/backing-dev.c",
         evidence=f"{_WRITEBACK} equals the housekeeping CPUs",

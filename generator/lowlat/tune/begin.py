@@ -23,12 +23,14 @@ from lowlat.tune.state import STOCK, Phase, State, read, write
 
 @dataclass(frozen=True)
 class Wish:
-    """How to measure: ``boots`` of each kind, None for one trial; times with their units."""
+    """How to measure: ``boots`` of each kind, None for one trial; times with their units;
+    ``policy`` as of the verb measure, one or several."""
 
     boots: Optional[int]
     duration: str
     warmup: str
     reboot: bool
+    policy: str = "other"
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> State:
         order=order(wish.boots, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
+        policy=wish.policy,
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lowlat import counters, harness, harness_host, planfile
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused, Unmet
 from lowlat.harness import MeasureOptions
@@ -19,6 +20,7 @@ from lowlat.report import document, evidence, markdown
 from lowlat.report.build import Report, build
 from lowlat.root import Root
 from lowlat.run import Run, read_run
+from lowlat.setups import set_ups, word
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, State
 from lowlat.verify import to_json, verify
 
@@ -32,13 +34,18 @@ _SPARE_S = 900.0
 def limit(state: State) -> float:
     """Seconds after which what is done in one boot has hung. Raises Refused where one of the times
     is none."""
-    return 3 * _options(state).seconds() + _COUNT_S + _SPARE_S
+    runs = [options.seconds() for options in set_ups(_options(state))]
+    return 3 * sum(runs) + _COUNT_S + _SPARE_S
 
 
 def _options(state: State) -> MeasureOptions:
     """The same in every boot, so that the runs compare."""
     return MeasureOptions(
-        label=STOCK, cpus=state.isolated, duration=state.duration, warmup=state.warmup
+        label=STOCK,
+        cpus=state.isolated,
+        duration=state.duration,
+        warmup=state.warmup,
+        policy=None if state.policy == "other" else state.policy,
     )
 
 
@@ -46,19 +53,27 @@ def measure(root: Root, state: State, arm: str, boot_id: str) -> Leg:
     """Measure this boot. Raises Refused or LowlatError where nothing came of it, Unmet where the
     run is kept but counts for nothing."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
-    path = state.path(f"{name}.json")
     _make_folder(root)
     facts = harness_host.facts(probe(root))
-    out = Path(root.host(path))
-    measured = harness.measure(replace(_options(state), label=arm, out=out, host=facts))
+    out = Path(root.host(state.path(f"{name}.json")))
+    asked = replace(_options(state), label=arm, out=out, host=facts)
+    path, *further = [_run(options) for options in set_ups(asked)]
+    leg = Leg(arm, boot_id, path, further=tuple(further))
+    if arm == STOCK:
+        return leg
+    # Verified after it: what was undone meanwhile is found, and TuneD has had its time.
+    found = state.path(f"{name}.verify.json")
+    return replace(leg, verify=found, bad=_verify(root, state, found))
+
+
+def _run(options: MeasureOptions) -> str:
+    """One run, and where it is kept."""
+    measured = harness.measure(options)
+    path = f"{RUNS}/{measured.path.name}"
     if measured.status:
         why = "; ".join(measured.problems) or "it was ended early"
         raise Unmet(f"{path}: the run is partial or invalid: {why}")
-    if arm == STOCK:
-        return Leg(arm, boot_id, path)
-    # Verified after it: what was undone meanwhile is found, and TuneD has had its time.
-    found = state.path(f"{name}.verify.json")
-    return Leg(arm, boot_id, path, found, _verify(root, state, found))
+    return path
 
 
 def _verify(root: Root, state: State, path: str) -> tuple[str, ...]:
@@ -72,17 +87,24 @@ def _verify(root: Root, state: State, path: str) -> tuple[str, ...]:
 
 
 def compare(root: Root, state: State) -> tuple[Report, str]:
-    """The report on all boots so far, and its path; it is kept for programs and for people."""
-    before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
+    """The report on all boots so far, under the first policy, and its path. It is kept for programs
+    and for people, and one for each further policy beside it."""
+    for number, policy in enumerate(state.policies[1:], 1):
+        _report(root, state, number, f"report-{word(policy)}")
+    return _report(root, state, 0, "report")
+
+
+def _report(root: Root, state: State, number: int, name: str) -> tuple[Report, str]:
+    before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
     report = build(before, after, _verified(root, state))
-    path = state.path("report.json")
+    path = state.path(f"{name}.json")
     _keep(root, path, document.render(report))
-    _keep(root, state.path("report.md"), markdown.render(report))
+    _keep(root, state.path(f"{name}.md"), markdown.render(report))
     return report, path
 
 
-def _runs(root: Root, legs: Sequence[Leg]) -> list[Run]:
-    return [read_run(Path(root.host(leg.run))) for leg in legs]
+def _runs(root: Root, legs: Sequence[Leg], number: int) -> list[Run]:
+    return [read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs]
 
 
 def _verified(root: Root, state: State) -> tuple[evidence.Setting, ...]:

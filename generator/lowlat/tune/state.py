@@ -10,7 +10,8 @@ from enum import Enum
 from typing import Any, Optional
 
 from lowlat import files
-from lowlat.boot.disk import Disk, Held
+from lowlat.boot.disk import Disk
+from lowlat.boot.held import Held
 from lowlat.cpuset import CpuSet
 from lowlat.errors import LowlatError, Refused, Unmet
 from lowlat.harness import seconds
@@ -48,14 +49,15 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Leg:
-    """A boot that was measured: its run and what verify found, as paths, and the names of the
-    settings that were not in effect."""
+    """A boot that was measured: its run and what verify found, as paths, the names of the settings
+    that were not in effect, and the runs under the further policies."""
 
     arm: str
     boot_id: str
     run: str
     verify: Optional[str] = None
     bad: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class State:
     ``started`` is UTC and names the runs; ``default`` is the id of the entry that was the default
     before; ``boots`` the number of each kind that was asked for, null for one trial; ``order`` the
     boots from first to last, shuffled with ``seed``; ``legs`` those measured; ``boot_id`` the boot
-    in which ``phase`` began; ``reboot`` whether it may reboot by itself.
+    in which ``phase`` began; ``reboot`` whether it may reboot by itself; ``policy`` the detectors'
+    scheduling policies, comma-separated, of which the first decides.
     """
 
     started: str
@@ -87,6 +90,11 @@ class State:
     outcome: Outcome = Outcome.NONE
     why: str = ""
     report: Optional[str] = None
+    policy: str = "other"
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        return tuple(self.policy.split(","))
 
     @property
     def due(self) -> str:
@@ -152,7 +160,7 @@ def write(root: Root, state: State) -> None:
 
 
 def _build(document: Any) -> State:
-    legs = tuple(Leg(**{**leg, "bad": tuple(leg["bad"])}) for leg in document.pop("legs"))
+    legs = tuple(_leg(leg) for leg in document.pop("legs"))
     return State(
         order=tuple(document.pop("order")),
         phase=Phase(document.pop("phase")),
@@ -162,10 +170,17 @@ def _build(document: Any) -> State:
     )
 
 
+def _leg(document: Any) -> Leg:
+    lists = {name: tuple(document[name]) for name in ("bad", "further")}
+    return Leg(**{**document, **lists})
+
+
 def _checked(found: State) -> State:
     """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
     texts = (found.profile, found.plan, found.kernel, found.entry, found.boot_id, found.why)
-    paths = [path for leg in found.legs for path in (leg.run, leg.verify) if path is not None]
+    if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
+        raise ValueError("a run is missing")
+    paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]
     if not all(isinstance(text, str) for text in texts) or not isinstance(found.reboot, bool):
         raise ValueError("another kind of value")
     if not re.fullmatch(r"\d{8}T\d{6}Z", found.started, re.ASCII):

@@ -31,7 +31,7 @@ def lines(state: State) -> Iterator[str]:
         yield f"order, of seed {state.seed}: {' '.join(state.order)}"
     for number, leg in enumerate(state.legs, 1):
         bad = f"; not in effect: {', '.join(leg.bad)}" if leg.bad else ""
-        yield f"boot {number}, {leg.arm}: {leg.run}{bad}"
+        yield f"boot {number}, {leg.arm}: {', '.join((leg.run, *leg.further))}{bad}"
     if state.report:
         yield f"report: {state.report}"
     yield f"the loop {where(state)}"

@@ -38,6 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
     add("--warmup", default="30s", metavar="TIME", help="how long to wait before (%(default)s)")
+    add(
+        "--policy",
+        default="other",
+        metavar="POLICY[,...]",
+        help="as measure's option: of several, each boot is measured under each and each has its "
+        "report; the first decides (%(default)s)",
+    )
     add("--reboot", action="store_true", help="reboot by itself, as often as needed")
     add("--accept-pending", action="store_true", help="as apply's option")
     what = parser.add_mutually_exclusive_group()
@@ -82,12 +89,13 @@ def _prepare(root: Root, args: argparse.Namespace) -> Beginning:
     machine, plan = common.make_plan(args)
     begin.check_boot(root, plan)
     application.check_tuned(root, "tuned")
+    application.check_way(root, "own")
     found = loader.detect(root, plan.boot_line)
     found.check()
     apply.refuse_edited(root)
     decision = Decision(args.profile, plan.isolated, common.options_of(args))
     proposal = application.propose(decision, plan, found.describe(), root)
-    wish = Wish(args.boots, args.duration, args.warmup, args.reboot)
+    wish = Wish(args.boots, args.duration, args.warmup, args.reboot, args.policy)
     return begin.prepare(root, proposal, found, wish)
 
 

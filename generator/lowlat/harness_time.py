@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How long what lowlat-measure does after the detector takes, so that its end can be awaited."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Optional
+
+#: The longest of a second opinion, a work kind and a run of stress-ng's matrix, in seconds, and how
+#: many opinions and kinds "all" stands for (measure/opinions.c, works.c, throughput.h).
+_OPINION_S, _OPINIONS = 30.0, 4
+_WORK_S, _KINDS = 10.0, 6
+_THROUGHPUT_S = 2.0
+
+#: Runs that ``--throughput`` alone stands for.
+THROUGHPUT_RUNS = "5"
+
+
+def opinions_seconds(names: Optional[str], oslat: bool, measured: float) -> float:
+    """Of the second opinions, oslat's that is wanted anyway among them."""
+    count = _count(names, _OPINIONS)
+    counted = names == "all" or "oslat" in (names or "").split(",")
+    return min(measured, _OPINION_S) * (count + (oslat and not counted))
+
+
+def work_seconds(kinds: Optional[str], alone: bool, measured: float) -> float:
+    """Of the work kinds, on as many CPUs as there are where it is one after another."""
+    turns = (os.cpu_count() or 1) if alone else 1
+    return min(measured, _WORK_S) * _count(kinds, _KINDS) * turns
+
+
+def throughput_seconds(runs: Optional[str]) -> float:
+    """Of so many runs; lowlat-measure refuses what is no number."""
+    return _THROUGHPUT_S * int(runs) if re.fullmatch(r"[0-9]{1,4}", runs or "") and runs else 0.0
+
+
+def _count(names: Optional[str], everything: int) -> int:
+    if not names:
+        return 0
+    return everything if names == "all" else names.count(",") + 1

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``top``: each second, who interrupts which isolated CPU, and what would remove it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Callable, Optional
+
+from lowlat import process
+from lowlat.causes.occupants import Occupants
+from lowlat.cpuset import CpuSet
+from lowlat.errors import LowlatError, Refused
+from lowlat.harness import seconds
+from lowlat.harness_child import find_harness
+from lowlat.root import Root
+from lowlat.terminal import printable, say
+from lowlat.top import CpuSecond, Second, parse_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: As long as the harness may run at most.
+_FOREVER = "24h"
+
+_COLUMNS = ("CPU", "gaps/s", "noise ppm", "longest", "who", "how much", "remedy")
+
+_Row = tuple[str, ...]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--cpus", metavar="LIST", help="CPUs to watch (default: the isolated ones)")
+    add("--threshold", metavar="TIME", help="the shortest gap that counts (100ns)")
+    add("--duration", metavar="TIME", help="end after so long (default: at Ctrl-C)")
+    add("--once", action="store_true", help="show one second and end")
+    add("--lines", type=int, default=8, metavar="N", help="sources a CPU (%(default)s)")
+
+
+def main(args: argparse.Namespace) -> int:
+    if not 1 <= args.lines <= 100:
+        raise Refused(f"--lines {args.lines}: not from 1 to 100", hint="such as 8")
+    if args.duration and seconds("--duration", args.duration) < 2:
+        raise Refused(f"--duration {args.duration}: too short", hint="at least 2s, or --once")
+    with _harness(args) as child, _screen() as show:
+        _follow(child, args.lines, args.once, show)
+    return 0
+
+
+@contextmanager
+def _harness(args: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
+    """The harness, ended with the block; a signal to end ends the block."""
+    options = [f"--duration={args.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
+    given = (("cpus", args.cpus), ("threshold", args.threshold))
+    options += [f"--{name}={value}" for name, value in given if value is not None]
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    child = process.start([find_harness(), *options])
+    try:
+        yield child
+    except KeyboardInterrupt:
+        say()  # asked to end: nothing has gone wrong
+    finally:
+        process.end_group(child)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: Optional[FrameType]) -> None:
+    raise KeyboardInterrupt
+
+
+def _follow(
+    child: subprocess.Popen[bytes], lines: int, once: bool, show: Callable[[Second, int], None]
+) -> None:
+    occupants: Optional[Occupants] = None
+    shown = False
+    for line in child.stdout or ():
+        second = parse_line(process.text(line), occupants.look() if occupants else ())
+        if occupants is None:
+            cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
+            _keep_aside(cpus)
+            occupants = Occupants(Root(), cpus, child.pid)
+            continue  # threads are seen by comparing: the next line is the first whole one
+        show(second, lines)
+        shown = True
+        if once:
+            return
+    _check(child, shown)
+
+
+def _check(child: subprocess.Popen[bytes], shown: bool) -> None:
+    """The harness has ended by itself."""
+    status, errors = child.wait(), _text(child.stderr)
+    last = errors.strip().splitlines()[-1:] or [f"ended with status {status}"]
+    words = last[0].replace("lowlat-measure: ", "", 1)
+    if status == 2:
+        raise Refused(words)
+    if not shown or status < 0:
+        raise LowlatError(f"lowlat-measure told nothing: {words}")
+
+
+def _text(stream: Optional[IO[bytes]]) -> str:
+    return process.text(stream.read()) if stream else ""
+
+
+def _keep_aside(cpus: CpuSet) -> None:
+    """This process's own work is not to be seen on the CPUs it watches, where that can be."""
+    rest = CpuSet.of(os.sched_getaffinity(0)) - cpus
+    with suppress(OSError, ValueError):
+        os.sched_setaffinity(0, rest.ids)
+
+
+# ------------------------------------------------------------------- view
+
+
+@contextmanager
+def _screen() -> Iterator[Callable[[Second, int], None]]:
+    """Shows one second after the other: in place where a person looks on, else one below the
+    other; by rich where it is installed."""
+    if not sys.stdout.isatty():
+        yield lambda second, lines: say(_plain(second, lines) + "\n")
+        return
+    try:
+        from rich.live import Live
+    except ImportError:
+        yield lambda second, lines: say("\033[H\033[J" + _plain(second, lines))
+        return
+    with Live(auto_refresh=False, screen=True) as live:
+        yield lambda second, lines: live.update(_table(second, lines), refresh=True)
+
+
+def _title(second: Second) -> str:
+    cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
+    return f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
+
+
+def _plain(second: Second, lines: int) -> str:
+    rows = [_COLUMNS, *_rows(second, lines)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return "\n".join([_title(second), *(_padded(row, widths) for row in rows)])
+
+
+def _padded(row: _Row, widths: list[int]) -> str:
+    cells = [
+        cell.ljust(width) if column in (4, 6) else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(row, widths))
+    ]
+    return "  ".join(cells).rstrip()
+
+
+def _table(second: Second, lines: int) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=_title(second), title_justify="left", box=None)
+    for number, column in enumerate(_COLUMNS):
+        table.add_column(column, justify="left" if number in (4, 6) else "right")
+    for row in _rows(second, lines):
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def _rows(second: Second, lines: int) -> Iterator[_Row]:
+    for cpu in second.cpus:
+        head = (
+            *(str(cpu.cpu), f"{cpu.gaps_per_s:.0f}", f"{cpu.noise_ppm:.1f}"),
+            _duration(cpu.max_ns),
+        )
+        for number, one in enumerate(_sources(cpu, lines)):
+            yield (*(head if number == 0 else ("",) * len(head)), *one)
+
+
+def _sources(cpu: CpuSecond, lines: int) -> Iterator[_Row]:
+    found = cpu.interrupters
+    if not found:
+        # Gaps without any source are not the kernel's.
+        yield (
+            "nothing of the kernel's" if not cpu.gaps_per_s else "hardware or hypervisor",
+            "",
+            "",
+        )
+    for one in found[:lines]:
+        often = f"{one.per_s:.0f}/s" if one.per_s is not None else f"{one.us_per_s:.0f} us/s"
+        yield printable(f"{one.kind}: {one.name}"), often, one.remedy
+    if len(found) > lines:
+        yield f"… {len(found) - lines} more", "", ""
+
+
+def _duration(ns: int) -> str:
+    for size, unit in ((1_000_000, "ms"), (1000, "us")):
+        if ns >= size:
+            return f"{ns / size:.1f} {unit}"
+    return f"{ns} ns"

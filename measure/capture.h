@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What interrupts the measured CPUs, recorded beside a run: by the kernel's trace where that is
+ * permitted, else the detectors' own context switches.
+ *
+ * The folder then holds capture.json (what was recorded, on which clock, and what was lost) and
+ * the records themselves; lowlat-gen joins them with the gaps.
+ */
+#ifndef LOWLAT_CAPTURE_H
+#define LOWLAT_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "detector.h"
+#include "switches.h"
+#include "text.h"
+#include "trace.h"
+
+enum observer {
+	OBSERVER_AUTO,
+	OBSERVER_TRACE,
+	OBSERVER_SWITCHES,
+};
+
+struct capture_options {
+	/* An existing folder; NULL: nothing is recorded. */
+	const char *folder;
+	enum observer observer;
+	const struct cpulist *cpus;
+	/* Warm-up and measurement. */
+	uint64_t duration_ns;
+	/* Bytes that all buffers together may take. */
+	uint64_t memory;
+};
+
+struct capture {
+	struct capture_options options;
+	struct trace trace;
+	bool tracing;
+	/* One a detector. */
+	struct switches *switches;
+	size_t switch_count;
+	/* Why nothing better was recorded; 0 when it was. */
+	int trace_error;
+	int switches_error;
+	/* CLOCK_MONOTONIC_RAW: the window in which the run's counters grew. */
+	uint64_t begin_raw_ns;
+	uint64_t end_raw_ns;
+	/* Time stolen by the hypervisor as it says itself (proc_stat(5)), clock ticks by CPU. */
+	uint64_t *steal;
+};
+
+/* Starts the trace, if any; before the detectors, so that its own noise is over. */
+void capture_start(const struct capture_options *options, const struct clock_source *clock,
+		   struct capture *ret);
+
+/* Records the detectors' switches where there is no trace; they must run already. */
+void capture_attach(struct capture *capture, const struct detectors *detectors);
+
+/* The measurement begins. */
+void capture_begin(struct capture *capture);
+
+/* To be called now and then meanwhile: empties rings of limited size. */
+void capture_drain(struct capture *capture);
+
+/* The measurement has ended. */
+void capture_end(struct capture *capture);
+
+/*
+ * Writes the folder's files and removes all traces of recording. Sentences for the user go into
+ * problems.
+ *
+ * clock: calibrated at the end.
+ * Returns 0 or -errno of the files.
+ */
+int capture_save(struct capture *capture, const struct detectors *detectors,
+		 const struct clock_source *clock, struct strings *problems);
+
+void capture_deinit(struct capture *capture);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "text.h"
+
+char *cgroup_read(const char *folder, const char *name)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return text_read_trimmed(path);
+}
+
+int cgroup_write(const char *folder, const char *name, const char *text)
+{
+	char path[PATH_MAX + 64];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+/* Whether one of the words, parted by any of the separators, is `word`. */
+static bool has_word(const char *text, const char *separators, const char *word)
+{
+	const size_t length = strlen(word);
+
+	for (const char *c = text; c && *c;) {
+		const size_t one = strcspn(c, separators);
+
+		if (one == length && !strncmp(c, word, length))
+			return true;
+		c += one;
+		c += strspn(c, separators);
+	}
+	return false;
+}
+
+/* A line of proc_pid_mountinfo(5): "... MOUNT OPTIONS [FIELDS] - TYPE SOURCE SUPER-OPTIONS". */
+static bool parse_mount(const char *root, const char *line, struct cgroup_hierarchy *ret)
+{
+	char mount[PATH_MAX], type[32], super[512];
+	const char *tail = strstr(line, " - ");
+	_cleanup_free_ char *controllers = NULL;
+
+	if (!tail || sscanf(line, "%*d %*d %*s %*s %4095s", mount) != 1 ||
+	    sscanf(tail, " - %31s %*s %511s", type, super) != 2 ||
+	    (size_t)snprintf(ret->mount, sizeof(ret->mount), "%s%s", root, mount) >=
+		    sizeof(ret->mount))
+		return false;
+	ret->version = strcmp(type, "cgroup2") == 0 ? 2 : 1;
+	if (ret->version == 1)
+		return strcmp(type, "cgroup") == 0 && has_word(super, ",", "memory");
+	controllers = cgroup_read(ret->mount, "cgroup.controllers");
+	return has_word(controllers, " ", "memory");
+}
+
+/* In a namespace the path may lead elsewhere than here; then the top has to do. */
+static void set_own(struct cgroup_hierarchy *hierarchy, const char *path)
+{
+	struct stat status;
+
+	if ((size_t)snprintf(hierarchy->own, sizeof(hierarchy->own), "%s%s", hierarchy->mount,
+			     path) >= sizeof(hierarchy->own) ||
+	    stat(hierarchy->own, &status))
+		strcpy(hierarchy->own, hierarchy->mount);
+}
+
+/* "N:CONTROLLERS:PATH" of proc_pid_cgroup(5), where v2 is "0::PATH". */
+static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
+{
+	_cleanup_free_ char *text = cgroup_read(root, "proc/self/cgroup");
+	char *save = NULL;
+
+	strcpy(hierarchy->own, hierarchy->mount);
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path || strcmp(path + 1, "/") == 0)
+			continue;
+		*path = '\0';
+		if (hierarchy->version == 2 ? controllers[1] == '\0' :
+					      has_word(controllers + 1, ",", "memory"))
+			set_own(hierarchy, path + 1);
+	}
+}
+
+int cgroup_find_memory(const char *root, struct cgroup_hierarchy *ret)
+{
+	_cleanup_free_ char *mounts = cgroup_read(root, "proc/self/mountinfo");
+	char *save = NULL;
+
+	for (char *line = mounts ? strtok_r(mounts, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (parse_mount(root, line, ret)) {
+			find_own(root, ret);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (strlen(path) <= strlen(hierarchy->mount) || !slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+bool cgroup_hands_memory_on(const char *path)
+{
+	_cleanup_free_ char *handed = cgroup_read(path, "cgroup.subtree_control");
+
+	return has_word(handed, " ", "memory");
+}

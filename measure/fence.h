@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a load is held in: bounds on its memory and files, a memory cgroup, a folder on a disk. */
+#ifndef LOWLAT_FENCE_H
+#define LOWLAT_FENCE_H
+
+#include <stdint.h>
+
+#include "load.h"
+#include "memgroup.h"
+#include "scratch.h"
+#include "text.h"
+
+/* Zero-initialised is none. */
+struct fence {
+	/* path is "" where no group can be made. */
+	struct memgroup group;
+	/* Where the load writes files; path is "" where it writes none. */
+	struct scratch scratch;
+	/* All that the load may allocate and write, in bytes. */
+	uint64_t memory;
+	uint64_t disk;
+	/* Processes killed in the group; known after fence_count(). */
+	uint64_t oom_kills;
+};
+
+/*
+ * Makes it for a scenario on so many CPUs.
+ *
+ * available: bytes of memory that the machine has left; 0: unknown.
+ * Returns 0, or -EINVAL with the message set where the scenario can't do without what can't be
+ * made: a memory group to be exhausted in, a disk with room.
+ */
+int fence_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
+	       struct fence *ret, struct message *message);
+
+/* Takes the kills, after the load has ended and before fence_deinit(). */
+void fence_count(struct fence *fence);
+
+/* Removes the group and the folder; the numbers stay. */
+void fence_deinit(struct fence *fence);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "follow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "text.h"
+#include "units.h"
+
+#define REAL_DIGITS 9
+
+/* "nonvoluntary_ctxt_switches:	12" (proc_pid_status(5)) */
+static uint64_t parse_switches(const char *status, const char *key)
+{
+	const char *line = strstr(status, key);
+
+	return line ? strtoull(line + strlen(key), NULL, 10) : 0;
+}
+
+static uint64_t read_switches(const struct detector *detector)
+{
+	_cleanup_free_ char *status = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)detector->tid);
+	status = text_read_trimmed(path);
+	if (!status)
+		return 0;
+	return parse_switches(status, "\nvoluntary_ctxt_switches:") +
+	       parse_switches(status, "\nnonvoluntary_ctxt_switches:");
+}
+
+static struct follow_cpu take(const struct detector *detector)
+{
+	return (struct follow_cpu){
+		.gaps = atomic_load_explicit(&detector->live.gaps, memory_order_relaxed),
+		.noise = atomic_load_explicit(&detector->live.noise, memory_order_relaxed),
+		.switches = read_switches(detector),
+	};
+}
+
+int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret)
+{
+	int err;
+
+	*ret = (struct follow){
+		.detectors = detectors,
+		.cpus = cpus,
+		.before = calloc(detectors->count, sizeof(*ret->before)),
+		.start_ns = clock_raw_ns(),
+	};
+	ret->next_ns = ret->start_ns + NS_PER_S;
+	if (!ret->before)
+		return -ENOMEM;
+	for (size_t i = 0; i < detectors->count; i++)
+		ret->before[i].switches = read_switches(&detectors->items[i]);
+	err = counter_snapshot_take(cpus, &ret->counters);
+	return err;
+}
+
+static json_t *growth_to_json(const struct counters *before, const struct counters *after,
+			      size_t column)
+{
+	json_t *rows = json_object();
+
+	for (size_t i = 0; i < after->count; i++) {
+		const uint64_t count = counters_growth(before, after, i, column);
+
+		if (count)
+			json_object_set_new(rows, after->rows[i].label,
+					    json_integer((json_int_t)count));
+	}
+	return rows;
+}
+
+static json_t *cpu_to_json(struct follow *follow, const struct counter_snapshot *now, size_t index,
+			   double interval_ns)
+{
+	struct detector *detector = &follow->detectors->items[index];
+	const struct clock_source *clock = follow->detectors->clock;
+	const struct follow_cpu after = take(detector), before = follow->before[index];
+	const double noise = clock_ns(clock, (double)(after.noise - before.noise));
+	const uint64_t max = atomic_exchange_explicit(&detector->live.max, 0, memory_order_relaxed);
+
+	follow->before[index] = after;
+	return json_pack("{s:i, s:I, s:I, s:f, s:I, s:I, s:o, s:o}", "cpu", (int)detector->cpu,
+			 "gaps", (json_int_t)(after.gaps - before.gaps), "noise_ns",
+			 (json_int_t)noise, "noise_ppm", 1e6 * noise / interval_ns, "max_ns",
+			 (json_int_t)clock_ns(clock, (double)max), "switches",
+			 (json_int_t)(after.switches - before.switches), "kernel_entries",
+			 growth_to_json(&follow->counters.interrupts, &now->interrupts, index),
+			 "softirqs",
+			 growth_to_json(&follow->counters.softirqs, &now->softirqs, index));
+}
+
+static int write_line(json_t *line)
+{
+	int err = line ? json_dumpf(line, stdout,
+				    JSON_COMPACT | JSON_PRESERVE_ORDER |
+					    JSON_REAL_PRECISION(REAL_DIGITS)) :
+			 -1;
+
+	if (err || putchar('\n') == EOF || fflush(stdout))
+		return -EPIPE;
+	return 0;
+}
+
+int follow_tick(struct follow *follow)
+{
+	struct counter_snapshot now;
+	double interval_ns;
+	json_t *line, *cpus;
+	int err;
+
+	if (clock_raw_ns() < follow->next_ns)
+		return 0;
+	follow->next_ns += NS_PER_S;
+	err = counter_snapshot_take(follow->cpus, &now);
+	if (err) {
+		counter_snapshot_deinit(&now);
+		return err;
+	}
+	interval_ns = (double)(now.raw_ns - follow->counters.raw_ns);
+	cpus = json_array();
+	for (size_t i = 0; i < follow->detectors->count; i++)
+		json_array_append_new(cpus, cpu_to_json(follow, &now, i, interval_ns));
+	line = json_pack("{s:s, s:f, s:f, s:o}", "schema", "lowlat.follow/1", "time_s",
+			 (double)(now.raw_ns - follow->start_ns) / 1e9, "interval_s",
+			 interval_ns / 1e9, "cpus", cpus);
+	counter_snapshot_deinit(&follow->counters);
+	follow->counters = now;
+	err = write_line(line);
+	json_decref(line);
+	return err;
+}
+
+void follow_deinit(struct follow *follow)
+{
+	free(follow->before);
+	counter_snapshot_deinit(&follow->counters);
+	*follow = (struct follow){ 0 };
+}

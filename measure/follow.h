@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The run while it lasts: a line of JSON (schema lowlat.follow/1) a second on standard output.
+ *
+ * All figures are of the time since the line before: "gaps", "noise_ns", "noise_ppm", "max_ns",
+ * "switches" (of the detector's thread), "kernel_entries" and "softirqs" (counts by source).
+ */
+#ifndef LOWLAT_FOLLOW_H
+#define LOWLAT_FOLLOW_H
+
+#include "counters.h"
+#include "detector.h"
+
+/* What a CPU had shown at the line before. */
+struct follow_cpu {
+	uint64_t gaps;
+	uint64_t noise;
+	uint64_t switches;
+};
+
+struct follow {
+	struct detectors *detectors;
+	const struct cpulist *cpus;
+	struct follow_cpu *before;
+	struct counter_snapshot counters;
+	uint64_t start_ns;
+	/* When the next line is due, CLOCK_MONOTONIC_RAW. */
+	uint64_t next_ns;
+};
+
+/* Begins to follow. Returns 0, -ENOMEM or -errno of the counters. */
+int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret);
+
+/*
+ * Writes a line where one is due.
+ *
+ * Returns 0, or -errno of the counters or of standard output: its reader went away.
+ */
+int follow_tick(struct follow *follow);
+
+void follow_deinit(struct follow *follow);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instances of the kernel's trace, below a tracefs.
+ *
+ * Each is held open while its owner lives, so that the kernel refuses to remove it; what can be
+ * removed was left by a run that was killed.
+ */
+#ifndef LOWLAT_INSTANCE_H
+#define LOWLAT_INSTANCE_H
+
+#include <stdbool.h>
+
+struct instance {
+	char name[48];
+	/* Its folder, and its switch; -1: there is none. */
+	int folder;
+	int on;
+};
+
+/*
+ * Opens the tracefs: where it is mounted, else one that is mounted for this process alone.
+ *
+ * Returns a file descriptor, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has
+ * none).
+ */
+int tracefs_open(void);
+
+/* Writes one of its files. Returns 0 or -errno. */
+int tracefs_write(int folder, const char *path, const char *text);
+
+/* Removes what killed runs left; the kernel refuses (EBUSY) what its owner still holds open. */
+void instances_sweep(int root);
+
+/*
+ * Makes one, named by this process, the moment and its kind.
+ *
+ * Returns 0, or -errno; then nothing is left behind.
+ */
+int instance_init(int root, const char *kind, struct instance *ret);
+
+/* Starts or stops recording. */
+void instance_switch(const struct instance *instance, bool on);
+
+/* Removes it. Harmless where there is none. */
+void instance_deinit(int root, struct instance *instance);
+
+#endif

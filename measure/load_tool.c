@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "load_tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "child.h"
+#include "cleanup.h"
+#include "units.h"
+
+#define HELP_TIMEOUT (20 * NS_PER_S)
+
+/* What follows "version " in the first line of `stress-ng --version`. */
+static char *parse_version(const char *text)
+{
+	const char *version = strstr(text, "version ");
+
+	if (!version)
+		return NULL;
+	version += strlen("version ");
+	return strndup(version, strcspn(version, " \t\n"));
+}
+
+static int ask(const struct scratch *scratch, const char *option, char **ret)
+{
+	char path[PATH_MAX + 32];
+	char *const argv[] = { "stress-ng", (char *)option, NULL };
+	const struct child_options options = {
+		.argv = argv, .output = path, .scratch = scratch, .limit_ns = HELP_TIMEOUT
+	};
+	struct child child = { 0 };
+	int err;
+
+	snprintf(path, sizeof(path), "%s/stress-ng%s", scratch->path, option);
+	err = child_start(&options, &child);
+	if (err)
+		return err;
+	child_wait(&child);
+	child_read(path, ret);
+	return *ret ? 0 : -EPROTO;
+}
+
+int load_tool_init(const struct scratch *scratch, struct load_tool *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	int err = ask(scratch, "--version", &text);
+
+	*ret = (struct load_tool){ 0 };
+	if (!err)
+		err = ask(scratch, "--help", &ret->help);
+	if (!err) {
+		ret->version = parse_version(text);
+		err = ret->version ? 0 : -EPROTO;
+	}
+	return err;
+}
+
+void load_tool_deinit(struct load_tool *tool)
+{
+	free(tool->version);
+	free(tool->help);
+	*tool = (struct load_tool){ 0 };
+}
+
+bool load_tool_knows(const struct load_tool *tool, const char *name)
+{
+	static const char in_names[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	const size_t length = strlen(name);
+
+	for (const char *c = strstr(tool->help, "--"); c; c = strstr(c + 2, "--")) {
+		if (strspn(c + 2, in_names) == length && !strncmp(c + 2, name, length))
+			return true;
+	}
+	return false;
+}

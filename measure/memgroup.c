@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "memgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "cleanup.h"
+
+#define NAME "lowlat-measure."
+#define REMOVE_TRIES 500
+
+/* A group with processes in it can't hand memory on (cgroup-v2.rst), so it is one above or none. */
+static bool find_open(const struct cgroup_hierarchy *hierarchy, char *path)
+{
+	strcpy(path, hierarchy->own);
+	if (hierarchy->version == 1)
+		return true;
+	do {
+		if (cgroup_hands_memory_on(path))
+			return true;
+	} while (cgroup_go_up(hierarchy, path));
+	return false;
+}
+
+/* Those of harnesses that are gone, killed together with their keepers. */
+static void remove_stale(const char *parent)
+{
+	_cleanup_closedir_ DIR *folder = opendir(parent);
+
+	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
+	     entry = readdir(folder)) {
+		char path[PATH_MAX + 300];
+		pid_t pid;
+
+		if (strncmp(entry->d_name, NAME, strlen(NAME)))
+			continue;
+		pid = (pid_t)strtol(entry->d_name + strlen(NAME), NULL, 10);
+		if (pid <= 1 || !kill(pid, 0) || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
+		rmdir(path);
+	}
+}
+
+/* A kernel without swap accounting lacks the second file, and then counts no swap. */
+static int set_limit(struct memgroup *group)
+{
+	const bool v2 = group->version == 2;
+	char limit[32];
+	int err;
+
+	snprintf(limit, sizeof(limit), "%" PRIu64, group->limit);
+	err = cgroup_write(group->path, v2 ? "memory.max" : "memory.limit_in_bytes", limit);
+	if (err)
+		return err;
+	err = cgroup_write(group->path, v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
+			   v2 ? "0" : limit);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int make_in(const char *parent, struct memgroup *ret)
+{
+	int err;
+
+	remove_stale(parent);
+	if ((size_t)snprintf(ret->path, sizeof(ret->path), "%.*s/" NAME "%d", PATH_MAX - 64, parent,
+			     getpid()) >= sizeof(ret->path))
+		return -ENAMETOOLONG;
+	if (mkdir(ret->path, 0755))
+		err = -errno;
+	else
+		err = set_limit(ret);
+	if (err)
+		memgroup_deinit(ret);
+	return err;
+}
+
+int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason)
+{
+	struct cgroup_hierarchy hierarchy = { 0 };
+
+	if (cgroup_find_memory(root, &hierarchy)) {
+		message_set(reason, "no cgroup hierarchy with a memory controller is mounted");
+		return -ENOENT;
+	}
+	if (!find_open(&hierarchy, parent)) {
+		message_set(reason, "%.300s does not hand the memory controller on (cgroup v2)",
+			    hierarchy.mount);
+		return -EOPNOTSUPP;
+	}
+	return hierarchy.version;
+}
+
+int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
+{
+	char parent[PATH_MAX];
+	int err = memgroup_find_parent("", parent, reason);
+
+	*ret = (struct memgroup){ .limit = limit };
+	if (err < 0)
+		return err;
+	ret->version = err;
+	err = make_in(parent, ret);
+	if (err) {
+		message_set(reason, "no memory cgroup can be made in %.300s (cgroup v%d, %s)",
+			    parent, ret->version, strerror(-err));
+		ret->version = 0;
+	}
+	return err;
+}
+
+static uint64_t read_number(const char *folder, const char *name, uint64_t missing)
+{
+	_cleanup_free_ char *text = cgroup_read(folder, name);
+	char *end;
+	uint64_t value;
+
+	if (!text)
+		return missing;
+	value = strtoull(text, &end, 10);
+	return end == text ? missing : value;
+}
+
+static uint64_t room_in(const char *path, int version)
+{
+	const bool v2 = version == 2;
+	const uint64_t limit =
+		read_number(path, v2 ? "memory.max" : "memory.limit_in_bytes", UINT64_MAX);
+	const uint64_t used = read_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", 0);
+
+	if (limit == UINT64_MAX)
+		return limit;
+	return limit > used ? limit - used : 0;
+}
+
+uint64_t memgroup_room(void)
+{
+	struct cgroup_hierarchy hierarchy = { 0 };
+	uint64_t least = UINT64_MAX;
+	char path[PATH_MAX];
+
+	if (cgroup_find_memory("", &hierarchy))
+		return least;
+	strcpy(path, hierarchy.own);
+	do {
+		const uint64_t room = room_in(path, hierarchy.version);
+
+		least = room < least ? room : least;
+	} while (cgroup_go_up(&hierarchy, path));
+	return least;
+}
+
+int memgroup_enter(const struct memgroup *group)
+{
+	return cgroup_write(group->path, "cgroup.procs", "0");
+}
+
+/* "oom_kill N" in a file of several such lines (cgroup-v2.rst: memory.events). */
+uint64_t memgroup_kills(const struct memgroup *group)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *line;
+
+	if (!group->path[0])
+		return 0;
+	text = cgroup_read(group->path,
+			   group->version == 2 ? "memory.events" : "memory.oom_control");
+	line = text ? strstr(text, "oom_kill ") : NULL;
+	return line ? strtoull(line + strlen("oom_kill "), NULL, 10) : 0;
+}
+
+void memgroup_deinit(struct memgroup *group)
+{
+	if (!group->path[0])
+		return;
+	if (group->version == 2)
+		cgroup_write(group->path, "cgroup.kill", "1");
+	/* The kernel needs a moment to see the last of them off. */
+	for (int tries = 0; tries < REMOVE_TRIES && rmdir(group->path) && errno == EBUSY; tries++)
+		usleep(10000);
+	group->path[0] = '\0';
+}

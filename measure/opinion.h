@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Other measuring programs as second opinions on the same CPUs; their output is kept as it is. */
+#ifndef LOWLAT_OPINION_H
+#define LOWLAT_OPINION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "child.h"
+#include "cpulist.h"
+#include "policy.h"
+#include "scratch.h"
+#include "text.h"
+
+enum opinion_tool {
+	OPINION_OSLAT,
+	OPINION_CYCLICTEST,
+	OPINION_OSNOISE,
+	OPINION_TIMERLAT,
+	OPINION_TOOLS,
+};
+
+/* As the user writes it, and what to install for it. */
+const char *opinion_name(enum opinion_tool tool);
+const char *opinion_package(enum opinion_tool tool);
+
+/* OPINION_TOOLS where there is none of that name. */
+size_t opinion_find(const char *name, size_t length);
+
+/* All names, for a message; the text is made anew by each call. */
+const char *opinion_names(void);
+
+struct opinion_options {
+	const struct cpulist *cpus;
+	/* For the program's main thread, beside the measured ones where there is one. */
+	unsigned int main_cpu;
+	/* They know fifo; what else the detector has, they run under SCHED_OTHER. */
+	const struct policy *policy;
+	const struct scratch *scratch;
+	uint64_t duration_ns;
+};
+
+struct opinion {
+	enum opinion_tool tool;
+	struct strings command;
+	/* "2.40"; "unknown" where its help does not tell. */
+	char *version;
+	/* What it printed, and the file of --json where it has that; NULL: nothing. */
+	char *output;
+	char *json;
+	bool truncated;
+	struct child child;
+	char json_path[PATH_MAX + 32];
+	char output_path[PATH_MAX + 32];
+};
+
+/* Starts it. Returns 0, -ENOENT (not installed) or another -errno. */
+int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
+		  struct opinion *ret);
+
+/* Reads what it wrote, once its child has ended. */
+void opinion_read(struct opinion *opinion);
+
+/* Why it failed, in its own words, to be freed by the caller; NULL: it did not say. */
+char *opinion_complaint(const struct opinion *opinion);
+
+void opinion_deinit(struct opinion *opinion);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "policy.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "units.h"
+
+/* sysctl sched_deadline_period_min_us and _max_us as the kernel sets them, and its DL_SCALE. */
+#define PERIOD_MIN (100 * NS_PER_US)
+#define PERIOD_MAX (4 * NS_PER_S)
+#define RUNTIME_MIN (2 * NS_PER_US)
+
+#define FIFO_PREFIX "fifo:"
+#define DEADLINE_PREFIX "deadline:"
+
+#ifndef SCHED_DEADLINE
+#define SCHED_DEADLINE 6
+#endif
+
+/* sched_setattr(2), first version: only the newest C libraries declare it. */
+struct attributes {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int parse_fifo(const char *text, struct policy *ret)
+{
+	uint64_t priority;
+
+	if (parse_u64(text, &priority) || priority < 1 || priority > 99)
+		return -EINVAL;
+	*ret = (struct policy){ .kind = POLICY_FIFO, .priority = (int)priority };
+	return 0;
+}
+
+static int parse_deadline(const char *text, struct policy *ret)
+{
+	const char *slash = strchr(text, '/');
+	struct policy policy = { .kind = POLICY_DEADLINE };
+	char runtime[POLICY_TEXT_MAX / 2];
+
+	if (!slash || (size_t)(slash - text) >= sizeof(runtime))
+		return -EINVAL;
+	snprintf(runtime, sizeof(runtime), "%.*s", (int)(slash - text), text);
+	if (parse_time(runtime, &policy.runtime_ns) || parse_time(slash + 1, &policy.period_ns))
+		return -EINVAL;
+	if (policy.period_ns < PERIOD_MIN || policy.period_ns > PERIOD_MAX ||
+	    policy.runtime_ns < RUNTIME_MIN || policy.runtime_ns > policy.period_ns)
+		return -EINVAL;
+	*ret = policy;
+	return 0;
+}
+
+int policy_parse(const char *text, struct policy *ret)
+{
+	if (starts_with(text, FIFO_PREFIX))
+		return parse_fifo(text + strlen(FIFO_PREFIX), ret);
+	if (starts_with(text, DEADLINE_PREFIX))
+		return parse_deadline(text + strlen(DEADLINE_PREFIX), ret);
+	if (strcmp(text, "other"))
+		return -EINVAL;
+	*ret = (struct policy){ .kind = POLICY_OTHER };
+	return 0;
+}
+
+const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_MAX])
+{
+	char runtime[32], period[32];
+
+	if (policy->kind == POLICY_FIFO)
+		snprintf(buffer, POLICY_TEXT_MAX, FIFO_PREFIX "%d", policy->priority);
+	else if (policy->kind == POLICY_DEADLINE)
+		snprintf(buffer, POLICY_TEXT_MAX, DEADLINE_PREFIX "%s/%s",
+			 format_time(policy->runtime_ns, runtime, sizeof(runtime)),
+			 format_time(policy->period_ns, period, sizeof(period)));
+	else
+		snprintf(buffer, POLICY_TEXT_MAX, "other");
+	return buffer;
+}
+
+int policy_apply(const struct policy *policy)
+{
+	static const uint32_t numbers[] = {
+		[POLICY_OTHER] = SCHED_OTHER,
+		[POLICY_FIFO] = SCHED_FIFO,
+		[POLICY_DEADLINE] = SCHED_DEADLINE,
+	};
+	const struct attributes attributes = {
+		.size = sizeof(attributes),
+		.policy = numbers[policy->kind],
+		.priority = (uint32_t)policy->priority,
+		.runtime = policy->runtime_ns,
+		.deadline = policy->period_ns,
+		.period = policy->period_ns,
+	};
+
+	return syscall(SYS_sched_setattr, 0, &attributes, 0) ? -errno : 0;
+}

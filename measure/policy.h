@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The scheduling policy of the detectors, as sched(7) has them. */
+#ifndef LOWLAT_POLICY_H
+#define LOWLAT_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLICY_TEXT_MAX 64
+
+enum policy_kind {
+	POLICY_OTHER,
+	POLICY_FIFO,
+	POLICY_DEADLINE,
+};
+
+/* Zero-initialised is SCHED_OTHER. */
+struct policy {
+	enum policy_kind kind;
+	/* Of fifo, 1 to 99. */
+	int priority;
+	/* Of deadline: so much time in each period, which is the deadline too. */
+	uint64_t runtime_ns;
+	uint64_t period_ns;
+};
+
+/*
+ * Parses "other", "fifo:N" or "deadline:RUNTIME/PERIOD" ("deadline:5ms/10ms").
+ *
+ * Returns 0, or -EINVAL where it is none of them or out of the kernel's range (a period of 100us to
+ * 4s, a runtime from 2us to the period).
+ */
+int policy_parse(const char *text, struct policy *ret);
+
+/* Writes it as policy_parse() reads it. Returns the buffer. */
+const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_MAX]);
+
+/* Puts the calling thread under it. Returns 0 or the kernel's -errno. */
+int policy_apply(const struct policy *policy);
+
+#endif

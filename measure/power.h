@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the hardware says of a CPU's frequency, firmware and sleep. Read before and after a run,
+ * never during it: a model-specific register is read by an interrupt on its CPU.
+ */
+#ifndef LOWLAT_POWER_H
+#define LOWLAT_POWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpulist.h"
+
+#define POWER_STATES_MAX 16
+
+struct power_state {
+	char name[16];
+	/* Time spent in it since boot, microseconds. */
+	uint64_t us;
+};
+
+/* Of one CPU; what can't be read is missing. */
+struct power {
+	bool has_smi;
+	bool has_clocks;
+	/* System management interrupts since boot (Intel's MSR 0x34). */
+	uint32_t smi;
+	/* Cycles at the actual and at the nominal frequency while not asleep (MSR 0xe8, 0xe7). */
+	uint64_t aperf;
+	uint64_t mperf;
+	/* cpufreq: kHz now, 0 where there is none; its governor, "" likewise. */
+	uint64_t khz;
+	char governor[16];
+	size_t state_count;
+	struct power_state states[POWER_STATES_MAX];
+};
+
+/* One for each CPU of the list it was taken of. */
+struct power_snapshot {
+	struct power *cpus;
+	size_t count;
+};
+
+/*
+ * Reads what there is. MSRs need root and the module msr.
+ *
+ * root: "" for this machine, else a folder laid out like its root.
+ * Returns 0 or -ENOMEM.
+ */
+int power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
+
+void power_snapshot_deinit(struct power_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Instances of the kernel's trace: made, held, and removed once nobody holds them. */
+#include "tap.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool exists(const struct trace *trace, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "instances/%s", name);
+	return faccessat(trace->root, path, F_OK, 0) == 0;
+}
+
+static void test_saving(const struct trace *trace, const struct cpulist *cpus)
+{
+	char template[] = "/tmp/test-trace-XXXXXX", name[64], path[128];
+	const char *made = mkdtemp(template);
+	const int folder = made ? open(made, O_RDONLY | O_DIRECTORY) : -1;
+
+	snprintf(name, sizeof(name), "trace.%u", cpus->cpus[0]);
+	ok(trace_save(trace, cpus, folder) == 0, "saved");
+	ok(faccessat(folder, name, R_OK, 0) == 0, "%s is there", name);
+	ok(faccessat(folder, "trace.senders", R_OK, 0) == 0, "trace.senders is there");
+	ok(trace_save(trace, cpus, folder) == -EEXIST, "nothing is overwritten");
+	unlinkat(folder, name, 0);
+	unlinkat(folder, "trace.senders", 0);
+	close(folder);
+	snprintf(path, sizeof(path), "%s", template);
+	rmdir(path);
+}
+
+static void test_life(struct trace *trace, const struct cpulist *cpus)
+{
+	char name[sizeof(trace->measured.name)], senders[sizeof(name)];
+	struct trace_count count;
+	struct trace other;
+
+	snprintf(name, sizeof(name), "%s", trace->measured.name);
+	snprintf(senders, sizeof(senders), "%s", trace->senders.name);
+	ok(exists(trace, name) && exists(trace, senders), "'%s' and '%s'", name, senders);
+	ok(trace->events.count > 5, "%zu events, %zu are missing here", trace->events.count,
+	   trace->missing.count);
+	usleep(100000);
+	trace_stop(trace);
+	count = trace_count(trace, (int)cpus->cpus[0]);
+	ok(count.entries > 0, "%lu entries, %lu lost", (unsigned long)count.entries,
+	   (unsigned long)count.lost);
+	test_saving(trace, cpus);
+
+	mkdirat(trace->root, "instances/lowlat-1-abandoned", 0700);
+	mkdirat(trace->root, "instances/others", 0700);
+	/* Under the same number, as if it had been used again: the first is held and stays. */
+	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
+	ok(!exists(trace, "lowlat-1-abandoned"), "what was abandoned is gone");
+	ok(exists(trace, "others"), "what is not ours stays");
+	trace_deinit(&other);
+	unlinkat(trace->root, "instances/others", AT_REMOVEDIR);
+}
+
+int main(void)
+{
+	unsigned int ids[] = { (unsigned int)sched_getcpu() };
+	const struct cpulist cpus = { .cpus = ids, .count = 1 };
+	char name[sizeof(((struct instance *)NULL)->name)];
+	struct trace trace;
+	int err = trace_start(&cpus, true, 1024, &trace), root;
+
+	if (err) {
+		ok(geteuid() != 0 || err == -EPERM || err == -ENODEV || err == -ENOENT,
+		   "no trace here: %s # SKIP needs root and tracefs", strerror(-err));
+		return tap_end();
+	}
+	test_life(&trace, &cpus);
+	snprintf(name, sizeof(name), "%s", trace.measured.name);
+	root = dup(trace.root);
+	trace_deinit(&trace);
+	trace.root = root;
+	ok(!exists(&trace, name), "nothing is left");
+	close(root);
+	return tap_end();
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "work.h"
+#include "tap.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "units.h"
+
+static struct clock_source source;
+
+/* Works for a while on the CPUs and returns the first result; the others are freed. */
+static struct work_result *work_on(enum work_kind kind, const struct cpulist *cpus)
+{
+	const struct policy policy = { .kind = POLICY_OTHER };
+	const struct work_options options = { kind, cpus, &policy, &source };
+	struct work_result *results[8] = { NULL };
+	struct work work;
+
+	ok(!work_start(&options, &work), "%s starts", work_name(kind));
+	usleep(50000);
+	work_finish(&work, results);
+	for (size_t i = 1; i < cpus->count; i++)
+		work_result_free(results[i]);
+	return results[0];
+}
+
+static void test_kind(enum work_kind kind, struct cpulist *cpus)
+{
+	struct work_result *result = work_on(kind, cpus);
+
+	ok(result->samples > 10 && result->samples == result->hist.total, "all are counted");
+	ok((double)result->min <= result->mean + 0.5 &&
+		   result->mean <= (double)result->hist.max + 0.5,
+	   "the mean lies between");
+	ok(result->variance >= 0 && result->cpu == cpus->cpus[0], "variance and CPU");
+	work_result_free(result);
+}
+
+int main(void)
+{
+	struct cpulist allowed, missing = { (unsigned int[]){ CPULIST_MAX - 1 }, 1 };
+	struct work_result *result;
+
+	clock_init(&source);
+	usleep(30000);
+	clock_calibrate(&source);
+	if (cpulist_allowed(&allowed))
+		return 1;
+	allowed.count = 1;
+	for (int kind = 0; kind < WORK_KINDS; kind++)
+		test_kind((enum work_kind)kind, &allowed);
+	result = work_on(WORK_KILL, &missing);
+	ok(result->error == -EINVAL && !result->samples, "no work where there is no such CPU");
+	work_result_free(result);
+	ok(work_find("usleep", 6) == WORK_USLEEP && work_find("kill,", 4) == WORK_KILL, "by name");
+	ok(work_find("kil", 3) == WORK_KINDS && work_find("", 0) == WORK_KINDS, "no other name");
+	cpulist_deinit(&allowed);
+	return tap_end();
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "throughput.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "units.h"
+
+int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratch,
+		    struct throughput *ret)
+{
+	*ret = (struct throughput){ 0 };
+	ret->runs = calloc(count, sizeof(*ret->runs));
+	ret->cpu.cpus = malloc(sizeof(*ret->cpu.cpus));
+	if (!ret->runs || !ret->cpu.cpus)
+		return -ENOMEM;
+	ret->cpu.cpus[0] = cpu;
+	ret->cpu.count = 1;
+	return load_tool_init(scratch, &ret->tool);
+}
+
+int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch,
+		     struct child **ret)
+{
+	const struct load_options options = {
+		.scenario = load_scenario_throughput(),
+		.tool = &throughput->tool,
+		.cpus = &throughput->cpu,
+		.confined = true,
+		.scratch = scratch,
+		.seed = seed,
+		.limit_ns = THROUGHPUT_S * NS_PER_S - 1,
+	};
+	struct load *run = &throughput->runs[throughput->count];
+	int err = load_start(&options, run);
+
+	if (err) {
+		load_deinit(run);
+		return err;
+	}
+	throughput->count++;
+	*ret = &run->child;
+	return 0;
+}
+
+int throughput_read(struct throughput *throughput)
+{
+	struct load *run = &throughput->runs[throughput->count - 1];
+
+	load_read(run);
+	/* The next run writes the same files. */
+	remove(run->metrics_path);
+	remove(run->log_path);
+	return load_rate(run) > 0 ? 0 : -EPROTO;
+}
+
+size_t throughput_mean(const struct throughput *throughput, double *mean, double *variance)
+{
+	double sum = 0, apart = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < throughput->count; i++) {
+		sum += load_rate(&throughput->runs[i]);
+		count += load_rate(&throughput->runs[i]) > 0;
+	}
+	*mean = count ? sum / (double)count : 0;
+	for (size_t i = 0; i < throughput->count; i++) {
+		const double rate = load_rate(&throughput->runs[i]);
+
+		if (rate > 0)
+			apart += (rate - *mean) * (rate - *mean);
+	}
+	*variance = count > 1 ? apart / (double)(count - 1) : 0;
+	return count;
+}
+
+void throughput_write(const struct throughput *throughput, FILE *file)
+{
+	double mean, variance;
+	const size_t count = throughput_mean(throughput, &mean, &variance);
+
+	if (count)
+		fprintf(file,
+			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, %zu "
+			"runs\n",
+			throughput->cpu.cpus[0], mean, sqrt(variance), count);
+}
+
+void throughput_deinit(struct throughput *throughput)
+{
+	for (size_t i = 0; i < throughput->count; i++)
+		load_deinit(&throughput->runs[i]);
+	free(throughput->runs);
+	cpulist_deinit(&throughput->cpu);
+	load_tool_deinit(&throughput->tool);
+}

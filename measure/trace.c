@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#define SENDERS_KIB 256
+#define STATS_LIMIT ((size_t)4 << 10)
+
+/* By system and event, as below events/; the names are the kernel's (include/trace/events). */
+static const char *const measured_events[] = {
+#if defined(__x86_64__)
+	"irq_vectors/*_entry",
+	"irq_vectors/*_exit",
+	"exceptions/page_fault_*",
+	"nmi/nmi_handler",
+#else
+	"ipi/ipi_entry",
+	"ipi/ipi_exit",
+#endif
+	"irq/irq_handler_*",
+	"irq/softirq_entry",
+	"irq/softirq_exit",
+	"irq/tasklet_*",
+	"sched/sched_switch",
+	"timer/hrtimer_expire_entry",
+	"timer/timer_expire_entry",
+	"workqueue/workqueue_execute_*",
+	"osnoise/*",
+	NULL,
+};
+
+static const char *const sender_events[] = {
+	"ipi/ipi_send_cpu",
+	"ipi/ipi_send_cpumask",
+	NULL,
+};
+
+/* An administrator's global options are taken over by new instances. */
+static const char *const text_options[] = {
+	"noraw",	 "nohex",    "nobin",	  "nofields",	      "noverbose",
+	"context-info",	 "irq-info", "overwrite", "nolatency-format", "nosym-addr",
+	"norecord-tgid", NULL,
+};
+
+static int write_number(int folder, const char *path, uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return tracefs_write(folder, path, text);
+}
+
+/* The kernel's bitmaps: groups of 32 bits in hexadecimal, the highest first. */
+static int write_mask(int folder, const struct cpulist *cpus)
+{
+	char text[CPULIST_MAX / 32 * 9 + 1];
+	const size_t groups = cpus->cpus[cpus->count - 1] / 32 + 1;
+	uint32_t words[CPULIST_MAX / 32] = { 0 };
+	size_t used = 0;
+
+	for (size_t i = 0; i < cpus->count; i++)
+		words[cpus->cpus[i] / 32] |= UINT32_C(1) << cpus->cpus[i] % 32;
+	for (size_t i = groups; i-- > 0;)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%08" PRIx32 "%s",
+					 words[i], i ? "," : "");
+	return tracefs_write(folder, "tracing_cpumask", text);
+}
+
+static int enable_one(struct trace *trace, int folder, const char *system, const char *event)
+{
+	char path[PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "events/%s/%s/enable", system, event);
+	err = tracefs_write(folder, path, "1");
+	if (!err)
+		strings_add(&trace->events, "%s/%s", system, event);
+	return err;
+}
+
+/* Returns whether the kernel has an event of that pattern. */
+static bool enable(struct trace *trace, int folder, const char *pattern)
+{
+	const char *event = strchr(pattern, '/') + 1;
+	_cleanup_closedir_ DIR *events = NULL;
+	char system[32], path[64];
+	bool found = false;
+	int fd;
+
+	snprintf(system, sizeof(system), "%.*s", (int)(event - 1 - pattern), pattern);
+	snprintf(path, sizeof(path), "events/%s", system);
+	fd = openat(folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	events = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *entry = events ? readdir(events) : NULL; entry;
+	     entry = readdir(events)) {
+		if (!strcmp(entry->d_name, "enable") || !strcmp(entry->d_name, "filter") ||
+		    entry->d_name[0] == '.' || fnmatch(event, entry->d_name, 0))
+			continue;
+		found |= !enable_one(trace, folder, system, entry->d_name);
+	}
+	return found;
+}
+
+static void enable_all(struct trace *trace, int folder, const char *const patterns[])
+{
+	for (; *patterns; patterns++) {
+		if (!enable(trace, folder, *patterns))
+			strings_add(&trace->missing, "%s", *patterns);
+	}
+}
+
+static int prepare(const struct trace *trace, int folder)
+{
+	for (const char *const *option = text_options; *option; option++)
+		tracefs_write(folder, "trace_options", *option);
+	return tracefs_write(folder, "trace_clock", trace->clock);
+}
+
+static int prepare_measured(struct trace *trace, const struct cpulist *cpus)
+{
+	const int folder = trace->measured.folder;
+	char path[64];
+	int err = prepare(trace, folder);
+
+	if (!err)
+		err = write_mask(folder, cpus);
+	if (!err)
+		err = write_number(folder, "buffer_size_kb", 4);
+	for (size_t i = 0; !err && i < cpus->count; i++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/buffer_size_kb", cpus->cpus[i]);
+		err = write_number(folder, path, trace->buffer_kib);
+	}
+	if (!err)
+		enable_all(trace, folder, measured_events);
+	return err;
+}
+
+/* Kernels before 6.6 have no such filter; then the reader leaves out what went elsewhere. */
+static void filter_senders(int folder, const struct cpulist *cpus)
+{
+	_cleanup_free_ char *list = cpulist_format(cpus), *text = NULL;
+
+	if (!list || asprintf(&text, "cpu & CPUS{%s}", list) < 0)
+		return;
+	tracefs_write(folder, "events/ipi/ipi_send_cpu/filter", text);
+	free(text);
+	if (asprintf(&text, "cpumask & CPUS{%s}", list) < 0) {
+		text = NULL;
+		return;
+	}
+	tracefs_write(folder, "events/ipi/ipi_send_cpumask/filter", text);
+}
+
+static int prepare_senders(struct trace *trace, const struct cpulist *cpus)
+{
+	const int folder = trace->senders.folder;
+	int err = prepare(trace, folder);
+
+	if (!err)
+		err = write_number(folder, "buffer_size_kb", SENDERS_KIB);
+	if (err)
+		return err;
+	filter_senders(folder, cpus);
+	enable_all(trace, folder, sender_events);
+	return 0;
+}
+
+static int start_all(const struct cpulist *measured, struct trace *trace)
+{
+	int err;
+
+	instances_sweep(trace->root);
+	err = instance_init(trace->root, "", &trace->measured);
+	if (!err)
+		err = instance_init(trace->root, "-senders", &trace->senders);
+	if (!err)
+		err = prepare_measured(trace, measured);
+	if (!err)
+		err = prepare_senders(trace, measured);
+	return err;
+}
+
+int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_kib,
+		struct trace *ret)
+{
+	int err;
+
+	*ret = (struct trace){
+		.root = tracefs_open(),
+		.measured = { .folder = -1, .on = -1 },
+		.senders = { .folder = -1, .on = -1 },
+		.clock = "mono_raw",
+		.buffer_kib = buffer_kib,
+	};
+#if defined(__x86_64__)
+	if (counter)
+		ret->clock = "x86-tsc";
+#else
+	(void)counter;
+#endif
+	if (ret->root < 0)
+		return ret->root;
+	err = start_all(measured, ret);
+	if (err)
+		trace_deinit(ret);
+	return err;
+}
+
+void trace_stop(struct trace *trace)
+{
+	instance_switch(&trace->measured, false);
+	instance_switch(&trace->senders, false);
+}
+
+static int copy(int from_folder, const char *from, int to_folder, const char *to)
+{
+	_cleanup_close_ int in = openat(from_folder, from, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int out =
+		openat(to_folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	char block[64 << 10];
+	ssize_t got;
+
+	if (in < 0 || out < 0)
+		return -errno;
+	for (got = read(in, block, sizeof(block)); got > 0; got = read(in, block, sizeof(block))) {
+		for (ssize_t done = 0, one; done < got; done += one) {
+			one = write(out, block + done, (size_t)(got - done));
+			if (one < 0)
+				return -errno;
+		}
+	}
+	return got < 0 ? -errno : 0;
+}
+
+int trace_save(const struct trace *trace, const struct cpulist *measured, int folder)
+{
+	int err = copy(trace->senders.folder, "trace", folder, "trace.senders");
+
+	for (size_t i = 0; !err && i < measured->count; i++) {
+		char from[64], to[32];
+
+		snprintf(from, sizeof(from), "per_cpu/cpu%u/trace", measured->cpus[i]);
+		snprintf(to, sizeof(to), "trace.%u", measured->cpus[i]);
+		err = copy(trace->measured.folder, from, folder, to);
+	}
+	return err;
+}
+
+static uint64_t field(const char *stats, const char *name)
+{
+	const char *line = strstr(stats, name);
+
+	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
+}
+
+static void add_count(int folder, const char *cpu, struct trace_count *ret)
+{
+	char path[300], stats[STATS_LIMIT] = "\n";
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "per_cpu/%s/stats", cpu);
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, stats + 1, sizeof(stats) - 2) < 0)
+		return;
+	ret->entries += field(stats, "\nentries: ");
+	ret->lost += field(stats, "\noverrun: ") + field(stats, "\ncommit overrun: ") +
+		     field(stats, "\ndropped events: ");
+}
+
+struct trace_count trace_count(const struct trace *trace, int cpu)
+{
+	const int folder = cpu < 0 ? trace->senders.folder : trace->measured.folder;
+	struct trace_count count = { 0 };
+	_cleanup_closedir_ DIR *cpus = NULL;
+	char name[32];
+	int fd;
+
+	if (cpu >= 0) {
+		snprintf(name, sizeof(name), "cpu%d", cpu);
+		add_count(folder, name, &count);
+		return count;
+	}
+	fd = openat(folder, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cpus = fd < 0 ? NULL : fdopendir(fd);
+	for (struct dirent *entry = cpus ? readdir(cpus) : NULL; entry; entry = readdir(cpus)) {
+		if (!strncmp(entry->d_name, "cpu", 3))
+			add_count(folder, entry->d_name, &count);
+	}
+	return count;
+}
+
+void trace_deinit(struct trace *trace)
+{
+	instance_deinit(trace->root, &trace->measured);
+	instance_deinit(trace->root, &trace->senders);
+	if (trace->root >= 0)
+		close(trace->root);
+	trace->root = -1;
+	strings_deinit(&trace->events);
+	strings_deinit(&trace->missing);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "work.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "units.h"
+
+#define WARM_PIECES 64
+#define LINE 64
+
+struct work_thread {
+	struct work *work;
+	pthread_t thread;
+	bool started;
+	struct work_result *result;
+	unsigned char *memory;
+	/* Keeps the compiler from leaving the work out. */
+	uint64_t sum;
+};
+
+static void do_usleep(struct work_thread *thread)
+{
+	(void)thread;
+	usleep(WORK_SLEEP_NS / NS_PER_US);
+}
+
+static void do_clock_nanosleep(struct work_thread *thread)
+{
+	const struct timespec time = { 0, WORK_SLEEP_NS };
+
+	(void)thread;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static void do_memory(struct work_thread *thread)
+{
+	unsigned char *memory = thread->memory;
+
+	for (size_t i = 0; i < WORK_MEMORY_BYTES; i += LINE)
+		memory[i] = (unsigned char)(memory[i] + 1);
+	thread->sum += memory[0];
+}
+
+static void do_registers(struct work_thread *thread)
+{
+	uint64_t x = thread->sum | 1;
+
+	for (int i = 0; i < WORK_ROUNDS; i++)
+		x = x * UINT64_C(6364136223846793005) + 1;
+	thread->sum = x;
+}
+
+/* To the caller's own process group, which the harness's children have left. */
+static void do_kill(struct work_thread *thread)
+{
+	thread->sum += (uint64_t)kill(0, 0);
+}
+
+static void do_clock_gettime(struct work_thread *thread)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	thread->sum += (uint64_t)now.tv_nsec;
+}
+
+static const struct {
+	const char *name;
+	void (*piece)(struct work_thread *thread);
+} kinds[WORK_KINDS] = {
+	[WORK_USLEEP] = { "usleep", do_usleep },
+	[WORK_CLOCK_NANOSLEEP] = { "clock_nanosleep", do_clock_nanosleep },
+	[WORK_MEMORY] = { "memory", do_memory },
+	[WORK_REGISTERS] = { "registers", do_registers },
+	[WORK_KILL] = { "kill", do_kill },
+	[WORK_CLOCK_GETTIME] = { "clock_gettime", do_clock_gettime },
+};
+
+const char *work_name(enum work_kind kind)
+{
+	return kinds[kind].name;
+}
+
+size_t work_find(const char *name, size_t length)
+{
+	size_t kind = 0;
+
+	while (kind < WORK_KINDS &&
+	       (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, name, length) != 0))
+		kind++;
+	return kind;
+}
+
+const char *work_names(void)
+{
+	static char names[128];
+	size_t used = 0;
+
+	for (int i = 0; i < WORK_KINDS && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, i ? ", %s" : "%s",
+					 kinds[i].name);
+	return names;
+}
+
+/* Mean and variance by Welford's recurrence, which loses nothing to cancellation. */
+static void add_sample(struct work_result *result, double ns)
+{
+	const uint64_t whole = (uint64_t)llround(ns > 0 ? ns : 0);
+	const double apart = ns - result->mean;
+
+	result->samples++;
+	result->mean += apart / (double)result->samples;
+	result->variance += apart * (ns - result->mean);
+	if (result->samples == 1 || whole < result->min)
+		result->min = whole;
+	hist_add(&result->hist, whole);
+}
+
+static void work_on(struct work_thread *thread)
+{
+	const struct clock_source *clock = thread->work->options.clock;
+	void (*piece)(struct work_thread *) = kinds[thread->work->options.kind].piece;
+
+	while (!atomic_load_explicit(&thread->work->stop, memory_order_relaxed)) {
+		const uint64_t begin = clock_now(clock);
+		uint64_t end;
+
+		piece(thread);
+		end = clock_now(clock);
+		add_sample(thread->result, clock_ns(clock, (double)(end - begin)));
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	struct work_thread *thread = arg;
+	struct work *work = thread->work;
+	const struct cpulist own = { .cpus = &thread->result->cpu, .count = 1 };
+
+	thread->result->error = cpulist_bind(&own);
+	if (!thread->result->error)
+		thread->result->error = policy_apply(work->options.policy);
+	memset(thread->memory, 1, WORK_MEMORY_BYTES);
+	hist_reset(&thread->result->hist);
+	for (int i = 0; i < WARM_PIECES; i++)
+		kinds[work->options.kind].piece(thread);
+	atomic_fetch_add(&work->ready, 1);
+	while (!atomic_load(&work->go))
+		usleep(200);
+	if (!thread->result->error)
+		work_on(thread);
+	return NULL;
+}
+
+static int start_thread(struct work *work, size_t index)
+{
+	struct work_thread *thread = &work->threads[index];
+	int err;
+
+	*thread = (struct work_thread){ .work = work };
+	thread->result = calloc(1, sizeof(*thread->result));
+	thread->memory = malloc(WORK_MEMORY_BYTES);
+	if (!thread->result || !thread->memory)
+		return -ENOMEM;
+	thread->result->kind = work->options.kind;
+	thread->result->cpu = work->options.cpus->cpus[index];
+	thread->result->beside = cpulist_format(work->options.cpus);
+	err = pthread_create(&thread->thread, NULL, thread_main, thread);
+	thread->started = !err;
+	return -err;
+}
+
+int work_start(const struct work_options *options, struct work *ret)
+{
+	int err = 0;
+
+	*ret = (struct work){ .options = *options };
+	ret->threads = calloc(options->cpus->count, sizeof(*ret->threads));
+	if (!ret->threads)
+		return -ENOMEM;
+	while (!err && ret->count < options->cpus->count)
+		err = start_thread(ret, ret->count++);
+	while (!err && atomic_load(&ret->ready) < ret->count)
+		usleep(200);
+	atomic_store(&ret->go, true);
+	return err;
+}
+
+void work_finish(struct work *work, struct work_result **results)
+{
+	atomic_store(&work->stop, true);
+	for (size_t i = 0; i < work->count; i++) {
+		struct work_thread *thread = &work->threads[i];
+		struct work_result *result = thread->result;
+
+		if (thread->started)
+			pthread_join(thread->thread, NULL);
+		else if (result)
+			result->error = result->error ? result->error : -EAGAIN;
+		if (result)
+			result->variance =
+				result->samples > 1 ?
+					result->variance / (double)(result->samples - 1) :
+					0;
+		free(thread->memory);
+		results[i] = result;
+	}
+	free(work->threads);
+	*work = (struct work){ 0 };
+}
+
+void work_result_free(struct work_result *result)
+{
+	if (!result)
+		return;
+	free(result->beside);
+	free(result);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Work kinds: what one piece of work takes, from reading the clock to reading it again.
+ *
+ * They run after the detector, on the CPUs it measured and under its policy, while the load goes
+ * on: beside a detector on the same CPU each would measure the other.
+ */
+#ifndef LOWLAT_WORK_H
+#define LOWLAT_WORK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "cpulist.h"
+#include "hist.h"
+#include "policy.h"
+
+/* What usleep and clock_nanosleep ask for: it is part of their time. */
+#define WORK_SLEEP_NS 100000
+/* Bytes that one piece of `memory` reads and writes. */
+#define WORK_MEMORY_BYTES ((size_t)1 << 20)
+/* Dependent multiplications of one piece of `registers`. */
+#define WORK_ROUNDS 1000
+
+enum work_kind {
+	WORK_USLEEP,
+	WORK_CLOCK_NANOSLEEP,
+	WORK_MEMORY,
+	WORK_REGISTERS,
+	WORK_KILL,
+	WORK_CLOCK_GETTIME,
+	WORK_KINDS,
+};
+
+const char *work_name(enum work_kind kind);
+
+/* WORK_KINDS where there is none of that name. */
+size_t work_find(const char *name, size_t length);
+
+/* All names, for a message; the text is made anew by each call. */
+const char *work_names(void);
+
+/* Of one kind on one CPU. Times in ns. */
+struct work_result {
+	enum work_kind kind;
+	unsigned int cpu;
+	/* Worked at the same time, this one among them. */
+	char *beside;
+	uint64_t samples;
+	double mean;
+	/* ns^2, of the samples (divided by one less than their number). */
+	double variance;
+	uint64_t min;
+	struct hist hist;
+	/* 0, or -errno: not started there. */
+	int error;
+};
+
+struct work_options {
+	enum work_kind kind;
+	const struct cpulist *cpus;
+	const struct policy *policy;
+	/* Calibrated. */
+	const struct clock_source *clock;
+};
+
+struct work_thread;
+
+/* One kind at work, on all of its CPUs at once. */
+struct work {
+	struct work_options options;
+	struct work_thread *threads;
+	size_t count;
+	atomic_size_t ready;
+	atomic_bool go;
+	atomic_bool stop;
+};
+
+/*
+ * Starts one thread a CPU and lets them work, uncounted at first, until work_finish().
+ *
+ * Returns 0, -ENOMEM or the -errno of pthread_create(); work_finish() is due in either case.
+ */
+int work_start(const struct work_options *options, struct work *ret);
+
+/*
+ * Ends it.
+ *
+ * results: as many as CPUs were named, each to be freed by work_result_free().
+ */
+void work_finish(struct work *work, struct work_result **results);
+
+void work_result_free(struct work_result *result);
+
+#endif

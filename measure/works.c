@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "works.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "companions.h"
+#include "units.h"
+
+#define LONGEST_NS (10 * NS_PER_S)
+
+static uint64_t duration(const struct run *run)
+{
+	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
+}
+
+uint64_t works_longest_ns(const struct run *run)
+{
+	const uint64_t turns = run->options.work_alone ? run->setup.measured.count : 1;
+	uint64_t kinds = 0;
+
+	for (int kind = 0; kind < WORK_KINDS; kind++)
+		kinds += run->options.work[kind];
+	return kinds * turns * duration(run);
+}
+
+static void report(struct run *run, const struct work_result *result)
+{
+	if (!result || !result->error)
+		return;
+	run->complete = false;
+	strings_add(&run->problems, "--work %s: CPU %u could not be worked on (%s)",
+		    work_name(result->kind), result->cpu, strerror(-result->error));
+}
+
+static void make_on(struct run *run, enum work_kind kind, const struct cpulist *cpus)
+{
+	const struct work_options options = {
+		.kind = kind,
+		.cpus = cpus,
+		.policy = &run->options.policy,
+		.clock = &run->clock,
+	};
+	struct work work;
+	int err = work_start(&options, &work);
+
+	if (err) {
+		run->complete = false;
+		strings_add(&run->problems, "--work %s: could not be started (%s)", work_name(kind),
+			    strerror(-err));
+	} else {
+		run_wait_ns(run, duration(run));
+	}
+	work_finish(&work, run->works + run->work_count);
+	for (size_t i = 0; i < cpus->count; i++)
+		report(run, run->works[run->work_count++]);
+}
+
+static void make_kind(struct run *run, enum work_kind kind)
+{
+	const struct cpulist *measured = &run->setup.measured;
+
+	if (!run->options.work_alone) {
+		make_on(run, kind, measured);
+		return;
+	}
+	for (size_t i = 0; i < measured->count && !run->interrupted; i++) {
+		const struct cpulist one = { .cpus = &measured->cpus[i], .count = 1 };
+
+		make_on(run, kind, &one);
+	}
+}
+
+void works_make(struct run *run)
+{
+	if (!works_longest_ns(run) || run->interrupted)
+		return;
+	run->works = calloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
+	if (!run->works) {
+		run->complete = false;
+		strings_add(&run->problems, "--work: no memory is left for it");
+		return;
+	}
+	if (run->host.emulated)
+		strings_add(&run->problems, "--work measures durations only, which mean nothing "
+					    "where the CPUs are emulated");
+	for (int kind = 0; kind < WORK_KINDS; kind++) {
+		if (run->options.work[kind] && !run->interrupted)
+			make_kind(run, (enum work_kind)kind);
+	}
+}
+
+static void report_throughput(struct run *run, const char *what)
+{
+	run->complete = false;
+	strings_add(&run->problems, "--throughput: %s", what);
+}
+
+static int make_throughput(struct run *run)
+{
+	struct child *child;
+	int err = throughput_start(&run->throughput, run->options.seed, &run->scratch, &child);
+
+	if (err)
+		return err;
+	companions_wait(run, child);
+	err = throughput_read(&run->throughput);
+	return run->interrupted ? 0 : err;
+}
+
+void works_throughput(struct run *run)
+{
+	const size_t count = (size_t)run->options.throughput;
+	int err;
+
+	if (!count || run->interrupted)
+		return;
+	err = throughput_init(run->setup.measured.cpus[0], count, &run->scratch, &run->throughput);
+	while (!err && !run->interrupted && run->throughput.count < count)
+		err = make_throughput(run);
+	if (err == -ENOENT)
+		report_throughput(run, "stress-ng is not installed; install stress-ng");
+	else if (err == -EPROTO)
+		report_throughput(run, "stress-ng gave no figure");
+	else if (err)
+		report_throughput(run, strerror(-err));
+}
+
+void works_write(const struct run *run, FILE *file)
+{
+	if (run->host.emulated)
+		return;
+	for (size_t i = 0; i < run->work_count; i++) {
+		const struct work_result *result = run->works[i];
+
+		if (result && result->samples)
+			fprintf(file,
+				"work %s on CPU %u: mean %.0f ns, deviation %.0f ns, p99 %" PRIu64
+				" ns, longest %" PRIu64 " ns\n",
+				work_name(result->kind), result->cpu, result->mean,
+				sqrt(result->variance), hist_value_at(&result->hist, 0.99),
+				result->hist.max);
+	}
+	throughput_write(&run->throughput, file);
+}
+
+void works_deinit(struct run *run)
+{
+	for (size_t i = 0; i < run->work_count; i++)
+		work_result_free(run->works[i]);
+	free(run->works);
+	throughput_deinit(&run->throughput);
+}

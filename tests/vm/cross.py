@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The harness built for another architecture than this host's, without a library at run time."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from kernels import folder
+
+from lowlat import process
+from lowlat.errors import LowlatError, Refused
+from lowlat.rehearse import packages
+
+SOURCE = Path(__file__).resolve().parents[2] / "measure"
+
+#: The compiler's names of Debian's architectures.
+TRIPLETS = {"arm64": "aarch64-linux-gnu"}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A built tree: the program and its own tests by name."""
+
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "lowlat-measure"
+
+    def tests(self) -> dict[str, Path]:
+        return {path.stem: path for path in sorted((self.folder / "tests").glob("test_*[!.o.d]"))}
+
+
+def built_or_skip(arch: str, out: Path) -> Built:
+    """Built into ``out``; the test is skipped, with the reason, where the compiler is missing."""
+    triplet = TRIPLETS[arch]
+    compiler = process.find(f"{triplet}-gcc")
+    if compiler is None:
+        pytest.skip(f"{triplet}-gcc is not installed (packaging/install-dependencies vm)")
+    jansson = jansson_or_skip(arch)
+    made = process.run(
+        [
+            *("make", "-C", str(SOURCE), f"BUILD={out}", f"CC={compiler}", "PKG_CONFIG=false"),
+            *(f"JANSSON_CFLAGS=-I{jansson}/usr/include", "LDFLAGS=-static"),
+            f"JANSSON_LIBS={jansson}/usr/lib/{triplet}/libjansson.a",
+            *("all", "tests"),
+        ],
+        timeout=300,
+    )
+    assert made.status == 0, made.stderr
+    return Built(out)
+
+
+def jansson_or_skip(arch: str) -> Path:
+    """Debian's package of the library for that architecture, unpacked and kept."""
+    kept = folder() / f"jansson-{arch}"
+    if kept.is_dir():
+        return kept
+    try:
+        return _fetched(arch, kept)
+    except LowlatError as error:
+        pytest.skip(f"no libjansson for {arch}: {error}")
+
+
+def _fetched(arch: str, kept: Path) -> Path:
+    here = packages.detect()
+    if here.name != "debian":
+        raise Refused(f"Debian's packages are not looked for on {here.name}")
+    # This host's suite: the compiler's C library is of that one.
+    wanted = replace(here, arch=arch)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as name:
+        with packages.apt(next(wanted.rounds()), arch) as environment:
+            argv = ["apt-get", "-q", "download", "libjansson-dev"]
+            got = process.run(argv, timeout=300, env=environment, cwd=name)
+        package = next(Path(name).glob("libjansson-dev_*.deb"), None)
+        if package is None:
+            raise Refused(f"libjansson-dev cannot be downloaded: {got.stderr.strip()[-200:]}")
+        process.run(["dpkg-deb", "-x", str(package), f"{name}/tree"], timeout=60)
+        (Path(name) / "tree").rename(kept)
+    return kept

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernel entries and their causes on PREEMPT_RT: counts, as an emulator has no notion of time."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import emulator
+import initramfs
+import pytest
+from cross import built_or_skip
+from kernels import KERNELS, busybox_or_skip, packaged_or_skip
+
+from lowlat import process
+from lowlat.causes.attribution import attach
+
+pytestmark = pytest.mark.vm
+
+SOURCE = Path(__file__).resolve().parents[2] / "measure"
+
+_LIMIT_S = 300.0
+
+#: What interrupts meanwhile: the other CPUs fork and write, which brings function calls.
+_INIT = r"""#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+dmesg -n 1
+mkdir -p /dev/shm /capture
+(while :; do sleep 0.01; cat /proc/interrupts >/tmp/junk; done) &
+lowlat-measure --cpus 2-3 --emulated --no-oslat --warmup 5s --duration 10s --threshold 20us \
+	--observer trace --capture /capture --events /capture/gaps.csv --json /capture/run.json \
+	>/capture/out 2>&1
+echo $? >/capture/status
+mount -t tracefs none /sys/kernel/tracing
+ls /sys/kernel/tracing/instances >/capture/left
+ls -d /sys/kernel/tracing/events/osnoise >/capture/osnoise 2>&1
+echo "=== begin"
+tar -C /capture -c . | gzip | base64
+echo "=== end"
+# Waits until the console has taken all of it.
+stty sane
+sleep 2
+poweroff -f
+"""
+
+ISOLATED = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1"
+
+
+def _harness_or_skip(arch: str, out: Path) -> bytes:
+    """Without a library at run time; for this architecture or built across."""
+    if arch != "amd64":
+        return built_or_skip(arch, out).program.read_bytes()
+    library = next(Path("/usr/lib/x86_64-linux-gnu").glob("libjansson.a"), None)
+    if library is None:
+        pytest.skip("no libjansson.a (libjansson-dev) on this host")
+    argv = ["make", "-C", str(SOURCE), f"BUILD={out}", "LDFLAGS=-static", f"JANSSON_LIBS={library}"]
+    made = process.run([*argv, "all"], timeout=300)
+    assert made.status == 0, made.stderr
+    return (out / "lowlat-measure").read_bytes()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("6.12-rt", ""), ("6.12-rt", ISOLATED), ("6.1-rt", ""), ("6.12-arm64", "")],
+    ids=["6.12-rt", "6.12-rt-isolated", "6.1-rt", "6.12-arm64"],
+)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A boot, a run in it, and its causes joined here."""
+    name, more = request.param
+    arch = KERNELS[name].arch
+    hardware = emulator.Hardware(arch)
+    argv = hardware.argv()
+    kernel = packaged_or_skip(KERNELS[name])
+    folder = tmp_path_factory.mktemp("causes")
+    initrd = folder / "initrd"
+    files = {"bin/lowlat-measure": _harness_or_skip(arch, folder / "build")}
+    initrd.write_bytes(initramfs.build(busybox_or_skip(arch), _INIT, files))
+    argv += ["-kernel", str(kernel.image), "-initrd", str(initrd)]
+    argv += ["-append", f"console={hardware.console} panic=-1 quiet tsc=reliable {more}"]
+    text = emulator.run(argv, limit=_LIMIT_S, log=folder / "console.log")
+    _unpack(text, folder / "capture")
+    document: dict[str, Any] = json.loads((folder / "capture" / "run.json").read_text())
+    attach(document, folder / "capture", folder / "capture" / "gaps.csv")
+    document["files"] = {
+        name: (folder / "capture" / name).read_text() for name in ("left", "osnoise", "out")
+    }
+    return document
+
+
+def _unpack(text: str, folder: Path) -> None:
+    found = re.search(r"=== begin\r?\n(.*?)=== end", text, re.DOTALL)
+    assert found, text[-2000:]
+    lines = re.findall(r"^[A-Za-z0-9+/]+=*\r?$", found[1], re.MULTILINE)
+    data = base64.b64decode("".join(line.strip() for line in lines))
+    folder.mkdir()
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                (folder / Path(member.name).name).write_bytes(content.read())
+
+
+def test_kernel_entries_have_a_named_cause(run: dict[str, Any]) -> None:
+    sums = [cpu["attribution"] for cpu in run["cpus"]]
+    counted = sum(one["kernel_entries"] for one in sums)
+    named = sum(one["kernel_entries_named"] for one in sums)
+    events = sum(one["kernel_events"] for one in sums)
+    inside = sum(one["kernel_events_in_gaps"] for one in sums)
+    print(
+        f"{run['kernel']}: {named} of {counted} entries named, {inside} of {events} events in gaps"
+    )
+    for cpu in run["cpus"]:
+        for one in cpu["causes"][:8]:
+            print(cpu["cpu"], one)
+    assert counted > 0
+    assert named >= 0.99 * counted
+    assert inside >= 0.99 * events > 0
+
+
+def test_the_trace_is_whole_and_nothing_of_it_is_left(run: dict[str, Any]) -> None:
+    assert run["attribution"]["observer"] == "trace"
+    assert [cpu["attribution"]["records_lost"] for cpu in run["cpus"]] == [0, 0]
+    assert run["files"]["left"] == ""
+
+
+def test_events_that_the_kernel_has_not_are_named(run: dict[str, Any]) -> None:
+    notes = " ".join(run["attribution"]["notes"])
+    # From 6.4 on the kernel tells who sent an interrupt; without the TSC it tells times in us.
+    assert ("cut to microseconds" in notes) == (run["clock"]["source"] != "tsc")
+    assert ("ipi/ipi_send_cpu" in notes) == run["kernel"].startswith("6.1.")
+    assert ("osnoise/*" in notes) == ("No such file" in run["files"]["osnoise"])
