@@ -46,8 +46,26 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """What made gaps, by the kernel's trace: how many, and how long they took together."""
+
+    kind: str
+    cause: str
+    events: float
+    time_ns: float
+
+
+@dataclass(frozen=True)
+class Soft:
+    """The work done in each window of so many ns, and its distribution (min, p1, p50, p99, max)."""
+
+    window_ns: float
+    work: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class CpuRun:
-    """What one CPU showed."""
+    """What one CPU showed; ``histogram`` has the gaps as (lower, upper, count), limits in ns."""
 
     cpu: int
     runtime_ns: float
@@ -62,6 +80,10 @@ class CpuRun:
     kernel_entries_per_s: Mapping[str, float]
     softirqs_per_s: Mapping[str, float]
     switches_per_s: Optional[float]
+    histogram: tuple[tuple[float, ...], ...] = ()
+    causes: tuple[Cause, ...] = ()
+    soft: Optional[Soft] = None
+    page_faults: Optional[float] = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +110,13 @@ class Run:
     oslat: Optional[Load]
     #: Architecture, processor and hypervisor as far as they were recorded, else "".
     machine: str = ""
+    #: The version of lowlat-measure, "" where it was not recorded.
+    harness: str = ""
+    seed: Optional[float] = None
+    #: Figures of other kinds of work (getting the time, memory, ...), as they were recorded.
+    work: tuple[Mapping[str, object], ...] = ()
+    #: What other measuring programs than oslat said: cyclictest, rtla's osnoise and timerlat.
+    second_opinions: tuple[Load, ...] = ()
 
     @property
     def measured(self) -> CpuSet:
@@ -126,6 +155,10 @@ def read_run(path: Path) -> Run:
         loads=tuple(_load(item) for item in fields.children("loads")),
         oslat=_load(fields.child("oslat"), "oslat") if fields.has("oslat") else None,
         machine=_machine(fields.child("host")) if fields.has("host") else "",
+        harness=fields.text("harness") if fields.has("harness") else "",
+        seed=fields.number("seed") if fields.has("seed") else None,
+        work=tuple(item.all() for item in fields.maybe_children("work")),
+        second_opinions=tuple(_load(item) for item in fields.maybe_children("second_opinions")),
     )
 
 
@@ -147,7 +180,30 @@ def _cpu(fields: Fields) -> CpuRun:
         kernel_entries_per_s=fields.numbers("kernel_entries_per_s"),
         softirqs_per_s=fields.numbers("softirqs_per_s"),
         switches_per_s=fields.maybe_number("switches_per_s"),
+        histogram=_histogram(fields.child("histogram")) if fields.has("histogram") else (),
+        causes=tuple(_cause(item) for item in fields.maybe_children("causes")),
+        soft=_soft(fields.child("soft")) if fields.has("soft") else None,
+        page_faults=fields.number("page_faults") if fields.has("page_faults") else None,
     )
+
+
+def _histogram(fields: Fields) -> tuple[tuple[float, ...], ...]:
+    if fields.text("unit") != "ns":
+        raise Refused(f"{fields.where}: 'unit' is not ns", hint="measure again")
+    return fields.rows("counts", 3)
+
+
+def _cause(fields: Fields) -> Cause:
+    return Cause(
+        kind=fields.text("class"),
+        cause=fields.text("cause"),
+        events=fields.number("events"),
+        time_ns=fields.number("time_ns"),
+    )
+
+
+def _soft(fields: Fields) -> Soft:
+    return Soft(fields.number("window_ns"), fields.numbers("work"))
 
 
 def _machine(host: Fields) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Optional
@@ -78,6 +79,23 @@ class Fields:
         items = self._list(key)
         return tuple(self._as_child(item, f"{key}[{n}]") for n, item in enumerate(items))
 
+    def maybe_children(self, key: str) -> tuple[Fields, ...]:
+        """Like children(), but none where the key is missing or null."""
+        return self.children(key) if self.has(key) else ()
+
+    def rows(self, key: str, width: int) -> tuple[tuple[float, ...], ...]:
+        """A list of lists of so many finite numbers each, zero or above."""
+        items = self._list(key)
+        # Histograms have many thousand of these.
+        for item in items:
+            if not isinstance(item, list) or len(item) != width or not all(map(_plain, item)):
+                raise self._mistyped(key, f"a list of {width} numbers each")
+        return tuple(map(tuple, items))  # type: ignore[arg-type]
+
+    def all(self) -> Mapping[str, object]:
+        """The whole object as it was read."""
+        return self._data
+
     def names(self) -> tuple[str, ...]:
         return tuple(self._data)
 
@@ -114,6 +132,10 @@ def read_document(path: Path, schema: str, writer: str) -> Fields:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _plain(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= sys.float_info.max  # type: ignore[operator]
 
 
 def _as_number(value: object) -> Optional[float]:

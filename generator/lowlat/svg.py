@@ -58,8 +58,9 @@ class _Block:
     markup: str
 
 
-def svg(picture: Picture) -> str:
-    """The SVG document, with a title and a description for those who cannot see it."""
+def svg(picture: Picture, style: str = _STYLE) -> str:
+    """The SVG document, with a title and a description for those who cannot see it. A page that
+    draws it in colours of its own gives no ``style``."""
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
     parts += [_flow([_package(p, room) for p in picture.packages], room)]
@@ -76,10 +77,14 @@ def svg(picture: Picture) -> str:
         f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">\n'
         f'<title id="title">{_safe(_heading(picture))}</title>\n'
         f'<desc id="description">{_safe(_description(picture))}</desc>\n'
-        f"<style>{_STYLE}</style>\n"
+        f"{_styled(style)}"
         f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>\n'
         f"{_moved(page, _PAD, _PAD)}</svg>\n"
     )
+
+
+def _styled(style: str) -> str:
+    return f"<style>{style}</style>\n" if style else ""
 
 
 def _heading(picture: Picture) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The claim: runs before against runs after, as text, Markdown and ``lowlat.report/1``."""
 
+from lowlat.report.tidy import load
 from lowlat.report.verb import add_arguments, main
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["add_arguments", "load", "main"]

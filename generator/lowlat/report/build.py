@@ -1,41 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From runs to the report: medians over boots, ratios, and what may be concluded from them."""
+"""From runs to the report: figures boot by boot, and what may be concluded from them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import dataclass, replace
 from typing import Optional, Union
 
 from lowlat.cpuset import CpuSet
-from lowlat.report import comparable, evidence, figures
-from lowlat.report.figures import Key, Measure
+from lowlat.report import comparable, evidence, inference, inside, tail, verdict
+from lowlat.report.arm import Arm
+from lowlat.report.endpoint import Endpoint, Pair, endpoints, primary_name
+from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict, boot_words
 from lowlat.run import Run
 
+__all__ = ["SCHEMA", "Endpoint", "Report", "build"]
+
 SCHEMA = "lowlat.report/1"
-
-#: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
-ENOUGH_BOOTS = 5
-
-#: With no event in T seconds the rate is below 3/T with 95 % confidence.
-_RULE_OF_THREE = 3.0
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """One figure before and after; ``ratio`` is before/after, None where after is zero."""
-
-    name: str
-    unit: str
-    cpu: Union[int, str]
-    before: float
-    after: float
-    ratio: Optional[float]
-    ratio_at_least: Optional[float]
-    ci95: Optional[tuple[float, float]] = None
-    p: Optional[float] = None
-    primary: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,52 +43,51 @@ class Report:
         return CpuSet.of(e.cpu for e in self.endpoints if isinstance(e.cpu, int))
 
 
-class _Arm:
-    """The runs of one side, grouped by boot."""
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs = runs
-        self.boots: dict[str, list[Run]] = {}
-        for number, run in enumerate(runs):
-            self.boots.setdefault(run.boot_id or f"#{number}", []).append(run)
-
-    def medians(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, list[float]]:
-        """For each figure its value in every boot: the median over the boot's runs."""
-        result: dict[Key, list[float]] = {}
-        for runs in self.boots.values():
-            seen: dict[Key, list[float]] = {}
-            for run in runs:
-                _collect(seen, _all_figures(run, cpus, measures))
-            _collect(result, {key: median(values) for key, values in seen.items()})
-        return result
-
-    def seconds(self, cpus: Iterable[int]) -> float:
-        """The measured time of these CPUs over all runs."""
-        return sum(run.cpu(number).runtime_ns for run in self.runs for number in cpus) / 1e9
-
-
 def build(
     before: Sequence[Run], after: Sequence[Run], settings: Optional[Sequence[evidence.Setting]]
 ) -> Report:
     """Compare two arms of at least one run; ``settings`` is what verify found after, if asked."""
-    arms = _Arm(before), _Arm(after)
-    boots = len(arms[0].boots), len(arms[1].boots)
-    flags = [*comparable.flags(before, after), *_verified(settings)]
-    emulated = before[0].emulated and after[0].emulated
+    arms = Arm.of(before), Arm.of(after)
+    flags = [*comparable.flags(before, after), *_verified(settings), *_extra()]
+    figures: tuple[Endpoint, ...] = ()
     why = comparable.refusal(before, after)
-    endpoints = () if why else _endpoints(*arms, emulated=emulated)
-    if not why and not any(endpoint.primary for endpoint in endpoints):
-        why = f"{_primary(emulated)} is not known for every measured CPU"
-        endpoints = ()
+    if why:
+        concluded = Verdict(REFUSED, why)
+    else:
+        pair = Pair.of(*arms)
+        concluded, figures = _concluded(pair)
+        if concluded.word != REFUSED:
+            flags += [*verdict.order_flags(pair), *inside.flags(pair)]
+            more, words = tail.endpoints(pair)
+            figures, flags = (*figures, *more), [*flags, *words]
     return Report(
-        verdict="refused" if why else "descriptive-only",
-        why=why or _why(boots),
-        boots=boots,
-        emulated=emulated,
-        endpoints=endpoints,
+        verdict=concluded.word,
+        why=concluded.why,
+        boots=(len(arms[0].boots), len(arms[1].boots)),
+        emulated=before[0].emulated and after[0].emulated,
+        endpoints=figures,
         not_in_effect=evidence.not_in_effect(settings or (), after),
         flags=tuple(flags),
     )
+
+
+def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
+    without = verdict.untested(pair.before, pair.after)
+    found = endpoints(pair, tested=not without)
+    primary = next((endpoint for endpoint in found if endpoint.primary), None)
+    if primary is None:
+        name = primary_name(pair.before.runs[0].emulated)
+        return Verdict(REFUSED, f"{name} is not known for every measured CPU"), ()
+    if without or primary.p is None:
+        why = without or f"{primary.name} is not known in every boot"
+        return Verdict(DESCRIPTIVE, why), found
+    boots = len(pair.before.boots), len(pair.after.boots)
+    concluded = verdict.of(primary, boots)
+    drifted = verdict.drifted(pair, primary)
+    if drifted and concluded.word != verdict.UNCHANGED:
+        bare = tuple(replace(endpoint, p=None, ci95=None) for endpoint in found)
+        return Verdict(DESCRIPTIVE, f"{boot_words(boots)}; no claim: {drifted}"), bare
+    return concluded, found
 
 
 def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:
@@ -116,89 +96,9 @@ def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:
     return evidence.unknown(settings)
 
 
-def _why(boots: tuple[int, int]) -> str:
-    if min(boots) < ENOUGH_BOOTS:
-        return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots an arm"
-    return f"{boot_words(boots)}; this version makes no test"
-
-
-def boot_words(boots: tuple[int, int]) -> str:
-    """How many boots stand behind the figures."""
-    one, other = boots
-    if one == other:
-        return f"{one} boot{'s' if one > 1 else ''} each"
-    return f"{one} against {other} boots"
-
-
-def _primary(emulated: bool) -> str:
-    return figures.ENTRIES if emulated else "noise_ppm"
-
-
-def _endpoints(before: _Arm, after: _Arm, *, emulated: bool) -> tuple[Endpoint, ...]:
-    runs = (*before.runs, *after.runs)
-    cpus = comparable.common_cpus(runs)
-    measures = _measures(before.runs, after.runs, cpus, emulated=emulated)
-    ours, theirs = (arm.medians(cpus, measures) for arm in (before, after))
-    return tuple(
-        _endpoint(measure, cpu, ours[key], theirs[key], after.seconds(_of(cpu, cpus)), emulated)
-        for measure in measures
-        for cpu in ("all", *cpus)
-        if (key := (measure.name, cpu)) in ours and key in theirs
+def _extra() -> Iterable[str]:
+    if inference.available():
+        return ()
+    return (
+        "no test, interval or return level: scipy and numpy are not installed (lowlat[report])",
     )
-
-
-def _measures(
-    before: Sequence[Run], after: Sequence[Run], cpus: CpuSet, *, emulated: bool
-) -> list[Measure]:
-    runs = (*before, *after)
-    result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
-    if comparable.same_oslat(before, after):
-        result.append(figures.OSLAT_MAX)
-    if comparable.same_stress(before, after):
-        result += figures.stressors(runs)
-    below = _below_threshold(max(run.threshold_ns for run in runs))
-    return [m for m in result if m.name not in below and not (emulated and m.durations)]
-
-
-def _below_threshold(threshold_ns: float) -> set[str]:
-    return {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < threshold_ns}
-
-
-def _endpoint(
-    measure: Measure,
-    cpu: Union[int, str],
-    before: Sequence[float],
-    after: Sequence[float],
-    seconds: float,
-    emulated: bool,
-) -> Endpoint:
-    one, other = median(before), median(after)
-    # A median of zero bounds the rate only where no boot saw a single event.
-    bound = _RULE_OF_THREE / seconds if measure.counted and seconds and not any(after) else None
-    return Endpoint(
-        name=measure.name,
-        unit=measure.unit,
-        cpu=cpu,
-        before=one,
-        after=other,
-        ratio=one / other if other else None,
-        ratio_at_least=one / bound if bound and one else None,
-        primary=cpu == "all" and measure.name == _primary(emulated),
-    )
-
-
-def _of(cpu: Union[int, str], cpus: CpuSet) -> Iterable[int]:
-    return (cpu,) if isinstance(cpu, int) else cpus
-
-
-def _all_figures(run: Run, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, float]:
-    return {
-        **figures.figures(run, cpus, measures),
-        **figures.second_opinion(run, cpus),
-        **figures.throughput(run),
-    }
-
-
-def _collect(into: dict[Key, list[float]], values: dict[Key, float]) -> None:
-    for key, value in values.items():
-        into.setdefault(key, []).append(value)

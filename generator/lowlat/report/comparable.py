@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Callable, Optional
 
 from lowlat.cpuset import CpuSet
-from lowlat.report import oslat, stress
+from lowlat.report import alone, opinion, oslat, stress
 from lowlat.run import Load, Run
 
 Runs = Sequence[Run]
@@ -17,8 +17,8 @@ Runs = Sequence[Run]
 #: Letters of a value that is still worth showing whole.
 _LONG = 60
 
-#: Options of stress-ng that name a file or folder, which says nothing about the load.
-_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file"}
+#: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
+_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:
@@ -38,9 +38,27 @@ def refusal(before: Runs, after: Runs) -> Optional[str]:
     for run in runs:
         if not len(run.measured):
             return f"{run.path.name} measured no CPU"
+        # Under emulation its checks of durations mean as little as the durations.
+        if not run.valid and not run.emulated:
+            return f"{run.path.name} is not a valid run, its own checks failed"
     if not len(common_cpus(runs)):
         return f"no CPU was measured in every run (before {_cpus(before)}, after {_cpus(after)})"
     return None
+
+
+def doubt(before: Runs, after: Runs) -> Optional[str]:
+    """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
+    runs = (*before, *after)
+    names = _CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
+    for what, of, _ in _COMPARED:
+        if what in names and _several(what, {of(run) for run in runs}):
+            return f"the {what} differ"
+    if not all(run.boot_id for run in runs):
+        return "the boot of some runs is not known"
+    if {run.boot_id for run in before} & {run.boot_id for run in after}:
+        return "runs before and after come from the same boot"
+    partial = [run.path.name for run in runs if not run.complete or not run.valid]
+    return f"{partial[0]} is not complete or not valid" if partial else None
 
 
 def flags(before: Runs, after: Runs) -> list[str]:
@@ -53,6 +71,11 @@ def flags(before: Runs, after: Runs) -> list[str]:
 def same_oslat(before: Runs, after: Runs) -> bool:
     """oslat's rounding changed with its versions, so one version is needed throughout."""
     return len({_oslat_version(run) for run in (*before, *after)} - {""}) <= 1
+
+
+def same_opinions(before: Runs, after: Runs) -> bool:
+    """One version of each throughout, as for oslat."""
+    return len({_opinion_versions(run) for run in (*before, *after)} - {""}) <= 1
 
 
 def same_stress(before: Runs, after: Runs) -> bool:
@@ -72,11 +95,15 @@ def _emulation(runs: Runs) -> Iterator[str]:
 def _differences(before: Runs, after: Runs) -> Iterator[str]:
     for what, of, consequence in _COMPARED:
         ours, theirs = ({of(run) for run in arm} for arm in (before, after))
-        # A version is unknown where the tool did not run, which is said elsewhere.
-        if len((ours | theirs) - ({""} if what.endswith("versions") else set())) > 1:
+        if _several(what, ours | theirs):
             shorter = _apart(ours | theirs)
             words = [_listed(shorter[value] for value in arm) for arm in (ours, theirs)]
             yield f"the {what} differ: before {words[0]}, after {words[1]}{consequence}"
+
+
+def _several(what: str, values: set[str]) -> bool:
+    # A version is unknown where the tool did not run, which is said elsewhere.
+    return len(values - ({""} if "versions" in what else set())) > 1
 
 
 def _apart(values: set[str]) -> dict[str, str]:
@@ -140,8 +167,14 @@ def _oslat_version(run: Run) -> str:
     return found.version or "unknown" if found else ""
 
 
+def _opinion_versions(run: Run) -> str:
+    return opinion.versions(run.second_opinions)
+
+
 def _stress_versions(run: Run) -> str:
-    return " and ".join(sorted({_stress_version(load) for load in run.loads} - {""}))
+    pinned = alone.find(run.work)
+    versions = {_stress_version(load) for load in run.loads}
+    return " and ".join(sorted((versions | {pinned.version if pinned else ""}) - {""}))
 
 
 def _stress_version(load: Load) -> str:
@@ -176,9 +209,16 @@ def _listed(values: Iterable[str]) -> str:
     return " and ".join(sorted(value or "none" for value in values))
 
 
+#: Differences that make a change of their own; of the others a reader is told.
+_CONFOUNDED = {
+    *("machines", "thresholds", "scheduling policies"),
+    *("loads", "stress-ng versions"),
+}
+
 _COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
     ("machines", lambda run: run.machine, ""),
-    ("kernels", lambda run: run.kernel, ""),
+    ("kernels", lambda run: run.kernel, "; the change may be the kernel's"),
+    ("versions of the harness", lambda run: run.harness, ""),
     ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
     ("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts other events"),
     ("scheduling policies", lambda run: run.policy, ""),
@@ -187,4 +227,5 @@ _COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
     ("loads", _loads, "; throughput is left out"),
     ("stress-ng versions", _stress_versions, "; throughput is left out"),
     ("oslat versions", _oslat_version, "; oslat is left out"),
+    ("second opinion versions", _opinion_versions, "; they are left out"),
 )

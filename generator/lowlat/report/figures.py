@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Callable, Optional, Union
 
 from lowlat.cpuset import CpuSet
-from lowlat.report import oslat, stress
+from lowlat.report import alone, opinion, oslat, stress
 from lowlat.run import CpuRun, Run
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
@@ -112,6 +112,12 @@ def stressors(runs: Iterable[Run]) -> tuple[Measure, ...]:
     return tuple(Measure(name, "1/s", lambda cpu: None, durations=False) for name in names)
 
 
+def opinions(runs: Iterable[Run]) -> tuple[Measure, ...]:
+    """A measure for each second opinion but oslat's, filled by second_opinion()."""
+    tools = {one.tool: None for run in runs for one in run.second_opinions}
+    return tuple(Measure(opinion.name(tool), "us", lambda cpu: None, pool=max) for tool in tools)
+
+
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
     """What one run says, by figure and CPU; what it does not know is missing."""
     result: dict[Key, float] = {}
@@ -125,12 +131,16 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 
 
 def second_opinion(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """oslat's maximum in us, by CPU and over all of them."""
+    """oslat's maximum in us, by CPU and over all of them, and the others' over all."""
     found = oslat.parse(run.oslat.output) if run.oslat else None
     threads = [thread for thread in found.threads if thread.cpu in cpus] if found else []
     result: dict[Key, float] = {(OSLAT_MAX.name, thread.cpu): thread.max_us for thread in threads}
     if result:
         result[OSLAT_MAX.name, "all"] = max(result.values())
+    for other in run.second_opinions:
+        longest = opinion.longest_us(other)
+        if longest is not None:
+            result[opinion.name(other.tool), "all"] = longest
     return result
 
 
@@ -142,4 +152,7 @@ def throughput(run: Run) -> dict[Key, float]:
             for stressor, rate in stress.parse(load.output).throughput().items():
                 key = (f"{THROUGHPUT}@{stressor}", "all")
                 result[key] = result.get(key, 0.0) + rate
+    pinned = alone.find(run.work)
+    if pinned:
+        result[f"{THROUGHPUT}@{alone.NAME}", "all"] = pinned.mean
     return result

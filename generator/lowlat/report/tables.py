@@ -9,7 +9,8 @@ from typing import Callable, Optional, Union
 
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import ENTRIES, LEVELS, SOFTIRQS, THROUGHPUT
-from lowlat.report.words import change, gain, number, source
+from lowlat.report.tail import longest
+from lowlat.report.words import change, gain, interval, number, probability, source
 
 #: More rows than this do not fit on one screen; all of them are in the JSON.
 _MOST_CPUS = 8
@@ -28,6 +29,11 @@ _SUMMARY = (
     ("oslat_max_us", "oslat maximum of any CPU, us", 1),
 )
 
+_TESTED = ("ratio, 95 %", "p")
+_ADJUSTED = (
+    "p of the first claim alone, of the others adjusted for each other; the rest is untested"
+)
+
 #: The columns of the table per CPU.
 _COLUMNS = (
     (ENTRIES, "kernel entries, /s", 1),
@@ -40,11 +46,13 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Table:
-    """A header and rows; the first column is text, the others are numbers. ``note`` may be ""."""
+    """A header and rows; the first column is text, the others are numbers. ``note`` may be "";
+    ``wide`` tables are laid out alike, one below the other."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
+    wide: bool = False
 
 
 def tables(report: Report) -> tuple[Table, ...]:
@@ -55,14 +63,29 @@ def tables(report: Report) -> tuple[Table, ...]:
 
 def _summary(report: Report) -> Table:
     noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
+    tested = report.primary is not None and report.primary.p is not None
+    rows = [*_SUMMARY, *_levels(report)]
     return Table(
-        (f"{noun} {report.cpus}", "before", "after", "change"),
+        (f"{noun} {report.cpus}", "before", "after", "change", *(_TESTED if tested else ())),
         tuple(
-            (title, number(e.before / unit), number(e.after / unit), change(e))
-            for name, title, unit in _SUMMARY
+            (
+                *(title, number(e.before / unit), number(e.after / unit), change(e)),
+                *((interval(e), probability(e.p)) if tested else ()),
+            )
+            for name, title, unit in rows
             if (e := report.get(name)) is not None
         ),
+        note=_ADJUSTED.format(report.primary.name) if report.primary and tested else "",
+        wide=True,
     )
+
+
+def _levels(report: Report) -> Iterator[tuple[str, str, int]]:
+    """The return levels, whose names have the time they stand for."""
+    for endpoint in report.endpoints:
+        span = longest(endpoint.name)
+        if span:
+            yield endpoint.name, f"gap expected once in {span}, us", 1000
 
 
 def _per_cpu(report: Report) -> Table:
@@ -125,7 +148,7 @@ def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) 
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
         rows.append((f"{len(rest)} others", number(before), number(after), ""))
-    return Table((title, "before", "after", "change"), tuple(rows))
+    return Table((title, "before", "after", "change"), tuple(rows), wide=True)
 
 
 def _throughput(report: Report) -> Table:
@@ -137,6 +160,7 @@ def _throughput(report: Report) -> Table:
             (f"stress-ng {e.name}", number(e.before), number(e.after), gain(e))
             for e in _parts(report, THROUGHPUT)
         ),
+        wide=True,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lowlat.report import overview
 from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table, tables
 from lowlat.report.words import headline, plain
 
@@ -22,11 +24,21 @@ def render(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def render_all(found: Comparison) -> str:
+    """The report of one arm, or all of them in one table; the first line is the finding."""
+    if len(found.arms) == 1:
+        return render(found.arms[0].report)
+    lines = [plain(overview.headline(found)), "", *_aligned(overview.table(found)), ""]
+    lines += [plain(f"Not in effect: {text}") for text in overview.missing(found)]
+    lines += [plain(f"Note: {text}") for text in overview.notes(found)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def _aligned(table: Table) -> Iterator[str]:
     rows = (table.header, *table.rows)
     widths = [max(len(row[n]) for row in rows) for n in range(len(table.header))]
-    narrow = len(widths) == 4
-    widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:])] if narrow else widths
+    if table.wide:
+        widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:4]), *widths[4:]]
     for row in rows:
         first = row[0].ljust(widths[0])
         yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()

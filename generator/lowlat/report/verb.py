@@ -4,40 +4,71 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Callable
 
-from lowlat.report import document, evidence, gate, markdown, text
-from lowlat.report.build import Report, build
+from lowlat.errors import Refused
+from lowlat.page import output, screen
+from lowlat.report import comparison, document, evidence, gate, markdown, selftest
+from lowlat.report.comparison import Runs, compare
 from lowlat.run import read_run
-from lowlat.terminal import bold
+from lowlat.terminal import say
+
+#: The first two arms; further ones have names of their own.
+_BEFORE = "before"
+_AFTER = "after"
+
+_USAGE = "give runs before, and after them --against AFTER"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``lowlat-gen report``."""
-    parser.add_argument("before", nargs="+", type=Path, help="runs before (of lowlat-gen measure)")
-    parser.add_argument(
+    add = parser.add_argument
+    add("before", nargs="*", type=Path, help="runs before (of lowlat-gen measure)")
+    add(
         "--against",
         nargs="+",
         type=Path,
-        required=True,
+        default=[],
         metavar="AFTER",
-        help="runs after; several of one side are its boots, compared by their median",
+        help="runs after; from 5 boots on each side the change is tested",
     )
-    parser.add_argument(
-        "--verify", type=Path, metavar="FILE", help="what 'lowlat-gen verify --json' printed after"
+    add(
+        "--arm",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "FILE"),
+        help="runs of a further arm, against the same before; may be repeated",
     )
+    add("--verify", type=Path, metavar="FILE", help="what 'lowlat-gen verify --json' printed after")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print lowlat.report/1")
     form.add_argument("--markdown", action="store_true", help="print Markdown for a ticket")
-    parser.add_argument(
+    add(
         "--require",
         action="append",
         default=[],
         metavar="'ENDPOINT>=N'",
-        help="exit with 1 unless before/after reaches N, such as 'kernel_entries_per_s>=40'",
+        help="exit with 1 unless before/after reaches N, the low end of its interval where there "
+        "is one; such as 'kernel_entries_per_s>=40', or 'ARM:kernel_entries_per_s>=40'",
     )
+    add(
+        "--self-test",
+        action="store_true",
+        help="show how often the test finds a change where there is none and where there is one: "
+        "in simulated campaigns, and in the runs before where some are given (all alike)",
+    )
+    add(
+        "--campaigns",
+        type=int,
+        default=selftest.CAMPAIGNS,
+        metavar="N",
+        help="simulated campaigns of --self-test (%(default)s)",
+    )
+    output.add_arguments(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -45,22 +76,53 @@ def main(args: argparse.Namespace) -> int:
 
     Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
     """
+    if args.self_test:
+        return _self_test(args)
     gates = [gate.parse(words) for words in args.require]
-    before = [read_run(path) for path in args.before]
-    after = [read_run(path) for path in args.against]
+    output.check(args)
+    arms = _arms(args)
     settings = evidence.read_verify(args.verify) if args.verify else None
-    report = build(before, after, settings)
-    sys.stdout.write(_renderer(args)(report))
-    gate.check(gates, report)
-    return 1 if report.verdict == "refused" else 0
+    found = gate.noted(gates, compare(arms[0], arms[1:], settings))
+    written = output.write(args, found, arms, settings)
+    if args.json or args.markdown:
+        sys.stdout.write((document if args.json else markdown).render_all(found))
+    else:
+        sys.stdout.write(screen.render(found, arms, settings))
+        for line in written:
+            say(line)
+    gate.check(gates, found)
+    return 1 if any(arm.report.verdict == "refused" for arm in found.arms) else 0
 
 
-def _renderer(args: argparse.Namespace) -> Callable[[Report], str]:
-    if args.json:
-        return document.render
-    return markdown.render if args.markdown else _terminal
+def _self_test(args: argparse.Namespace) -> int:
+    given = (args.against, args.arm, args.require, args.verify, args.json, args.markdown)
+    if any(given) or output.wanted(args):
+        raise Refused("--self-test compares nothing", hint="leave the other options out")
+    runs = [read_run(path) for path in args.before]
+    for line in selftest.told(runs, args.campaigns):
+        say(line)
+    return 0
 
 
-def _terminal(report: Report) -> str:
-    first, _, rest = text.render(report).partition("\n")
-    return f"{bold(first)}\n{rest}"
+def _arms(args: argparse.Namespace) -> list[Runs]:
+    if not args.before or not (args.against or args.arm):
+        raise Refused("report: two sets of runs are needed", hint=_USAGE)
+    arms = [(_AFTER, args.against)] if args.against else []
+    arms += list(_further(args.arm))
+    return [_read(_BEFORE, args.before), *(_read(*arm) for arm in arms)]
+
+
+def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]:
+    seen = {_BEFORE, _AFTER}
+    for name, *files in given:
+        if not re.fullmatch(comparison.NAME, name, re.ASCII) or name in seen or not files:
+            raise Refused(
+                f"--arm {name!r}: not a name of its own followed by files",
+                hint="such as --arm lowlat-poll runs/poll-*.json",
+            )
+        seen.add(name)
+        yield name, [Path(file) for file in files]
+
+
+def _read(name: str, paths: Sequence[Path]) -> Runs:
+    return Runs(name, tuple(read_run(path) for path in paths))

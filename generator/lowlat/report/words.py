@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.report.build import Endpoint, Report, boot_words
+from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import ENTRIES
+from lowlat.report.verdict import DESCRIPTIVE, UNCHANGED, boot_words
 from lowlat.terminal import printable
 
 #: Relative changes below the first are called the same, below the second given in percent.
@@ -96,12 +97,35 @@ def headline(report: Report) -> str:
     subject = f"Kernel entries on {where}" if entries else f"Noise on {where}"
     unit, less = ("/s", "fewer") if entries else (" ppm", "less")
     one, other = number(primary.before) + unit, number(primary.after) + unit
+    basis = _basis(report, primary)
+    if report.verdict == UNCHANGED:
+        return f"{subject} did not measurably change: {one} before, {other} after ({basis})."
     verb = "rose" if primary.after > primary.before else "fell"
     size = _times(primary, less)
-    basis = f"{report.verdict.replace('-', ' ')}: {boot_words(report.boots)}"
     if size is None:
         return f"{subject} did not change: {one} before, {other} after ({basis})."
     return f"{subject} {verb} from {one} to {other}: {size} ({basis})."
+
+
+def interval(endpoint: Endpoint) -> str:
+    """The interval of the ratio before/after: "55 to 70", "" where there is none."""
+    if endpoint.ci95 is None:
+        return ""
+    low, high = endpoint.ci95
+    return f"{low:.3g} to {high:.3g}"
+
+
+def probability(p: Optional[float]) -> str:
+    """A p with two digits that matter."""
+    return "" if p is None else f"{p:.2g}"
+
+
+def _basis(report: Report, primary: Endpoint) -> str:
+    boots = boot_words(report.boots)
+    if report.verdict == DESCRIPTIVE or primary.p is None:
+        return f"{report.verdict.replace('-', ' ')}: {boots}"
+    between = f"ratio {interval(primary)} (95 %), " if primary.ci95 else ""
+    return f"{between}p = {probability(primary.p)}, {boots}"
 
 
 def _where(report: Report) -> str:

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What to try next, each with its command, the most urgent first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.causes.remedy import remedy
+from lowlat.plan import Plan
+from lowlat.report.build import Report
+from lowlat.report.endpoint import ENOUGH_BOOTS
+from lowlat.report.evidence import Setting
+from lowlat.report.figures import ENTRIES
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
+from lowlat.report.words import number, plain, source
+
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """Why, in a sentence, and the command to type."""
+
+    why: str
+    command: str
+
+
+def steps(
+    report: Report,
+    settings: Optional[Sequence[Setting]],
+    plan: Optional[Plan],
+    cause: Optional[str],
+) -> tuple[Step, ...]:
+    """The next steps after this report; ``cause`` ("class: cause") made most of the noise that is
+    left, None where no causes are known."""
+    return (
+        *_comparable(report),
+        *_effective(report, settings),
+        *_boots(report),
+        *_verdict(report),
+        *(_remedy(cause) if cause else _left(report)),
+        *_offers(plan),
+    )
+
+
+def _comparable(report: Report) -> Iterator[Step]:
+    if report.verdict == REFUSED:
+        why = f"The runs do not compare ({report.why}): measure both sides alike."
+        yield Step(why, "lowlat-gen measure --label NAME")
+
+
+def _effective(report: Report, settings: Optional[Sequence[Setting]]) -> Iterator[Step]:
+    names = dict.fromkeys(missing.name for missing in report.not_in_effect)
+    if names:
+        yield Step("Not everything planned was in effect: see the evidence.", "lowlat-gen verify")
+    for name in [name for name in names if name != "isolcpus"][:_MOST]:
+        yield Step(
+            f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
+        )
+    if settings is None:
+        why = (
+            "Nobody looked whether the settings were in effect; the report takes it with --verify."
+        )
+        yield Step(why, "lowlat-gen verify --json > verify.json")
+
+
+def _boots(report: Report) -> Iterator[Step]:
+    if report.verdict != REFUSED and min(report.boots) < ENOUGH_BOOTS:
+        verb = "rehearse" if report.emulated else "tune"
+        why = (
+            f"Too few boots to tell a change from chance: {ENOUGH_BOOTS} of each kind allow a test."
+        )
+        yield Step(why, f"lowlat-gen {verb} --boots {ENOUGH_BOOTS}")
+    elif report.verdict == UNCHANGED:
+        why = "No change could be told from chance: more boots find smaller ones."
+        yield Step(why, f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots 10")
+
+
+def _verdict(report: Report) -> Iterator[Step]:
+    if report.verdict == INCREASED:
+        yield Step("The noise rose: take the settings back.", "lowlat-gen rollback")
+    elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):
+        why = (
+            "Counts of kernel entries carry over from emulation, durations do not: measure the "
+            "machine itself."
+        )
+        yield Step(why, "lowlat-gen tune --dry-run")
+    elif report.verdict == REDUCED:
+        yield Step("Make the tried entry the default.", "lowlat-gen promote")
+
+
+def _remedy(cause: str) -> Iterator[Step]:
+    kind, _, words = cause.partition(": ")
+    name = remedy(kind, words)
+    why = f"Most of the noise that is left comes from {cause}:"
+    if name:
+        yield Step(f"{why} see what {name} does about it.", f"lowlat-gen explain {name}")
+    else:
+        yield Step(f"{why} no setting is known against it. See when it comes.", "lowlat-gen top")
+
+
+def _left(report: Report) -> Iterator[Step]:
+    """The largest source that is left."""
+    rows = [e for e in report.endpoints if e.cpu == "all" and e.name.startswith(f"{ENTRIES}@")]
+    largest = max(rows, key=lambda row: row.after, default=None)
+    if largest is not None and largest.after:
+        name = source(largest.name.partition("@")[2])
+        why = f"The most that is left comes from {name}, {number(largest.after)} a second:"
+        yield Step(f"{why} see who interrupts which CPU.", "lowlat-gen top")
+
+
+def _offers(plan: Optional[Plan]) -> Iterator[Step]:
+    for offer in (plan.optional if plan else ())[:_MOST]:
+        why = f"Possible here and off by default. It costs: {offer.cost}."
+        yield Step(why, f"lowlat-gen plan {plain(offer.enable)} --diff")
+
+
+def _word(name: str) -> str:
+    return plain(name).partition(" ")[0]

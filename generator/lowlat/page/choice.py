@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which CPUs are drawn: those of every arm, and the noisiest where not all of them have room."""
+
+from __future__ import annotations
+
+from lowlat.cpuset import CpuSet
+from lowlat.report.comparison import Comparison
+
+
+def emulated(found: Comparison) -> bool:
+    """Whether some runs were made under emulation, where durations mean nothing."""
+    return any(arm.report.emulated for arm in found.arms)
+
+
+def common_cpus(found: Comparison) -> CpuSet:
+    """The CPUs that every arm has figures of."""
+    first, *others = (arm.report.cpus for arm in found.arms)
+    for other in others:
+        first = first & other
+    return first
+
+
+def noisiest(found: Comparison, most: int) -> CpuSet:
+    """At most so many of the common CPUs, those with the greatest primary figure after."""
+    worst: dict[int, float] = {cpu: 0.0 for cpu in common_cpus(found)}
+    for report in (arm.report for arm in found.arms):
+        name = report.primary.name if report.primary else ""
+        for end in report.endpoints:
+            if end.name == name and isinstance(end.cpu, int) and end.cpu in worst:
+                worst[end.cpu] = max(worst[end.cpu], end.after)
+    return CpuSet.of(sorted(worst, key=worst.__getitem__, reverse=True)[:most])

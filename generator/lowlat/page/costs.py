@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the quiet costs: throughput, power, and what the catalogue says of each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Callable, Optional
+
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Risk
+from lowlat.page.detail import Power
+from lowlat.page.side import Side
+from lowlat.report.comparison import Comparison
+from lowlat.report.figures import THROUGHPUT
+from lowlat.report.tables import Table
+from lowlat.report.words import gain, number
+
+_BY_NAME = {entry.name: entry for entry in CATALOGUE}
+
+
+def measured(found: Comparison, sides: Sequence[Side]) -> Iterator[Table]:
+    """What the runs tell of the cost."""
+    yield from (table for table in (_throughput(found), _power(sides)) if table.rows)
+
+
+def stated(names: Iterable[str]) -> Iterator[Table]:
+    """What the settings with these names cost by the catalogue."""
+    entries = [_BY_NAME[name] for name in dict.fromkeys(names) if name in _BY_NAME]
+    costly = [e for e in entries if e.cost != "none" or e.risk is not Risk.NONE]
+    rows = tuple((entry.name, entry.cost, entry.risk.value) for entry in costly)
+    if rows:
+        yield Table(("setting", "what it costs, by the catalogue", "risk"), rows)
+
+
+def unknown(found: Comparison, sides: Sequence[Side]) -> Iterator[str]:
+    """What was not measured, and how to have it."""
+    if not _throughput(found).rows:
+        yield (
+            "Throughput was not measured alike on both sides. "
+            "'lowlat-gen measure --load mixed' counts what the loads get done."
+        )
+    if not _power(sides).rows:
+        yield (
+            "The runs hold no reading of the processor's clocks and idle states: a machine lends "
+            "them to root only, and a virtual one to nobody."
+        )
+
+
+def _throughput(found: Comparison) -> Table:
+    rows = [
+        (
+            f"{_prefix(found, arm.name)}stress-ng {endpoint.name.partition('@')[2]}",
+            *(number(endpoint.before), number(endpoint.after), gain(endpoint)),
+        )
+        for arm in found.arms
+        for endpoint in arm.report.endpoints
+        if endpoint.name.startswith(f"{THROUGHPUT}@") and endpoint.cpu == "all"
+    ]
+    emulated = any(arm.report.emulated for arm in found.arms)
+    note = "Under emulation this moves with the load of the host." if emulated else ""
+    return Table(
+        ("Throughput, bogo operations a second", "before", "after", "change"), (*rows,), note
+    )
+
+
+def _prefix(found: Comparison, name: str) -> str:
+    return f"{name}: " if len(found.arms) > 1 else ""
+
+
+def _power(sides: Sequence[Side]) -> Table:
+    rows = [
+        _row("clock of the measured CPUs, of the nominal one", sides, lambda p: p.pace, "{:.0%}"),
+        *_idle(sides),
+        _row("interruptions by the firmware (SMI)", sides, lambda p: p.smi, "{:.0f}"),
+    ]
+    known = tuple(row for row in rows if row)
+    return Table(("Power", *(side.name for side in sides)), known, _governors(sides))
+
+
+def _idle(sides: Sequence[Side]) -> Iterator[tuple[str, ...]]:
+    states = {state: None for power in _powers(sides) for state in power.idle_us}
+    for state in states:
+        yield _row(
+            f"in idle state {state}, ms of a run",
+            sides,
+            lambda power, state=state: power.idle_us.get(state, 0.0) / 1e3,  # type: ignore[misc]
+            "{:.1f}",
+        )
+
+
+def _powers(sides: Iterable[Side]) -> Iterator[Power]:
+    for side in sides:
+        for detail in side.details:
+            yield from detail.power.values()
+
+
+def _row(
+    title: str, sides: Sequence[Side], of: Callable[[Power], Optional[float]], form: str
+) -> tuple[str, ...]:
+    """The mean over CPUs and runs of each side; empty where nobody knows it."""
+    found = []
+    for side in sides:
+        values = [value for power in _powers([side]) if (value := of(power)) is not None]
+        found.append(form.format(fmean(values)) if values else "-")
+    return (title, *found) if any(cell != "-" for cell in found) else ()
+
+
+def _governors(sides: Sequence[Side]) -> str:
+    told = []
+    for side in sides:
+        names = sorted({power.governor for power in _powers([side])} - {""})
+        told += [f"{side.name} {' and '.join(names)}"] if names else []
+    return f"Frequency governor: {', '.join(told)}." if told else ""

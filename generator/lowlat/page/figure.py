@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A drawing with what belongs to it: its title, a sentence, and its data as a table and a file."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from markupsafe import Markup
+
+Cell = Union[str, int, float]
+
+#: Rows of data that a page shows; the file holds all of them.
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Data:
+    """Rows of texts and numbers below a header; ``name`` becomes the file's name."""
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def shown(self) -> tuple[tuple[str, ...], ...]:
+        """The first rows as texts for the page."""
+        return tuple(tuple(_text(cell) for cell in row) for row in self.rows[:_SHOWN])
+
+    @property
+    def hidden(self) -> int:
+        """How many rows are in the file only."""
+        return max(len(self.rows) - _SHOWN, 0)
+
+    @property
+    def link(self) -> str:
+        """The CSV file as an address of its own, so that a page alone can hand it out."""
+        encoded = base64.b64encode(csv_text(self.header, self.rows).encode())
+        return f"data:text/csv;charset=utf-8;base64,{encoded.decode()}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One drawing of a section."""
+
+    title: str
+    caption: str
+    drawing: Markup
+    data: Data
+
+
+def csv_text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """The rows as a CSV file (RFC 4180)."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(header)
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def _harmless(cell: Cell) -> Cell:
+    """A text of others that a spreadsheet would take for a formula is quoted as one does there."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell
+
+
+def _text(cell: Cell) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)

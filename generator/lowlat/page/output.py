@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The files that ``report`` writes beside what it prints: ``--html``, ``--csv``, and ``--open``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Optional
+
+from lowlat import cmdline, files, planfile
+from lowlat.errors import Refused
+from lowlat.harness_output import state_folder
+from lowlat.page.side import Side
+from lowlat.plan import Plan
+from lowlat.report.comparison import Comparison, Runs
+from lowlat.report.evidence import Setting
+from lowlat.root import Root
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--html", metavar="FILE", help="write a page with drawings, in one file")
+    add("--csv", metavar="FILE", help="write every figure as a table for programs")
+    add(
+        "--open",
+        action="store_true",
+        help="show the page (kept in the state folder without --html)",
+    )
+    add("--plan", metavar="FILE", help="the plan of the runs after, whose reasons the page tells")
+
+
+def wanted(args: argparse.Namespace) -> bool:
+    """Whether any file was asked for."""
+    return bool(args.html or args.csv or args.open or args.plan)
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raises Refused where the options contradict each other."""
+    if args.open and (args.json or args.markdown):
+        raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
+    if args.plan and not (args.html or args.open):
+        raise Refused("--plan: only a page tells a plan's reasons", hint="add --html FILE")
+
+
+def write(
+    args: argparse.Namespace,
+    found: Comparison,
+    arms: Sequence[Runs],
+    effect: Optional[Sequence[Setting]],
+) -> tuple[str, ...]:
+    """Write what was asked for, and tell in a line each what came of it.
+
+    Raises Refused where a file cannot be written or the plan cannot be read.
+    """
+    told = []
+    if args.csv:
+        _write_csv(args.csv, found)
+        told.append(f"Table: {args.csv}")
+    if args.html or args.open:
+        out = Path(args.html) if args.html else _kept()
+        _write_page(args, out, found, arms, effect)
+        told.append(_shown(out) if args.open else f"Page: {out}")
+    return tuple(told)
+
+
+def _write_csv(out: str, found: Comparison) -> None:
+    from lowlat.page.figure import csv_text
+    from lowlat.page.story import endpoint_data
+
+    data = endpoint_data(found)
+    files.write("--csv", out, csv_text(data.header, data.rows).encode())
+
+
+def _write_page(
+    args: argparse.Namespace,
+    out: Path,
+    found: Comparison,
+    arms: Sequence[Runs],
+    effect: Optional[Sequence[Setting]],
+) -> None:
+    # Imported late: templates and drawings are for those who ask for a page.
+    from lowlat.page.document import render
+    from lowlat.page.side import detailed, sides
+
+    drawn = detailed(sides(arms))
+    plan = planfile.read(args.plan, Root()) if args.plan else _stored(drawn)
+    page = render(found, drawn, effect, plan)
+    files.write("--html" if args.html else "--open", str(out), page.encode())
+
+
+def _stored(drawn: Sequence[Side]) -> Optional[Plan]:
+    """The plan applied on this machine, where the runs after were booted with it."""
+    markers = {
+        marker for run in drawn[1].runs for marker in cmdline.values(run.cmdline, "lowlat.plan")
+    }
+    with suppress(Refused):
+        plan = planfile.read(None, Root())
+        return plan if plan.id in markers else None
+    return None
+
+
+def _kept() -> Path:
+    folder = state_folder()
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"{folder}: {error.strerror}", hint="name a file with --html") from error
+    if folder.is_symlink():
+        raise Refused(f"{folder}: is a symbolic link", hint="name a file with --html")
+    return folder / "report.html"
+
+
+def _shown(page: Path) -> str:
+    from lowlat.page.browser import show
+
+    return show(page.absolute())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The measured machine with the roles of its CPUs, from what the runs tell of it."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from lowlat.cpuset import CpuSet
+from lowlat.machine import Core, Cpus, Machine, Processor
+from lowlat.page.detail import Detail
+from lowlat.page.figure import Data, Figure
+from lowlat.picture import arrange
+from lowlat.svg import svg
+
+#: Up to this many CPUs every package of the same look is drawn.
+_ROOM = 256
+
+
+def figure(detail: Detail) -> tuple[Figure, ...]:
+    """The machine of a run, in the boot it was made in; none where the run tells of no CPU."""
+    if not detail.online:
+        return ()
+    run = detail.run
+    isolated = run.isolated & detail.online
+    few = 8 if len(detail.online) <= _ROOM else 2
+    picture = arrange(_machine(detail), isolated or None, few=few)
+    drawing = Markup(svg(picture, style=""))  # noqa: S704  # the drawing escapes what it is given
+    return (Figure("The machine", _caption(detail, isolated), drawing, _data(detail, isolated)),)
+
+
+def _machine(detail: Detail) -> Machine:
+    online = detail.online
+    first = 0 if 0 in online else online.first
+    return Machine(
+        arch=None,
+        cpus=Cpus(online=online, offline=CpuSet(), possible=online, boot=first),
+        cores=detail.cores or tuple(Core(CpuSet.of([cpu])) for cpu in online),
+        processor=Processor(model=detail.processor or None),
+    )
+
+
+def _caption(detail: Detail, isolated: CpuSet) -> str:
+    words = [
+        f"CPU {isolated} isolated by the kernel, the others housekeeping."
+        if isolated
+        else "No CPU was isolated by the kernel in the runs after."
+    ]
+    if not detail.cores:
+        words.append("The runs tell no more than the CPUs' numbers: a tile is a CPU, not a core.")
+    return " ".join(words)
+
+
+def _data(detail: Detail, isolated: CpuSet) -> Data:
+    measured = detail.run.measured
+    rows = tuple(
+        (
+            cpu,
+            ("isolated" if cpu in isolated else "housekeeping") if isolated else "",
+            "yes" if cpu in measured else "no",
+        )
+        for cpu in detail.online
+    )
+    return Data("roles.csv", ("CPU", "role", "measured"), rows)

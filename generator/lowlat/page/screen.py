@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report on one screen: with rich where it is installed and a person looks, else plain text."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.page import advice, characters
+from lowlat.page.characters import Chart
+from lowlat.page.choice import common_cpus, emulated, noisiest
+from lowlat.page.side import sides
+from lowlat.report import overview, text
+from lowlat.report.comparison import Comparison, Runs
+from lowlat.report.evidence import Setting
+from lowlat.report.tables import Table, tables
+from lowlat.report.words import headline
+from lowlat.terminal import bold, colour_wanted, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+#: From this many columns on tables stand side by side.
+_WIDE = 150
+
+#: Lines that the finding and what follows the tables may take, and the parts always shown.
+_AROUND = 12
+_LEAST = 2
+
+#: Notes that fit below the tables.
+_NOTES = 6
+
+_COLOURS = {
+    "reduced": "green",
+    "increased": "red",
+    "refused": "red",
+    "no-measurable-change": "yellow",
+    "descriptive-only": "yellow",
+}
+
+_SIDES = {"before": "yellow", "after": "cyan"}
+
+
+def render(found: Comparison, arms: Sequence[Runs], effect: Optional[Sequence[Setting]]) -> str:
+    """The whole report for the terminal that standard output is."""
+    chart = _chart(found, arms)
+    if _watched() and find_spec("rich") is not None:
+        return _rich(found, chart, effect)
+    first, _, rest = text.render_all(found).partition("\n")
+    drawn = "".join(f"{line}\n" for line in characters.text(chart))
+    return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
+
+
+def _watched() -> bool:
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def _chart(found: Comparison, arms: Sequence[Runs]) -> Chart:
+    shown = CpuSet() if emulated(found) else noisiest(found, characters.MOST)
+    left = len(common_cpus(found)) - len(shown)
+    return characters.chart(sides(arms), shown, left, blocks=_blocks())
+
+
+def _blocks() -> bool:
+    """Whether standard output can carry block elements."""
+    try:
+        "\u2581\u2588".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _rich(found: Comparison, chart: Chart, effect: Optional[Sequence[Setting]]) -> str:
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=shutil.get_terminal_size((100, 40)).columns,
+        force_terminal=True,
+        color_system="standard" if colour_wanted(sys.stdout) else None,
+        highlight=False,
+    )
+    several = len(found.arms) > 1
+    report = found.arms[0].report
+    words = overview.headline(found) if several else headline(report)
+    console.print(_line(words, f"bold {'' if several else _COLOURS[report.verdict]}".strip()))
+    parts = [_table(table) for table in _tables(found)]
+    if chart.lines:
+        parts.insert(1, _histograms(chart))
+    _arrange(console, parts)
+    for style, line in _ending(found, effect):
+        console.print(_line(line, style))
+    return out.getvalue()
+
+
+def _tables(found: Comparison) -> Sequence[Table]:
+    if len(found.arms) > 1:
+        return (overview.table(found),)
+    return tables(found.arms[0].report)
+
+
+def _arrange(console: Console, parts: Sequence[RenderableType]) -> None:
+    """Side by side where the terminal is wide."""
+    from rich.console import Group
+    from rich.table import Table as Grid
+
+    if console.width < _WIDE:
+        shown = _fitting(console, parts)
+        for part in shown:
+            console.print(part)
+        if len(shown) < len(parts):
+            more = f"{len(parts) - len(shown)} more tables do not fit: --html FILE has all"
+            console.print(_line(more, "dim"))
+        return
+    grid = Grid.grid(padding=(0, 4))
+    grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
+    console.print(grid)
+
+
+def _fitting(console: Console, parts: Sequence[RenderableType]) -> Sequence[RenderableType]:
+    """The first parts that fit on the screen; all of them where the output is no screen."""
+    if not sys.stdout.isatty():
+        return parts
+    room = shutil.get_terminal_size().lines - _AROUND
+    for number, part in enumerate(parts):
+        room -= len(console.render_lines(part))
+        if room < 0 and number >= _LEAST:
+            return parts[:number]
+    return parts
+
+
+def _table(table: Table) -> RenderableType:
+    from rich import box
+    from rich.table import Table as Drawn
+
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=table.note or None)
+    for place, title in enumerate(table.header):
+        drawn.add_column(_line(title), justify="right" if place else "left")
+    for row in table.rows:
+        drawn.add_row(*map(_line, row))
+    return drawn
+
+
+def _histograms(chart: Chart) -> RenderableType:
+    from rich import box
+    from rich.table import Table as Drawn
+
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn.caption = characters.others(chart) or None
+    for title in ("gaps by length", "", chart.scale, "longest"):
+        drawn.add_column(_line(title), justify="right" if title == "longest" else "left")
+    for line in chart.lines:
+        style = _SIDES.get(line.side.kind, "magenta")
+        drawn.add_row(
+            *(_line(line.cpu), _line(line.side.name, style), _line(line.drawing, style)),
+            _line(line.longest),
+        )
+    return drawn
+
+
+def _ending(found: Comparison, effect: Optional[Sequence[Setting]]) -> Iterator[tuple[str, str]]:
+    """What was not in effect, what to know, and the next step, each with its style."""
+    yield "", ""
+    report = found.arms[0].report
+    lost = [f"{one.name}: {one.why}" for one in report.not_in_effect]
+    for words in overview.missing(found) if len(found.arms) > 1 else lost:
+        yield "red", f"Not in effect: {words}"
+    notes = list(overview.notes(found)) if len(found.arms) > 1 else list(report.flags)
+    for note in notes[:_NOTES]:
+        yield "dim", f"Note: {note}"
+    if len(notes) > _NOTES:
+        yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
+    for step in advice.steps(report, effect, None, None)[:1]:
+        yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
+
+
+def _line(words: str, style: str = "") -> RenderableType:
+    from rich.text import Text
+
+    # Text, not markup of rich: a name in brackets stays what it is.
+    return Text(printable(words), style=style)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sections of a page that show figures: tables, drawings, and what is missing and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lowlat.cpuset import CpuSet
+from lowlat.page import combs, costs, histogram, roles, shares, timeline
+from lowlat.page.choice import common_cpus, emulated, noisiest
+from lowlat.page.detail import Detail
+from lowlat.page.figure import Figure
+from lowlat.page.side import Side
+from lowlat.report import overview
+from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
+from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
+from lowlat.report.tables import Table, tables
+
+#: A page shows the histograms of so many CPUs, the worst after.
+_MOST_CPUS = 12
+
+_MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page; ``remarks`` say what is not in it and why, and how to have it."""
+
+    id: str
+    title: str
+    lead: str = ""
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    remarks: tuple[str, ...] = ()
+    #: Tables of words rather than numbers.
+    words: tuple[Table, ...] = ()
+    #: What tells the sides apart in the drawings: curve, mark, or "" where nothing does.
+    key: str = ""
+
+
+def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> Iterator[Section]:
+    """The sections in the order in which they are read; ``names`` are the settings made."""
+    cpus = common_cpus(found)
+    if cpus:
+        yield Section("figures", "In figures", tables=tuple(_tables(found)))
+        yield _histograms(found, sides, cpus)
+        yield _over_time(found, sides, cpus)
+        yield _sources(found, sides, cpus)
+        yield _periods(found, sides, cpus)
+    yield Section("machine", "The machine and its roles", figures=roles.figure(_tuned(sides)))
+    yield Section(
+        "costs",
+        "What it costs",
+        tables=tuple(costs.measured(found, sides)),
+        words=tuple(costs.stated(names)),
+        remarks=tuple(costs.unknown(found, sides)),
+    )
+
+
+def _tuned(sides: Sequence[Side]) -> Detail:
+    return sides[1].details[-1]
+
+
+def _tables(found: Comparison) -> Iterator[Table]:
+    if len(found.arms) == 1:
+        yield from tables(found.arms[0].report)
+        return
+    yield overview.table(found)
+    for arm in found.arms:
+        for table in tables(arm.report):
+            yield Table(
+                (f"{arm.name}: {table.header[0]}", *table.header[1:]), table.rows, table.note
+            )
+
+
+def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+    title = "Histograms of latency"
+    if emulated(found):
+        why = "The runs were made under emulation, where durations mean nothing: none is drawn."
+        return Section("histograms", title, remarks=(why,))
+    shown = noisiest(found, _MOST_CPUS)
+    drawn = histogram.figures(sides, list(shown))
+    lead = (
+        "How often a CPU was away from its work, over how long it was away; both axes are "
+        "logarithmic, 20 bins a decade. Further left and lower is quieter; a mark on the lower "
+        "axis is the longest gap."
+    )
+    left = len(cpus) - len(shown)
+    remarks = [f"The {len(shown)} noisiest CPUs; {left} more are in the runs."] if left else []
+    if not drawn:
+        return Section("histograms", title, remarks=(*remarks, "The runs hold no histogram."))
+    return Section("histograms", title, lead, drawn, remarks=tuple(remarks), key="curve")
+
+
+def _over_time(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+    drawn = [
+        figure
+        for shown in _shown(found.arms[0].report)
+        for figure in timeline.figure(sides, cpus, shown)
+    ]
+    lead = "Run by run, as they were made. Runs hold no figures of single seconds."
+    return Section("time", "Noise over time", lead, tuple(drawn), key="mark")
+
+
+def _shown(report: Report) -> Iterator[timeline.Shown]:
+    if report.primary is not None and not report.emulated:
+        yield timeline.Shown(_MEASURES["noise_ppm"], "Noise", "ppm of the time")
+        yield timeline.Shown(_MEASURES["max_ns"], "Longest gap", "us", 1e3)
+    yield timeline.Shown(_MEASURES["kernel_entries_per_s"], "Kernel entries", "a second")
+
+
+def _sources(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+    traced = () if emulated(found) else shares.figures(shares.causes(sides, cpus))
+    drawn = (*traced, *shares.figures(shares.entries(found, sides)))
+    observers = {detail.observer for side in sides for detail in side.details}
+    return Section("causes", "Causes", figures=drawn, remarks=tuple(_unnamed(traced, observers)))
+
+
+def _unnamed(traced: Sequence[Figure], observers: set[str]) -> Iterator[str]:
+    if traced and observers != {"trace"}:
+        yield (
+            "Not every run was traced by the kernel: without the trace only the threads that took "
+            "a CPU are known, not what interrupted it."
+        )
+    if not traced:
+        yield (
+            "The runs name no causes of single gaps ('lowlat-gen measure --causes' as root tells "
+            "them). The bars count kernel entries by the row of /proc/interrupts, which tells how "
+            "often, not how long."
+        )
+
+
+def _periods(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+    title = "What comes back at a fixed period"
+    if emulated(found):
+        return Section("periods", title, remarks=("Under emulation no period can be trusted.",))
+    drawn = combs.figure(sides, cpus)
+    lead = (
+        "A comb is a set of gaps that follow each other at one period: the kernel's tick, its "
+        "watchdogs, its housekeeping. What stands out further is less likely to be chance."
+    )
+    if drawn:
+        return Section("periods", title, lead, drawn, key="mark")
+    looked = any(detail.combs for side in sides for detail in side.details)
+    nothing = "No period was found on any of these CPUs."
+    how = (
+        "The runs were not searched for periods: 'lowlat-gen measure' does that where numpy is "
+        "installed (lowlat[report])."
+    )
+    return Section("periods", title, remarks=(nothing if looked else how,))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was set, why, and whether it held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat import cmdline
+from lowlat.catalogue import CATALOGUE
+from lowlat.page.side import Side
+from lowlat.plan import Plan
+from lowlat.report.evidence import Setting
+from lowlat.threads import spoken
+from lowlat.verify import State
+
+_ORDER = [state.value for state in State]
+
+_BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One setting: as it is written, where it is set, and why."""
+
+    name: str
+    written: str
+    where: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Every setting of the tuned side; ``origin`` tells in a sentence where that is known from."""
+
+    origin: str
+    settings: tuple[Reason, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(reason.name for reason in self.settings)
+
+
+def reasons(plan: Optional[Plan], sides: Sequence[Side]) -> Reasons:
+    """From the plan, else from the catalogue by the command lines of the runs after."""
+    if plan is not None:
+        return _planned(plan)
+    return Reasons(
+        "No plan was given (--plan FILE) and none is stored here that the runs were booted with: "
+        "these are the parameters the runs after had on their command line and those before had "
+        "not. Settings made at run time are not among them.",
+        tuple(_booted(sides)),
+    )
+
+
+def _planned(plan: Plan) -> Reasons:
+    boot = [
+        Reason(p.name, f"{p.name}={p.value}" if p.value else p.name, "boot", p.why, p.source)
+        for p in plan.parameters
+    ]
+    found: dict[str, Reason] = {}
+    for item in plan.runtime:
+        where = spoken(item.target)
+        found.setdefault(item.name, Reason(item.name, item.value, where, item.why, item.source))
+    return Reasons(
+        f"From plan {plan.id}, profile {plan.profile}, kernel {plan.kernel or 'unknown'}.",
+        (*boot, *found.values()),
+        tuple((item.name, item.why) for item in plan.skipped),
+    )
+
+
+def _booted(sides: Sequence[Side]) -> Iterator[Reason]:
+    before = {item for run in sides[0].runs for item in cmdline.parse(run.cmdline)}
+    after = {
+        item: None for side in sides[1:] for run in side.runs for item in cmdline.parse(run.cmdline)
+    }
+    for item in after:
+        name = cmdline.name_of(item)
+        if item not in before and name != "lowlat.plan":
+            entry = _BY_NAME.get(name)
+            why = entry.why if entry else "not a parameter of the catalogue"
+            yield Reason(
+                entry.name if entry else name, item, "boot", why, entry.source if entry else ""
+            )
+
+
+def ordered(settings: Sequence[Setting]) -> tuple[Setting, ...]:
+    """What verify found, that which did not hold first."""
+    return tuple(sorted(settings, key=_rank))
+
+
+def _rank(setting: Setting) -> int:
+    # Effective rows are many and say nothing new: they come last.
+    effective = setting.state == State.EFFECTIVE.value
+    known = setting.state in _ORDER
+    return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
+
+
+def counted(settings: Sequence[Setting]) -> str:
+    """How many settings are in which state, in one sentence."""
+    counts: dict[str, int] = {}
+    for setting in ordered(settings):
+        counts[setting.state] = counts.get(setting.state, 0) + 1
+    return ", ".join(f"{count} {state}" for state, count in counts.items()) or "nothing was planned"
+
+
+def mark(state: str) -> str:
+    """A sign beside the state, so that nobody has to tell it by its colour."""
+    if state == State.EFFECTIVE.value:
+        return "✓"
+    bad = {one.value for one in State if one.bad or one is State.OVERRIDDEN}
+    return "✗" if state in bad else "?"

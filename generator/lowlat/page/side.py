@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One arm of the comparison as it is drawn: its name, its colour, and its runs in time order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lowlat.page.detail import Detail, read_detail
+from lowlat.report.comparison import Runs
+from lowlat.run import Run
+
+#: Colours of the style sheet; a seventh arm looks like the third.
+_KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
+
+
+@dataclass(frozen=True)
+class Side:
+    """``kind`` is the class of the style sheet that gives it its colour and its kind of line;
+    ``details`` belong to the runs, and are empty until detailed()."""
+
+    name: str
+    kind: str
+    runs: tuple[Run, ...]
+    details: tuple[Detail, ...] = ()
+
+
+def sides(arms: Sequence[Runs]) -> tuple[Side, ...]:
+    """The arms, the first one first."""
+    # Times of one form (ISO 8601, UTC) sort as text.
+    return tuple(
+        Side(arm.name, _kind(number), tuple(sorted(arm.runs, key=lambda run: run.started)))
+        for number, arm in enumerate(arms)
+    )
+
+
+def detailed(drawn: Sequence[Side]) -> tuple[Side, ...]:
+    """The sides with what only a page needs. Raises Refused where a run's file is damaged."""
+    return tuple(replace(side, details=tuple(map(read_detail, side.runs))) for side in drawn)
+
+
+def _kind(number: int) -> str:
+    return _KINDS[number] if number < len(_KINDS) else _KINDS[2 + (number - 2) % 4]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Everything a page tells, the finding first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.cpuset import CpuSet
+from lowlat.page import advice, method, settings, shares
+from lowlat.page.advice import Step
+from lowlat.page.choice import common_cpus, noisiest
+from lowlat.page.figure import Cell, Data
+from lowlat.page.section import Section, sections
+from lowlat.page.settings import Reasons
+from lowlat.page.side import Side
+from lowlat.plan import Plan
+from lowlat.report import overview
+from lowlat.report.comparison import Comparison
+from lowlat.report.evidence import Setting
+from lowlat.report.words import headline
+
+#: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
+_MOST_CPUS = 64
+
+_VERDICTS = {
+    "reduced": "Less noise",
+    "increased": "More noise",
+    "no-measurable-change": "No measurable change",
+    "descriptive-only": "Described, not tested",
+    "refused": "Not comparable",
+}
+
+
+@dataclass(frozen=True)
+class Story:
+    """Everything a page tells."""
+
+    verdict: str
+    badge: str
+    headline: str
+    flags: tuple[str, ...]
+    sections: tuple[Section, ...]
+    #: The figures over all CPUs and of the noisiest ones; so many ``others`` have theirs not here.
+    endpoints: Data
+    others: int
+    reasons: Reasons
+    effect: Optional[tuple[Setting, ...]]
+    missing: tuple[str, ...]
+    steps: tuple[Step, ...]
+    sentences: tuple[str, ...]
+
+
+def tell(
+    found: Comparison,
+    sides: Sequence[Side],
+    effect: Optional[Sequence[Setting]],
+    plan: Optional[Plan],
+) -> Story:
+    """The page's content. Pure: everything was read before."""
+    report = found.arms[0].report
+    reasons = settings.reasons(plan, sides)
+    several = len(found.arms) > 1
+    return Story(
+        verdict=report.verdict if not several else "several",
+        badge=f"{len(found.arms)} arms" if several else _VERDICTS[report.verdict],
+        headline=overview.headline(found) if several else headline(report),
+        flags=tuple(overview.notes(found)) if several else report.flags,
+        sections=tuple(sections(found, sides, reasons.names)),
+        endpoints=endpoint_data(found, noisiest(found, _MOST_CPUS)),
+        others=max(len(common_cpus(found)) - _MOST_CPUS, 0),
+        reasons=reasons,
+        effect=None if effect is None else settings.ordered(effect),
+        missing=tuple(_missing(found)),
+        steps=advice.steps(report, effect, plan, _left(found, sides)),
+        sentences=tuple(method.sentences(report)),
+    )
+
+
+def _missing(found: Comparison) -> Iterator[str]:
+    if len(found.arms) > 1:
+        yield from overview.missing(found)
+    else:
+        yield from (f"{one.name}: {one.why}" for one in found.arms[0].report.not_in_effect)
+
+
+def _left(found: Comparison, sides: Sequence[Side]) -> Optional[str]:
+    """What made most of the noise on the second side."""
+    cpus = common_cpus(found)
+    return shares.largest(shares.causes(sides, cpus), 1) if cpus else None
+
+
+def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
+    """The figures of all arms, a row each; of single CPUs those given, or all of them."""
+    header = (
+        *("arm", "name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"),
+        *("ci95_low", "ci95_high", "p", "primary"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for arm in found.arms:
+        for e in arm.report.endpoints:
+            if cpus is not None and e.cpu != "all" and e.cpu not in cpus:
+                continue
+            low, high = e.ci95 or (None, None)
+            known = (e.before, e.after, e.ratio, e.ratio_at_least, low, high, e.p)
+            numbers = ("" if value is None else value for value in known)
+            rows.append((arm.name, e.name, e.unit, str(e.cpu), *numbers, str(e.primary).lower()))
+    return Data("figures.csv", header, tuple(rows))

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Several arms against the first: set-ups, profiles, or one parameter left out at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Optional
+
+from lowlat.report import verdict
+from lowlat.report.build import Report, build
+from lowlat.report.evidence import Setting
+from lowlat.run import Run
+
+SCHEMA = "lowlat.comparison/1"
+
+#: What an arm may be called, as a regular expression.
+NAME = r"[A-Za-z0-9._+-]{1,64}"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of one arm and its name."""
+
+    name: str
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """One arm's report: the first arm before, this one after."""
+
+    name: str
+    report: Report
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every arm against ``first``. With several, the p of each primary endpoint is adjusted for
+    their number, and the verdicts follow it; everything else is each report's own."""
+
+    first: str
+    arms: tuple[Named, ...]
+
+
+def compare(
+    first: Runs, others: Sequence[Runs], settings: Optional[Sequence[Setting]] = None
+) -> Comparison:
+    """Build a report for each arm; ``settings`` is what verify found in the first of them."""
+    found = [
+        Named(arm.name, build(first.runs, arm.runs, settings if number == 0 else None))
+        for number, arm in enumerate(others)
+    ]
+    return Comparison(first.name, tuple(_adjusted(found)))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Holm's adjustment: the chance that any of these is a false finding stays below p."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    result = [1.0] * len(values)
+    least = 0.0
+    for rank, index in enumerate(order):
+        least = max(least, min(1.0, (len(values) - rank) * values[index]))
+        result[index] = least
+    return result
+
+
+def _adjusted(arms: Sequence[Named]) -> list[Named]:
+    tested = [arm for arm in arms if arm.report.verdict in verdict.TESTED]
+    given = [arm.report.primary for arm in tested]
+    p = holm([primary.p for primary in given if primary is not None and primary.p is not None])
+    after = dict(zip((arm.name for arm in tested), p))
+    return [
+        replace(arm, report=_with(arm.report, after[arm.name], len(tested)))
+        if arm.name in after
+        else arm
+        for arm in arms
+    ]
+
+
+def _with(report: Report, p: float, arms: int) -> Report:
+    if arms == 1:
+        return report
+    endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
+    (primary,) = (endpoint for endpoint in endpoints if endpoint.primary)
+    found = verdict.of(primary, report.boots)
+    why = f"{found.why}; p is adjusted for {arms} arms"
+    return replace(report, verdict=found.word, why=why, endpoints=endpoints)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The figures of two arms beside each other, those of a claim with what the test says of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Optional, Union
+
+from lowlat.cpuset import CpuSet
+from lowlat.report import comparable, figures, inference
+from lowlat.report.arm import Arm, typical
+from lowlat.report.figures import Key, Measure
+from lowlat.run import Run
+
+#: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
+ENOUGH_BOOTS = 5
+
+#: With no event in T seconds the rate is below 3/T with 95 % confidence.
+_RULE_OF_THREE = 3.0
+
+#: The figures of a claim; all others are shown beside them without a test.
+CLAIMED = {measure.name for measure in figures.ENDPOINTS}
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One figure before and after; ``ratio`` is before/after, None where after is zero.
+
+    ``p`` of the primary endpoint stands alone, those of the others are adjusted for all of them;
+    ``ci95`` of the ratio is each endpoint's own. ``ratio_at_least`` holds with 95 % confidence
+    where nothing at all was counted after.
+    """
+
+    name: str
+    unit: str
+    cpu: Union[int, str]
+    before: float
+    after: float
+    ratio: Optional[float]
+    ratio_at_least: Optional[float]
+    ci95: Optional[tuple[float, float]] = None
+    p: Optional[float] = None
+    primary: bool = False
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two arms and what is compared of them: the CPUs all runs measured, and the figures."""
+
+    before: Arm
+    after: Arm
+    cpus: CpuSet
+    measures: tuple[Measure, ...]
+    primary: str
+
+    @classmethod
+    def of(cls, before: Arm, after: Arm) -> Pair:
+        """Raises nothing: arms that cannot be compared are refused before (comparable.py)."""
+        runs = (*before.runs, *after.runs)
+        cpus = comparable.common_cpus(runs)
+        emulated = runs[0].emulated
+        measures = _measures(before.runs, after.runs, cpus, emulated=emulated)
+        return cls(before, after, cpus, tuple(measures), primary_name(emulated))
+
+
+def primary_name(emulated: bool) -> str:
+    """The one endpoint a verdict is about; under emulation durations mean nothing."""
+    return figures.ENTRIES if emulated else "noise_ppm"
+
+
+def endpoints(pair: Pair, *, tested: bool) -> tuple[Endpoint, ...]:
+    """All figures that both arms know; with ``tested`` those of a claim carry interval and p."""
+    ours, theirs = (arm.values(pair.cpus, pair.measures) for arm in (pair.before, pair.after))
+    found: dict[Key, Endpoint] = {
+        key: _endpoint(pair, measure, cpu, ours[key], theirs[key], tested=tested)
+        for measure in pair.measures
+        for cpu in ("all", *pair.cpus)
+        if (key := (measure.name, cpu)) in ours and key in theirs
+    }
+    if tested:
+        found.update(_tested(pair, found, ours, theirs))
+    return tuple(found.values())
+
+
+def _tested(
+    pair: Pair,
+    found: dict[Key, Endpoint],
+    ours: dict[Key, tuple[float, ...]],
+    theirs: dict[Key, tuple[float, ...]],
+) -> dict[Key, Endpoint]:
+    """The endpoints of the claim that every boot knows, the primary one on its own."""
+    boots = len(pair.before.boots), len(pair.after.boots)
+    known = [key for key in found if (len(ours[key]), len(theirs[key])) == boots]
+    claimed = [key for key in known if key[0] in CLAIMED]
+    families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
+    result = {}
+    for family in families:
+        rows = [inference.Row(ours[key], theirs[key]) for key in family]
+        for key, one in zip(family, inference.infer(rows)):
+            result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
+    return result
+
+
+def _endpoint(
+    pair: Pair,
+    measure: Measure,
+    cpu: Union[int, str],
+    before: Sequence[float],
+    after: Sequence[float],
+    *,
+    tested: bool,
+) -> Endpoint:
+    one, other = typical(before), typical(after)
+    seconds = pair.after.seconds(_of(cpu, pair.cpus)) if measure.counted and not other else 0.0
+    return Endpoint(
+        name=measure.name,
+        unit=measure.unit,
+        cpu=cpu,
+        before=one,
+        after=other,
+        ratio=one / other if other else None,
+        ratio_at_least=_at_least(before, seconds, tested=tested) if seconds and one else None,
+        primary=cpu == "all" and measure.name == pair.primary,
+    )
+
+
+def _at_least(before: Sequence[float], seconds: float, *, tested: bool) -> float:
+    """The bound of a ratio where nothing was counted in so many seconds after.
+
+    With enough boots it allows for the spread before: the least of n boots is above their true
+    median once in 2**n times, and the rest of the 5 % is left to the count.
+    """
+    if not tested:
+        return typical(before) * seconds / _RULE_OF_THREE
+    left = inference.ALPHA - 0.5 ** len(before)
+    return min(before) * seconds / -math.log(left)
+
+
+def _measures(
+    before: Sequence[Run], after: Sequence[Run], cpus: CpuSet, *, emulated: bool
+) -> list[Measure]:
+    runs = (*before, *after)
+    result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
+    if comparable.same_oslat(before, after):
+        result.append(figures.OSLAT_MAX)
+    if comparable.same_opinions(before, after):
+        result += figures.opinions(runs)
+    if comparable.same_stress(before, after):
+        result += figures.stressors(runs)
+    below = _below_threshold(max(run.threshold_ns for run in runs))
+    return [m for m in result if m.name not in below and not (emulated and m.durations)]
+
+
+def _below_threshold(threshold_ns: float) -> set[str]:
+    return {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < threshold_ns}
+
+
+def _of(cpu: Union[int, str], cpus: CpuSet) -> Iterable[int]:
+    return (cpu,) if isinstance(cpu, int) else cpus

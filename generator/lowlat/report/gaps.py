@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""All gaps of an arm: of the histograms, or of the event logs beside the runs, which also have the
+gaps' times, so that a burst counts as the one longest gap in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lowlat.cpuset import CpuSet
+from lowlat.errors import Refused
+from lowlat.report.arm import Arm
+from lowlat.run import Run
+
+if TYPE_CHECKING:
+    from lowlat.report.inference import Array
+
+#: RUN.events is the log that ``lowlat-measure --events`` wrote of RUN.json.
+EVENTS = ".events"
+
+#: Larger logs take longer to read than a report may take; about a million gaps.
+_LARGEST = 32 << 20
+
+#: A burst lasts until this much quiet. It is looked for among so many of an arm's longest gaps,
+#: more of them until there are enough.
+_QUIET_S = 1e-3
+_LONGEST = (8_000, 32_000, 128_000)
+_ENOUGH = 4_000
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """All gaps of an arm by size in ns, the largest first, and the CPU time they were seen in.
+
+    ``units`` has the seconds of each run and CPU, ``of`` the unit of each size.
+    """
+
+    sizes: Array
+    counts: Array
+    of: Array
+    units: Array
+    cpus: int
+    declustered: bool
+
+    @property
+    def seconds(self) -> float:
+        """The time measured, on one CPU."""
+        return float(self.units.sum()) / self.cpus
+
+
+def gaps_of(arm: Arm, cpus: CpuSet) -> Gaps:
+    """Raises Refused where a file lies beside a run as its event log and is none."""
+    import numpy as np
+
+    tables = _peaks(arm, cpus) if _logged(arm.runs, cpus) else []
+    declustered = bool(tables)
+    measured = [run.cpu(number) for run in arm.runs for number in cpus]
+    tables = tables or [np.array(cpu.histogram, dtype=float).reshape(-1, 3) for cpu in measured]
+    rows = np.concatenate(tables)
+    units = np.repeat(np.arange(len(tables), dtype=float), [len(table) for table in tables])
+    order = np.argsort(-rows[:, 1], kind="stable")
+    return Gaps(
+        sizes=(rows[order, 0] + rows[order, 1]) / 2,
+        counts=rows[order, 2],
+        of=units[order],
+        units=np.array([cpu.runtime_ns / 1e9 for cpu in measured]),
+        cpus=len(cpus),
+        declustered=declustered,
+    )
+
+
+def _logged(runs: tuple[Run, ...], cpus: CpuSet) -> bool:
+    """Whether every run has a whole log beside it, and all of them can be read in time."""
+    logs = [run.path.with_suffix(EVENTS) for run in runs]
+    whole = not any(run.cpu(number).lost_events for run in runs for number in cpus)
+    return whole and all(map(Path.is_file, logs)) and sum(_size(log) for log in logs) < _LARGEST
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _peaks(arm: Arm, cpus: CpuSet) -> list[Array]:
+    """For each run and CPU the longest gap of each burst, in the form of a histogram: of as many of
+    the arm's longest gaps as it takes to have enough bursts."""
+    import numpy as np
+
+    logs = [(run, _read(run)) for run in arm.runs]
+    sizes = np.sort(np.concatenate([_size_of(log) for _, log in logs]))
+    found: list[Array] = []
+    for longest in _LONGEST:
+        least = sizes[-longest] if len(sizes) > longest else 0.0
+        tables = [_bursts(run, log, cpu, least) for run, log in logs for cpu in cpus]
+        # Among all gaps of a busy machine it is never quiet: their bursts are few again.
+        found = max(tables, found, key=_rows)
+        if _rows(found) >= _ENOUGH:
+            break
+    return found
+
+
+def _rows(tables: list[Array]) -> int:
+    return sum(map(len, tables))
+
+
+def _size_of(gaps: Array) -> Array:
+    return gaps[:, 2] - gaps[:, 1]
+
+
+def _bursts(run: Run, log: Array, cpu: int, least: float) -> Array:
+    import numpy as np
+
+    long = log[(log[:, 0] == cpu) & (_size_of(log) >= least)]
+    size = _longest(long, _QUIET_S * run.clock.hz) * (1e9 / run.clock.hz)
+    return np.stack([size, size, np.ones_like(size)], axis=1)
+
+
+def _longest(gaps: Array, quiet: float) -> Array:
+    """The longest of each burst, which ends when it was quiet for so long."""
+    import numpy as np
+
+    if not len(gaps):
+        return np.empty(0)
+    starts = np.flatnonzero(gaps[1:, 1] - gaps[:-1, 2] >= quiet) + 1
+    longest: Array = np.maximum.reduceat(_size_of(gaps), np.concatenate([[0], starts]))
+    return longest
+
+
+def _read(run: Run) -> Array:
+    """The log of a run: CPU, begin and end in ticks of its clock, a row each."""
+    import numpy as np
+
+    path = run.path.with_suffix(EVENTS)
+    try:
+        text = path.read_text()
+        header, _, rows = text.partition("\n")
+        if header != "cpu,begin,end" or not text.endswith("\n"):
+            raise ValueError("of another kind, or cut short")
+        words = rows.replace("\n", ",").split(",")[:-1]
+        table = np.array(words, dtype=np.int64).reshape(-1, 3)
+    except (OSError, ValueError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "not an event log"
+        raise Refused(f"{path}: {why}", hint="move it away, or measure again") from error
+    # Ticks since the first, which a double holds exactly.
+    table[:, 1:] -= table[:1, 1:2]
+    return table.astype(float)

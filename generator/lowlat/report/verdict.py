@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What may be concluded: reduced, increased, no measurable change, or that nothing may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.report import comparable, inference, order
+from lowlat.report.arm import Arm
+from lowlat.report.endpoint import ENOUGH_BOOTS, Endpoint, Pair
+
+REDUCED = "reduced"
+INCREASED = "increased"
+UNCHANGED = "no-measurable-change"
+DESCRIPTIVE = "descriptive-only"
+REFUSED = "refused"
+
+#: Every verdict that rests on a test.
+TESTED = (REDUCED, INCREASED, UNCHANGED)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of the five words, and the reason in a sentence without a full stop."""
+
+    word: str
+    why: str
+
+
+def boot_words(boots: tuple[int, int]) -> str:
+    """How many boots stand behind the figures."""
+    one, other = boots
+    if one == other:
+        return f"{one} boot{'s' if one > 1 else ''} each"
+    return f"{one} against {other} boots"
+
+
+def untested(before: Arm, after: Arm) -> Optional[str]:
+    """Why no test is made of these arms, or None where one is."""
+    boots = len(before.boots), len(after.boots)
+    if min(boots) < ENOUGH_BOOTS:
+        return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots an arm"
+    doubt = comparable.doubt(before.runs, after.runs)
+    if doubt:
+        return f"{boot_words(boots)}; no test is made: {doubt}"
+    if not inference.available():
+        return f"{boot_words(boots)}; no test is made: scipy and numpy are not installed"
+    return None
+
+
+def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
+    """The verdict of a primary endpoint that was tested."""
+    p = primary.p if primary.p is not None else 1.0
+    basis = f"p = {p:.2g}, {boot_words(boots)}"
+    if p > inference.ALPHA:
+        return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
+    return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
+
+
+def _excluded(primary: Endpoint) -> str:
+    if primary.ci95 is None:
+        return ""
+    low, high = primary.ci95
+    return f"; ratios below {low:.3g} and above {high:.3g} are excluded (95 %)"
+
+
+def drifted(pair: Pair, primary: Endpoint) -> Optional[str]:
+    """Why the order of the boots may have made the change, or None."""
+    found, places = _drift(pair)
+    if found is None or places is None or not primary.ratio:
+        return None
+    if not found.explains(primary.ratio, places):
+        return None
+    if found.clear:
+        return f"{_trend(found)}, and the order of the boots lets it look like this change"
+    steep = f"{found.at_most * 100:.2g} % a boot"
+    return f"the boots did not take turns, and a trend of {steep} is possible, which would do this"
+
+
+def order_flags(pair: Pair) -> Iterator[str]:
+    """What the order of the boots takes away from the comparison, one sentence each."""
+    boots = len(pair.before.boots), len(pair.after.boots)
+    if min(boots) < 2:
+        return
+    places = order.order_of(pair.before, pair.after)
+    if places is None:
+        yield "the order of the boots is not known: their runs have no times, or all the same"
+    elif not places.takes_turns:
+        yield (
+            "the boots did not take turns: what changed in the meantime would look like a change "
+            "of the settings"
+        )
+    found, _ = _drift(pair) if min(boots) >= ENOUGH_BOOTS else (None, None)
+    if found is not None and found.clear:
+        yield _trend(found)
+
+
+def _trend(found: order.Drift) -> str:
+    return f"{found.slope * 100:+.1f} % a boot is the trend within the arms"
+
+
+def _drift(pair: Pair) -> tuple[Optional[order.Drift], Optional[order.Order]]:
+    places = order.order_of(pair.before, pair.after)
+    if places is None or not inference.available():
+        return None, places
+    key = (pair.primary, "all")
+    ours, theirs = (
+        arm.values(pair.cpus, pair.measures).get(key, ()) for arm in (pair.before, pair.after)
+    )
+    if (len(ours), len(theirs)) != (len(pair.before.boots), len(pair.after.boots)):
+        return None, places
+    return order.drift(ours, theirs, places), places

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs made up for the tests of the report, and the verb called on them in-process."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat import report
+
+DATA = Path(__file__).parent / "data" / "runs"
+OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")
+STRESS = (DATA / "stress-ng-0.15.06.yaml").read_text()
+
+
+def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
+    """One CPU of a run: 120 s in which most kernel entries were timer interrupts."""
+    cpu = {
+        "cpu": number,
+        "runtime_ns": 120_000_000_000,
+        "noise_ns": noise * 120_000,
+        "noise_ppm": noise,
+        "dead_ns": 0,
+        "events": 100,
+        "lost_events": 0,
+        "max_ns": 5400,
+        "rates_per_s": {"100ns": entries * 2, "1us": entries, "10us": entries / 10, "100us": 0},
+        "time_weighted_ns": {"p99": 0, "p99.9": 0, "p99.99": 20000, "p99.9999": 900000},
+        "histogram": {"unit": "ns", "counts": [[100, 200, 5]]},
+        "page_faults": 0,
+        "causes": [],
+        "kernel_entries_per_s": {"LOC": entries * 0.75, "24": entries * 0.25, "total": entries},
+        "softirqs_per_s": {"TIMER": entries / 2, "RCU": 1.0},
+        "switches_per_s": entries / 4,
+        "soft": None,
+    }
+    return {**cpu, **changes}
+
+
+def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
+    """A run of CPUs 2 and 3, each with the same figures."""
+    run = {
+        "schema": "lowlat.run/1",
+        "label": label,
+        "started": "2026-11-21T02:00:00Z",
+        "boot_id": f"boot-{label}",
+        "kernel": "6.12.9-amd64",
+        "cmdline": f"quiet {label}",
+        "duration_s": 120,
+        "threshold_ns": 100,
+        "policy": "other",
+        "seed": 1,
+        "emulated": False,
+        "complete": True,
+        "valid": True,
+        "problems": [],
+        "isolated": "2-3",
+        "clock": {"source": "tsc", "hz": 2e9, "floor_ns": 18.4, "loop_period_ns": 18.6},
+        "cpus": [cpu_run(2, entries, noise), cpu_run(3, entries, noise)],
+        "loads": [
+            {
+                "tool": "stress-ng",
+                "version": "0.15.06",
+                "command": ["stress-ng", "--fault", "1", "--yaml", f"/tmp/{label}.yaml"],
+                "output": STRESS,
+            }
+        ],
+        "oslat": {"version": "2.40", "command": ["oslat"], "output": OSLAT_TEXT},
+        "work": [],
+        "harness": "0.1.0",
+        "added_later": {"is": "ignored"},
+    }
+    return {**run, **changes}
+
+
+class Bench:
+    """Writes runs and calls the verb on them."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def write(self, name: str, content: object) -> str:
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    def runs(self, arm: str, *documents: dict[str, Any]) -> list[str]:
+        return [self.write(f"{arm}{n}.json", run) for n, run in enumerate(documents)]
+
+    def call(self, *words: str) -> tuple[int, str]:
+        parser = argparse.ArgumentParser()
+        report.add_arguments(parser)
+        try:
+            status = report.main(parser.parse_args(words))
+        finally:
+            self.printed = self._capsys.readouterr()
+        assert self.printed.err == ""
+        return status, self.printed.out
+
+    def json(
+        self, before: list[dict[str, Any]], after: list[dict[str, Any]], *words: str
+    ) -> dict[str, Any]:
+        status, out = self.call(
+            *self.runs("b", *before), "--against", *self.runs("a", *after), "--json", *words
+        )
+        result: dict[str, Any] = json.loads(out)
+        assert status == (1 if result["verdict"] == "refused" else 0)
+        return result
+
+
+def endpoint(result: dict[str, Any], name: str, cpu: object = "all") -> dict[str, Any]:
+    (found,) = [e for e in result["endpoints"] if e["name"] == name and e["cpu"] == cpu]
+    return dict(found)
