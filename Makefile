@@ -93,10 +93,10 @@ test-vm: vm-fetch
 		test-vm-rehearse
 
 test-vm-kernels: vm-fetch
-	$(PYTEST_VM) tests/vm/test_matrix.py tests/vm/test_harness_arm64.py
+	$(PYTEST_VM) tests/vm/test_matrix.py tests/vm/test_harness_arm64.py tests/vm/test_causes_guest.py
 
 test-vm-guests: vm-fetch
-	$(PYTEST_VM) tests/vm/test_tuned_guests.py
+	$(PYTEST_VM) tests/vm/test_tuned_guests.py tests/vm/test_memory_group.py
 
 # Prints the seconds of each boot.
 test-vm-boot: vm-fetch

@@ -6,14 +6,18 @@ _lowlat_measure() {
 	COMPREPLY=()
 	# The value of an option: where nothing is offered, -o default offers files.
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	--json | --events) return ;;
-	--load) words='none faults vm timers mixed' ;;
-	--policy) words='other fifo:' ;;
-	--cpus | --duration | --warmup | --threshold | --load-cpus | --label | --seed)
+	--json | --events | --capture) return ;;
+	--load) words='idle faults vm oom timers ipi files network mixed' ;;
+	--policy) words='other fifo: deadline:' ;;
+	--load-cpus) words='all' ;;
+	--second-opinion) words='all oslat cyclictest osnoise timerlat' ;;
+	--work) words='all usleep clock_nanosleep memory registers kill clock_gettime' ;;
+	--observer) words='auto trace switches' ;;
+	--cpus | --duration | --warmup | --threshold | --label | --seed)
 		compopt +o default
 		return
 		;;
-	*) words='--cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --emulated --label --seed --json --events --help --version' ;;
+	*) words='--cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --emulated --label --seed --json --events --capture --observer --follow --help --version' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

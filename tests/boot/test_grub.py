@@ -302,7 +302,7 @@ def test_a_watchdog_is_armed_where_there_is_one(host: Host) -> None:
     host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
     host.done("apply")
     trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
-    assert "systemd.watchdog_sec=60" in trial
+    assert "systemd.watchdog_sec=180" in trial
     assert "the hardware watchdog resets a hang" in host.done("trial")
 
 
@@ -311,7 +311,7 @@ def test_a_virtual_watchdog_promises_nothing(host: Host) -> None:
     host.write("sys/class/dmi/id/sys_vendor", "QEMU\n")
     host.done("apply")
     trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
-    assert "systemd.watchdog_sec=60" in trial
+    assert "systemd.watchdog_sec=180" in trial
     assert "is up to the host" in host.done("trial")
 
 
@@ -336,7 +336,7 @@ def test_the_kernels_own_watchdog_is_no_hardware(host: Host, files: dict[str, st
         host.write(f"sys/class/watchdog/{name}", text)
     host.done("apply")
     trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
-    assert "systemd.watchdog_sec=60" not in trial
+    assert "systemd.watchdog_sec=180" not in trial
     assert "needs a power cycle" in host.done("trial")
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 TRACEFS = Path("/sys/kernel/tracing")
-PREFIX = "lowlat-instrument-"
+PREFIX = "instrument-"
 CLOCK = "x86-tsc"
 EVENTS = ("irq_vectors", "irq", "nmi", "exceptions", "ipi", "timer", "workqueue",
           "sched/sched_switch", "sched/sched_wakeup")  # fmt: skip

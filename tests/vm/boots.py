@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Guests that boot as a machine does: firmware, boot loader, kernel, systemd.
+"""Guests that boot as a machine does: firmware, boot loader, kernel, systemd; with a watchdog.
 
 A guest is three files: its disk, its EFI partition and its firmware's variables. A boot makes a
 new guest of a copy, so every state that was reached can be gone on from more than once. What
@@ -13,7 +13,7 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,18 @@ _LIMIT_S = 600.0
 
 _TAIL = 40
 
+#: The chip set's watchdog resets. QEMU before 8.0 has it do so only when told to.
+_WATCHDOG = ("-global", "ICH9-LPC.noreboot=off", "-watchdog-action", "reset")
+
+#: In a mount namespace of its own: the disk, where to mount it, the tree.
+_OVERLAY = """mount -o loop "$1" "$2"
+cd "$2"
+xargs --null rm -rf --
+cp --archive --remove-destination "$3/." .
+cd /
+umount "$2"
+"""
+
 
 @dataclass(frozen=True)
 class Guest:
@@ -81,6 +93,7 @@ class Guest:
             *(word for text in flash for word in ("-drive", f"if=pflash,format=raw,{text}")),
             *(word for text in drives for word in ("-drive", text)),
             *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
+            *_WATCHDOG,
         ]
         log = after / "console"
         try:
@@ -120,6 +133,17 @@ class Guest:
                 file.flush()
                 other._debugfs(f"mkdir {path.rpartition('/')[0]}", f"rm {path}", may_fail=True)
                 other._debugfs(f"write {file.name} {path}")
+        return other
+
+    def overlaid(self, tree: Path, gone: Iterable[str]) -> Guest:
+        """The same machine with this tree's files on its disk, and without the paths ``gone``,
+        which begin below its root folder. Needs a loop device."""
+        other = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent)))
+        self._copy(other.folder)
+        with tempfile.TemporaryDirectory() as mounted:
+            argv = ["unshare", "--mount", "sh", "-euc", _OVERLAY, "sh"]
+            words = (str(other.folder / "disk"), mounted, str(tree))
+            _checked([*argv, *words], "".join(f"{path}\0" for path in gone))
         return other
 
     def _debugfs(self, *requests: str, may_fail: bool = False) -> None:

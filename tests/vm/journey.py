@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,23 @@ class Journey:
         words = [w for w in self.found[name]["boot"]["line"] if w.startswith("lowlat.plan=")]
         assert len(words) <= 1, words
         return words[0] if words else None
+
+
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What differs. Threads come and go: only those that were there both times count."""
+    paths = before.keys() | after.keys()
+    pairs = {path: (before.get(path), after.get(path)) for path in paths}
+    return {
+        path: pair
+        for path, pair in pairs.items()
+        if pair[0] != pair[1] and not ("kthread:" in path and None in pair)
+    }
+
+
+def other_boot(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """How one boot differs from another: in its line, its values, its TuneD profile."""
+    values = differing(before["values"], after["values"])
+    return {**values, **differing({**before, "values": 0}, {**after, "values": 0})}
 
 
 def task(name: str, steps: str) -> str:

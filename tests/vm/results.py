@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The table of what was booted: each boot adds a line to the file that LOWLAT_RESULTS names, and
+"""The tables of what was booted: each boot adds a line to the file that LOWLAT_RESULTS names, and
 
     python tests/vm/results.py FILE
 
@@ -25,18 +25,41 @@ effect but for what the remarks name. Where a fault was planted, the remark is w
 |---|---|---|---|
 """
 
+_CUTS = """
+# What a power cut left, booted
+
+Each row is a state of /boot and /etc that a cut of the power leaves on ext4, in the write that is
+named, the first that leads to it: "none" where nothing since the last fsync was there, "metadata"
+where a rename was and the data was not. Each came up by itself in the entry that is named, and
+`lowlat-gen rollback` there left what was there before.
+
+| verb | cut in | came up | rolled back |
+|---|---|---|---|
+"""
+
 
 def add(kernel: str, what: str, count: str, remark: str) -> None:
     """Keep one row, where a file for them is named."""
+    _keep("boots", kernel, what, count, remark)
+
+
+def add_cut(verb: str, where: str, entry: str) -> None:
+    """The same for the table of power cuts."""
+    _keep("cuts", verb, where, entry, "yes")
+
+
+def _keep(table: str, *cells: str) -> None:
     path = os.environ.get("LOWLAT_RESULTS")
     if path:
         with Path(path).open("a") as file:
-            file.write(json.dumps([kernel, what, count, remark]) + "\n")
+            file.write(json.dumps([table, *cells]) + "\n")
 
 
 def page(lines: str) -> str:
-    rows = (json.loads(line) for line in lines.splitlines())
-    return _HEAD + "".join(f"| {' | '.join(map(_cell, row))} |\n" for row in rows)
+    rows: dict[str, list[str]] = {"boots": [], "cuts": []}
+    for table, *cells in map(json.loads, lines.splitlines()):
+        rows[table].append(f"| {' | '.join(map(_cell, cells))} |\n")
+    return _HEAD + "".join(rows["boots"]) + _CUTS + "".join(rows["cuts"])
 
 
 def _cell(text: str) -> str:

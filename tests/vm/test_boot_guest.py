@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Debian 13 machine with firmware and GRUB walks the whole road: installed, applied, tried, back
-in stock, promoted, given another kernel, rolled back, purged. And what hangs comes back."""
+"""What a Debian 13 machine with firmware and GRUB did on its road. And what hangs comes back."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import boots
-import image
 import initramfs
 import pytest
 import results
 from boots import Guest
-from journey import Journey, packages_or_skip, task
+from journey import Journey, differing, other_boot
+from road import PROFILE, TRIAL
 
+pytest_plugins = ["road"]
 pytestmark = pytest.mark.vm
 
 _FULL = pytest.mark.full
@@ -33,53 +30,11 @@ ADDED = {
     "/etc/tuned/profiles/lowlat-local/tuned.conf",
 }
 
-#: The parameters that a trial alone has.
-TRIAL = {
-    *("panic=30", "rd.shell=0", "rd.emergency=reboot", "systemd.crash_reboot=1"),
-    "systemd.wants=lowlat-trial.service",
-}
-
-PROFILE = "throughput-performance"
-
-
-#: The boots by name, and what is done in each; the last one's task is left by the one before.
-BOOTS = {
-    "stock": "setup look apply",
-    "applied": "look trial",
-    "tuned": "look verify",
-    "returned": "look promote",
-    "promoted": "look install",
-    "again": "look verify remove",
-}
-
-
-@pytest.fixture(scope="module")
-def road() -> Iterator[Journey]:
-    """All boots of the road, one after the other."""
-    kernels = image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL)
-    with boots.work_folder() as name:
-        made = Journey(Path(name), packages_or_skip()[0], *kernels)
-        (made.share / "alone").write_text(task("back", "look roll_back purge"))
-        guest = boots.installed_or_skip(Path(name))
-        for step in BOOTS.items():
-            guest = made.go(guest, *step)
-        # The other kernel knows no 9p: it finds its task on the disk, and leaves its answer there.
-        guest = guest.boot(made.share)
-        assert guest.read("/var/tmp/share/status") == b"0\n", guest.tail
-        made.keep("back", guest, guest.read("/var/tmp/share/back.json"))
-        yield made
-
 
 def _without_us(config: str) -> str:
     """grub.cfg without our script's part."""
     part = r"(?ms)^\n### BEGIN \S*/99_lowlat ###$.*?^### END \S*/99_lowlat ###\n"
     return re.sub(part, "", config)
-
-
-def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    paths = before.keys() | after.keys()
-    pairs = {path: (before.get(path), after.get(path)) for path in paths}
-    return {path: pair for path, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _tuned_kernels(status: Any) -> dict[str, Any]:
@@ -109,11 +64,10 @@ def test_apply_only_adds(road: Journey) -> None:
 
 def test_the_next_boot_is_still_stock(road: Journey) -> None:
     before, found = road.found["stock"], road.found["applied"]
-    assert found["boot"]["line"] == before["boot"]["line"]
-    assert found["boot"]["values"] == before["boot"]["values"]
-    assert found["boot"]["tuned"] == before["boot"]["tuned"]
+    assert other_boot(before["boot"], found["boot"]) == {}
     assert PROFILE in found["boot"]["tuned"][1]
     assert found["trial"][0] == 0, found["trial"]
+    assert "a virtual watchdog guards that boot" in found["trial"][1]
     assert found["status after"]["state"] == "trial-set"
 
 
@@ -142,8 +96,8 @@ def test_the_boot_after_the_trial_is_stock(road: Journey) -> None:
     """Every run-time value is what it was, and the administrator's profile is back."""
     before, tuned, found = (road.found[name]["boot"] for name in ("applied", "tuned", "returned"))
     assert found["line"] == before["line"]
-    assert _differing(before["values"], tuned["values"]), "the tuned boot changed something"
-    assert _differing(before["values"], found["values"]) == {}
+    assert differing(before["values"], tuned["values"]), "the tuned boot changed something"
+    assert differing(before["values"], found["values"]) == {}
     assert found["tuned"] == ["active", f"Current active profile: {PROFILE}"]
     status = road.found["returned"]["status"]
     assert (status["state"], status["next"], status["missing"]) == ("tried", None, [])
@@ -210,12 +164,27 @@ ExecStart=/bin/sh -c 'date >/var/tmp/hung; sync; {command}'
 """
 _WANTED = "[Unit]\nWants=hang.service\n"
 
-#: The same unit, which does not wait ten minutes.
+#: The trial's unit, which does not wait ten minutes.
 _SOON = "[Unit]\nJobTimeoutSec=2min\n"
-
 
 _NO_ROOT = b"""read -r line </proc/cmdline
 case $line in (*lowlat.plan*) ROOT=/dev/missing ;; esac
+"""
+
+#: Once systemd has armed the watchdog, real-time tasks take every CPU, and nothing takes one away
+#: from them again.
+_TAKEN = b"""#!/bin/sh
+until grep -q ^active /sys/class/watchdog/watchdog0/state; do
+	sleep 1
+done
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+for file in /sys/kernel/debug/sched/fair_server/*/runtime; do
+	echo 0 >"$file"
+done
+for cpu in 3 2 1 0; do
+	taskset --cpu-list $cpu chrt --fifo 99 sh -c 'while :; do :; done' &
+done
+wait
 """
 
 
@@ -223,7 +192,6 @@ def _with_unit(command: str) -> dict[str, bytes]:
     return {
         "/etc/systemd/system/hang.service": _UNIT.format(command=command).encode(),
         "/etc/systemd/system/multi-user.target.d/hang.conf": _WANTED.encode(),
-        "/etc/systemd/system/lowlat-trial.service.d/soon.conf": _SOON.encode(),
     }
 
 
@@ -232,7 +200,17 @@ def _panics(guest: Guest, kernel: str) -> dict[str, bytes]:
 
 
 def _never_ends(guest: Guest, kernel: str) -> dict[str, bytes]:
-    return _with_unit("sleep infinity")
+    soon = {"/etc/systemd/system/lowlat-trial.service.d/soon.conf": _SOON.encode()}
+    return {**_with_unit("sleep infinity"), **soon}
+
+
+def _crashes_systemd(guest: Guest, kernel: str) -> dict[str, bytes]:
+    return _with_unit("kill -SEGV 1; sleep infinity")
+
+
+def _takes_every_cpu(guest: Guest, kernel: str) -> dict[str, bytes]:
+    """Nothing else runs any more, also nothing that could reboot: only the watchdog is left."""
+    return {**_with_unit("exec sh /usr/local/sbin/hang"), "/usr/local/sbin/hang": _TAKEN}
 
 
 def _has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
@@ -243,29 +221,38 @@ def _has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
     return {path: held + b"\0" * (-len(held) % 4) + more}
 
 
+#: The kernel's last word where somebody tells it to reboot.
+_TOLD = "reboot: Restarting system"
+
+
 @pytest.mark.parametrize(
-    ("hang", "said"),
+    ("hang", "said", "told"),
     [
-        pytest.param(_panics, "Kernel panic - not syncing: sysrq triggered crash", id="panic"),
+        pytest.param(_panics, "Kernel panic - not syncing: sysrq", None, id="panic"),
         pytest.param(
-            _has_no_root, "ALERT!  /dev/missing does not exist", id="initramfs", marks=_FULL
+            _has_no_root, "ALERT!  /dev/missing does not exist", None, id="initramfs", marks=_FULL
         ),
-        pytest.param(_never_ends, "", id="unit that never ends", marks=_FULL),
+        pytest.param(_never_ends, "", True, id="unit that never ends", marks=_FULL),
+        pytest.param(_crashes_systemd, "", True, id="crash of systemd", marks=_FULL),
+        pytest.param(_takes_every_cpu, "", False, id="watchdog", marks=_FULL),
     ],
 )
-def test_a_hang_comes_back_by_itself(road: Journey, hang: Any, said: str) -> None:
+def test_a_hang_comes_back_by_itself(
+    road: Journey, hang: Any, said: str, told: bool | None
+) -> None:
     before = road.found["applied"]
     guest = road.after["applied"]
-    (road.share / "status").unlink()
+    (road.share / "status").unlink(missing_ok=True)
     hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
     assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
     assert said in hung.console, hung.tail
-    if not said:
+    assert told is None or (_TOLD in hung.console) == told, hung.tail
+    if hang is not _has_no_root:
         assert hung.read("/var/tmp/hung"), hung.tail
 
     road.go(hung, "hung", "look")
     found = road.found["hung"]
-    assert found["boot"] == before["boot"]
+    assert other_boot(before["boot"], found["boot"]) == {}
     assert (found["status"]["state"], found["status"]["next"]) == ("applied", None)
     assert [note for note in found["status"]["notes"] if "did not come up" in note]
     name = hang.__name__.strip("_").replace("_", " ")

@@ -70,7 +70,12 @@ def _harness_or_skip(arch: str, out: Path) -> bytes:
 
 @pytest.fixture(
     scope="module",
-    params=[("6.12-rt", ""), ("6.12-rt", ISOLATED), ("6.1-rt", ""), ("6.12-arm64", "")],
+    params=[
+        ("6.12-rt", ""),
+        ("6.12-rt", ISOLATED),
+        pytest.param(("6.1-rt", ""), marks=pytest.mark.full),
+        pytest.param(("6.12-arm64", ""), marks=pytest.mark.full),
+    ],
     ids=["6.12-rt", "6.12-rt-isolated", "6.1-rt", "6.12-arm64"],
 )
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

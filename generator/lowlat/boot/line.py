@@ -26,8 +26,9 @@ TRIAL = (
     "systemd.wants=lowlat-trial.service",
 )
 
-#: systemd arms the watchdog, and feeds it, as soon as udev has loaded its driver.
-_WATCHDOG = "systemd.watchdog_sec=60"
+#: systemd arms the watchdog, and feeds it, as soon as udev has loaded its driver. The same limit
+#: holds for its shutdown, whose last writes to a slow disk must not be cut.
+_WATCHDOG = "systemd.watchdog_sec=180"
 
 #: May stand on a line more than once.
 _MANY = frozenset({"systemd.wants"})

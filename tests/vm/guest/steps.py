@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -34,10 +35,34 @@ _OF_A_KERNEL = ("linux-image-", "/vmlinuz", "/initrd.img")
 #: What the administrator's TuneD profile sets, beside what lowlat's does.
 _ADMINISTRATOR = ("/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_ratio")
 
+#: A worker of a CPU or of an unbound pool; what begins with kworker/R- is there all the time.
+_WORKER = re.compile(r"kworker/(\d|u)")
+
 _GRUB = (
     *("grub-efi-amd64", "grub-efi-amd64-bin", "grub-efi-amd64-unsigned"),
     *("grub2-common", "grub-common"),
 )
+
+#: What lowlat writes below, and GRUB's own files beside; for tar. Kernels and modules are large.
+_KEPT = (
+    *("--exclude=boot/efi/*", "--exclude=*.mod", "--exclude=boot/*-[0-9]*"),
+    *("boot", "etc", "--no-recursion", "var/lib"),
+)
+
+#: cut.so counts a process in which these names appear, not one that has them from the first.
+_RECORDED = """import os, sys
+from lowlat import cli
+os.environ.update({names})
+sys.argv[0] = "/usr/bin/lowlat-gen"
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+#: What lowlat-gen starts has an environment of its own; of that, this writes.
+_EDITENV = Path("/usr/local/sbin/grub-editenv")
+_EDITENV_TEXT = """#!/bin/sh
+{rows}export LOWLAT_CUT_ROOT=
+exec /usr/bin/grub-editenv "$@"
+"""
 
 Said = tuple[int, str]
 
@@ -61,6 +86,35 @@ def lowlat(*words: str) -> Said:
     return run("lowlat-gen", *words)
 
 
+def recorded(folder: Path, *words: str) -> Said:
+    """The same, with all that it writes in the log of cut.so, where the host left that: for
+    tests/boot/replay.py, beside what was there before."""
+    if not (folder / "cut.so").exists():
+        return lowlat(*words)
+    names = {
+        "LD_PRELOAD": str((folder / "cut.so").resolve()),
+        "LOWLAT_CUT_AT": "-1",
+        "LOWLAT_CUT_COUNT": "/run/cut.count",
+        "LOWLAT_CUT_DEV": str(Path("/").stat().st_dev),
+        "LOWLAT_CUT_LOG": "/run/cut.log",
+    }
+    for name in ("LOWLAT_CUT_COUNT", "LOWLAT_CUT_LOG"):
+        Path(names[name]).unlink(missing_ok=True)
+    _EDITENV.write_text(_EDITENV_TEXT.format(rows="".join(map(_exported, names.items()))))
+    _EDITENV.chmod(0o755)
+    ours = ("--recursion", "var/lib/lowlat") if Path("/var/lib/lowlat").is_dir() else ()
+    run("tar", "--create", f"--file={folder}/{words[0]}.tar", "--directory=/", *_KEPT, *ours)
+    argv = ("python3", "-c", _RECORDED.format(names=names), *words)
+    said = run("env", f"LD_PRELOAD={names['LD_PRELOAD']}", *argv)
+    _EDITENV.unlink()
+    (folder / f"{words[0]}.log").write_bytes(Path(names["LOWLAT_CUT_LOG"]).read_bytes())
+    return said
+
+
+def _exported(pair: tuple[str, str]) -> str:
+    return f"export {pair[0]}={pair[1]}\n"
+
+
 def told(*words: str) -> Any:
     """The JSON that a verb prints."""
     status, text = lowlat(*words, "--json")
@@ -74,12 +128,11 @@ def told(*words: str) -> Any:
 
 
 def boot() -> dict[str, Any]:
-    """This boot: its line, its TuneD profile, the values of all that a plan sets."""
+    """This boot: its line and its TuneD profile."""
     _settle()
     return {
         "line": Path("/proc/cmdline").read_text().split(),
         "kernel": os.uname().release,
-        "values": values(),
         "tuned": (run("systemctl", "is-active", "tuned")[1], run("tuned-adm", "active")[1]),
     }
 
@@ -95,7 +148,9 @@ def _settle() -> None:
 
 
 def values() -> dict[str, Any]:
-    """Every run-time value that the profile's plan names, by path; of kernel threads, by name."""
+    """Every run-time value that the profile's plan names, by path; of kernel threads, by name.
+
+    Workers come and go as there is work: the masks of the work queues tell where they run."""
     import cycle  # Needs lowlat, which is not there at first.
 
     named: dict[str, Any] = {}
@@ -109,9 +164,10 @@ def _of_thread(path: str, value: str | None) -> dict[str, str | None]:
     """Its number is another one in every boot; one that has ended meanwhile counts for nothing."""
     _, pid, what = path.split(":")
     try:
-        return {f"kthread:{Path(f'/proc/{pid}/comm').read_text().strip()}:{what}": value}
+        name = Path(f"/proc/{pid}/comm").read_text().strip()
     except FileNotFoundError:
         return {}
+    return {} if _WORKER.match(name) else {f"kthread:{name}:{what}": value}
 
 
 # ------------------------------------------------------------------- the disk
@@ -155,10 +211,17 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, li
 
 
 def loader() -> dict[str, str]:
-    """What the boot loader will read: GRUB's two files, or systemd-boot's entries."""
+    """What the boot loader will read: GRUB's two files, or systemd-boot's entries; and the names
+    of all that is in its folders."""
     grub = {"config": Path("/boot/grub/grub.cfg"), "environment": Path("/boot/grub/grubenv")}
     entries = {path.name: path for path in Path("/boot/efi/loader/entries").glob("*.conf")}
-    return {name: path.read_text() for name, path in {**grub, **entries}.items() if path.exists()}
+    found = {name: path.read_text() for name, path in {**grub, **entries}.items() if path.exists()}
+    return {**found, "names": "\n".join(sorted(map(str, _beside_kernels())))}
+
+
+def _beside_kernels() -> Iterator[Path]:
+    """Where a crash could leave a file: in /boot, and in GRUB's folder."""
+    return (path for folder in ("/boot", "/boot/grub") for path in Path(folder).glob("*"))
 
 
 # ---------------------------------------------------------------------- steps
@@ -178,8 +241,12 @@ def setup(folder: Path) -> dict[str, Any]:
 
 
 def look(folder: Path) -> dict[str, Any]:
-    """What this boot is."""
-    return {"boot": boot(), "status": told("status"), "loader": loader()}
+    """What this boot is, with the values of all that a plan sets."""
+    return {"boot": {**boot(), "values": values()}, "status": told("status"), "loader": loader()}
+
+
+def glance(folder: Path) -> dict[str, Any]:
+    return {"boot": boot(), "status": told("status")}
 
 
 def after() -> dict[str, Any]:
@@ -190,7 +257,7 @@ def after() -> dict[str, Any]:
 def apply(folder: Path) -> dict[str, Any]:
     before = files()
     (folder / "installed.json").write_text(json.dumps(before))
-    said = lowlat("apply", "--profile", "lowlat")
+    said = recorded(folder, "apply", "--profile", "lowlat")
     return {"apply": said, "applied": changed(before, files()), **after()}
 
 
@@ -218,7 +285,7 @@ def verify(folder: Path) -> dict[str, Any]:
 
 
 def promote(folder: Path) -> dict[str, Any]:
-    return {"promote": lowlat("promote"), **after()}
+    return {"promote": recorded(folder, "promote"), **after()}
 
 
 def install(folder: Path) -> dict[str, Any]:
@@ -243,7 +310,7 @@ def remove(folder: Path) -> dict[str, Any]:
 
 
 def roll_back(folder: Path) -> dict[str, Any]:
-    found = {"rollback": lowlat("rollback"), **after()}
+    found = {"rollback": recorded(folder, "rollback"), **after()}
     installed = json.loads((folder / "installed.json").read_text())
     return {**found, "rolled back": changed(installed, files())}
 
