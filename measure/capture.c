@@ -299,6 +299,9 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 	if (capture->tracing)
 		trace_deinit(&capture->trace);
 	capture->tracing = false;
+	/* What was asked for by name and is missing makes the run partial. */
+	if (!err && capture->options.folder && capture->options.observer == OBSERVER_TRACE)
+		err = capture->trace_error;
 	return err;
 }
 

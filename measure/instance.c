@@ -16,7 +16,7 @@
 #include "cleanup.h"
 #include "clock.h"
 
-#define PREFIX "lowlat-"
+#define PREFIX "lowlat-measure-"
 #define TRIES 3
 
 /* A mount of its own that no path leads to, and that ends with the process. */

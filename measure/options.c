@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "output.h"
 #include "units.h"
 
 #define DURATION_MAX (24 * 3600 * NS_PER_S)
@@ -232,7 +234,7 @@ static int set_seed(struct options *options, const char *value, struct message *
 
 static int set_json(struct options *options, const char *value, struct message *message)
 {
-	options->json = value ? value : "-";
+	options->json = value && output_descriptor(value) != STDOUT_FILENO ? value : "-";
 	if (!*options->json)
 		return message_set(message, "--json '': no file name; give one, or - for standard "
 					    "output");
@@ -242,7 +244,7 @@ static int set_json(struct options *options, const char *value, struct message *
 static int set_events(struct options *options, const char *value, struct message *message)
 {
 	options->events = value;
-	if (!*value || strcmp(value, "-") == 0)
+	if (!*value || strcmp(value, "-") == 0 || output_descriptor(value) == STDOUT_FILENO)
 		return message_set(message, "--events '%.100s': not a file; give a file name",
 				   value);
 	return 0;
@@ -394,7 +396,7 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 		if (err)
 			return err;
 	}
-	if (ret->json && ret->events && strcmp(ret->json, ret->events) == 0)
+	if (ret->json && ret->events && output_same(ret->json, ret->events))
 		return message_set(message,
 				   "--events '%.100s': the same file as --json; give each its own",
 				   ret->events);

@@ -3,17 +3,95 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "units.h"
+
+int output_descriptor(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	uint64_t number;
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		const size_t length = strlen(folders[i]);
+
+		if (!strncmp(path, folders[i], length) && !parse_u64(path + length, &number) &&
+		    number <= INT_MAX)
+			return (int)number;
+	}
+	return -1;
+}
+
+/* Returns the folder's own status and the name in it, else NULL. */
+static const char *locate(const char *path, struct stat *folder)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int err = name ? stat(name, folder) : -1;
+
+	free(name);
+	if (err)
+		return NULL;
+	return slash ? slash + 1 : path;
+}
+
+bool output_same(const char *one, const char *other)
+{
+	struct stat first, second;
+	const char *name, *other_name;
+
+	if (stat(one, &first) == 0 && stat(other, &second) == 0)
+		return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+	name = locate(one, &first);
+	other_name = locate(other, &second);
+	return name && other_name && strcmp(name, other_name) == 0 &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 static bool in_place(const char *path)
 {
 	struct stat status;
 
 	return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/*
+ * Never a disk, and never through a link: who may write the folder could lead root anywhere.
+ * Opened without waiting for a reader, but one that is slow is waited for.
+ */
+static int open_in_place(const char *path)
+{
+	const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	struct stat status;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || fcntl(fd, F_SETFL, 0))
+		err = -errno;
+	else if (!S_ISCHR(status.st_mode) && !S_ISFIFO(status.st_mode))
+		err = -EINVAL;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* A descriptor of our own shares its place in the file with whoever handed it to us. */
+static int open_again(int descriptor)
+{
+	const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
 }
 
 static bool is_folder(const char *path)
@@ -42,6 +120,27 @@ static int open_beside(const char *path, char **ret)
 	return fd;
 }
 
+/* Without opening it: that alone ends what waits for a pipe's writer. */
+static int check_in_place(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status) || access(path, W_OK))
+		return -errno;
+	if (S_ISLNK(status.st_mode))
+		return -ELOOP;
+	return S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode) ? 0 : -EINVAL;
+}
+
+static int check_descriptor(int descriptor)
+{
+	const int flags = fcntl(descriptor, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	return (flags & O_ACCMODE) == O_RDONLY ? -EBADF : 0;
+}
+
 int output_check(const char *path)
 {
 	char *name;
@@ -49,8 +148,11 @@ int output_check(const char *path)
 
 	if (strcmp(path, "-") == 0)
 		return 0;
+	fd = output_descriptor(path);
+	if (fd >= 0)
+		return check_descriptor(fd);
 	if (in_place(path))
-		return access(path, W_OK) ? -errno : 0;
+		return check_in_place(path);
 	fd = open_beside(path, &name);
 	if (fd < 0)
 		return fd;
@@ -62,6 +164,7 @@ int output_check(const char *path)
 
 int output_open(const char *path, struct output *ret)
 {
+	const int descriptor = output_descriptor(path);
 	int fd;
 
 	*ret = (struct output){ .path = path };
@@ -69,10 +172,12 @@ int output_open(const char *path, struct output *ret)
 		ret->file = stdout;
 		return 0;
 	}
-	fd = in_place(path) ? open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK) :
-			      open_beside(path, &ret->temporary);
+	if (descriptor >= 0)
+		fd = open_again(descriptor);
+	else
+		fd = in_place(path) ? open_in_place(path) : open_beside(path, &ret->temporary);
 	if (fd < 0)
-		return ret->temporary || in_place(path) ? -errno : fd;
+		return fd;
 	ret->file = fdopen(fd, "w");
 	if (ret->file)
 		return 0;

@@ -3,6 +3,7 @@
 #ifndef LOWLAT_OUTPUT_H
 #define LOWLAT_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct output {
@@ -13,11 +14,18 @@ struct output {
 	FILE *file;
 };
 
+/* The descriptor of ours that /dev/stdout, /dev/fd/N and the like stand for, else -1. */
+int output_descriptor(const char *path);
+
+/* Whether both names are of one file, there or not yet. */
+bool output_same(const char *one, const char *other);
+
 /* Tries to write a file beside `path`. Returns 0 or -errno; leaves nothing behind. */
 int output_check(const char *path);
 
 /*
- * Opens it. A path that is there and no regular file (a device, a pipe) is written in place.
+ * Opens it. A character device, a pipe and a descriptor of ours are written in place; a link to one
+ * is refused.
  *
  * Returns 0 or -errno.
  */

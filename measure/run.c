@@ -106,6 +106,20 @@ static void rehearse_counters(struct run *run)
 	counter_snapshot_deinit(&run->after);
 }
 
+/* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
+static void tell(struct run *run)
+{
+	int err = follow_tick(&run->follow);
+
+	if (err == -EPIPE)
+		run->interrupted = SIGPIPE;
+	if (!err || err == -EPIPE)
+		return;
+	run->options.follow = false;
+	run->complete = false;
+	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
+}
+
 /* Waits as wait_until() does, and looks after those who watch the run meanwhile. */
 static void attend_until(struct run *run, uint64_t deadline)
 {
@@ -114,8 +128,8 @@ static void attend_until(struct run *run, uint64_t deadline)
 	while (!run->interrupted && now < deadline) {
 		wait_until(run, deadline - now < ATTEND_NS ? deadline : now + ATTEND_NS);
 		capture_drain(&run->capture);
-		if (run->options.follow && follow_tick(&run->follow))
-			run->interrupted = SIGPIPE;
+		if (run->options.follow)
+			tell(run);
 		now = clock_raw_ns();
 	}
 }

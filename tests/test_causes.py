@@ -418,7 +418,7 @@ def waking(cpu: int) -> Iterator[None]:
 
 
 def instances(root: Path, pid: int) -> list[str]:
-    return [path.name for path in (root / "instances").glob(f"lowlat-{pid}-*")]
+    return [path.name for path in (root / "instances").glob(f"lowlat-measure-{pid}-*")]
 
 
 @needs_root

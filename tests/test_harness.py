@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -302,6 +304,58 @@ def test_json_file_replaces_whole(harness: Harness, tmp_path: Path) -> None:
 def test_a_device_is_written_in_place(harness: Harness) -> None:
     assert harness(*SHORT, "--json", "/dev/null").status == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_slow_reader_of_a_pipe_gets_all(program: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    argv = [program, *SHORT, "--json", str(pipe)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
+        time.sleep(0.5)  # the pipe is full meanwhile
+        os.set_blocking(reader, True)
+        with os.fdopen(reader) as file:
+            run = json.load(file)
+        assert running.wait(30) == 0
+    assert run["schema"] == "lowlat.run/1"
+
+
+def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) -> None:
+    # Not by /dev/stdout: a harness that writes beside it and renames would take its place.
+    target = tmp_path / "run.json"
+    for standard in (True, False):
+        with target.open("w") as file:
+            path = "/proc/self/fd/1" if standard else f"/dev/fd/{file.fileno()}"
+            done = subprocess.run(
+                [program, *SHORT, "--json", path],
+                stdout=file if standard else subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[file.fileno()],
+                timeout=60,
+                check=False,
+            )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
+        assert names(tmp_path) == ["run.json"]
+
+
+def test_a_link_to_a_device_is_refused(harness: Harness, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    done = harness(*SHORT, "--json", str(link))
+    assert (done.status, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert link.is_symlink()
+
+
+def test_one_file_is_not_two(harness: Harness, tmp_path: Path) -> None:
+    run, again = str(tmp_path / "same"), f"{tmp_path}/./same"
+    done = harness(*SHORT, "--json", run, "--events", again)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "the same file" in done.err
+    assert names(tmp_path) == []
 
 
 def test_a_full_disk_is_said(harness: Harness) -> None:

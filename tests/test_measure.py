@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Optional
@@ -17,6 +18,7 @@ import pytest
 
 from lowlat import harness, harness_child, harness_output
 from lowlat.errors import LowlatError, Refused, Unmet
+from lowlat.harness_folder import private_folder
 from lowlat.run import read_run
 
 REAL = Path(__file__).parents[1] / "measure" / "build" / "lowlat-measure"
@@ -236,6 +238,12 @@ def test_an_output_behind_a_link_is_refused_and_a_file_stays_until_it_is_replace
     assert sorted(stage.out.parent.iterdir()) == [link, stage.out]
 
 
+def test_events_and_result_are_two_files(stage: Stage) -> None:
+    with pytest.raises(Refused, match="--events .*: the same file as --out"):
+        stage.call("--events", f"{stage.out.parent}/./{stage.out.name}")
+    assert not stage.out.exists()
+
+
 @pytest.mark.parametrize("words", [[], ["--label", "a/b"], ["--label", "x", "--duration", "10"]])
 def test_the_command_line_refuses_with_one_line(words: list[str]) -> None:
     command = [sys.executable, "-m", "lowlat", "measure", *words]
@@ -352,3 +360,21 @@ def test_a_second_signal_ends_a_harness_that_hangs(stage: Stage) -> None:
     pid = int(stage.program.with_name("pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_what_a_killed_run_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, young, other = (
+        tmp_path / name for name in ("lowlat-causes-left", "lowlat-causes-young", "other")
+    )
+    for folder in (left, young, other):
+        folder.mkdir()
+        (folder / "trace-cpu1").write_text("text")
+    with private_folder() as held:
+        for folder in (left, held, other):
+            os.utime(folder, (1, 1))
+        with private_folder() as second:
+            assert {*tmp_path.iterdir()} == {young, other, held, second}
+    assert {*tmp_path.iterdir()} == {young, other}

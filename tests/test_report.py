@@ -564,3 +564,24 @@ times:
         "vm": {"bogo-ops": 30.0, "bogo-ops-per-second-real-time": 3.0}
     }
     assert stress.parse("").metrics == {}
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_no_run_is_overwritten(bench: Bench, option: str) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    kept = {path: Path(path).read_bytes() for path in (*before, *after)}
+    for path in kept:
+        beside = f"{Path(path).parent}/./{Path(path).name}"
+        with pytest.raises(Refused, match=f"{option} .*: has another use already"):
+            bench.call(*before, "--against", *after, option, beside)
+    assert {path: Path(path).read_bytes() for path in kept} == kept
+
+
+def test_page_and_table_are_two_files(bench: Bench) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    one = f"{before[0]}.out"
+    with pytest.raises(Refused, match="--csv .*: has another use already"):
+        bench.call(*before, "--against", *after, "--html", one, "--csv", one)
+    assert not Path(one).exists()

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import signal
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
@@ -17,6 +17,7 @@ from typing import Optional
 from lowlat.errors import LowlatError, Refused, Unmet
 from lowlat.files import Output
 from lowlat.harness_child import execute, find_harness
+from lowlat.harness_folder import private_folder
 from lowlat.harness_output import default_path
 from lowlat.harness_time import (
     THROUGHPUT_RUNS,
@@ -131,9 +132,11 @@ def measure(options: MeasureOptions) -> Measured:
     expected = options.seconds()
     harness = find_harness()
     path = (options.out or default_path(options.label)).absolute()
+    if options.events is not None and os.path.realpath(options.events) == os.path.realpath(path):
+        raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
     with Output("--out", str(path)) as output:
         progress = Progress(f"measuring {options.label}", expected)
-        with _capture_folder(options.causes) as folder:
+        with nullcontext() if options.causes is False else private_folder() as folder:
             argv = options.argv(harness, folder)
             finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
             progress.done()
@@ -144,16 +147,6 @@ def measure(options: MeasureOptions) -> Measured:
         document["host"] = dict(options.host)
         output.commit(f"{json.dumps(document, indent=2)}\n".encode())
     return Measured(path, finished.status, _problems(document))
-
-
-@contextmanager
-def _capture_folder(wanted: Optional[bool]) -> Iterator[Optional[Path]]:
-    """A private folder for what the harness records; None where no causes are wanted."""
-    if wanted is False:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="lowlat-causes-") as folder:
-        yield Path(folder)
 
 
 def _gaps(folder: Path) -> Path:

@@ -54,14 +54,14 @@ static void test_life(struct trace *trace, const struct cpulist *cpus)
 	   (unsigned long)count.lost);
 	test_saving(trace, cpus);
 
-	mkdirat(trace->root, "instances/lowlat-1-abandoned", 0700);
-	mkdirat(trace->root, "instances/others", 0700);
+	mkdirat(trace->root, "instances/lowlat-measure-1-abandoned", 0700);
+	mkdirat(trace->root, "instances/lowlat-others", 0700);
 	/* Under the same number, as if it had been used again: the first is held and stays. */
 	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
-	ok(!exists(trace, "lowlat-1-abandoned"), "what was abandoned is gone");
-	ok(exists(trace, "others"), "what is not ours stays");
+	ok(!exists(trace, "lowlat-measure-1-abandoned"), "what was abandoned is gone");
+	ok(exists(trace, "lowlat-others"), "what is not ours stays");
 	trace_deinit(&other);
-	unlinkat(trace->root, "instances/others", AT_REMOVEDIR);
+	unlinkat(trace->root, "instances/lowlat-others", AT_REMOVEDIR);
 }
 
 int main(void)

@@ -135,8 +135,8 @@ def inside(gaps: Sequence[Gap], times: Iterable[int], slack: int) -> Counter[boo
 
 
 def join_switches(gaps: Sequence[Gap], switches: Sequence[tuple[int, bool]]) -> Joined:
-    """The gaps in which the detector was taken off its CPU, and the others. The two clocks were
-    fitted to each other, so a switch belongs to the gap it lies in, or next to it within 1 us."""
+    """The gaps in which the detector was taken off its CPU, and the others; ``switches`` are in
+    ticks, the two clocks fitted to each other."""
     joined = Joined()
     outs = [time for time, out in switches if out]
     at = 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,13 @@ def check(args: argparse.Namespace) -> None:
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
         raise Refused("--plan: only a page tells a plan's reasons", hint="add --html FILE")
+    arms = [file for _, *files in args.arm for file in files]
+    read = (*args.before, *(args.against or ()), *arms, args.verify, args.plan)
+    taken = {os.path.realpath(path) for path in read if path}
+    for option, path in (("--html", args.html), ("--csv", args.csv)):
+        if path and os.path.realpath(path) in taken:
+            raise Refused(f"{option} {path}: has another use already", hint="name another file")
+        taken.add(os.path.realpath(path or ""))
 
 
 def write(
