@@ -65,9 +65,16 @@ def test_a_glob_names_kernel_threads_and_no_others(host: Path) -> None:
         "kthread:rcu_preempt:16:160:affinity": "1",
         "kthread:ksoftirqd/1:17:170:affinity": "2",
         "kthread:kworker/u8:0-events_unbound:30:300:affinity": "f",
-        "kthread:irq/24-nvme (0):31:310:affinity": "f",
     }
     assert held(host, "kthread:ksoftirqd/2:policy") == {}
+
+
+def test_an_interrupts_thread_is_left_where_the_kernel_puts_it(host: Path) -> None:
+    """It follows its interrupt; moved by hand, the next one moves it back."""
+    assert held(host, "kthread:irq/*:affinity") == {}
+    assert held(host, "kthread:irq/*:policy") == {
+        "kthread:irq/24-nvme (0):31:310:policy": "fifo:50"
+    }
 
 
 def test_policies_are_told_in_words(host: Path) -> None:

@@ -29,6 +29,8 @@ from lowlat.root import Root
 
 Row = dict[str, str]
 
+_ALL_THREADS = ({"target": "kthread:*:affinity"}, {"target": "kthread:*:policy"})
+
 Values = dict[str, str | None]
 
 ACTIVE = Path("/etc/tuned/active_profile")
@@ -78,8 +80,14 @@ def paths(row: Row) -> list[str]:
         magic = set(target) & set("*[?")
         return sorted(map(str, Path("/").glob(target[1:]))) if magic else [target]
     pattern, what = target.removeprefix("kthread:").rsplit(":", 1)
-    found = (pid for pid, comm in _threads() if fnmatch.fnmatchcase(comm, pattern))
-    return [f"kthread:{pid}:{what}" for pid in found]
+    found = (each for each in _threads() if fnmatch.fnmatchcase(each[1], pattern))
+    return [f"kthread:{pid}:{what}" for pid, comm in found if not _follows(comm, what)]
+
+
+def _follows(comm: str, what: str) -> bool:
+    """Whether the kernel alone decides: it moves an interrupt's thread to where the interrupt was
+    last delivered (irq_thread_check_affinity() in kernel/irq/manage.c)."""
+    return what == "affinity" and comm.startswith("irq/")
 
 
 def _threads() -> Iterator[tuple[int, str]]:
@@ -112,17 +120,8 @@ def _read(path: Path) -> str | None:
 
 def snapshot(rows: Iterable[Row]) -> Values:
     """What is planned, and all kernel threads: whatever they were moved by."""
-    wanted = [path for row in rows for path in paths(row)]
-    return {path: value(path) for path in (*wanted, *_of_all_threads())}
-
-
-def _of_all_threads() -> Iterator[str]:
-    for pid, comm in _threads():
-        yield f"kthread:{pid}:policy"
-        # The kernel moves an interrupt's thread by itself, to where that was last delivered
-        # (irq_thread_check_affinity() in kernel/irq/manage.c).
-        if not comm.startswith("irq/"):
-            yield f"kthread:{pid}:affinity"
+    wanted = [path for row in (*rows, *_ALL_THREADS) for path in paths(row)]
+    return {path: value(path) for path in wanted}
 
 
 def changes(before: Values, after: Values) -> dict[str, list[str | None]]:
