@@ -432,7 +432,7 @@ def test_an_oslat_at_fault_costs_no_run(bench: Bench, fault: str) -> None:
     done = bench.call(*QUICK, "--oslat")
     assert (done.status, done.run["complete"], done.run["valid"]) == (1, False, True)
     assert done.said(words), done.run["problems"]
-    assert done.run["cpus"][0]["runtime_ns"] >= 0.3e9
+    assert done.run["cpus"][0]["runtime_ns"] >= 0.299e9  # rounded to whole ticks
     assert list(bench.scratch.iterdir()) == []
 
 
