@@ -116,7 +116,7 @@ test-vm-full: vm-fetch test-cuts-full
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup
 	LOWLAT_CUTS=1 $(BIN)/python -m pytest --durations=20 tests/boot/test_cuts.py \
-		tests/boot/test_replay.py tests/boot/test_tune_loop.py
+		tests/boot/test_replay.py tests/boot/test_tune_cuts.py
 
 # Both write committed files anew: look at the difference before it is committed.
 golden: setup

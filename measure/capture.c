@@ -2,12 +2,12 @@
 #include "capture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_folder.h"
 #include "cleanup.h"
 #include "units.h"
 
@@ -129,144 +129,12 @@ void capture_end(struct capture *capture)
 	take_steal(capture, true);
 }
 
-static const char *observer_name(const struct capture *capture)
+static int save(const struct capture *capture, const struct detectors *detectors,
+		const struct clock_source *clock)
 {
-	if (capture->tracing)
-		return "trace";
-	return capture->switch_count && !capture->switches_error ? "switches" : "none";
-}
+	_cleanup_close_ int folder = capture_folder_open(capture->options.folder);
 
-static json_t *pair_to_json(const struct clock_pair *pair)
-{
-	return json_pack("[I, I]", (json_int_t)pair->ticks, (json_int_t)pair->raw_ns);
-}
-
-static json_t *list_to_json(const struct strings *strings)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < strings->count; i++)
-		json_array_append_new(array, json_string(strings->items[i]));
-	return array;
-}
-
-static struct trace_count count_of(const struct capture *capture, size_t index)
-{
-	struct trace_count count = { 0 };
-
-	if (capture->tracing)
-		return trace_count(&capture->trace, (int)capture->options.cpus->cpus[index]);
-	if (index < capture->switch_count) {
-		count.entries = capture->switches[index].count;
-		count.lost = capture->switches[index].lost;
-	}
-	return count;
-}
-
-static json_t *cpus_to_json(const struct capture *capture, const struct detectors *detectors)
-{
-	json_t *cpus = json_array();
-
-	for (size_t i = 0; i < detectors->count; i++) {
-		const struct detector *detector = &detectors->items[i];
-		const struct trace_count count = count_of(capture, i);
-
-		json_array_append_new(
-			cpus, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:f}", "cpu",
-					(int)detector->cpu, "thread", (int)detector->tid, "begin",
-					(json_int_t)detector->spin.begin, "end",
-					(json_int_t)detector->spin.end, "entries",
-					(json_int_t)count.entries, "lost", (json_int_t)count.lost,
-					"steal_s",
-					capture->steal ? (double)capture->steal[i] /
-								 (double)sysconf(_SC_CLK_TCK) :
-							 0.0));
-	}
-	return cpus;
-}
-
-static json_t *to_json(const struct capture *capture, const struct detectors *detectors,
-		       const struct clock_source *clock)
-{
-	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:o}", "schema",
-				 "lowlat.capture/1", "observer", observer_name(capture), "clock",
-				 capture->tracing ? capture->trace.clock : "mono_raw", "first",
-				 pair_to_json(&clock->first), "last", pair_to_json(&clock->last),
-				 "begin_raw_ns", (json_int_t)capture->begin_raw_ns, "end_raw_ns",
-				 (json_int_t)capture->end_raw_ns, "cpus",
-				 cpus_to_json(capture, detectors));
-
-	if (root && capture->trace_error)
-		json_object_set_new(root, "trace_error",
-				    json_string(strerror(-capture->trace_error)));
-	if (root && capture->tracing) {
-		json_object_set_new(root, "buffer_kib",
-				    json_integer((json_int_t)capture->trace.buffer_kib));
-		json_object_set_new(root, "events", list_to_json(&capture->trace.events));
-		json_object_set_new(root, "missing", list_to_json(&capture->trace.missing));
-		json_object_set_new(
-			root, "senders_lost",
-			json_integer((json_int_t)trace_count(&capture->trace, -1).lost));
-	}
-	return root;
-}
-
-static int open_in(int folder, const char *name, FILE **ret)
-{
-	const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	*ret = fd < 0 ? NULL : fdopen(fd, "w");
-	return *ret ? 0 : -errno;
-}
-
-static int close_whole(FILE *file, int err)
-{
-	return fclose(file) && !err ? -EIO : err;
-}
-
-static int save_switches(const struct capture *capture, int folder)
-{
-	FILE *file;
-	int err = open_in(folder, "switches.csv", &file);
-
-	if (err)
-		return err;
-	fputs("cpu,raw_ns,out\n", file);
-	for (size_t i = 0; !err && i < capture->switch_count; i++)
-		err = switches_write(&capture->switches[i], file);
-	return close_whole(file, err);
-}
-
-static int save_summary(const struct capture *capture, const struct detectors *detectors,
-			const struct clock_source *clock, int folder)
-{
-	json_t *root = to_json(capture, detectors, clock);
-	FILE *file;
-	int err = root ? open_in(folder, "capture.json", &file) : -ENOMEM;
-
-	if (!err) {
-		err = json_dumpf(root, file, JSON_INDENT(2) | JSON_PRESERVE_ORDER) ? -EIO : 0;
-		err = close_whole(file, err);
-	}
-	json_decref(root);
-	return err;
-}
-
-static int save_all(const struct capture *capture, const struct detectors *detectors,
-		    const struct clock_source *clock)
-{
-	_cleanup_close_ int folder =
-		open(capture->options.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err;
-
-	if (folder < 0)
-		return -errno;
-	err = save_summary(capture, detectors, clock, folder);
-	if (!err && capture->tracing)
-		err = trace_save(&capture->trace, capture->options.cpus, folder);
-	if (!err && capture->switch_count)
-		err = save_switches(capture, folder);
-	return err;
+	return folder < 0 ? folder : capture_folder_write(folder, capture, detectors, clock);
 }
 
 static void explain(const struct capture *capture, struct strings *problems)
@@ -291,7 +159,7 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		if (capture->tracing)
 			trace_stop(&capture->trace);
 		explain(capture, problems);
-		err = save_all(capture, detectors, clock);
+		err = save(capture, detectors, clock);
 	}
 	if (err)
 		strings_add(problems, "--capture '%.200s': can't be written (%s)",

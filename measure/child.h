@@ -78,6 +78,14 @@ void child_kill(struct child *child);
  */
 bool child_read(const char *path, char **ret);
 
+/*
+ * Runs a program that says something about itself, for 20 s at most.
+ *
+ * name: of the file that it writes to meanwhile, in the private folder.
+ * ret: as of child_read(). Returns 0, or -errno of child_start().
+ */
+int child_ask(char *const argv[], const struct scratch *scratch, const char *name, char **ret);
+
 /* The status as a shell gives it: exit code, or 128 + signal. */
 int child_exit_code(const struct child *child);
 

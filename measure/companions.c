@@ -29,13 +29,13 @@ int companions_prepare(struct run *run, struct message *message)
 		strings_add(&run->problems,
 			    "--load %s: its files lie in memory, not on a disk; name a folder on "
 			    "one in TMPDIR",
-			    load_scenario_name(load));
+			    load->name);
 	return err;
 }
 
 static void no_load(struct run *run, int err)
 {
-	const char *name = load_scenario_name(run->options.load);
+	const char *name = run->options.load->name;
 
 	run->complete = false;
 	if (err == -ENOENT)
@@ -75,7 +75,7 @@ static int start_part(struct run *run, size_t part)
 	if (!err && part == 0) {
 		for (size_t i = 0; i < run->loads[0].missing.count; i++)
 			strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
-				    load_scenario_name(options.scenario), run->load_tool.version,
+				    options.scenario->name, run->load_tool.version,
 				    run->loads[0].missing.items[i]);
 	}
 	return err;
@@ -153,7 +153,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 
 static void report_kills(struct run *run)
 {
-	const bool wanted = load_scenario_exhausts(run->options.load);
+	const bool wanted = run->options.load->exhausts;
 	const uint64_t kills = run->fence.oom_kills;
 
 	if (run->interrupted || wanted == (kills > 0))
@@ -163,7 +163,7 @@ static void report_kills(struct run *run)
 		strings_add(&run->problems,
 			    "--load %s: nothing was killed for want of memory, so there was less "
 			    "load than asked for",
-			    load_scenario_name(run->options.load));
+			    run->options.load->name);
 	else
 		strings_add(&run->problems,
 			    "%" PRIu64 " processes of the load were killed at its fence of "

@@ -132,16 +132,28 @@ static int add_row(struct counters *counters, struct counter_row row)
 	return 0;
 }
 
+/* Its name's length goes to *length; NULL where the row is not per CPU. */
+static const char *row_name(const char *line, size_t *length)
+{
+	const char *name = skip_blanks(line);
+
+	*length = strcspn(name, ":\n");
+	if (name[*length] != ':' || !*length || !strncmp(name, "ERR:", 4) ||
+	    !strncmp(name, "MIS:", 4))
+		return NULL;
+	return name;
+}
+
 static int parse_row(const char *line, const struct columns *columns, size_t cpus,
 		     struct counters *ret)
 {
-	const char *name = skip_blanks(line), *end = line_end(line);
-	const size_t length = strcspn(name, ":\n");
+	const char *end = line_end(line);
 	struct counter_row row = { 0 };
-	const char *rest;
+	const char *name, *rest;
+	size_t length;
 
-	if (name[length] != ':' || !length || !strncmp(name, "ERR:", 4) ||
-	    !strncmp(name, "MIS:", 4))
+	name = row_name(line, &length);
+	if (!name)
 		return 0;
 	row.counts = calloc(cpus + 1, sizeof(*row.counts));
 	rest = row.counts ? parse_counts(name + length + 1, columns, row.counts) : NULL;
@@ -171,6 +183,30 @@ int counters_parse(const char *text, const struct cpulist *cpus, struct counters
 	}
 	if (err)
 		counters_deinit(ret);
+	return err;
+}
+
+static void add_sums(const char *line, const struct columns *columns, size_t cpus, uint64_t *counts,
+		     uint32_t *sums)
+{
+	size_t length;
+	const char *name = row_name(line, &length);
+
+	if (!name || !parse_counts(name + length + 1, columns, counts))
+		return;
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		sums[cpu] += (uint32_t)counts[cpu];
+}
+
+int counters_parse_sums(const char *text, const struct cpulist *cpus, uint32_t *sums)
+{
+	_cleanup_(columns_deinit) struct columns columns = { 0 };
+	_cleanup_free_ uint64_t *counts = calloc(cpus->count + 1, sizeof(*counts));
+	int err = counts ? parse_header(text, cpus, &columns) : -ENOMEM;
+
+	memset(sums, 0, cpus->count * sizeof(*sums));
+	while (!err && *(text = line_end(text)) && *++text)
+		add_sums(text, &columns, cpus->count, counts, sums);
 	return err;
 }
 
@@ -211,6 +247,14 @@ static int read_file(const char *path, const struct cpulist *cpus, struct counte
 	int err = text_read(path, PROC_LIMIT, &text);
 
 	return err ? err : counters_parse(text, cpus, ret);
+}
+
+int counters_read_sums(const struct cpulist *cpus, uint32_t *sums)
+{
+	_cleanup_free_ char *text = NULL;
+	int err = text_read("/proc/interrupts", PROC_LIMIT, &text);
+
+	return err ? err : counters_parse_sums(text, cpus, sums);
 }
 
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret)

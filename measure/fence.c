@@ -33,7 +33,7 @@ static uint64_t choose_memory(uint64_t available)
 static int make_group(const struct load_scenario *scenario, size_t cpus, struct fence *fence,
 		      struct message *message)
 {
-	const bool exhausts = load_scenario_exhausts(scenario);
+	const bool exhausts = scenario->exhausts;
 	const uint64_t more = exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus;
 	struct message reason;
 
@@ -42,7 +42,7 @@ static int make_group(const struct load_scenario *scenario, size_t cpus, struct 
 	return message_set(
 		message,
 		"--load %s: %.300s; run as root where memory cgroups are, or use --load vm",
-		load_scenario_name(scenario), reason.text);
+		scenario->name, reason.text);
 }
 
 static int make_folder(const struct load_scenario *scenario, struct fence *fence,
@@ -54,13 +54,13 @@ static int make_folder(const struct load_scenario *scenario, struct fence *fence
 		return message_set(message,
 				   "--load %s: no private folder can be made on a disk (%s); name "
 				   "a writable one in TMPDIR",
-				   load_scenario_name(scenario), strerror(-err));
+				   scenario->name, strerror(-err));
 	fence->disk = round_down(least(scratch_room(&fence->scratch) / 4, DISK_MAX));
 	if (fence->disk < DISK_MIN)
 		return message_set(message,
 				   "--load %s: too little room in %.200s; name a folder with 64 "
 				   "MiB free in TMPDIR",
-				   load_scenario_name(scenario), fence->scratch.path);
+				   scenario->name, fence->scratch.path);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "load.h"
+#include "load_scenario.h"
 #include "memgroup.h"
 #include "scratch.h"
 #include "text.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "clock.h"
 #include "units.h"
@@ -79,12 +80,31 @@ static int check_deadline(const struct policy *policy, const char *text,
 	return 0;
 }
 
+/* A user may not come back from being nice, and a nice detector would find other noise. */
+static int check_nice(struct message *message)
+{
+	const struct policy other = { .kind = POLICY_OTHER };
+	const int nice = getpriority(PRIO_PROCESS, 0);
+	int err = policy_apply(&other);
+
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (err)
+		return message_set(
+			message,
+			"--policy other: the detectors may not leave nice %d (%s); start "
+			"without nice",
+			nice, strerror(-err));
+	return 0;
+}
+
 int grant_check(const struct policy *policy, const struct cpulist *measured,
 		const struct cpulist *online, struct message *message)
 {
 	char text[POLICY_TEXT_MAX];
 	int err;
 
+	if (policy->kind == POLICY_OTHER)
+		return check_nice(message);
 	policy_format(policy, text);
 	if (policy->kind == POLICY_DEADLINE)
 		return check_deadline(policy, text, measured, online, message);

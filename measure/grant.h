@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether the kernel grants a real-time policy to a thread on each measured CPU; tried beforehand. */
+/* Whether the kernel grants a policy to a thread on each measured CPU; tried beforehand. */
 #ifndef LOWLAT_GRANT_H
 #define LOWLAT_GRANT_H
 

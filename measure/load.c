@@ -19,126 +19,6 @@
 /* How many times its limit a load that exhausts memory asks for. */
 #define EXCESS 4
 
-enum share {
-	SHARE_NONE,
-	SHARE_MEMORY,
-	SHARE_DISK,
-};
-
-/* One kind of worker, its share of what the scenario may use, and what else it is told. */
-struct stressor {
-	const char *name;
-	enum share share;
-	const char *bytes_option;
-	const char *fixed[5];
-	/* Its workers listen on a port each. */
-	const char *port_option;
-};
-
-struct load_scenario {
-	const char *name;
-	bool exhausts;
-	struct stressor stressors[10];
-};
-
-/* clang-format off */
-static const struct load_scenario scenarios[] = {
-	{ "faults", false, {
-		{ .name = "fault" },
-		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
-	} },
-	{ "vm", false, {
-		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
-		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
-	} },
-	{ "oom", true, {
-		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
-		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
-	} },
-	{ "timers", false, {
-		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
-		{ .name = "timerfd", .fixed = { "--timerfd-freq", "1000" } },
-		{ .name = "itimer", .fixed = { "--itimer-freq", "1000" } },
-	} },
-	{ "ipi", false, {
-		{ .name = "tlb-shootdown" },
-		{ .name = "membarrier" },
-		{ .name = "mprotect" },
-	} },
-	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
-	{ "files", false, {
-		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = { "--hdd-opts", "fsync" } },
-		{ .name = "dentry", .fixed = { "--dentries", "2048" } },
-	} },
-	/* Their default is the loopback interface. */
-	{ "network", false, {
-		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
-		{ .name = "udp", .fixed = { "--udp-domain", "ipv4" }, .port_option = "--udp-port" },
-	} },
-	{ "mixed", false, {
-		{ .name = "fault" },
-		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
-		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
-		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
-		{ .name = "switch" },
-		{ .name = "fork" },
-		{ .name = "tlb-shootdown" },
-		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
-	} },
-};
-
-/* One method of fixed size: what bogo operations count differs between methods. */
-static const struct load_scenario throughput = { "throughput", false, {
-	{ .name = "matrix", .fixed = { "--matrix-method", "prod", "--matrix-size", "128" } },
-} };
-/* clang-format on */
-
-#define SCENARIO_COUNT (sizeof(scenarios) / sizeof(*scenarios))
-
-const struct load_scenario *load_scenario_find(const char *name)
-{
-	for (size_t i = 0; i < SCENARIO_COUNT; i++) {
-		if (strcmp(scenarios[i].name, name) == 0)
-			return &scenarios[i];
-	}
-	return NULL;
-}
-
-const char *load_scenario_name(const struct load_scenario *scenario)
-{
-	return scenario->name;
-}
-
-const struct load_scenario *load_scenario_throughput(void)
-{
-	return &throughput;
-}
-
-const char *load_scenario_names(void)
-{
-	static char names[256];
-	size_t used = 0;
-
-	for (size_t i = 0; i < SCENARIO_COUNT && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, i ? ", %s" : "%s",
-					 scenarios[i].name);
-	return names;
-}
-
-bool load_scenario_on_disk(const struct load_scenario *scenario)
-{
-	for (const struct stressor *s = scenario->stressors; s->name; s++) {
-		if (s->share == SHARE_DISK)
-			return true;
-	}
-	return false;
-}
-
-bool load_scenario_exhausts(const struct load_scenario *scenario)
-{
-	return scenario->exhausts;
-}
-
 int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret,
 	       size_t *count)
 {
@@ -166,7 +46,7 @@ int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struc
 	return 0;
 }
 
-static uint64_t share_of(const struct load_options *options, enum share share)
+static uint64_t share_of(const struct load_options *options, enum load_share share)
 {
 	const struct load_scenario *scenario = options->scenario;
 	uint64_t sharers = 0;

@@ -8,28 +8,11 @@
 
 #include "child.h"
 #include "cpulist.h"
+#include "load_scenario.h"
 #include "load_tool.h"
 #include "memgroup.h"
 #include "scratch.h"
 #include "text.h"
-
-struct load_scenario;
-
-/* NULL where there is none of that name. */
-const struct load_scenario *load_scenario_find(const char *name);
-const char *load_scenario_name(const struct load_scenario *scenario);
-
-/* All names, for a message; the text is made anew by each call. */
-const char *load_scenario_names(void);
-
-/* The one that compares how much a CPU gets done; not in the names. */
-const struct load_scenario *load_scenario_throughput(void);
-
-/* Whether it writes files, which then have to lie on a disk. */
-bool load_scenario_on_disk(const struct load_scenario *scenario);
-
-/* Whether it asks for more memory than it may have, so that the kernel kills in its group. */
-bool load_scenario_exhausts(const struct load_scenario *scenario);
 
 /*
  * The parts of a load that need a stress-ng each: one for all CPUs that the scheduler spreads tasks

@@ -8,9 +8,6 @@
 
 #include "child.h"
 #include "cleanup.h"
-#include "units.h"
-
-#define HELP_TIMEOUT (20 * NS_PER_S)
 
 /* What follows "version " in the first line of `stress-ng --version`. */
 static char *parse_version(const char *text)
@@ -25,21 +22,10 @@ static char *parse_version(const char *text)
 
 static int ask(const struct scratch *scratch, const char *option, char **ret)
 {
-	char path[PATH_MAX + 32];
 	char *const argv[] = { "stress-ng", (char *)option, NULL };
-	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = HELP_TIMEOUT
-	};
-	struct child child = { 0 };
-	int err;
+	int err = child_ask(argv, scratch, "answer", ret);
 
-	snprintf(path, sizeof(path), "%s/stress-ng%s", scratch->path, option);
-	err = child_start(&options, &child);
-	if (err)
-		return err;
-	child_wait(&child);
-	child_read(path, ret);
-	return *ret ? 0 : -EPROTO;
+	return err || *ret ? err : -EPROTO;
 }
 
 int load_tool_init(const struct scratch *scratch, struct load_tool *ret)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lowlat-measure: noise of the operating system on CPUs, with its sources. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,16 +32,13 @@ static int write_events(const struct run *run, FILE *file)
 static int write_file(const struct run *run, const char *path, writer write)
 {
 	struct output output;
-	int err, late;
+	int err;
 
 	if (!path)
 		return 0;
 	err = output_open(path, &output);
-	if (!err) {
-		err = write(run, output.file);
-		late = output_commit(&output);
-		err = err ? err : late;
-	}
+	if (!err)
+		err = output_commit(&output, write(run, output.file));
 	if (err)
 		fprintf(stderr, "lowlat-measure: '%s': can't be written (%s)\n", path,
 			strerror(-err));
@@ -71,6 +69,25 @@ static bool finish_json(const struct run *run)
 	return false;
 }
 
+/* Returns 0 or -errno, and says it, but not twice and not of a reader that went away. */
+static int finish_stdout(bool said)
+{
+	int err = fflush(stdout) ? -errno : ferror(stdout) ? -EIO : 0;
+
+	if (err && !said && err != -EPIPE)
+		fprintf(stderr, "lowlat-measure: standard output: can't be written (%s)\n",
+			strerror(-err));
+	return err;
+}
+
+/* Nobody has to read all of the help. */
+static int finish_text(void)
+{
+	int err = finish_stdout(false);
+
+	return err && err != -EPIPE ? EXIT_PARTIAL : 0;
+}
+
 static int finish(struct run *run)
 {
 	bool json;
@@ -79,7 +96,7 @@ static int finish(struct run *run)
 	json = finish_json(run);
 	if (json && !run->options.follow && (!run->options.json || strcmp(run->options.json, "-")))
 		summary_write(run, stdout);
-	if (fflush(stdout) || ferror(stdout))
+	if (finish_stdout(!json || run->options.follow))
 		return EXIT_PARTIAL;
 	if (run->interrupted)
 		return 128 + run->interrupted;
@@ -103,17 +120,20 @@ int main(int argc, char *argv[])
 {
 	struct message message;
 	struct run run = { 0 };
-	int status = 0;
+	int status;
 
 	block_signals();
-	if (options_parse(argc, argv, &run.options, &message))
+	if (options_parse(argc, argv, &run.options, &message)) {
 		status = refuse(&message);
-	else if (run.options.help)
+	} else if (run.options.help) {
 		options_help(stdout);
-	else if (run.options.version)
+		status = finish_text();
+	} else if (run.options.version) {
 		printf("lowlat-measure %s\n", LOWLAT_VERSION);
-	else
+		status = finish_text();
+	} else {
 		status = run_make(&run, &message) ? refuse(&message) : finish(&run);
+	}
 	run_deinit(&run);
 	return status;
 }

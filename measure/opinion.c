@@ -10,7 +10,6 @@
 #include "cleanup.h"
 #include "units.h"
 
-#define HELP_TIMEOUT (20 * NS_PER_S)
 /* oslat calibrates and warms up for about two seconds, on a very noisy machine for ever. */
 #define OVERHEAD_NS (15 * NS_PER_S)
 
@@ -170,28 +169,10 @@ static char *parse_version(const struct tool *tool, const char *help)
 	return strndup(version, strcspn(version, " :\t\n"));
 }
 
-static int read_help(const struct tool *tool, const struct scratch *scratch, char **ret)
-{
-	char path[PATH_MAX + 32];
-	char *const argv[] = { (char *)tool->program, "--help", NULL };
-	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = HELP_TIMEOUT
-	};
-	struct child child = { 0 };
-	int err;
-
-	snprintf(path, sizeof(path), "%s/%s.help", scratch->path, tool->name);
-	err = child_start(&options, &child);
-	if (err)
-		return err;
-	child_wait(&child);
-	child_read(path, ret);
-	return 0;
-}
-
 int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		  struct opinion *ret)
 {
+	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
 	_cleanup_free_ char *help = NULL;
 	struct child_options child = {
 		.output = ret->output_path,
@@ -205,7 +186,7 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		 tools[tool].name);
 	snprintf(ret->output_path, sizeof(ret->output_path), "%s/%s.log", options->scratch->path,
 		 tools[tool].name);
-	err = read_help(&tools[tool], options->scratch, &help);
+	err = child_ask(ask, options->scratch, "answer", &help);
 	if (err)
 		return err;
 	ret->version = parse_version(&tools[tool], help ? help : "");

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "argument.h"
 #include "output.h"
 #include "units.h"
 
@@ -24,42 +26,20 @@ enum value_kind {
 struct option {
 	const char *name;
 	enum value_kind kind;
-	/* Returns 0, or -EINVAL with the message set. */
+	/* Returns 0, or -EINVAL with the message set. NULL: it sets the flag, a bool of the options. */
 	int (*set)(struct options *options, const char *value, struct message *message);
 	const char *value_name;
 	const char *help;
+	size_t flag;
+	/* What the help ends with. */
+	const char *(*names)(void);
 };
 
-static int set_list(const char *name, const char *value, struct cpulist *ret,
-		    struct message *message)
-{
-	struct cpulist list;
-	int err = cpulist_parse(value, &list);
-
-	if (err == -ERANGE)
-		return message_set(
-			message,
-			"--%s '%.100s': a CPU number is above %d; name CPUs of this machine", name,
-			value, CPULIST_MAX - 1);
-	if (err)
-		return message_set(
-			message,
-			"--%s '%.100s': not a CPU list; write numbers and ranges such as "
-			"1-3,8",
-			name, value);
-	if (!list.count) {
-		cpulist_deinit(&list);
-		return message_set(message, "--%s '': names no CPU; write a list such as 1-3,8",
-				   name);
-	}
-	cpulist_deinit(ret);
-	*ret = list;
-	return 0;
-}
+#define FLAG(member) .flag = offsetof(struct options, member)
 
 static int set_cpus(struct options *options, const char *value, struct message *message)
 {
-	return set_list("cpus", value, &options->cpus, message);
+	return argument_list("cpus", value, &options->cpus, message);
 }
 
 static int set_load_cpus(struct options *options, const char *value, struct message *message)
@@ -67,43 +47,24 @@ static int set_load_cpus(struct options *options, const char *value, struct mess
 	options->load_everywhere = strcmp(value, "all") == 0;
 	if (options->load_everywhere)
 		return 0;
-	return set_list("load-cpus", value, &options->load_cpus, message);
-}
-
-static int set_time(const char *name, const char *value, uint64_t least, uint64_t most,
-		    uint64_t *ret, struct message *message)
-{
-	char low[32], high[32];
-	int err = parse_time(value, ret);
-
-	if (err == -EINVAL)
-		return message_set(
-			message,
-			"--%s '%.100s': not a time; write a whole number with its unit, ns, "
-			"us, ms, s, m or h",
-			name, value);
-	if (err || *ret < least || *ret > most)
-		return message_set(message,
-				   "--%s '%.100s': out of range; give a time from %s to %s", name,
-				   value, format_time(least, low, sizeof(low)),
-				   format_time(most, high, sizeof(high)));
-	return 0;
+	return argument_list("load-cpus", value, &options->load_cpus, message);
 }
 
 static int set_duration(struct options *options, const char *value, struct message *message)
 {
-	return set_time("duration", value, NS_PER_MS, DURATION_MAX, &options->duration_ns, message);
+	return argument_time("duration", value, NS_PER_MS, DURATION_MAX, &options->duration_ns,
+			     message);
 }
 
 static int set_warmup(struct options *options, const char *value, struct message *message)
 {
-	return set_time("warmup", value, 0, WARMUP_MAX, &options->warmup_ns, message);
+	return argument_time("warmup", value, 0, WARMUP_MAX, &options->warmup_ns, message);
 }
 
 static int set_threshold(struct options *options, const char *value, struct message *message)
 {
-	return set_time("threshold", value, THRESHOLD_MIN, NS_PER_S, &options->threshold_ns,
-			message);
+	return argument_time("threshold", value, THRESHOLD_MIN, NS_PER_S, &options->threshold_ns,
+			     message);
 }
 
 static int set_policy(struct options *options, const char *value, struct message *message)
@@ -147,52 +108,16 @@ static int set_no_oslat(struct options *options, const char *value, struct messa
 	return 0;
 }
 
-/* Sets one of `flags` for each of the names, which commas part; all of them for "all". */
-static int set_names(const char *option, const char *value, bool *flags, size_t count,
-		     size_t (*find)(const char *name, size_t length), const char *names,
-		     struct message *message)
-{
-	size_t length;
-
-	if (strcmp(value, "all") == 0) {
-		memset(flags, true, count * sizeof(*flags));
-		return 0;
-	}
-	for (const char *name = value;; name += length + 1) {
-		size_t index;
-
-		length = strcspn(name, ",");
-		index = find(name, length);
-		if (index >= count)
-			return message_set(message,
-					   "--%s '%.100s': '%.*s' is none of them; use all, or "
-					   "some of %s with commas between",
-					   option, value, length < 100 ? (int)length : 100, name,
-					   names);
-		flags[index] = true;
-		if (!name[length])
-			return 0;
-	}
-}
-
 static int set_opinion(struct options *options, const char *value, struct message *message)
 {
-	return set_names("second-opinion", value, options->opinions, OPINION_TOOLS, opinion_find,
-			 opinion_names(), message);
+	return argument_names("second-opinion", value, options->opinions, OPINION_TOOLS,
+			      opinion_find, opinion_names(), message);
 }
 
 static int set_work(struct options *options, const char *value, struct message *message)
 {
-	return set_names("work", value, options->work, WORK_KINDS, work_find, work_names(),
-			 message);
-}
-
-static int set_work_alone(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->work_alone = true;
-	return 0;
+	return argument_names("work", value, options->work, WORK_KINDS, work_find, work_names(),
+			      message);
 }
 
 static int set_throughput(struct options *options, const char *value, struct message *message)
@@ -204,14 +129,6 @@ static int set_throughput(struct options *options, const char *value, struct mes
 				   "--throughput '%.100s': out of range; give a number of runs "
 				   "from 1 to %d",
 				   value, THROUGHPUT_MAX);
-	return 0;
-}
-
-static int set_emulated(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->emulated = true;
 	return 0;
 }
 
@@ -272,71 +189,51 @@ static int set_observer(struct options *options, const char *value, struct messa
 			   value);
 }
 
-static int set_follow(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->follow = true;
-	return 0;
-}
-
-static int set_help(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->help = true;
-	return 0;
-}
-
-static int set_version(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->version = true;
-	return 0;
-}
-
 static const struct option options_table[] = {
 	{ "cpus", VALUE_NEEDED, set_cpus, "LIST",
-	  "CPUs to measure (default: the isolated ones, else all but the lowest)" },
-	{ "duration", VALUE_NEEDED, set_duration, "TIME", "1ms to 24h (default 10s)" },
+	  .help = "CPUs to measure (default: the isolated ones, else all but the lowest)" },
+	{ "duration", VALUE_NEEDED, set_duration, "TIME", .help = "1ms to 24h (default 10s)" },
 	{ "warmup", VALUE_NEEDED, set_warmup, "TIME",
-	  "how long all runs before anything counts, 0s to 1h (default 5s)" },
+	  .help = "how long all runs before anything counts, 0s to 1h (default 5s)" },
 	{ "threshold", VALUE_NEEDED, set_threshold, "TIME",
-	  "what is longer is a gap, 50ns to 1s (default 100ns)" },
+	  .help = "what is longer is a gap, 50ns to 1s (default 100ns)" },
 	{ "policy", VALUE_NEEDED, set_policy, "POLICY",
-	  "other, fifo:N or deadline:RUNTIME/PERIOD (default other)" },
+	  .help = "other, fifo:N or deadline:RUNTIME/PERIOD (default other)" },
 	{ "load", VALUE_NEEDED, set_load, "SCENARIO",
-	  "what stress-ng does meanwhile (default idle): idle, " },
+	  .help = "what stress-ng does meanwhile (default idle): idle, ",
+	  .names = load_scenario_names },
 	{ "load-cpus", VALUE_NEEDED, set_load_cpus, "LIST",
-	  "where the load runs (default: the CPUs not measured), or all" },
-	{ "oslat", VALUE_NONE, set_oslat, NULL,
-	  "run oslat afterwards (default: where it is installed)" },
-	{ "no-oslat", VALUE_NONE, set_no_oslat, NULL, "don't run oslat" },
+	  .help = "where the load runs (default: the CPUs not measured), or all" },
+	{ "oslat", VALUE_NONE, set_oslat,
+	  .help = "run oslat afterwards (default: where it is installed)" },
+	{ "no-oslat", VALUE_NONE, set_no_oslat, .help = "don't run oslat" },
 	{ "second-opinion", VALUE_NEEDED, set_opinion, "TOOLS",
-	  "run these afterwards, each 30s at most: all, or some of " },
+	  .help = "run these afterwards, each 30s at most: all, or some of ",
+	  .names = opinion_names },
 	{ "work", VALUE_NEEDED, set_work, "KINDS",
-	  "time these afterwards, each 10s at most: all, or some of " },
-	{ "work-alone", VALUE_NONE, set_work_alone, NULL,
-	  "on one CPU after another (default: on all at once)" },
+	  .help = "time these afterwards, each 10s at most: all, or some of ",
+	  .names = work_names },
+	{ "work-alone", VALUE_NONE, .help = "on one CPU after another (default: on all at once)",
+	  FLAG(work_alone) },
 	{ "throughput", VALUE_OPTIONAL, set_throughput, "N",
-	  "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU" },
-	{ "emulated", VALUE_NONE, set_emulated, NULL,
-	  "the CPUs are emulated, so durations mean nothing (on x86 it is seen)" },
-	{ "label", VALUE_NEEDED, set_label, "TEXT", "name of the run, kept in the JSON" },
-	{ "seed", VALUE_NEEDED, set_seed, "N", "of the load's random numbers (default 1)" },
+	  .help = "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU" },
+	{ "emulated", VALUE_NONE,
+	  .help = "the CPUs are emulated, so durations mean nothing (on x86 it is seen)",
+	  FLAG(emulated) },
+	{ "label", VALUE_NEEDED, set_label, "TEXT", .help = "name of the run, kept in the JSON" },
+	{ "seed", VALUE_NEEDED, set_seed, "N", .help = "of the load's random numbers (default 1)" },
 	{ "json", VALUE_OPTIONAL, set_json, "FILE",
-	  "write the result there; alone or -: to stdout" },
+	  .help = "write the result there; alone or -: to stdout" },
 	{ "events", VALUE_NEEDED, set_events, "FILE",
-	  "write each gap there: cpu,begin,end in ticks of the clock" },
+	  .help = "write each gap there: cpu,begin,end in ticks of the clock" },
 	{ "capture", VALUE_NEEDED, set_capture, "FOLDER",
-	  "record there what interrupts the CPUs, for lowlat-gen to join with the gaps" },
+	  .help = "record there what interrupts the CPUs, for lowlat-gen to join with the gaps" },
 	{ "observer", VALUE_NEEDED, set_observer, "KIND",
-	  "by the kernel's trace, by the detectors' switches, or auto: as permitted" },
-	{ "follow", VALUE_NONE, set_follow, NULL,
-	  "tell each second on stdout what happened in it, a line of JSON" },
-	{ "help", VALUE_NONE, set_help, NULL, "print this and leave" },
-	{ "version", VALUE_NONE, set_version, NULL, "print the version and leave" },
+	  .help = "by the kernel's trace, by the detectors' switches, or auto: as permitted" },
+	{ "follow", VALUE_NONE,
+	  .help = "tell each second on stdout what happened in it, a line of JSON", FLAG(follow) },
+	{ "help", VALUE_NONE, .help = "print this and leave", FLAG(help) },
+	{ "version", VALUE_NONE, .help = "print the version and leave", FLAG(version) },
 };
 
 #define OPTION_COUNT (sizeof(options_table) / sizeof(*options_table))
@@ -378,7 +275,10 @@ static int parse_one(char *const argv[], struct options *ret, int *used, struct 
 	if (option->kind == VALUE_NEEDED && !value)
 		return message_set(message, "--%s: its value is missing; give %s", option->name,
 				   option->value_name);
-	return option->set(ret, value, message);
+	if (option->set)
+		return option->set(ret, value, message);
+	*(bool *)((char *)ret + option->flag) = true;
+	return 0;
 }
 
 int options_parse(int argc, char *const argv[], struct options *ret, struct message *message)
@@ -412,15 +312,6 @@ void options_deinit(struct options *options)
 	cpulist_deinit(&options->load_cpus);
 }
 
-static const char *names_of(const struct option *option)
-{
-	if (option->set == set_load)
-		return load_scenario_names();
-	if (option->set == set_opinion)
-		return opinion_names();
-	return option->set == set_work ? work_names() : "";
-}
-
 void options_help(FILE *file)
 {
 	fputs("Usage: lowlat-measure [OPTION]...\n\n"
@@ -433,7 +324,8 @@ void options_help(FILE *file)
 
 		snprintf(left, sizeof(left), option->kind == VALUE_OPTIONAL ? "%s [%s]" : "%s %s",
 			 option->name, option->value_name ? option->value_name : "");
-		fprintf(file, "  --%-21s%s%s\n", left, option->help, names_of(option));
+		fprintf(file, "  --%-21s%s%s\n", left, option->help,
+			option->names ? option->names() : "");
 	}
 	fputs("\nTimes are whole numbers with a unit: 100ns, 1us, 10ms, 10s, 5m, 1h.\n"
 	      "Exit status: 0 complete; 1 partial or invalid; 2 refused; 130 or 143 interrupted.\n",

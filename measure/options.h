@@ -9,7 +9,7 @@
 
 #include "capture.h"
 #include "cpulist.h"
-#include "load.h"
+#include "load_scenario.h"
 #include "opinion.h"
 #include "policy.h"
 #include "text.h"

@@ -202,10 +202,11 @@ static int finish(struct output *output)
 	return err;
 }
 
-int output_commit(struct output *output)
+int output_commit(struct output *output, int written)
 {
 	int err = finish(output);
 
+	err = err ? err : written;
 	if (!output->temporary)
 		return err;
 	if (!err && rename(output->temporary, output->path))

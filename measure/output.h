@@ -31,7 +31,12 @@ int output_check(const char *path);
  */
 int output_open(const char *path, struct output *ret);
 
-/* Writes all to disk and renames. Returns 0 or -errno; the file is closed in either case. */
-int output_commit(struct output *output);
+/*
+ * Writes all to disk and renames; the file is closed in either case.
+ *
+ * written: 0, or the -errno of who wrote it; then what had the name before keeps it.
+ * Returns 0 or -errno.
+ */
+int output_commit(struct output *output, int written);
 
 #endif

@@ -10,6 +10,7 @@
 #include "figures.h"
 #include "result_beside.h"
 #include "result_cpu.h"
+#include "result_series.h"
 #include "value.h"
 
 #define REAL_DIGITS 12
@@ -86,6 +87,7 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "problems", value_strings(&run->problems));
 	json_object_set_new(root, "isolated", value_list(&run->host.isolated));
 	json_object_set_new(root, "clock", clock_to_json(run));
+	json_object_set_new(root, "series", result_series(run));
 	json_object_set_new(root, "cpus", result_cpus(run));
 	json_object_set_new(root, "loads", result_loads(run));
 	json_object_set_new(root, "oslat", result_oslat(run));

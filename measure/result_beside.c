@@ -17,9 +17,8 @@ static json_t *load_to_json(const struct run *run, const struct load *load)
 {
 	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", "stress-ng",
 			 "version", value_text(run->load_tool.version), "command",
-			 value_strings(&load->command), "scenario",
-			 load_scenario_name(load->scenario), "cpus", value_list(load->cpus),
-			 "memory_group", memgroup_to_json(run), "exit",
+			 value_strings(&load->command), "scenario", load->scenario->name, "cpus",
+			 value_list(load->cpus), "memory_group", memgroup_to_json(run), "exit",
 			 child_exit_code(&load->child), "output", value_text(load->metrics), "log",
 			 value_text(load->log));
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "figures.h"
+#include "result_series.h"
 #include "value.h"
 
 static json_t *rates_to_json(const struct run *run, const struct detector *detector)
@@ -165,6 +166,7 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	json_object_set_new(cpu, "rates_per_s", rates_to_json(run, detector));
 	json_object_set_new(cpu, "time_weighted_ns", percentiles_to_json(run, detector));
 	json_object_set_new(cpu, "histogram", value_hist(detector->spin.hist));
+	json_object_set_new(cpu, "series", result_series_cpu(run, column));
 	json_object_set_new(cpu, "page_faults", json_integer(detector->page_faults));
 	json_object_set_new(cpu, "causes", json_array());
 	add_counters(cpu, run, column);

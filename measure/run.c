@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <malloc.h>
@@ -11,20 +10,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "companions.h"
+#include "measurement.h"
 #include "opinions.h"
 #include "units.h"
 #include "works.h"
-
-#define CALIBRATION_NS (50 * NS_PER_MS)
-#define CLOSE_LOOK_NS (2 * NS_PER_MS)
-/* How often the rings of those who watch are emptied. */
-#define ATTEND_NS (100 * NS_PER_MS)
-#define LOG_BYTES_MAX ((size_t)256 << 20)
-#define LOG_GAPS_MAX ((size_t)1 << 20)
 
 const uint64_t run_levels_ns[SPIN_LEVELS] = { 100, NS_PER_US, 10 * NS_PER_US, 100 * NS_PER_US };
 
@@ -43,123 +35,6 @@ void run_wait_ns(struct run *run, uint64_t ns)
 		run->interrupted = signal_number;
 }
 
-static void wait_until(struct run *run, uint64_t deadline)
-{
-	uint64_t now = clock_raw_ns();
-
-	while (!run->interrupted && now < deadline) {
-		run_wait_ns(run, deadline - now);
-		now = clock_raw_ns();
-	}
-}
-
-/* The clock's own reading has to fit twice into a gap. */
-static void choose_threshold(struct run *run)
-{
-	double floor = 0;
-	uint64_t least;
-
-	run->threshold_ns = run->options.threshold_ns;
-	for (size_t i = 0; i < run->detectors.count; i++) {
-		if (run->detectors.items[i].floor[0] > floor)
-			floor = run->detectors.items[i].floor[0];
-	}
-	/* A tick of a coarse counter is a floor too. */
-	floor = clock_ns(&run->clock, floor > 1 ? floor : 1);
-	least = (uint64_t)(2 * floor) + 1;
-	if (2 * floor <= (double)run->threshold_ns)
-		return;
-	run->threshold_ns = (least + 9) / 10 * 10;
-	strings_add(&run->problems,
-		    "threshold raised from %" PRIu64 " ns to %" PRIu64
-		    " ns: reading the clock alone takes %.1f ns",
-		    run->options.threshold_ns, run->threshold_ns, floor);
-}
-
-static uint64_t to_ticks(const struct run *run, uint64_t ns)
-{
-	return (uint64_t)((double)ns * run->clock.hz / 1e9);
-}
-
-static void take_counters(struct run *run, struct counter_snapshot *ret)
-{
-	int err = counter_snapshot_take(&run->setup.measured, ret);
-
-	if (!err || !run->counters_valid)
-		return;
-	run->counters_valid = false;
-	run->complete = false;
-	strings_add(&run->problems, "/proc/interrupts or /proc/softirqs can't be read (%s)",
-		    strerror(-err));
-}
-
-/*
- * Once before it counts: the first write to a page shared with a forked keeper copies it, and that
- * interrupts every CPU that runs one of our threads.
- */
-static void rehearse_counters(struct run *run)
-{
-	run->counters_valid = true;
-	take_counters(run, &run->before);
-	take_counters(run, &run->after);
-	counter_snapshot_deinit(&run->before);
-	counter_snapshot_deinit(&run->after);
-}
-
-/* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
-static void tell(struct run *run)
-{
-	int err = follow_tick(&run->follow);
-
-	if (err == -EPIPE)
-		run->interrupted = SIGPIPE;
-	if (!err || err == -EPIPE)
-		return;
-	run->options.follow = false;
-	run->complete = false;
-	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
-}
-
-/* Waits as wait_until() does, and looks after those who watch the run meanwhile. */
-static void attend_until(struct run *run, uint64_t deadline)
-{
-	uint64_t now = clock_raw_ns();
-
-	while (!run->interrupted && now < deadline) {
-		wait_until(run, deadline - now < ATTEND_NS ? deadline : now + ATTEND_NS);
-		capture_drain(&run->capture);
-		if (run->options.follow)
-			tell(run);
-		now = clock_raw_ns();
-	}
-}
-
-static void measure(struct run *run)
-{
-	const uint64_t duration = to_ticks(run, run->options.duration_ns);
-	uint64_t levels[SPIN_LEVELS], deadline;
-
-	for (int i = 0; i < SPIN_LEVELS; i++)
-		levels[i] = to_ticks(run, run_levels_ns[i]);
-	/* Outside the counted stretch: reading a register interrupts its CPU. */
-	power_snapshot_take("", &run->setup.measured, &run->power_before);
-	if (run->options.follow && follow_init(&run->detectors, &run->setup.measured, &run->follow))
-		run->options.follow = false;
-	capture_begin(&run->capture);
-	take_counters(run, &run->before);
-	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
-	deadline = run->before.raw_ns + run->options.duration_ns;
-	attend_until(run, deadline);
-	while (!run->interrupted && !detectors_finished(&run->detectors))
-		run_wait_ns(run, CLOSE_LOOK_NS);
-	detectors_stop(&run->detectors);
-	while (!detectors_finished(&run->detectors))
-		usleep(200);
-	take_counters(run, &run->after);
-	capture_end(&run->capture);
-	power_snapshot_take("", &run->setup.measured, &run->power_after);
-}
-
 /* What the kernel took from real-time loops on purpose. */
 static void find_throttling(struct run *run)
 {
@@ -175,66 +50,6 @@ static void find_throttling(struct run *run)
 				&expected, spin->hist,
 				clock_ns(&run->clock, (double)(spin->end - spin->begin)));
 	}
-}
-
-static size_t log_size(const struct run *run)
-{
-	const size_t fair = LOG_BYTES_MAX / sizeof(struct gap) / run->setup.measured.count;
-
-	if (!run->options.events)
-		return 0;
-	return fair < LOG_GAPS_MAX ? fair : LOG_GAPS_MAX;
-}
-
-static void start_capture(struct run *run)
-{
-	const struct capture_options options = {
-		.folder = run->options.capture,
-		.observer = run->options.observer,
-		.cpus = &run->setup.measured,
-		.duration_ns = run->options.warmup_ns + run->options.duration_ns,
-		.memory = run->host.memory_available / 8,
-	};
-
-	capture_start(&options, &run->clock, &run->capture);
-}
-
-static void end_capture(struct run *run)
-{
-	if (!run->options.capture)
-		return;
-	clock_calibrate(&run->clock);
-	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
-		run->complete = false;
-}
-
-static void detect(struct run *run)
-{
-	const uint64_t start = clock_raw_ns();
-	int err;
-
-	start_capture(run);
-	err = detectors_start(&run->detectors, &run->clock, &run->setup.measured,
-			      &run->options.policy, log_size(run));
-
-	if (err) {
-		run->complete = false;
-		strings_add(&run->problems, "the detector could not be started (%s)",
-			    strerror(-err));
-	} else {
-		capture_attach(&run->capture, &run->detectors);
-		rehearse_counters(run);
-		wait_until(run, start + run->options.warmup_ns);
-		wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
-	}
-	if (!err && !run->interrupted) {
-		clock_calibrate(&run->clock);
-		run->start_hz = run->clock.hz;
-		choose_threshold(run);
-		measure(run);
-	}
-	detectors_join(&run->detectors);
-	end_capture(run);
 }
 
 /* Keeps the kernel from moving the detectors' memory, as far as it is permitted. */
@@ -306,7 +121,7 @@ int run_make(struct run *run, struct message *message)
 	run->valid = true;
 	clock_init(&run->clock);
 	companions_start(run);
-	detect(run);
+	measurement_make(run);
 	works_make(run);
 	opinions_make(run);
 	companions_end(run);
@@ -326,6 +141,7 @@ int run_make(struct run *run, struct message *message)
 void run_deinit(struct run *run)
 {
 	follow_deinit(&run->follow);
+	series_deinit(&run->series);
 	capture_deinit(&run->capture);
 	opinions_deinit(run);
 	companions_deinit(run);

@@ -19,6 +19,7 @@
 #include "options.h"
 #include "power.h"
 #include "scratch.h"
+#include "series.h"
 #include "setup.h"
 #include "text.h"
 #include "throughput.h"
@@ -60,6 +61,7 @@ struct run {
 	struct throughput throughput;
 	struct capture capture;
 	struct follow follow;
+	struct series series;
 	struct strings problems;
 	bool complete;
 	bool valid;

@@ -1,42 +1,127 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
+#include <unistd.h>
 
 #include <linux/magic.h>
 
+#include "cleanup.h"
+
+/* Nobody names a folder of his own like that. */
+#define PREFIX ".lowlat-measure-"
+#define TRIES 3
+
+static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *where)
+{
+	(void)status;
+	(void)flag;
+	(void)where;
+	remove(path);
+	return 0;
+}
+
+static void remove_all(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Returns a descriptor that holds the folder; -EWOULDBLOCK: somebody else does, -ENOENT: gone. */
+static int hold(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
+		err = -errno;
+	else if (!status.st_nlink)
+		err = -ENOENT;
+	else if (status.st_uid != geteuid())
+		err = -EPERM;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Takes away what killed runs left: folders that nobody holds. */
+static void sweep(const char *base)
+{
+	_cleanup_closedir_ DIR *folder = opendir(base);
+	char path[PATH_MAX];
+
+	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
+	     entry = readdir(folder)) {
+		_cleanup_close_ int held = -1;
+
+		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) ||
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >=
+			    sizeof(path))
+			continue;
+		held = hold(path);
+		if (held >= 0)
+			remove_all(path);
+	}
+}
+
 static int make_below(const char *base, struct scratch *ret)
 {
-	const int length = snprintf(ret->path, sizeof(ret->path), "%s/lowlat-measure-XXXXXX", base);
+	const int length = snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX "XXXXXX", base);
 	int err = 0;
 
 	if (length < 0 || (size_t)length >= sizeof(ret->path))
 		err = -ENAMETOOLONG;
 	else if (!mkdtemp(ret->path))
 		err = -errno;
+	if (!err)
+		ret->held = hold(ret->path);
+	if (!err && (ret->held == -EWOULDBLOCK || ret->held == -ENOENT))
+		err = -EAGAIN;
 	if (err)
 		ret->path[0] = '\0';
 	return err;
 }
 
-int scratch_init(struct scratch *ret)
+/* Between making it and holding it, another run may take it for abandoned. */
+static int init_below(const char *base, struct scratch *ret)
+{
+	int err = -EAGAIN;
+
+	sweep(base);
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+		err = make_below(base, ret);
+	return err;
+}
+
+static const char *tmpdir(void)
 {
 	const char *base = getenv("TMPDIR");
 
-	if (base && *base == '/')
-		return make_below(base, ret);
-	return make_below("/dev/shm", ret) ? make_below("/tmp", ret) : 0;
+	return base && *base == '/' ? base : NULL;
+}
+
+int scratch_init(struct scratch *ret)
+{
+	if (tmpdir())
+		return init_below(tmpdir(), ret);
+	return init_below("/dev/shm", ret) ? init_below("/tmp", ret) : 0;
 }
 
 int scratch_init_on_disk(struct scratch *ret)
 {
-	const char *base = getenv("TMPDIR");
-
-	return make_below(base && *base == '/' ? base : "/var/tmp", ret);
+	return init_below(tmpdir() ? tmpdir() : "/var/tmp", ret);
 }
 
 bool scratch_in_memory(const struct scratch *scratch)
@@ -58,18 +143,12 @@ uint64_t scratch_room(const struct scratch *scratch)
 		       (uint64_t)status.f_bavail * (uint64_t)status.f_bsize;
 }
 
-static int remove_one(const char *path, const struct stat *status, int flag, struct FTW *where)
-{
-	(void)status;
-	(void)flag;
-	(void)where;
-	remove(path);
-	return 0;
-}
-
 void scratch_deinit(struct scratch *scratch)
 {
-	if (scratch->path[0])
-		nftw(scratch->path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	if (!scratch->path[0])
+		return;
+	remove_all(scratch->path);
+	if (scratch->held >= 0)
+		close(scratch->held);
 	scratch->path[0] = '\0';
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A private folder for what the loads write; gone at the end. */
+/*
+ * A private folder for what the loads write; gone at the end. Who made it holds it locked, and so do
+ * the processes forked meanwhile: what nobody holds was left by a run that was killed.
+ */
 #ifndef LOWLAT_SCRATCH_H
 #define LOWLAT_SCRATCH_H
 
@@ -10,11 +13,13 @@
 struct scratch {
 	/* "" where there is none. */
 	char path[PATH_MAX];
+	/* The descriptor that holds it; negative where its file system has no locks. */
+	int held;
 };
 
 /*
  * Makes it (mode 0700) below $TMPDIR, else /dev/shm, so that a load writes to memory and no disk
- * interrupts what is measured, else /tmp.
+ * interrupts what is measured, else /tmp. What killed runs left there goes first.
  *
  * Returns 0 or the -errno of the last place tried.
  */

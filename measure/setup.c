@@ -2,10 +2,10 @@
 #include "setup.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "capture_folder.h"
 #include "cleanup.h"
 #include "grant.h"
 #include "output.h"
@@ -79,7 +79,7 @@ static int choose_load(const struct options *options, const struct host *host, s
 		return message_set(message,
 				   "--load %s: every online CPU is measured, none is left for the "
 				   "load; measure fewer or name some with --load-cpus",
-				   load_scenario_name(options->load));
+				   options->load->name);
 	return 0;
 }
 
@@ -170,21 +170,33 @@ static int check_output(const char *option, const char *path, struct message *me
 	return 0;
 }
 
-static int check_capture(const char *folder, struct message *message)
+static const char *no_capture(int err)
 {
-	char path[PATH_MAX];
+	switch (err) {
+	case -ENOENT:
+		return "there is no such folder; make it first";
+	case -ELOOP:
+		return "a symbolic link; name the folder itself";
+	case -EEXIST:
+		return "holds a capture already; name an empty folder";
+	default:
+		return NULL;
+	}
+}
 
-	if (!folder)
+static int check_capture(const char *path, struct message *message)
+{
+	const int folder = capture_folder_open(path);
+
+	if (folder >= 0) {
+		close(folder);
 		return 0;
-	if ((size_t)snprintf(path, sizeof(path), "%s/capture.json", folder) >= sizeof(path))
-		return message_set(message, "--capture '%.200s': too long; name a shorter path",
-				   folder);
-	if (!access(path, F_OK))
-		return message_set(message,
-				   "--capture '%.200s': holds a capture already; name an empty "
-				   "folder",
-				   folder);
-	return check_output("capture", path, message);
+	}
+	if (no_capture(folder))
+		return message_set(message, "--capture '%.200s': %s", path, no_capture(folder));
+	return message_set(message,
+			   "--capture '%.200s': can't be written (%s); name a folder of yours",
+			   path, strerror(-folder));
 }
 
 static int check_all(const struct options *options, const struct host *host, struct setup *setup,
@@ -196,13 +208,13 @@ static int check_all(const struct options *options, const struct host *host, str
 		err = check_output("json", options->json, message);
 	if (!err)
 		err = check_output("events", options->events, message);
-	if (!err)
+	if (!err && options->capture)
 		err = check_capture(options->capture, message);
 	if (!err)
 		err = check_allowed("load-cpus", &setup->load, message);
 	if (!err)
 		err = check_allowed("cpus", &setup->measured, message);
-	if (!err && options->policy.kind != POLICY_OTHER)
+	if (!err)
 		err = check_policy(options, host, setup, message);
 	return err;
 }

@@ -94,7 +94,7 @@ void summary_write(const struct run *run, FILE *file)
 {
 	fprintf(file, "kernel %s, clock %s at %.6f MHz, load %s\n", run->host.kernel,
 		run->clock.name, run->clock.hz / 1e6,
-		run->options.load ? load_scenario_name(run->options.load) : "idle");
+		run->options.load ? run->options.load->name : "idle");
 	if (run->host.emulated)
 		fprintf(file, "The CPUs are emulated: durations mean nothing and are left out.\n");
 	for (size_t i = 0; i < run->detectors.count; i++) {

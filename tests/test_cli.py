@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,14 +90,40 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert writer.wait(30) == 0
 
 
-@pytest.mark.parametrize("verb", ["--version", "plan", "explain"])
-def test_output_that_cannot_be_written_is_one_line(verb: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["--version", "--help", "plan", "plan --help", "cpus isolated"])
+def test_output_that_cannot_be_written_is_one_line(words: str, unbuffered: str) -> None:
+    assert into_full(words, unbuffered) == (
+        1,
+        "lowlat-gen: standard output: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_behind_output_that_cannot_be_written_is_one_line(
+    tmp_path: Path, unbuffered: str
+) -> None:
+    for name in ("before", "after"):
+        shutil.copy(Path(__file__).parent / "data/runs/harness.json", tmp_path / name)
+    words = f"report {tmp_path}/before --against {tmp_path}/after --require noise_ppm>=99"
+    status, err = into_full(f"{words} --markdown", unbuffered)
+    assert (status, err.count("\n")) == (1, 1)
+    assert ("standard output" if unbuffered else "not met") in err
+
+
+def test_errors_that_cannot_be_written_keep_their_status() -> None:
+    assert into_full("plan --profile no-such", err=subprocess.STDOUT) == (2, "")
+    assert into_full("plan", err=subprocess.STDOUT) == (1, "")
+
+
+def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> tuple[int, str]:
+    """Status and standard error where the disk that takes the output is full."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "lowlat", verb], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1 and "No space" in done.stderr
+            [sys.executable, "-m", "lowlat", *words.split()], stdout=full, stderr=err, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, timeout=60, check=False,
+        )  # fmt: skip
+    return done.returncode, done.stderr or ""
 
 
 def test_a_closed_output_is_no_error() -> None:

@@ -1,118 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lowlat-measure from outside: its contract, its refusals, and how it ends."""
+"""lowlat-measure from outside: its contract and its refusals."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import select
 import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "measure"
-SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
+from measuring import SHORT, Harness, names, needs_root, needs_two_cpus, online
+
+pytest_plugins = ["measuring"]
+pytestmark = needs_two_cpus
 
 TOP_KEYS = [
     "schema", "label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns",
-    "policy", "seed", "emulated", "complete", "valid", "problems", "isolated", "clock", "cpus",
+    "policy", "seed", "emulated", "complete", "valid", "problems", "isolated", "clock", "series",
+    "cpus",
     "loads", "oslat", "second_opinions", "work",
 ]  # fmt: skip
 CPU_KEYS = {
     "cpu", "runtime_ns", "noise_ns", "noise_ppm", "dead_ns", "events", "lost_events", "max_ns",
-    "rates_per_s", "time_weighted_ns", "histogram", "page_faults", "causes",
+    "rates_per_s", "time_weighted_ns", "histogram", "series", "page_faults", "causes",
     "kernel_entries_per_s", "softirqs_per_s", "switches_per_s", "soft",
     "begin_ticks", "end_ticks", "unaccounted_ppm", "throttling", "power",
 }  # fmt: skip
 
 EMPTY_SOFT = {"window_ns": 0, "windows": 0, "work": {}}
-
-needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
-needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
-needs_oslat = pytest.mark.skipif(not shutil.which("oslat"), reason="no oslat")
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
-
-pytestmark = needs_two_cpus
-
-
-class Result(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def run(self) -> dict[str, Any]:
-        value: dict[str, Any] = json.loads(self.out)
-        return value
-
-
-Harness = Callable[..., Result]
-
-
-@pytest.fixture(scope="session")
-def program() -> str:
-    given = os.environ.get("LOWLAT_MEASURE")
-    if given:
-        return given
-    built = SOURCE / "build" / "lowlat-measure"
-    if not built.exists():
-        subprocess.run(["make", "-C", str(SOURCE)], check=True, capture_output=True, timeout=120)
-    return str(built)
-
-
-@pytest.fixture
-def harness(program: str) -> Harness:
-    def run(*args: str, **more: Any) -> Result:
-        done = subprocess.run(
-            [program, *args], capture_output=True, text=True, timeout=60, check=False, **more
-        )
-        return Result(done.returncode, done.stdout, done.stderr)
-
-    return run
-
-
-def online() -> list[int]:
-    cpus: list[int] = []
-    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
-        first, _, last = part.partition("-")
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
-
-
-def names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()]
-
-
-def descendants(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *descendants(int(child))]
-    return found
-
-
-def alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 # The contract
@@ -142,6 +59,51 @@ def test_json_holds_the_contract(harness: Harness) -> None:
         assert set(cpu["power"]) == {
             "smi", "aperf_mperf", "khz_before", "khz_after", "governor", "idle_us",
         }  # fmt: skip
+
+
+def test_the_steps_of_a_run_add_up_to_it(harness: Harness) -> None:
+    run = harness("--cpus", "1", *SHORT, "--duration", "2600ms", "--json").run
+    ends = run["series"]["ends_s"]
+    assert run["series"]["step_s"] == 1
+    assert len(ends) == 3 and ends[0] >= 1 and ends[1] >= 2 and ends[2] >= 2.6
+    (cpu,) = run["cpus"]
+    assert set(cpu["series"]) == {"noise_ns", "gaps", "entries"}
+    assert {len(values) for values in cpu["series"].values()} == {3}
+    assert sum(cpu["series"]["gaps"]) == cpu["events"]
+    assert sum(cpu["series"]["noise_ns"]) == pytest.approx(cpu["noise_ns"], rel=1e-4)
+    assert sum(cpu["series"]["entries"]) == pytest.approx(
+        cpu["kernel_entries_per_s"]["total"] * ends[-1], rel=1e-3
+    )
+
+
+def test_a_short_run_is_one_step(harness: Harness) -> None:
+    run = harness("--cpus", "1", *SHORT, "--json").run
+    assert len(run["series"]["ends_s"]) == 1
+    assert run["cpus"][0]["series"]["gaps"] == [run["cpus"][0]["events"]]
+
+
+def test_noise_is_in_the_step_in_which_it_came(program: str, tmp_path: Path) -> None:
+    """A rival on the measured CPU from 2 s on: in the last second it has a part of the time."""
+    out = tmp_path / "run.json"
+    argv = [program, "--cpus", "1", *SHORT, "--duration", "4s", "--follow", f"--json={out}"]
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    for _ in range(2):
+        child.stdout.readline()
+    rival = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
+    child.communicate(timeout=30)
+    rival.kill()
+    rival.wait(timeout=10)
+    lost = json.loads(out.read_text())["cpus"][0]["series"]["noise_ns"]
+    assert lost[3] > 0.15e9, lost
+
+
+def test_without_a_cpu_to_spare_interrupts_are_not_counted_by_steps(harness: Harness) -> None:
+    every = ",".join(map(str, online()))
+    run = harness("--cpus", every, *SHORT, "--json").run
+    for cpu in run["cpus"]:
+        assert cpu["series"]["entries"] is None
+        assert cpu["series"]["gaps"] == [cpu["events"]]
 
 
 def test_default_cpus(harness: Harness) -> None:
@@ -289,81 +251,6 @@ def test_a_guest_that_is_told_of_its_emulation_says_so(harness: Harness) -> None
     assert "noise" not in harness(*SHORT, "--emulated").out
 
 
-# Where the result goes
-
-
-def test_json_file_replaces_whole(harness: Harness, tmp_path: Path) -> None:
-    target = tmp_path / "run.json"
-    target.write_text("old")
-    done = harness(*SHORT, "--json", str(target))
-    assert "complete" in done.out
-    assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
-    assert names(tmp_path) == ["run.json"]
-
-
-def test_a_device_is_written_in_place(harness: Harness) -> None:
-    assert harness(*SHORT, "--json", "/dev/null").status == 0
-    assert Path("/dev/null").is_char_device()
-
-
-def test_a_slow_reader_of_a_pipe_gets_all(program: str, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
-    argv = [program, *SHORT, "--json", str(pipe)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
-        time.sleep(0.5)  # the pipe is full meanwhile
-        os.set_blocking(reader, True)
-        with os.fdopen(reader) as file:
-            run = json.load(file)
-        assert running.wait(30) == 0
-    assert run["schema"] == "lowlat.run/1"
-
-
-def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) -> None:
-    # Not by /dev/stdout: a harness that writes beside it and renames would take its place.
-    target = tmp_path / "run.json"
-    for standard in (True, False):
-        with target.open("w") as file:
-            path = "/proc/self/fd/1" if standard else f"/dev/fd/{file.fileno()}"
-            done = subprocess.run(
-                [program, *SHORT, "--json", path],
-                stdout=file if standard else subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                pass_fds=[file.fileno()],
-                timeout=60,
-                check=False,
-            )
-        assert (done.returncode, done.stderr) == (0, b"")
-        assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
-        assert names(tmp_path) == ["run.json"]
-
-
-def test_a_link_to_a_device_is_refused(harness: Harness, tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to("/dev/null")
-    done = harness(*SHORT, "--json", str(link))
-    assert (done.status, done.out) == (2, "")
-    assert len(done.err.splitlines()) == 1
-    assert link.is_symlink()
-
-
-def test_one_file_is_not_two(harness: Harness, tmp_path: Path) -> None:
-    run, again = str(tmp_path / "same"), f"{tmp_path}/./same"
-    done = harness(*SHORT, "--json", run, "--events", again)
-    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "the same file" in done.err
-    assert names(tmp_path) == []
-
-
-def test_a_full_disk_is_said(harness: Harness) -> None:
-    done = harness(*SHORT, "--json", "/dev/full")
-    assert done.status == 1
-    assert done.err.startswith("lowlat-measure: '/dev/full': can't be written")
-
-
 # Refusals: exit 2, one line, nothing else
 
 REFUSED = [
@@ -468,7 +355,18 @@ def test_a_deadline_bound_to_one_cpu_of_a_domain_is_refused(harness: Harness) ->
 
 @pytest.mark.root
 @needs_root
-def test_no_permission(program: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("before", "words", "why"),
+    [
+        ([], ["--policy", "fifo:1"], "LimitRTPRIO"),
+        ([], ["--policy", "deadline:5ms/10ms"], "not permitted"),
+        ([], ["--json", "/run.json"], "Permission denied"),
+        (["nice", "-n", "5"], [], "may not leave nice 5"),
+    ],
+)
+def test_no_permission(
+    program: str, tmp_path: Path, before: list[str], words: list[str], why: str
+) -> None:
     copy = shutil.copy(program, tmp_path)
     for folder in (tmp_path, *tmp_path.parents):
         if folder.owner() == "root" and folder.stat().st_mode & 0o5 != 0o5:
@@ -476,163 +374,8 @@ def test_no_permission(program: str, tmp_path: Path) -> None:
         if folder.name.startswith("pytest-of"):
             break
     done = subprocess.run(
-        [copy, *SHORT, "--policy", "fifo:1"],
+        [*before, copy, *SHORT, *words],
         capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "LimitRTPRIO" in done.stderr
-    done = subprocess.run(
-        [copy, *SHORT, "--policy", "deadline:5ms/10ms"],
-        capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
-    )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "not permitted" in done.stderr
-    done = subprocess.run(
-        [copy, *SHORT, "--json", "/run.json"],
-        capture_output=True, text=True, timeout=60, check=False, user="nobody", cwd="/",
-    )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "Permission denied" in done.stderr
-
-
-# Other programs
-
-
-@needs_stress
-@pytest.mark.parametrize("scenario", ["faults", "vm", "timers", "mixed"])
-def test_loads(harness: Harness, scenario: str) -> None:
-    run = harness(*SHORT, "--load", scenario, "--seed", "3", "--json").run
-    (load,) = run["loads"]
-    assert run["complete"], run["problems"]
-    assert (load["tool"], load["scenario"], load["exit"]) == ("stress-ng", scenario, 0)
-    assert load["version"] in load["output"]
-    assert load["command"][:3] == ["stress-ng", "--seed", "3"]
-    assert "stressor:" in load["output"]
-    for option, value in zip(load["command"], load["command"][1:]):
-        if option.endswith("-bytes"):
-            assert int(value) <= 256 << 20
-
-
-@needs_oslat
-@pytest.mark.root
-@needs_root
-def test_second_opinion(harness: Harness) -> None:
-    done = harness("--duration", "300ms", "--warmup", "0s", "--oslat", "--json")
-    oslat = done.run["oslat"]
-    assert done.status == 0, done.run["problems"]
-    assert oslat["exit"] == 0
-    assert oslat["version"] in oslat["output"]
-    assert oslat["json"] is None or json.loads(oslat["json"])["num_threads"] > 0
-
-
-@pytest.mark.parametrize(
-    ("args", "status", "words"),
-    [
-        ([], 0, "oslat is not installed"),
-        (["--oslat"], 1, "oslat is not installed"),
-        (["--no-oslat", "--load", "vm"], 1, "stress-ng is not installed"),
-    ],
-)
-def test_missing_program(
-    harness: Harness, tmp_path: Path, args: list[str], status: int, words: str
-) -> None:
-    done = harness(
-        "--duration", "200ms", "--warmup", "0s", "--json", *args,
-        env={**os.environ, "PATH": str(tmp_path)},
-    )  # fmt: skip
-    assert done.status == status
-    assert done.run["complete"] is (status == 0)
-    assert len(done.run["cpus"]) > 0, "measured nevertheless"
-    assert any(words in problem for problem in done.run["problems"])
-
-
-STRESS = """#!/bin/sh
-case $1 in
---version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;;
---help) echo "--fault --vm --mmap --timer --switch --fork --tlb-shootdown --sock"; exit 0 ;;
-esac
-trap 'echo "stress-ng: fail:  [77] switch: metrics corrupted, ops 9"; exit {status}' INT
-echo "metrics:" >load-0.yaml
-while :; do sleep 0.02; done
-"""
-
-
-@pytest.mark.parametrize(("status", "complete"), [(2, True), (7, True), (3, False)])
-def test_a_load_that_doubts_its_counts_is_said(
-    harness: Harness, tmp_path: Path, status: int, complete: bool
-) -> None:
-    program = tmp_path / "stress-ng"
-    program.write_text(STRESS.format(status=status))
-    program.chmod(0o755)
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    done = harness(*SHORT, "--load", "mixed", "--json", env={**os.environ, "PATH": path})
-    run = done.run
-    assert (done.status == 0, run["complete"], run["valid"]) == (complete, complete, True)
-    assert run["loads"][0]["exit"] == status
-    words = "switch: metrics corrupted, ops 9" if complete else "failed at its end"
-    (said,) = (problem for problem in run["problems"] if f"status {status}" in problem)
-    assert words in said
-
-
-# Ends
-
-
-@pytest.fixture
-def running(program: str, tmp_path: Path) -> Any:
-    """A run under load that has come to measuring; its children and its private folder."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    process = subprocess.Popen(
-        [program, "--duration", "30s", "--warmup", "0s", "--no-oslat", "--load", "timers",
-         "--json", str(tmp_path / "run.json")],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
-    )  # fmt: skip
-    assert wait_until(lambda: len(descendants(process.pid)) >= 4)
-    time.sleep(0.3)
-    yield process
-    process.kill()
-    process.communicate()
-
-
-@needs_stress
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted(
-    running: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, status: int
-) -> None:
-    children = descendants(running.pid)
-    running.send_signal(number)
-    assert running.wait(15) == status
-    assert not any(map(alive, children))
-    assert names(tmp_path / "scratch") == []
-    run = json.loads((tmp_path / "run.json").read_text())
-    assert run["complete"] is False
-    assert any("interrupted" in problem for problem in run["problems"])
-    for cpu in run["cpus"]:
-        assert 0 < cpu["runtime_ns"] < 20e9
-
-
-@needs_stress
-def test_killed_harness_leaves_nothing(running: subprocess.Popen[str], tmp_path: Path) -> None:
-    children = descendants(running.pid)
-    running.kill()
-    running.wait(5)
-    assert wait_until(lambda: not any(map(alive, children)))
-    assert wait_until(lambda: names(tmp_path / "scratch") == [])
-    assert not (tmp_path / "run.json").exists()
-
-
-@needs_stress
-def test_killed_load_is_said(program: str) -> None:
-    process = subprocess.Popen(
-        [program, "--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "timers", "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert wait_until(lambda: len(descendants(process.pid)) >= 4)
-    keeper = descendants(process.pid)[0]
-    os.kill(descendants(keeper)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=30)
-    run = json.loads(out)
-    assert (process.returncode, err) == (1, "")
-    assert run["complete"] is False
-    assert any("stress-ng ended before the run did" in problem for problem in run["problems"])
+    assert why in done.stderr

@@ -367,7 +367,8 @@ def test_what_a_killed_run_left_is_taken_away(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left, young, other = (
-        tmp_path / name for name in ("lowlat-causes-left", "lowlat-causes-young", "other")
+        tmp_path / name
+        for name in (".lowlat-causes-left", ".lowlat-causes-young", "lowlat-causes-mine")
     )
     for folder in (left, young, other):
         folder.mkdir()

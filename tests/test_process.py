@@ -6,23 +6,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from lowlat import process
 from lowlat.errors import LowlatError
+from measuring import alive
 
 #: Its leader ends at the first signal; what it started ignores that one.
 STUBBORN = "(trap '' TERM; exec sleep 300) & echo $!; wait"
-
-
-def alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_output_status_and_input_come_through() -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,12 @@ import pytest
 from lowlat.errors import Refused, Unmet
 from lowlat.harness import MeasureOptions
 from lowlat.setups import set_ups
-from test_measure import RUN, Stage
+from test_measure import RUN, Stage, stage
+
+__all__ = ["stage"]
 
 #: A harness that says which policy it was given.
 ECHO = "for word; do case $word in --policy=*) p=${word#--policy=} ;; esac; done"
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    found = Stage(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(found.program.with_name("lowlat-gen")), "measure"])
-    return found
 
 
 def test_one_policy_is_the_run_as_it_was_asked_for() -> None:

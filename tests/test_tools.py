@@ -303,6 +303,19 @@ def test_second_opinions_are_compared_by_their_longest_time(bench: Bench) -> Non
     ]  # fmt: skip
 
 
+def test_second_opinions_have_their_rows_on_a_screen(bench: Bench) -> None:
+    given = [opined("cyclictest", "2.40", "cyclictest-2.4-text.txt"),
+             opined("osnoise", "6.12", "rtla-6.12-osnoise-from-docs.txt"),
+             opined("timerlat", "6.5", "rtla-6.5-timerlat-from-docs.txt")]  # fmt: skip
+    runs = [document(label, 9.0, second_opinions=given) for label in ("stock", "tuned")]
+    files = [bench.runs("b", runs[0]), bench.runs("a", runs[1])]
+    for form in ((), ("--markdown",)):
+        _, out = bench.call(*files[0], "--against", *files[1], *form)
+        for tool in ("cyclictest", "rtla osnoise", "rtla timerlat"):
+            (row,) = [line for line in out.splitlines() if f"{tool} maximum of any CPU, us" in line]
+            assert "same" in row
+
+
 def test_second_opinions_of_differing_versions_are_not_compared(bench: Bench) -> None:
     runs = [
         document(

@@ -20,9 +20,9 @@ from lowlat.cpuset import CpuSet
 from lowlat.errors import LowlatError
 from lowlat.root import Root
 from lowlat.top import parse_line
-from test_harness import needs_two_cpus, online, program
+from measuring import needs_two_cpus, online
 
-__all__ = ["program"]
+pytest_plugins = ["measuring"]
 
 
 def told(**more: Any) -> str:

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn, Optional
+from typing import NoReturn, Optional, TextIO
 
 from lowlat import __version__
 from lowlat.errors import LowlatError, Refused
@@ -54,6 +54,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Refused(message[:200].replace("\n", " "), hint=f"see '{self.prog} --help'")
 
+    def print_help(self, file: object = None) -> None:
+        # argparse's own keeps quiet where it cannot be written.
+        sys.stdout.write(self.format_help())
+
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command line and return its exit status."""
@@ -63,18 +67,27 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         sys.stdout.flush()
         return status
     except LowlatError as error:
-        print(f"lowlat-gen: {error}", file=sys.stderr)
-        return error.status
+        return _ended(str(error), error.status)
     except KeyboardInterrupt:
-        print("lowlat-gen: interrupted", file=sys.stderr)
-        return 130
+        return _ended("interrupted", 130)
+    except BrokenPipeError:
+        _discard(sys.stdout)
+        return 0  # the reader went away (a pager, head): nothing is left to say
     except OSError as error:
         # What files may answer is handled where they are used: this is our own output.
-        _discard_output()
-        if isinstance(error, BrokenPipeError):
-            return 0  # the reader went away (a pager, head): nothing is left to say
-        print(f"lowlat-gen: cannot go on: {error.strerror or error}", file=sys.stderr)
-        return 1
+        what = error.filename or "standard output"
+        return _ended(f"{what}: {error.strerror or error}", 1)
+
+
+def _ended(why: str, status: int) -> int:
+    """Say why in one line, and nothing of an output that cannot take what was printed before."""
+    for stream, text in ((sys.stderr, f"lowlat-gen: {why}\n"), (sys.stdout, "")):
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:
+            _discard(stream)
+    return status
 
 
 def _prepare_output() -> None:
@@ -88,9 +101,9 @@ def _prepare_output() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _discard_output() -> None:
+def _discard(stream: TextIO) -> None:
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _run(argv: list[str]) -> int:
@@ -106,7 +119,11 @@ def _run(argv: list[str]) -> int:
         known = ", ".join(VERBS)
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
     module = importlib.import_module(VERBS[argv[0]][0])
-    return int(module.main(parser_of(argv[0]).parse_args(argv[1:])))
+    try:
+        args = parser_of(argv[0]).parse_args(argv[1:])
+    except SystemExit:
+        return 0  # its help was asked for
+    return int(module.main(args))
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:

@@ -21,10 +21,8 @@ import jinja2
 from lowlat import __version__, counters, kmsg, overrides, planfile, resources, runtime, threads
 from lowlat.archive import SCHEMA, Contents, Recorder
 from lowlat.catalogue import CATALOGUE
-from lowlat.catalogue.entry import Target
 from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
-from lowlat.machine import Cpus, Kernel, Machine
 from lowlat.plan import Plan
 from lowlat.probe.services import MANAGERS, read_managers
 from lowlat.root import ANSWERS, Root, glob
@@ -46,9 +44,7 @@ _ALWAYS = (
 
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
-    one, other = CpuSet.of([1]), CpuSet.of([0])
-    machine = Machine(None, Cpus(online=one | other, offline=CpuSet(), possible=one, boot=0), ())
-    target = Target(machine, Kernel(), isolated=one, housekeeping=other, guest=False)
+    target = planfile.any_target()
     rows = (row for entry in CATALOGUE if entry.rows for row in entry.rows(target))
     paths = (row.path for row in rows if not row.path.startswith(SCHEME))
     return sorted({re.sub(r"\bcpu1\b", "cpu[0-9]*", path) for path in paths})

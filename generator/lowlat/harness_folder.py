@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PREFIX = "lowlat-causes-"
+#: Nobody names a folder of his own like that.
+_PREFIX = ".lowlat-causes-"
 
 #: Between making a folder and holding it passes less.
 _NEW_S = 60.0

@@ -108,7 +108,7 @@ def _check_parameter(parameter: Parameter) -> None:
     entry = lookup(parameter.name)
     if entry.value is None:
         raise Refused(f"'{entry.name}' is no boot parameter")
-    own = _shape(entry.value(_any_target()))
+    own = _shape(entry.value(any_target()))
     given = entry.accepts is not None and re.fullmatch(entry.accepts, parameter.value)
     if not given and not re.fullmatch(own, parameter.value):
         raise Refused(f"'{entry.name}' is never given that value")
@@ -116,7 +116,7 @@ def _check_parameter(parameter: Parameter) -> None:
 
 def _check_setting(setting: Setting) -> None:
     entry = lookup(setting.name)
-    rows = entry.rows(_any_target()) if entry.rows else ()
+    rows = entry.rows(any_target()) if entry.rows else ()
     for row in rows:
         if re.fullmatch(_digits(row.path), setting.target) and _possible(
             entry.reads, entry.accepts, row, setting.value
@@ -137,7 +137,7 @@ def _possible(reads: Reads, accepts: Optional[str], row: Row, value: str) -> boo
 
 
 @cache
-def _any_target() -> Target:
+def any_target() -> Target:
     """A machine as small as can be: it shows which files an entry sets, not for which CPUs."""
     one, other = CpuSet.of([1]), CpuSet.of([0])
     machine = Machine(None, Cpus(online=one | other, offline=CpuSet(), possible=one, boot=0), ())

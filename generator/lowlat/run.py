@@ -64,6 +64,17 @@ class Soft:
 
 
 @dataclass(frozen=True)
+class Series:
+    """A run in steps: when each ended, in seconds since the beginning, and what it showed on one
+    CPU: ns lost, gaps, and kernel entries, empty where nobody could count those."""
+
+    ends_s: tuple[float, ...]
+    noise_ns: tuple[float, ...]
+    gaps: tuple[float, ...]
+    entries: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class CpuRun:
     """What one CPU showed; ``histogram`` has the gaps as (lower, upper, count), limits in ns."""
 
@@ -84,6 +95,8 @@ class CpuRun:
     causes: tuple[Cause, ...] = ()
     soft: Optional[Soft] = None
     page_faults: Optional[float] = None
+    #: None in a run of a harness that kept none.
+    series: Optional[Series] = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +145,8 @@ def read_run(path: Path) -> Run:
     Raises Refused where it is missing, not JSON, of another schema, or lacks a key.
     """
     fields = read_document(path, SCHEMA, "'lowlat-gen measure'")
-    cpus = tuple(_cpu(item) for item in fields.children("cpus"))
+    ends = _ends(fields.child("series")) if fields.has("series") else ()
+    cpus = tuple(_cpu(item, ends) for item in fields.children("cpus"))
     if len({cpu.cpu for cpu in cpus}) != len(cpus):
         raise Refused(f"{path}: a CPU occurs twice in 'cpus'", hint="measure again")
     return Run(
@@ -162,7 +176,14 @@ def read_run(path: Path) -> Run:
     )
 
 
-def _cpu(fields: Fields) -> CpuRun:
+def _ends(fields: Fields) -> tuple[float, ...]:
+    ends = fields.row("ends_s")
+    if any(end <= begin for begin, end in zip((0.0, *ends), ends)):
+        raise Refused(f"{fields.where}: 'ends_s' does not rise", hint="measure again")
+    return ends
+
+
+def _cpu(fields: Fields, ends: tuple[float, ...]) -> CpuRun:
     number = fields.number("cpu")
     if number != int(number):
         raise Refused(f"{fields.where}: 'cpu' is not a CPU number", hint="measure again")
@@ -184,7 +205,16 @@ def _cpu(fields: Fields) -> CpuRun:
         causes=tuple(_cause(item) for item in fields.maybe_children("causes")),
         soft=_soft(fields.child("soft")) if fields.has("soft") else None,
         page_faults=fields.number("page_faults") if fields.has("page_faults") else None,
+        series=_series(fields.child("series"), ends) if fields.has("series") and ends else None,
     )
+
+
+def _series(fields: Fields, ends: tuple[float, ...]) -> Series:
+    entries = fields.row("entries") if fields.has("entries") else ()
+    found = Series(ends, fields.row("noise_ns"), fields.row("gaps"), entries)
+    if {len(found.noise_ns), len(found.gaps), len(entries or ends)} != {len(ends)}:
+        raise Refused(f"{fields.where}: not a figure for each step", hint="measure again")
+    return found
 
 
 def _histogram(fields: Fields) -> tuple[tuple[float, ...], ...]:

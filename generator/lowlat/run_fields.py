@@ -66,6 +66,13 @@ class Fields:
         inner = self.child(key)
         return {name: inner.number(name) for name in inner.names() if inner.has(name)}
 
+    def row(self, key: str) -> tuple[float, ...]:
+        """A list of finite numbers, zero or above."""
+        items = self._list(key)
+        if not all(map(_plain, items)):
+            raise self._mistyped(key, "a list of numbers, zero or above")
+        return tuple(items)  # type: ignore[arg-type]
+
     def texts(self, key: str) -> tuple[str, ...]:
         items = self._list(key)
         if not all(isinstance(item, str) for item in items):

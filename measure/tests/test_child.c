@@ -90,6 +90,30 @@ static void test_limits(const struct scratch *scratch)
 	ok(!child_read(path, &text) && text && strlen(text) == CHILD_TEXT_MAX, "which is cut");
 }
 
+/* As a harness that a script started in its background. */
+static void test_ignored_signal(const struct scratch *scratch)
+{
+	char path[PATH_MAX + 16];
+	char *argv[] = { "sh", "-c", "trap 'exit 3' INT; echo; while :; do sleep 0.02; done",
+			 NULL };
+	const struct child_options options = {
+		.argv = argv, .output = path, .scratch = scratch, .limit_ns = 60 * NS_PER_S
+	};
+	struct child child = { 0 };
+	char *text = NULL;
+
+	snprintf(path, sizeof(path), "%s/ignored", scratch->path);
+	signal(SIGINT, SIG_IGN);
+	ok(!child_start(&options, &child), "a program of a harness that SIGINT does not reach");
+	while (child_read(path, &text) && !text && !child_ended(&child))
+		usleep(10000);
+	free(text);
+	child_finish(&child, 30 * NS_PER_S);
+	child_wait(&child);
+	ok(!child.late && child_exit_code(&child) == 3, "finishes when it is told to");
+	signal(SIGINT, SIG_DFL);
+}
+
 int main(void)
 {
 	/* Out of the program's process group, deaf to signals, and its parent gone. */
@@ -106,6 +130,7 @@ int main(void)
 	ok(child.ended && child.late, "that one was killed");
 	test_confined(&scratch);
 	test_limits(&scratch);
+	test_ignored_signal(&scratch);
 	scratch_deinit(&scratch);
 	return tap_end();
 }

@@ -58,6 +58,23 @@ static void test_small(void)
 	counters_deinit(&counters);
 }
 
+static void test_sums(void)
+{
+	unsigned int ids[] = { 2, 3 };
+	const struct cpulist cpus = { .cpus = ids, .count = 2 };
+	const struct cpulist absent = { .cpus = (unsigned int[]){ 1 }, .count = 1 };
+	uint32_t sums[2];
+
+	ok(!counters_parse_sums(small, &cpus, sums), "sums");
+	/* 4294967295 is -1 in 32 bits. */
+	ok(sums[0] == 2 + 5 + 8 - 1 + 1 && sums[1] == 1 + 3 + 6 + 9 + 10 + 2 + 5,
+	   "all rows but ERR and MIS");
+	ok(counters_parse_sums(small, &absent, sums) == -ENXIO, "an offline CPU has no sum");
+	ok(counters_parse_sums("", &cpus, sums) == -EINVAL, "an empty file has no sums");
+	ok(!counters_parse_sums("  CPU2 CPU3\n1: 5\n2: 6 7\n", &cpus, sums) && sums[0] == 6,
+	   "a row that ends early is left out");
+}
+
 static void test_errors(void)
 {
 	unsigned int absent[] = { 1 };
@@ -120,6 +137,7 @@ static void test_damaged(void)
 	unsigned int ids[] = { 0, 3 };
 	const struct cpulist cpus = { .cpus = ids, .count = 2 };
 	struct counters counters;
+	uint32_t sums[2];
 	char text[sizeof(small)];
 
 	srand(3);
@@ -131,6 +149,7 @@ static void test_damaged(void)
 		text[(size_t)rand() % sizeof(text)] = '\0';
 		if (counters_parse(text, &cpus, &counters) == 0)
 			counters_deinit(&counters);
+		counters_parse_sums(text, &cpus, sums);
 	}
 	ok(true, "damaged texts");
 }
@@ -152,6 +171,7 @@ static void test_live(void)
 int main(void)
 {
 	test_small();
+	test_sums();
 	test_errors();
 	test_growth();
 	test_wide();

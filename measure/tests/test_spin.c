@@ -223,15 +223,22 @@ static void pace(struct tape *tape, uint64_t ticks, uint64_t until, uint64_t gap
 	}
 }
 
+static struct spin make_windowed(uint64_t duration, struct hist *work)
+{
+	struct spin spin = make_spin(duration, 0);
+
+	hist_reset(work);
+	spin.work = work;
+	spin.window = 10000;
+	return spin;
+}
+
 static void test_windows(void)
 {
 	struct tape tape = { .stamps = calloc(STAMPS, sizeof(uint64_t)) };
-	struct spin spin = make_spin(990000, 0);
 	struct hist work;
+	struct spin spin = make_windowed(990000, &work);
 
-	hist_reset(&work);
-	spin.work = &work;
-	spin.window = 10000;
 	pace(&tape, 10, 300000, 0);
 	pace(&tape, 10, 600000, 1000);
 	pace(&tape, 20, 700000, 0);
@@ -252,12 +259,9 @@ static void test_windows(void)
 static void test_lost_windows(void)
 {
 	struct tape tape = { .stamps = calloc(STAMPS, sizeof(uint64_t)) };
-	struct spin spin = make_spin(190000, 0);
 	struct hist work;
+	struct spin spin = make_windowed(190000, &work);
 
-	hist_reset(&work);
-	spin.work = &work;
-	spin.window = 10000;
 	pace(&tape, 10, 50000, 0);
 	tape.stamps[tape.count++] = 100001;
 	pace(&tape, 10, 110000, 0);

@@ -2,6 +2,7 @@
 /* Instances of the kernel's trace: made, held, and removed once nobody holds them. */
 #include "tap.h"
 #include "trace.h"
+#include "tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,20 +21,18 @@ static bool exists(const struct trace *trace, const char *name)
 
 static void test_saving(const struct trace *trace, const struct cpulist *cpus)
 {
-	char template[] = "/tmp/test-trace-XXXXXX", name[64], path[128];
-	const char *made = mkdtemp(template);
-	const int folder = made ? open(made, O_RDONLY | O_DIRECTORY) : -1;
+	char root[TREE_PATH], name[64];
+	int folder;
 
+	tree_make(root);
+	folder = open(root, O_RDONLY | O_DIRECTORY);
 	snprintf(name, sizeof(name), "trace.%u", cpus->cpus[0]);
 	ok(trace_save(trace, cpus, folder) == 0, "saved");
 	ok(faccessat(folder, name, R_OK, 0) == 0, "%s is there", name);
 	ok(faccessat(folder, "trace.senders", R_OK, 0) == 0, "trace.senders is there");
 	ok(trace_save(trace, cpus, folder) == -EEXIST, "nothing is overwritten");
-	unlinkat(folder, name, 0);
-	unlinkat(folder, "trace.senders", 0);
 	close(folder);
-	snprintf(path, sizeof(path), "%s", template);
-	rmdir(path);
+	tree_remove(root);
 }
 
 static void test_life(struct trace *trace, const struct cpulist *cpus)

@@ -25,6 +25,9 @@ from trees import CONFIG, Answer, machine, write_tree
 
 RELEASE = "6.12.107-test"
 OLDER = "6.1.0-9-amd64"
+
+#: The id of the default entry, the running kernel's.
+STOCK = "gnulinux-simple-0a1b-2c3d"
 GRUB_LINUX = Path("/etc/grub.d/10_linux")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -295,3 +298,28 @@ def apply_and_try(host: Host, *words: object) -> str:
     host.done("boot", "start")
     host.done("boot", "record")
     return str(trial).replace("-trial", "")
+
+
+def plan_of(host: Host, release: str) -> list[str]:
+    """The words that the plan for a kernel adds to its line."""
+    plan = json.loads(host.read(f"var/lib/lowlat/plans/{release}.json"))
+    return [*plan["cmdline"]["text"].split(), f"lowlat.plan={plan['id']}"]
+
+
+def entries_of(host: Host) -> dict[str, str]:
+    """The tuned entry of each kernel."""
+    return {item["kernel"]: item["entry"] for item in host.status()["kernels"]}
+
+
+def section(config: str) -> str:
+    """Our part of GRUB's configuration."""
+    begin = config.index("### BEGIN /etc/grub.d/99_lowlat ###")
+    return config[begin : config.index("### END /etc/grub.d/99_lowlat ###")]
+
+
+def refusal(host: Host, verb: str, *words: object) -> str:
+    """One line, and nothing changed."""
+    before = host.snapshot()
+    line = host.lowlat(verb, *words).refused()
+    assert host.snapshot() == before
+    return line

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, REPOSITORY, Host, Namespace, bare, make
+from hosttree import NEEDS, OLDER, RELEASE, REPOSITORY, Host, Namespace, bare, entries_of, make
 
 from lowlat.process import find
 
@@ -106,10 +106,6 @@ def environment(host: Host) -> dict[str, str]:
 
 FEDORA = "boot/loader/entries"
 DEBIAN = "boot/efi/loader/entries"
-
-
-def entries_of(host: Host) -> dict[str, str]:
-    return {item["kernel"]: item["entry"] for item in host.status()["kernels"]}
 
 
 def boot_entry(host: Host, folder: str, entry: str, boot_id: str) -> None:

@@ -14,6 +14,7 @@ from hosttree import NEEDS, Host, apply_and_try, linux_lines, make
 from powercut import (
     NEEDS_CC,
     Cutting,
+    Replayed,
     State,
     distinct_states,
     make_image,
@@ -53,6 +54,25 @@ pytestmark = [
 ]
 
 
+def survive(
+    host: Host,
+    replayed: Replayed,
+    pristine: dict[str, tuple[Any, ...]],
+    looks_right: Callable[[State], None],
+) -> str:
+    """Puts the states that cuts leave on the host, one after another: each looks right, and is
+    rolled back. Returns how many there were."""
+    tried = sampled(replayed.states, _MOST)
+    for state in tried:
+        put(state.folder, host)
+        looks_right(state)
+        answer = host.lowlat("rollback")
+        assert (answer.status, answer.err) == (0, ""), (state.where, answer)
+        assert host.snapshot() == pristine, state.where
+    counts = f"{replayed.cuts} cuts, {len(replayed.states)} distinct states"
+    return f"{counts}, {len(tried)} looked at and survived"
+
+
 def check(host: Host, state: State, stock: dict[str, Any], defaults: set[str]) -> None:
     assert host.chroot("grub-script-check", "/boot/grub/grub.cfg").status == 0, state.where
     lines = linux_lines(host.config)
@@ -76,16 +96,8 @@ def test_what_a_power_cut_leaves_on_ext4_boots_and_rolls_back(
     if verb == "rollback":
         host.done("promote")
     replayed = distinct_states(host, cutting, tmp_path / "work", verb)
-    tried = sampled(replayed.states, _MOST)
-    for state in tried:
-        put(state.folder, host)
-        check(host, state, stock, defaults)
-        answer = host.lowlat("rollback")
-        assert (answer.status, answer.err) == (0, ""), (state.where, answer)
-        assert host.snapshot() == pristine, state.where
-    counts = f"{replayed.cuts} cuts, {len(replayed.states)} distinct states"
-    seconds = f"{time.monotonic() - begun:.0f} s"
-    tell(f"{verb} on ext4: {counts}, {len(tried)} looked at, {len(tried)} survived, {seconds}")
+    told = survive(host, replayed, pristine, lambda state: check(host, state, stock, defaults))
+    tell(f"{verb} on ext4: {told}, {time.monotonic() - begun:.0f} s")
 
 
 def check_files(host: Host, state: State, stock: dict[str, bytes], defaults: set[str]) -> None:
@@ -108,15 +120,10 @@ def test_what_a_power_cut_leaves_of_entry_files_boots_and_rolls_back(
     if verb == "rollback":
         host.done("promote")
     replayed = distinct_states(host, cutting, tmp_path / "work", verb)
-    tried = sampled(replayed.states, _MOST)
-    for state in tried:
-        put(state.folder, host)
-        check_files(host, state, stock, defaults)
-        answer = host.lowlat("rollback")
-        assert (answer.status, answer.err) == (0, ""), (state.where, answer)
-        assert host.snapshot() == pristine, state.where
-    counts = f"{replayed.cuts} cuts, {len(replayed.states)} distinct states"
-    tell(f"entry files, {verb} on ext4: {counts}, {len(tried)} looked at and survived")
+    told = survive(
+        host, replayed, pristine, lambda state: check_files(host, state, stock, defaults)
+    )
+    tell(f"entry files, {verb} on ext4: {told}")
 
 
 @pytest.mark.parametrize("synced", [True, False])

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, RELEASE, Host, Namespace, apply_and_try, linux_lines, make
+from hosttree import NEEDS, RELEASE, STOCK, Host, Namespace, apply_and_try, linux_lines, make
 
 from trees import Answer
 
@@ -25,7 +25,6 @@ pytestmark = [
     ),
 ]
 
-STOCK = "gnulinux-simple-0a1b-2c3d"
 PARTS = ("isolcpus=managed_irq,domain,1-3", "nohz_full=1-3", "skew_tick=1")
 MASK = "sys/devices/virtual/workqueue/cpumask"
 IRQS = "proc/irq/default_smp_affinity"

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "argument.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "units.h"
+
+int argument_list(const char *option, const char *value, struct cpulist *ret,
+		  struct message *message)
+{
+	struct cpulist list;
+	int err = cpulist_parse(value, &list);
+
+	if (err == -ERANGE)
+		return message_set(
+			message,
+			"--%s '%.100s': a CPU number is above %d; name CPUs of this machine",
+			option, value, CPULIST_MAX - 1);
+	if (err)
+		return message_set(
+			message,
+			"--%s '%.100s': not a CPU list; write numbers and ranges such as "
+			"1-3,8",
+			option, value);
+	if (!list.count) {
+		cpulist_deinit(&list);
+		return message_set(message, "--%s '': names no CPU; write a list such as 1-3,8",
+				   option);
+	}
+	cpulist_deinit(ret);
+	*ret = list;
+	return 0;
+}
+
+int argument_time(const char *option, const char *value, uint64_t least, uint64_t most,
+		  uint64_t *ret, struct message *message)
+{
+	char low[32], high[32];
+	int err = parse_time(value, ret);
+
+	if (err == -EINVAL)
+		return message_set(
+			message,
+			"--%s '%.100s': not a time; write a whole number with its unit, ns, "
+			"us, ms, s, m or h",
+			option, value);
+	if (err || *ret < least || *ret > most)
+		return message_set(message,
+				   "--%s '%.100s': out of range; give a time from %s to %s", option,
+				   value, format_time(least, low, sizeof(low)),
+				   format_time(most, high, sizeof(high)));
+	return 0;
+}
+
+int argument_names(const char *option, const char *value, bool *flags, size_t count,
+		   size_t (*find)(const char *name, size_t length), const char *names,
+		   struct message *message)
+{
+	size_t length;
+
+	if (strcmp(value, "all") == 0) {
+		memset(flags, true, count * sizeof(*flags));
+		return 0;
+	}
+	for (const char *name = value;; name += length + 1) {
+		size_t index;
+
+		length = strcspn(name, ",");
+		index = find(name, length);
+		if (index >= count)
+			return message_set(message,
+					   "--%s '%.100s': '%.*s' is none of them; use all, or "
+					   "some of %s with commas between",
+					   option, value, length < 100 ? (int)length : 100, name,
+					   names);
+		flags[index] = true;
+		if (!name[length])
+			return 0;
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The folder of a capture: which may be used, and the files in it. */
+#ifndef LOWLAT_CAPTURE_FOLDER_H
+#define LOWLAT_CAPTURE_FOLDER_H
+
+#include "capture.h"
+
+/*
+ * Opens the folder that a capture shall be written to.
+ *
+ * Returns a descriptor, or -errno: -ENOENT, -ENOTDIR, -ELOOP (a symbolic link: who made it could lead
+ * root anywhere), -EEXIST (it holds a capture already), -EACCES or -EROFS.
+ */
+int capture_folder_open(const char *path);
+
+/* Writes capture.json, and the records there are. Nothing is overwritten. Returns 0 or -errno. */
+int capture_folder_write(int folder, const struct capture *capture,
+			 const struct detectors *detectors, const struct clock_source *clock);
+
+#endif

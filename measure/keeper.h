@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The process between the harness and a program of its; child.h says what for. */
+#ifndef LOWLAT_KEEPER_H
+#define LOWLAT_KEEPER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "child.h"
+
+/* What it tells: first why the exec failed (errno, 0: it did not), then how the program ended. */
+struct keeper_report {
+	int error;
+	int status;
+	bool late;
+};
+
+/*
+ * Runs the program to its end, in a process of its own that was forked for it.
+ *
+ * harness: the process that forked it.
+ * orders: a pipe to read from, a grace in ns each; its end is the harness's.
+ * reports: a pipe that takes two keeper_report.
+ */
+_Noreturn void keeper_main(const struct child_options *options, pid_t harness, int orders,
+			   int reports);
+
+#endif

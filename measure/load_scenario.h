@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What loads there are: the workers of each, and what they are told. */
+#ifndef LOWLAT_LOAD_SCENARIO_H
+#define LOWLAT_LOAD_SCENARIO_H
+
+#include <stdbool.h>
+
+/* What a worker takes a part of; it is told how much. */
+enum load_share {
+	SHARE_NONE,
+	SHARE_MEMORY,
+	SHARE_DISK,
+};
+
+/* One kind of worker, its share of what the scenario may use, and what else it is told. */
+struct stressor {
+	const char *name;
+	enum load_share share;
+	const char *bytes_option;
+	const char *fixed[5];
+	/* Its workers listen on a port each. */
+	const char *port_option;
+};
+
+struct load_scenario {
+	const char *name;
+	/* Asks for more memory than it may have, so that the kernel kills in its group. */
+	bool exhausts;
+	/* The last one has no name. */
+	struct stressor stressors[10];
+};
+
+/* NULL where there is none of that name. */
+const struct load_scenario *load_scenario_find(const char *name);
+
+/* All names, for a message; the text is made anew by each call. */
+const char *load_scenario_names(void);
+
+/* The one that compares how much a CPU gets done; not in the names. */
+const struct load_scenario *load_scenario_throughput(void);
+
+/* Whether it writes files, which then have to lie on a disk. */
+bool load_scenario_on_disk(const struct load_scenario *scenario);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The run in steps of a second: what each CPU had shown by the end of each.
+ *
+ * Once they are SERIES_STEPS, pairs of them become one and the next ones twice as long, so that a
+ * run of any length has fewer than that. One thread writes, from a CPU that is not measured; the loops know nothing of it.
+ */
+#ifndef LOWLAT_SERIES_H
+#define LOWLAT_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "detector.h"
+
+#define SERIES_STEPS 600
+
+/* Since the beginning; noise in ticks. */
+struct series_point {
+	uint64_t noise;
+	uint64_t gaps;
+	uint64_t entries;
+};
+
+/* Zero-initialised is empty. */
+struct series {
+	const struct detectors *detectors;
+	const struct cpulist *cpus;
+	/* The interrupts are counted too. */
+	bool counted;
+	uint64_t start_ns;
+	uint64_t step_ns;
+	/* When the next step ends, CLOCK_MONOTONIC_RAW. */
+	uint64_t next_ns;
+	size_t count;
+	/* When each step ended, since start_ns. */
+	uint64_t *ends_ns;
+	/* SERIES_STEPS of each CPU in turn. */
+	struct series_point *points;
+	/* Of each CPU: the interrupts since the beginning, and the counters as last read. */
+	uint64_t *entries;
+	uint32_t *counters;
+};
+
+/*
+ * Makes the room, and does once what a step does: later ones touch no new memory, which could
+ * interrupt the CPUs whose threads share it.
+ *
+ * counted: whether a CPU is left to read /proc/interrupts on.
+ * detectors and cpus are borrowed; their CPUs are the same, in the same order.
+ * Returns 0 or -ENOMEM; the series is empty then.
+ */
+int series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
+		struct series *ret);
+
+/* The beginning, and what was counted then. */
+void series_begin(struct series *series, const struct counter_snapshot *before);
+
+/* Ends a step where one is due. Interrupts that can't be read any more are left out from then on. */
+void series_tick(struct series *series);
+
+/* The end, and what was counted then. Less than half a step that is left joins the one before. */
+void series_end(struct series *series, const struct counter_snapshot *after);
+
+/* Ends a step at so many ns since the beginning. counters: of each CPU, NULL where not known. */
+void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters);
+
+const struct series_point *series_point(const struct series *series, size_t cpu, size_t step);
+
+void series_deinit(struct series *series);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "series.h"
+#include "tap.h"
+
+#include "units.h"
+
+static unsigned int ids[] = { 2, 3 };
+static const struct cpulist cpus = { .cpus = ids, .count = 2 };
+
+/* A row of two CPUs; the room for it is the caller's. */
+static struct counter_snapshot counted(struct counter_row *row, uint64_t *counts, uint64_t raw_ns)
+{
+	*row = (struct counter_row){ .counts = counts };
+	return (struct counter_snapshot){ .interrupts = { .rows = row, .count = 1 },
+					  .raw_ns = raw_ns };
+}
+
+static void show(struct detector *detector, uint64_t gaps, uint64_t noise)
+{
+	atomic_store(&detector->live.gaps, gaps);
+	atomic_store(&detector->live.noise, noise);
+}
+
+static void check(const struct series *series, size_t cpu, size_t step, struct series_point want)
+{
+	const struct series_point *got = series_point(series, cpu, step);
+
+	ok(got->noise == want.noise && got->gaps == want.gaps && got->entries == want.entries,
+	   "CPU %zu step %zu", cpu, step);
+}
+
+static void begin(struct series *series, struct detector *items, struct detectors *detectors)
+{
+	uint64_t counts[] = { 10, 4294967290 };
+	struct counter_row row;
+	const struct counter_snapshot before = counted(&row, counts, 5 * NS_PER_S);
+
+	*detectors = (struct detectors){ .items = items, .count = 2 };
+	ok(!series_init(detectors, &cpus, false, series), "made");
+	series->counted = true;
+	series_begin(series, &before);
+	ok(series->count == 0 && series->step_ns == NS_PER_S, "empty steps of a second");
+	ok(series->next_ns == 6 * NS_PER_S, "the first ends a second after the beginning");
+}
+
+static void test_steps(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series;
+	uint64_t counts[] = { 30, 8 };
+	struct counter_row row;
+	const struct counter_snapshot after = counted(&row, counts, 5 * NS_PER_S + 2600000000);
+
+	begin(&series, items, &detectors);
+	show(&items[0], 3, 900);
+	series_add(&series, NS_PER_S, (uint32_t[]){ 15, 4294967295 });
+	show(&items[1], 1, 100);
+	series_add(&series, 2 * NS_PER_S, (uint32_t[]){ 15, 3 });
+	show(&items[0], 4, 1000);
+	series_end(&series, &after);
+	ok(series.count == 3 && series.ends_ns[2] == 2600000000, "the rest is a step of its own");
+	check(&series, 0, 0, (struct series_point){ 900, 3, 5 });
+	check(&series, 0, 1, (struct series_point){ 900, 3, 5 });
+	check(&series, 0, 2, (struct series_point){ 1000, 4, 20 });
+	/* A counter of 32 bits came round. */
+	check(&series, 1, 0, (struct series_point){ 0, 0, 5 });
+	check(&series, 1, 1, (struct series_point){ 100, 1, 9 });
+	check(&series, 1, 2, (struct series_point){ 100, 1, 14 });
+	series_deinit(&series);
+}
+
+static void test_a_short_rest_joins_the_step_before(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series;
+	uint64_t counts[] = { 12, 4294967290 };
+	struct counter_row row;
+	const struct counter_snapshot after = counted(&row, counts, 5 * NS_PER_S + 1400000000);
+
+	begin(&series, items, &detectors);
+	series_add(&series, NS_PER_S, (uint32_t[]){ 11, 4294967290 });
+	show(&items[0], 7, 70);
+	series_end(&series, &after);
+	ok(series.count == 1 && series.ends_ns[0] == 1400000000, "one step");
+	check(&series, 0, 0, (struct series_point){ 70, 7, 2 });
+	series_deinit(&series);
+}
+
+static void test_an_interrupt_that_was_freed_counts_nothing(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series;
+
+	begin(&series, items, &detectors);
+	series_add(&series, NS_PER_S, (uint32_t[]){ 25, 4294967290 });
+	series_add(&series, 2 * NS_PER_S, (uint32_t[]){ 5, 4294967290 });
+	series_add(&series, 3 * NS_PER_S, (uint32_t[]){ 8, 4294967290 });
+	check(&series, 0, 1, (struct series_point){ 0, 0, 15 });
+	check(&series, 0, 2, (struct series_point){ 0, 0, 18 });
+	series_deinit(&series);
+}
+
+static void test_a_long_run_has_longer_steps(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series;
+	uint64_t gaps = 0;
+
+	begin(&series, items, &detectors);
+	for (uint64_t second = 1; second <= 3600; second++) {
+		gaps += second;
+		if (second * NS_PER_S % series.step_ns)
+			continue;
+		show(&items[0], gaps, 10 * gaps);
+		series_add(&series, second * NS_PER_S, (uint32_t[]){ 10, 0 });
+	}
+	ok(series.step_ns == 8 * NS_PER_S && series.count == 450, "an hour in steps of 8 s");
+	for (size_t step = 0; step < series.count; step++) {
+		const uint64_t end = 8 * (step + 1), sum = end * (end + 1) / 2;
+		const struct series_point *point = series_point(&series, 0, step);
+
+		if (series.ends_ns[step] != end * NS_PER_S || point->gaps != sum ||
+		    point->noise != 10 * sum)
+			ok(false, "step %zu", step);
+	}
+	series_deinit(&series);
+}
+
+static void test_without_room_or_counters(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series = { 0 };
+	const struct counter_snapshot none = { .raw_ns = 7 * NS_PER_S };
+
+	series_begin(&series, &none);
+	series_tick(&series);
+	series_end(&series, &none);
+	ok(series.count == 0, "an empty series stays empty");
+	series_deinit(&series);
+	begin(&series, items, &detectors);
+	series_end(&series, &none);
+	ok(series.count == 1 && !series.counted, "without counters the gaps are left");
+	series_deinit(&series);
+}
+
+int main(void)
+{
+	test_steps();
+	test_a_short_rest_joins_the_step_before();
+	test_an_interrupt_that_was_freed_counts_nothing();
+	test_a_long_run_has_longer_steps();
+	test_without_room_or_counters();
+	return tap_end();
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``trial`` and ``promote``, and what becomes of a trial."""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import pytest
+from hosttree import (
+    NEEDS,
+    OLDER,
+    RELEASE,
+    STOCK,
+    Host,
+    apply_and_try,
+    entries_of,
+    linux_lines,
+    refusal,
+    section,
+)
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+
+def test_promote_is_refused_before_the_trial_came_up(host: Host) -> None:
+    assert "nothing is applied" in refusal(host, "promote")
+    host.done("apply")
+    assert "not tried yet" in refusal(host, "promote")
+    host.done("trial")
+    assert "not tried yet" in refusal(host, "promote")
+    trial = host.status()["next"]["entry"]
+    host.boot(trial, "boot-1")
+    assert "not tried yet" in refusal(host, "promote")
+    host.done("boot", "record")
+    host.done("promote")
+
+
+def test_a_trial_is_set_once_and_the_default_stays(host: Host) -> None:
+    host.done("apply")
+    before = host.config
+    said = host.done("trial", "--dry-run")
+    assert "next_entry" not in host.environment()
+    said = host.done("trial")
+    assert "needs a power cycle" in said
+    entry = entries_of(host)[RELEASE]
+    assert host.environment()["next_entry"] == f"lowlat>{entry}-trial"
+    assert host.config == before
+    assert host.status()["state"] == "trial-set"
+    host.done("rollback")
+    assert "next_entry" not in host.environment()
+
+
+def test_a_watchdog_is_armed_where_there_is_one(host: Host) -> None:
+    host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
+    host.done("apply")
+    trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
+    assert "systemd.watchdog_sec=180" in trial
+    assert "the hardware watchdog resets a hang" in host.done("trial")
+
+
+def test_a_virtual_watchdog_promises_nothing(host: Host) -> None:
+    host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
+    host.write("sys/class/dmi/id/sys_vendor", "QEMU\n")
+    host.done("apply")
+    trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
+    assert "systemd.watchdog_sec=180" in trial
+    assert "is up to the host" in host.done("trial")
+
+
+def test_a_watchdog_that_the_entry_does_not_arm_is_not_promised(host: Host) -> None:
+    host.done("apply")
+    host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
+    assert "needs a power cycle" in host.done("trial")
+    host.done("apply")
+    assert "the hardware watchdog resets a hang" in host.done("trial")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"watchdog0/identity": "Software Watchdog\n"},
+        # systemd opens the first one.
+        {"watchdog0/identity": "Software Watchdog\n", "watchdog1/identity": "iTCO_wdt\n"},
+    ],
+)
+def test_the_kernels_own_watchdog_is_no_hardware(host: Host, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        host.write(f"sys/class/watchdog/{name}", text)
+    host.done("apply")
+    trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
+    assert "systemd.watchdog_sec=180" not in trial
+    assert "needs a power cycle" in host.done("trial")
+
+
+def test_a_trial_that_did_not_come_up_is_told(host: Host) -> None:
+    host.done("apply")
+    host.done("trial")
+    host.boot(STOCK, "boot-2")
+    host.done("boot", "start")
+    status = host.status()
+    assert status["state"] == "applied"
+    assert any("did not come up" in note for note in status["notes"])
+    assert "not tried yet" in refusal(host, "promote")
+
+
+def test_a_trial_that_booted_with_another_line_does_not_count(host: Host) -> None:
+    host.done("apply")
+    host.done("trial")
+    host.boot(host.status()["next"]["entry"], "boot-1")
+    host.write("proc/cmdline", host.read("proc/cmdline").replace("nohz_full=1-3", "nohz_full=1-2"))
+    assert "differs" in host.done("boot", "record")
+    assert "not tried yet" in refusal(host, "promote")
+
+
+def test_only_the_line_that_was_tried_is_promoted(host: Host) -> None:
+    entry = apply_and_try(host)
+    text = host.read("etc/default/grub").replace('"net.ifnames=0"', '"net.ifnames=0 other"')
+    host.write("etc/default/grub", text)
+    host.update_grub()
+    assert entries_of(host)[RELEASE] != entry
+    assert "its line changed" in refusal(host, "promote")
+
+
+def _change_the_line(host: Host) -> None:
+    text = host.read("etc/default/grub").replace('"net.ifnames=0"', '"net.ifnames=0 other"')
+    host.write("etc/default/grub", text)
+
+
+def _remove_the_kernel(host: Host) -> None:
+    (host.path / f"boot/vmlinuz-{RELEASE}").unlink()
+
+
+@pytest.mark.parametrize("change", [_change_the_line, _remove_the_kernel])
+def test_a_promoted_default_falls_back_to_stock_when_its_entry_goes(
+    host: Host, change: Callable[[Host], None]
+) -> None:
+    """GRUB enters the submenu of the default that is gone, and boots the first entry in it."""
+    apply_and_try(host)
+    host.done("promote")
+    change(host)
+    host.update_grub()
+    ours = section(host.config)
+    first = next(iter(linux_lines(ours)))
+    status = host.status()
+    assert status["default"]["entry"] == first == "lowlat-stock"
+    assert not status["default"]["ours"]
+    assert linux_lines(host.config)[first] == linux_lines(host.config)[STOCK]
+    assert any("not the default any more" in note for note in status["notes"])
+
+
+def test_applying_anew_takes_the_promotion_back_with_the_line(host: Host) -> None:
+    entry = apply_and_try(host)
+    host.done("promote")
+    host.done("apply")
+    assert host.status()["default"]["entry"] == entry
+    host.done("apply", "--isolate", "3")
+    assert host.status()["default"]["entry"] == STOCK
+    assert not (host.path / "etc/default/grub.d/zz-lowlat.cfg").exists()
+    assert "its line changed" in refusal(host, "promote")
+
+
+def test_an_untried_kernel_is_default_only_where_kernels_are_followed(host: Host) -> None:
+    entry = apply_and_try(host)
+    host.done("promote")
+    release = "6.13.1-new"
+    host.write(f"boot/vmlinuz-{release}", "image\n")
+    host.write(f"boot/config-{release}", host.read(f"boot/config-{RELEASE}"))
+    host.update_grub()
+    assert host.status()["default"]["entry"] == entry
+    tried = {item["kernel"]: item["tried"] for item in host.status()["kernels"]}
+    assert tried == {release: False, RELEASE: True, OLDER: False}
+    host.done("promote", "--follow-kernels")
+    assert host.status()["default"]["entry"] == entries_of(host)[release]
+
+
+def test_a_later_drop_in_that_sets_the_default_is_named(host: Host) -> None:
+    host.write("etc/default/grub.d/zzz-site.cfg", "GRUB_DEFAULT=1\n")
+    host.update_grub()
+    apply_and_try(host)
+    assert "zzz-site.cfg" in refusal(host, "promote")
+
+
+@pytest.mark.parametrize(
+    ("target", "answer"), [("fs", "btrfs"), ("fs", "zfs"), ("abstraction", "lvm")]
+)
+def test_a_trial_is_refused_where_grub_cannot_clear_its_flag(
+    host: Host, target: str, answer: str
+) -> None:
+    host.done("apply")
+    host.write(f"etc/probe/{target}", f"{answer}\n")
+    assert answer in refusal(host, "trial")
+    host.write(f"etc/probe/{target}", "mdraid1x\n")
+    refused = host.lowlat("trial")
+    assert refused.status == (2 if target == "abstraction" else 0)
+
+
+def test_a_trial_is_refused_without_room_for_its_flag(host: Host) -> None:
+    host.done("apply")
+    environment = host.path / "boot/grub/grubenv"
+    full = ("grub-editenv", "/boot/grub/grubenv", "set", f"filler={'x' * 900}")
+    assert host.chroot(*full).status == 0
+    assert "grubenv" in refusal(host, "trial")
+    environment.write_text("saved_entry=0\n")
+    assert "environment block" in refusal(host, "trial")
+    environment.unlink()
+    assert "no such file" in refusal(host, "trial")
+    environment.symlink_to("/etc/passwd")
+    assert "grubenv" in refusal(host, "trial")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("etc/default/kexec", "LOAD_KEXEC=true\n"), ("sys/kernel/kexec_loaded", "1\n")],
+)
+def test_a_trial_is_refused_where_reboots_bypass_grub(host: Host, name: str, text: str) -> None:
+    host.done("apply")
+    host.write(name, text)
+    assert "kexec" in refusal(host, "trial")

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""lowlat-measure as tests start it, with programs beside it that they play. (PYTEST_DONT_REWRITE)
+
+``LOWLAT_MEASURE`` names another one than ``measure/build`` has.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "measure"
+SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
+
+needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
+needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+
+VERSION = """#!/bin/sh
+case $1 in
+--version) echo "stress-ng, version 0.15.06 (gcc 12)"; exit 0 ;;
+--help) echo "{options}"; exit 0 ;;
+esac
+"""
+OPTIONS = "--timer --timerfd --itimer --matrix --sock --udp --oom-avoid"
+METRICS = """cat >load-0.yaml <<END
+metrics:
+    - stressor: {name}
+      bogo-ops: 10
+      bogo-ops-per-second-real-time: {rate}
+      instances:
+          - instance: 0
+            bogo-ops-per-second-real-time: 99999
+END
+"""
+#: What oslat and cyclictest are asked first.
+HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
+WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended, and the result it wrote."""
+
+    status: int
+    out: str
+    err: str
+    run: dict[str, Any]
+
+    def said(self, words: str) -> bool:
+        return any(words in problem for problem in self.run["problems"])
+
+
+Harness = Callable[..., Result]
+
+
+@dataclass
+class Bench:
+    """lowlat-measure with programs that a test plays, and folders of its own."""
+
+    folder: Path
+    program: str
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def json(self) -> Path:
+        return self.folder / "run.json"
+
+    @property
+    def scratch(self) -> Path:
+        return self.folder / "scratch"
+
+    def play(self, name: str, script: str) -> None:
+        path = self.folder / "bin" / name
+        path.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}")
+        path.chmod(0o755)
+
+    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
+        env = {**os.environ, "PATH": path, "TMPDIR": str(self.scratch), **self.env}
+        return subprocess.Popen(
+            [self.program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=env, **more,
+        )  # fmt: skip
+
+    def call(self, *words: str, **more: Any) -> Result:
+        process = self.start(*words, "--json", str(self.json), **more)
+        out, err = process.communicate(timeout=100)
+        run = json.loads(self.json.read_text()) if self.json.exists() else {}
+        return Result(process.returncode, out, err, run)
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    given = os.environ.get("LOWLAT_MEASURE")
+    built = SOURCE / "build" / "lowlat-measure"
+    if not given and not built.exists():
+        subprocess.run(["make", "-C", str(SOURCE)], check=True, capture_output=True, timeout=120)
+    return given or str(built)
+
+
+@pytest.fixture
+def harness(program: str) -> Harness:
+    """Runs it once; its result is what it prints."""
+
+    def run(*args: str, **more: Any) -> Result:
+        done = subprocess.run(
+            [program, *args], capture_output=True, text=True, timeout=60, check=False, **more
+        )
+        result = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+        return Result(done.returncode, done.stdout, done.stderr, result)
+
+    return run
+
+
+@pytest.fixture
+def bench(tmp_path: Path, program: str) -> Bench:
+    for name in ("bin", "scratch"):
+        (tmp_path / name).mkdir()
+    return Bench(tmp_path, program)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def online() -> list[int]:
+    cpus: list[int] = []
+    for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *children(int(child))]
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def option(command: list[str], name: str) -> Optional[str]:
+    return command[command.index(name) + 1] if name in command else None

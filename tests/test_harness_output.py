@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where lowlat-measure writes its result, and what it does where it cannot."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from measuring import SHORT, Bench, Harness, names, needs_root, needs_two_cpus, wait_until
+
+pytest_plugins = ["measuring"]
+pytestmark = needs_two_cpus
+
+
+def test_json_file_replaces_whole(harness: Harness, tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    target.write_text("old")
+    done = harness(*SHORT, "--json", str(target))
+    assert "complete" in done.out
+    assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
+    assert names(tmp_path) == ["run.json"]
+
+
+def test_a_device_is_written_in_place(harness: Harness) -> None:
+    assert harness(*SHORT, "--json", "/dev/null").status == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_slow_reader_of_a_pipe_gets_all(program: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    argv = [program, *SHORT, "--json", str(pipe)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
+        time.sleep(0.5)  # the pipe is full meanwhile
+        os.set_blocking(reader, True)
+        with os.fdopen(reader) as file:
+            run = json.load(file)
+        assert running.wait(30) == 0
+    assert run["schema"] == "lowlat.run/1"
+
+
+def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) -> None:
+    # Not by /dev/stdout: a harness that writes beside it and renames would take its place.
+    target = tmp_path / "run.json"
+    for standard in (True, False):
+        with target.open("w") as file:
+            path = "/proc/self/fd/1" if standard else f"/dev/fd/{file.fileno()}"
+            done = subprocess.run(
+                [program, *SHORT, "--json", path],
+                stdout=file if standard else subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=[file.fileno()],
+                timeout=60,
+                check=False,
+            )
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert json.loads(target.read_text())["schema"] == "lowlat.run/1"
+        assert names(tmp_path) == ["run.json"]
+
+
+def test_a_link_to_a_device_is_refused(harness: Harness, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    done = harness(*SHORT, "--json", str(link))
+    assert (done.status, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert link.is_symlink()
+
+
+def test_one_file_is_not_two(harness: Harness, tmp_path: Path) -> None:
+    run, again = str(tmp_path / "same"), f"{tmp_path}/./same"
+    done = harness(*SHORT, "--json", run, "--events", again)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "the same file" in done.err
+    assert names(tmp_path) == []
+
+
+def test_a_full_disk_is_said(harness: Harness) -> None:
+    done = harness(*SHORT, "--json", "/dev/full")
+    assert done.status == 1
+    assert done.err.startswith("lowlat-measure: '/dev/full': can't be written")
+
+
+@needs_root
+@pytest.mark.root
+def test_a_result_without_room_goes_to_standard_output(bench: Bench, small: Path) -> None:
+    target = small / "run.json"
+    process = bench.start(
+        "--duration", "1s", "--warmup", "0s", "--no-oslat", "--work", "all", "--json", str(target)
+    )
+    (small / "filler").write_bytes(b"")
+    with pytest.raises(OSError, match="No space"), (small / "filler").open("wb") as file:
+        for _ in range(1000):
+            file.write(b"x" * 4096)
+            file.flush()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert not target.exists()
+    assert "can't be written" in err.splitlines()[0]
+    assert json.loads(out)["schema"] == "lowlat.run/1"
+
+
+def test_events_that_cannot_be_written_are_told_in_the_result(bench: Bench) -> None:
+    done = bench.call(*SHORT, "--events", "/dev/full")
+    assert (done.status, done.run["complete"]) == (1, False)
+    assert done.said("--events: can't be written")
+
+
+@pytest.mark.parametrize("words", [SHORT, (*SHORT, "--json"), ["--help"], ["--version"]])
+def test_a_full_standard_output_is_said(bench: Bench, words: Sequence[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [bench.program, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "can't be written (No space left on device)" in done.stderr
+
+
+@pytest.mark.parametrize("slash", ["", "/", "//"])
+def test_a_capture_goes_into_no_link(harness: Harness, tmp_path: Path, slash: str) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    done = harness(*SHORT, "--capture", f"{link}{slash}")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "a symbolic link; name the folder itself" in done.err
+    assert harness(*SHORT, "--capture", f"{folder}{slash}").status in (0, 1)
+    assert "capture.json" in names(folder)
+
+
+def test_the_folder_of_a_capture_has_to_be_there(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, why in {"none": "there is no such folder", "file": "Not a directory"}.items():
+        done = harness(*SHORT, "--capture", str(tmp_path / name))
+        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+        assert why in done.err
+        assert ";" in done.err, "says what to do"
