@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lowlat import report
+from lowlat.report import verb
 
 DATA = Path(__file__).parent / "data" / "runs"
 OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")
@@ -77,6 +78,26 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
     return {**run, **changes}
 
 
+BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0)
+AFTER = (50.0, 53.0, 49.0, 51.0, 52.0)
+
+
+def arm(
+    name: str, noise: Sequence[float], *, first: int = 0, step: int = 2, **changes: Any
+) -> list[dict[str, Any]]:
+    """A boot for each value of noise, one each hour; by default both arms may take turns."""
+    return [
+        document(
+            f"{name}{n}",
+            10 * value,
+            value,
+            started=f"2026-11-21T{first + step * n:02d}:00:00Z",
+            **changes,
+        )
+        for n, value in enumerate(noise)
+    ]
+
+
 class Bench:
     """Writes runs and calls the verb on them."""
 
@@ -94,9 +115,9 @@ class Bench:
 
     def call(self, *words: str) -> tuple[int, str]:
         parser = argparse.ArgumentParser()
-        report.add_arguments(parser)
+        verb.add_arguments(parser)
         try:
-            status = report.main(parser.parse_args(words))
+            status = verb.main(parser.parse_args(words))
         finally:
             self.printed = self._capsys.readouterr()
         assert self.printed.err == ""

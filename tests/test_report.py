@@ -368,9 +368,17 @@ def test_a_gate_that_is_missed_fails_after_the_report(
     assert json.loads(bench.printed.out)["schema"] == "lowlat.report/1"
 
 
-def test_a_gate_on_what_emulation_leaves_out_is_missed(bench: Bench) -> None:
+def test_a_gate_on_what_emulation_leaves_out_is_refused(bench: Bench) -> None:
     arms = _arms(bench, *(document(n, 4.0, emulated=True) for n in "st"))
-    with pytest.raises(Unmet, match="noise_ppm>=2, but it is not in this report"):
+    with pytest.raises(Refused, match="noise_ppm is not in the report of 'after'") as caught:
+        bench.call(*arms, "--require", "noise_ppm>=2")
+    assert (caught.value.status, bench.printed.out) == (2, "")
+    assert "one of kernel_entries_per_s" in str(caught.value)
+
+
+def test_a_gate_on_runs_that_cannot_be_compared_is_missed(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 4.0, emulated=True), document("t", 4.0))
+    with pytest.raises(Unmet, match="noise_ppm>=2, but the runs cannot be compared: some runs"):
         bench.call(*arms, "--require", "noise_ppm>=2")
 
 
@@ -458,8 +466,18 @@ def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: 
     for bad in (str(tmp_path / "none.json"), str(tmp_path), str(binary)):
         with pytest.raises(Refused, match="give a file of 'lowlat-gen measure'"):
             bench.call(good, "--against", bad)
+    after = bench.write("after.json", document("after", 4.0))
     with pytest.raises(Refused, match="lowlat.verify/1"):
-        bench.call(good, "--against", good, "--verify", good)
+        bench.call(good, "--against", after, "--verify", good)
+
+
+def test_a_run_on_both_sides_is_refused(bench: Bench) -> None:
+    run = bench.write("run.json", document("run", 4.0))
+    again = f"{bench.folder}/../{bench.folder.name}/run.json"
+    other = bench.write("other.json", document("other", 4.0))
+    for words in ([run, "--against", again], [run, "--against", other, "--arm", "third", other]):
+        with pytest.raises(Refused, match="a run belongs to one side"):
+            bench.call(*words)
 
 
 @pytest.mark.parametrize(
@@ -471,13 +489,14 @@ def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: 
         ["good.json", "--against", "none.json"],
         ["none.json", "--against", "good.json"],
         ["bad.json", "--against", "good.json"],
-        ["good.json", "--against", "good.json", "--verify", "bad.json"],
-        ["good.json", "--against", "good.json", "--require", "noise"],
-        ["good.json", "--against", "good.json", "--json", "--markdown"],
+        ["good.json", "--against", "after.json", "--verify", "bad.json"],
+        ["good.json", "--against", "after.json", "--require", "noise"],
+        ["good.json", "--against", "after.json", "--json", "--markdown"],
     ],
 )
 def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) -> None:
     bench.write("good.json", document("good", 4.0))
+    bench.write("after.json", document("after", 4.0))
     bench.write("bad.json", "{")
     command = [sys.executable, "-m", "lowlat", "report", *words]
     ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
@@ -487,7 +506,8 @@ def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) 
 
 def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
     bench.write("good.json", document("good", 4.0))
-    words = ["good.json", "--against", "good.json", "--require", "noise_ppm>=2"]
+    bench.write("after.json", document("after", 4.0))
+    words = ["good.json", "--against", "after.json", "--require", "noise_ppm>=2"]
     command = [sys.executable, "-m", "lowlat", "report", *words]
     ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 1
@@ -524,12 +544,13 @@ def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
 
 def test_a_recorded_run_of_the_harness(bench: Bench) -> None:
     recorded = str(DATA / "harness.json")
+    again = bench.write("again.json", Path(recorded).read_text())
     run = read_run(Path(recorded))
     assert run.complete
     assert str(run.measured) == "1"
     assert run.oslat is not None
     assert oslat.parse(run.oslat.output) is not None
-    status, out = bench.call(recorded, "--against", recorded, "--json")
+    status, out = bench.call(recorded, "--against", again, "--json")
     assert status == 0
     names = {e["name"] for e in json.loads(out)["endpoints"]}
     assert names >= {"noise_ppm", "kernel_entries_per_s@LOC", "bogo_ops_per_s@vm", "oslat_max_us"}

@@ -12,7 +12,7 @@ import pytest
 from lowlat.errors import Refused
 from lowlat.report import recorded
 from lowlat.report.campaign import Shape, Variance, fit, simulate
-from lowlat.report.selftest import boots_needed
+from lowlat.report.power import boots_needed
 from report_runs import Bench, document
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")
@@ -96,7 +96,7 @@ def test_a_trend_makes_a_false_finding_of_halves_and_is_named(bench: Bench) -> N
     files = bench.runs("r", *campaign(0.01, 20, trend=0.02))
     _, out = bench.call("--self-test", *files, "--campaigns", "200")
     (halves,) = [line for line in out.splitlines() if f"recorded, {HALVES}" in line]
-    assert "a false finding, which a trend explains" in halves
+    assert "a false finding, which the report takes back" in halves
     (turns,) = [line for line in out.splitlines() if "recorded, mirrored" in line]
     assert "no change found" in turns
     assert "trend +2.0 % a boot" in out

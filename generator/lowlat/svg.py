@@ -60,7 +60,7 @@ class _Block:
 
 def svg(picture: Picture, style: str = _STYLE) -> str:
     """The SVG document, with a title and a description for those who cannot see it. A page that
-    draws it in colours of its own gives no ``style``."""
+    draws it in colours of its own, maybe several times, gives no ``style``."""
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
     parts += [_flow([_package(p, room) for p in picture.packages], room)]
@@ -74,12 +74,21 @@ def svg(picture: Picture, style: str = _STYLE) -> str:
     width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">\n'
-        f'<title id="title">{_safe(_heading(picture))}</title>\n'
-        f'<desc id="description">{_safe(_description(picture))}</desc>\n'
+        f'width="{width:g}" height="{height:g}" role="img" {_named(picture, style)}'
         f"{_styled(style)}"
         f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>\n'
         f"{_moved(page, _PAD, _PAD)}</svg>\n"
+    )
+
+
+def _named(picture: Picture, style: str) -> str:
+    heading, description = _safe(_heading(picture)), _safe(_description(picture))
+    if not style:  # addresses would not be its own in a page
+        words = f"{heading}. {description}".replace('"', "&quot;")
+        return f'aria-label="{words}">\n'
+    return (
+        'aria-labelledby="title description">\n'
+        f'<title id="title">{heading}</title>\n<desc id="description">{description}</desc>\n'
     )
 
 

@@ -88,6 +88,27 @@ def periodicity(sources: Sequence[Source], seconds: float) -> dict[str, Any]:
     return {"span_s": seconds, "false_alarm_rate": 0.001, "tests": 491520, "combs": combs}
 
 
+def steps(seconds: float) -> int:
+    """How many the harness would have made of a run."""
+    count = max(round(seconds), 1)
+    while count >= 600:
+        count //= 2
+    return count
+
+
+def series(
+    rng: random.Random, noise: float, gaps: int, entries: float, number: int
+) -> dict[str, Any]:
+    """What came in each of so many steps: these sums, a little more towards the end."""
+    weights = [rng.uniform(0.7, 1.3) * (1 + place / number) for place in range(number)]
+    shares = [weight / sum(weights) for weight in weights]
+    return {
+        "noise_ns": [round(noise * share) for share in shares],
+        "gaps": [round(gaps * share) for share in shares],
+        "entries": [round(entries * share) for share in shares],
+    }
+
+
 def cpu(
     rng: random.Random, number: int, sources: Sequence[Source], seconds: float, **options: Any
 ) -> dict[str, Any]:
@@ -114,6 +135,13 @@ def cpu(
         },
         "time_weighted_ns": {"p99": 0, "p99.9": 0, "p99.99": 20e3 * noisy, "p99.9999": 90e3},
         "histogram": {"unit": "ns", "counts": rows},
+        "series": series(
+            random.Random(number),
+            noise,
+            sum(row[2] for row in rows),
+            sum(entries.values()) * seconds,
+            steps(seconds),
+        ),
         "page_faults": 0,
         "causes": [
             {"class": k, "cause": c, "events": rate * seconds, "time_ns": rate * seconds * size}
@@ -163,6 +191,10 @@ def run(label: str, number: int, sources: Sequence[Source], **options: Any) -> d
         "valid": True,
         "problems": [],
         "isolated": "2-3,6-7" if len(sources) <= 4 else "",
+        "series": {
+            "step_s": 1,
+            "ends_s": [seconds * (n + 1) / steps(seconds) for n in range(steps(seconds))],
+        },
         "clock": {"source": "tsc", "hz": 2.9e9, "floor_ns": 8.4, "loop_period_ns": 8.6},
         "cpus": [
             cpu(rng, n, sources, seconds, noisy=boot * (1 + 0.1 * n), **options.get("cpu", {}))
@@ -210,6 +242,17 @@ def arms(folder: Path, boots: int = 5, **options: Any) -> list[str]:
     """The words of a ``report`` on a stock and a tuned arm."""
     before = write(folder, "stock", boots, STOCK, **options)
     return [*before, "--against", *write(folder, "tuned", boots, TUNED, first=1, **options)]
+
+
+def left_out(folder: Path, arms: int, boots: int = 2, **options: Any) -> list[str]:
+    """The words of a ``report`` on so many further arms, each as the tuned one but a little noisier
+    than the one before."""
+    words = []
+    for place in range(arms):
+        noisier = [(*source[:3], source[3] * 1.5**place, source[4]) for source in TUNED]
+        name = f"without-{place}"
+        words += ["--arm", name, *write(folder, name, boots, noisier, first=1, **dict(options))]
+    return words
 
 
 def verified(path: Path, **states: str) -> str:

@@ -9,13 +9,12 @@ import hashlib
 import io
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Optional
-from urllib.parse import unquote_to_bytes
+from typing import Any
 
 import pytest
 import sample_runs
+from pages import HOSTILE, Desk, Page
 
 from lowlat import cli
 from lowlat.harness_host import facts
@@ -26,67 +25,6 @@ from lowlat.profile import load_packaged
 from lowlat.root import open_root
 
 MACHINES = Path(__file__).parents[1] / "machines"
-
-#: Would run a program, ask the network or break out of an attribute, if it became markup.
-HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>\x1b[31m"
-
-VOID = {"meta", "link", "br"}
-
-
-class Page(HTMLParser):
-    """A page as a browser would take it apart: elements with attributes, and the text of each."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, Optional[str]]]] = []
-        self.text = ""
-        self.styles: list[str] = []
-        self.open: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, Optional[str]]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        assert len(dict(attrs)) == len(attrs), f"an attribute twice in {tag}"
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "style":
-            self.styles.append(data)
-        else:
-            self.text += data
-
-    def all(self, tag: str) -> list[dict[str, Optional[str]]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    def csv(self, name: str) -> list[dict[str, str]]:
-        """The file that a link of the page hands out."""
-        links = {str(a["href"]) for a in self.all("a") if a.get("download") == name}
-        (link,) = links  # two drawings of the same data hand out the same file
-        data = base64.b64decode(unquote_to_bytes(link.partition(",")[2])).decode()
-        return list(csv.DictReader(io.StringIO(data)))
-
-
-class Desk:
-    """Calls the verb and reads what it wrote."""
-
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
-        self._capsys = capsys
-
-    def call(self, *words: str) -> tuple[int, str, str]:
-        status = cli.main(["report", *words])
-        printed = self._capsys.readouterr()
-        return status, printed.out, printed.err
-
-    def page(self, *words: str, status: int = 0) -> Page:
-        out = self.folder / "report.html"
-        assert self.call(*words, "--html", str(out))[0] == status
-        return Page(out.read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +61,9 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
 
 def test_every_drawing_has_words_and_its_data(usual: Page) -> None:
     figures = [tag for tag, _ in usual.elements].count("figure")
-    # Four CPUs, three figures over time, causes and sources twice each, the spectrum, the machine.
-    assert figures == 4 + 3 + 4 + 1 + 1
+    # Four CPUs, two figures over the time of a run, three over the runs, causes and sources twice
+    # each, the spectrum, the machine.
+    assert figures == 4 + 2 + 3 + 4 + 1 + 1
     drawings = [a for a in usual.all("svg") if a.get("role") == "img"]
     assert len(drawings) == figures
     assert all(a.get("aria-label") or a.get("aria-labelledby") for a in drawings)
@@ -226,7 +165,7 @@ def test_without_a_plan_the_catalogue_tells_the_reasons(usual: Page) -> None:
 
 def test_costs_are_measured_or_named_as_unknown(desk: Desk) -> None:
     page = desk.page(*sample_runs.arms(desk.folder, boots=1))
-    assert "stress-ng fault" in page.text
+    assert page.text.count("stress-ng fault") == 1
     assert "Frequency governor: before schedutil, after performance." in page.text
     bare = sample_runs.arms(desk.folder, boots=1, changes={"loads": []})
     for path in desk.folder.glob("*.json"):
@@ -263,15 +202,6 @@ def test_runs_that_tell_no_layout_are_drawn_as_bare_cpus(desk: Desk) -> None:
     assert "Core of CPU 2, isolated" in page.text
 
 
-def test_several_arms_share_the_drawings(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=2)
-    poll = sample_runs.write(desk.folder, "poll", 2, sample_runs.TUNED[1:], first=1)
-    page = desk.page(*words, "--arm", "lowlat-poll", *poll)
-    header = list(page.csv("histogram-cpu2.csv")[0])
-    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after", "lowlat-poll")]
-    assert {row["arm"] for row in page.csv("figures.csv")} == {"after", "lowlat-poll"}
-
-
 # What it leaves out
 
 
@@ -281,9 +211,11 @@ def test_under_emulation_no_duration_is_drawn(desk: Desk) -> None:
     names = {str(a["download"]) for a in page.all("a") if "download" in a}
     assert names == {
         *("figures.csv", "kernel_entries_per_s-by-run.csv", "kernel-entries-by-source.csv"),
-        "roles.csv",
+        *("entries-over-time.csv", "roles.csv"),
     }
     assert "Noise by cause" not in page.text
+    meaningful = "Kernel entries per second, by source, are the endpoint that emulation leaves"
+    assert page.text.index(meaningful) < page.text.index("mean of CPUs")
 
 
 def test_what_the_runs_do_not_hold_is_said_with_how_to_have_it(desk: Desk) -> None:

@@ -132,6 +132,30 @@ def test_under_emulation_no_histogram_is_drawn(tmp_path: Path) -> None:
     assert histogram_lines(call(*words)[1]) == []
 
 
+def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
+    words = sample_runs.arms(tmp_path, boots=6, seconds=5.0)
+    more = sample_runs.left_out(tmp_path, 6, boots=6, seconds=5.0)
+    plain, drawn = call(*words, *more)[1], watched(*words, *more, rows=60, columns=120)
+    for out in (plain, drawn):
+        lines = out.splitlines()
+        (scale,) = [line for line in lines if re.match(r" +\|1 ", line)]
+        one = scale.index("|1")
+        drawing = len("without-0")  # where the drawings begin
+        arms = [line for line in lines if re.search(r"\dx less +reduced$", line)]
+        assert [line.split()[0] for line in arms] == ["after", *(f"without-{n}" for n in range(6))]
+        assert {line[one] for line in arms} == {":"}
+        marks = [line.index("o", drawing) for line in arms]
+        assert min(marks) > one
+        assert marks[1:] == sorted(marks[1:], reverse=True) and marks[1] > marks[-1]
+        assert all(re.search(r"[\[o][-o]*[\]o]", line[drawing:]) for line in arms)
+    # Of all CPUs together: of each by itself there would be too many.
+    assert len(histogram_lines(plain)) == 8
+
+
+def test_two_arms_need_no_glance(runs: list[str]) -> None:
+    assert "how many times less than" not in call(*runs)[1]
+
+
 def test_many_cpus_are_cut_and_counted(tmp_path: Path) -> None:
     words = sample_runs.arms(tmp_path, boots=1, seconds=1.0, cpus=range(2, 20))
     out = call(*words)[1]

@@ -32,14 +32,16 @@ def steps(
     settings: Optional[Sequence[Setting]],
     plan: Optional[Plan],
     cause: Optional[str],
+    *,
+    several: bool = False,
 ) -> tuple[Step, ...]:
     """The next steps after this report; ``cause`` ("class: cause") made most of the noise that is
-    left, None where no causes are known."""
+    left, None where no causes are known. Of ``several`` arms it is the quietest one's."""
     return (
         *_comparable(report),
         *_effective(report, settings),
         *_boots(report),
-        *_verdict(report),
+        *_verdict(report, several=several),
         *(_remedy(cause) if cause else _left(report)),
         *_offers(plan),
     )
@@ -78,7 +80,10 @@ def _boots(report: Report) -> Iterator[Step]:
         yield Step(why, f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots 10")
 
 
-def _verdict(report: Report) -> Iterator[Step]:
+def _verdict(report: Report, *, several: bool) -> Iterator[Step]:
+    if report.verdict == INCREASED and several:
+        # The first arm may be the tuned one, and the others lack a part of it.
+        return
     if report.verdict == INCREASED:
         yield Step("The noise rose: take the settings back.", "lowlat-gen rollback")
     elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -14,6 +14,11 @@ _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
 #: Values further apart than this are drawn on a logarithmic axis.
 _WIDE = 15.0
+
+#: Ratios closer than this are labelled in even steps, others in these parts of a decade.
+_CLOSE = 4.0
+_NARROW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+_PARTS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5))
 
 #: More decades than this are labelled every other one.
 _MANY = 6
@@ -61,6 +66,45 @@ class Log:
     def ticks(self) -> tuple[float, ...]:
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
         return tuple(10.0**n for n in range(first, last + 1, 2 if last - first > _MANY else 1))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Ratios on both sides of 1, from ``low`` to ``high`` on a logarithmic axis."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def around(cls, values: Iterable[float], start: float, end: float) -> Ratio:
+        """From below the least to above the greatest, 1 among them."""
+        known = [value for value in values if value > 0] + [0.95, 1.05]
+        room = (max(known) / min(known)) ** 0.06
+        return cls(min(known) / room, max(known) * room, start, end)
+
+    def at(self, value: float) -> float:
+        share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return self.start + (self.end - self.start) * min(share, 1.0)
+
+    def ticks(self) -> tuple[float, ...]:
+        """At most eight round values, 1 among them."""
+        if self.high / self.low < _CLOSE:
+            above, below = self.high - 1, 1 / self.low - 1
+            step = next(s for s in _NARROW if (above + below) / s <= 7)
+            more = [1 / (1 + step * n) for n in range(int(below / step), 0, -1)]
+            return (*more, *(1 + step * n for n in range(int(above / step) + 1)))
+        found = next(f for parts in _PARTS if len(f := self._factors(parts)) >= 3)
+        every = math.ceil(len(found) / 8)
+        return found[found.index(1.0) % every :: every]
+
+    def _factors(self, parts: Sequence[int]) -> tuple[float, ...]:
+        """The same ones on both sides of 1."""
+        decades = range(math.ceil(math.log10(max(self.high, 1 / self.low))) + 1)
+        every = [float(f"{part}e{n}") for n in decades for part in parts][1:]
+        less = [1 / factor for factor in reversed(every) if 1 / factor >= self.low]
+        return (*less, 1.0, *(factor for factor in every if factor <= self.high))
 
 
 Axis = Union[Linear, Log]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lowlat.cpuset import CpuSet
 from lowlat.page.axis import duration
 from lowlat.page.histogram import Curve, curve
-from lowlat.page.side import Side
+from lowlat.page.side import Side, many
 
 #: Bins of a decade.
 _COARSE = 6
@@ -44,7 +44,17 @@ class Chart:
 def chart(sides: Sequence[Side], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
     """The histograms of these CPUs, beside which there are ``left`` others; without lines where no
     run has any. ``blocks``: the terminal shows block elements, else plain ASCII is used."""
-    curves = [(cpu, side, curve(side, [cpu], _COARSE)) for cpu in cpus for side in sides]
+    if many(sides):
+        name = f"CPU {cpus}"
+        curves = [
+            (name if side is sides[0] else "", side, curve(side, cpus, _COARSE)) for side in sides
+        ]
+    else:
+        curves = [
+            (f"CPU {cpu}" if side is sides[0] else "", side, curve(side, [cpu], _COARSE))
+            for cpu in cpus
+            for side in sides
+        ]
     places = [place for _, _, one in curves for place in one.bins]
     if not places:
         return Chart("", (), 0)
@@ -54,7 +64,7 @@ def chart(sides: Sequence[Side], cpus: CpuSet, left: int, *, blocks: bool) -> Ch
     steps = _BLOCKS if blocks else _ASCII
     lines = (
         Line(
-            cpu=f"CPU {cpu}" if side is sides[0] else "",
+            cpu=cpu,
             side=side,
             drawing=_drawing(one, range(first, last + 1), (min(rates), max(rates)), steps),
             longest=duration(one.longest_ns) if one.longest_ns else "-",

@@ -12,6 +12,16 @@ def emulated(found: Comparison) -> bool:
     return any(arm.report.emulated for arm in found.arms)
 
 
+def quietest(found: Comparison) -> int:
+    """The place of the arm with the smallest primary figure; the first where none is known."""
+    known = [
+        (arm.report.primary.after, place)
+        for place, arm in enumerate(found.arms)
+        if arm.report.primary is not None
+    ]
+    return min(known, default=(0.0, 0))[1]
+
+
 def common_cpus(found: Comparison) -> CpuSet:
     """The CPUs that every arm has figures of."""
     first, *others = (arm.report.cpus for arm in found.arms)

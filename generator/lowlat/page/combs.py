@@ -21,6 +21,9 @@ from lowlat.report.words import number, plain
 #: Combs with a number of their own; the file has all.
 _MOST = 12
 
+#: So many sides are told of one by one.
+_FEW = 6
+
 
 @dataclass(frozen=True)
 class Tooth:
@@ -114,12 +117,16 @@ def _draw(canvas: Canvas, comb: Named, place: int, across: Log, upward: Axis) ->
 
 
 def _told(comb: Named) -> str:
-    sides = ", ".join(
-        f"{t.side.name} in {t.found} of {t.of} CPU runs, {number(t.rate_per_s)} a second"
-        for t in comb.teeth
-    )
+    sides = ", ".join(map(_found, comb.teeth))
+    if len(comb.teeth) > _FEW:
+        sides = f"{_found(comb.teeth[0])}, and in {len(comb.teeth) - 1} other arms"
     cause = f", mostly {comb.cause}" if comb.cause else ""
     return plain(f"{short(round(comb.frequency_hz, 3))} Hz, {comb.name}{cause}: {sides}")
+
+
+def _found(tooth: Tooth) -> str:
+    runs = f"{tooth.found} of {tooth.of} CPU runs"
+    return f"{tooth.side.name} in {runs}, {number(tooth.rate_per_s)} a second"
 
 
 def _legend(shown: Sequence[Named]) -> Markup:

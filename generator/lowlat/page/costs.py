@@ -10,7 +10,7 @@ from typing import Callable, Optional
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Risk
 from lowlat.page.detail import Power
-from lowlat.page.side import Side
+from lowlat.page.side import Side, many
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import THROUGHPUT
 from lowlat.report.tables import Table
@@ -74,8 +74,11 @@ def _power(sides: Sequence[Side]) -> Table:
         *_idle(sides),
         _row("interruptions by the firmware (SMI)", sides, lambda p: p.smi, "{:.0f}"),
     ]
-    known = tuple(row for row in rows if row)
-    return Table(("Power", *(side.name for side in sides)), known, _governors(sides))
+    lines = [("Power", *(side.name for side in sides)), *(row for row in rows if row)]
+    if many(sides):
+        lines = list(zip(*lines))  # a row for each side
+    header, *known = lines
+    return Table(header, tuple(known), _governors(sides))
 
 
 def _idle(sides: Sequence[Side]) -> Iterator[tuple[str, ...]]:
@@ -107,8 +110,10 @@ def _row(
 
 
 def _governors(sides: Sequence[Side]) -> str:
-    told = []
+    told: dict[str, list[str]] = {}
     for side in sides:
         names = sorted({power.governor for power in _powers([side])} - {""})
-        told += [f"{side.name} {' and '.join(names)}"] if names else []
-    return f"Frequency governor: {', '.join(told)}." if told else ""
+        if names:
+            told.setdefault(" and ".join(names), []).append(side.name)
+    words = (f"{' and '.join(owners)} {names}" for names, owners in told.items())
+    return f"Frequency governor: {', '.join(words)}." if told else ""

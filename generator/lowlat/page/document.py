@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Optional
 
 import jinja2
@@ -13,11 +14,29 @@ from markupsafe import Markup
 
 from lowlat import __version__, resources
 from lowlat.page import method, settings, story
+from lowlat.page.group import Group
 from lowlat.page.side import Side
+from lowlat.page.story import Story
 from lowlat.plan import Plan
 from lowlat.report.comparison import Comparison
 from lowlat.report.evidence import Setting
+from lowlat.report.tables import Table
 from lowlat.report.words import plain
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A group as the template tells it. ``prefix`` makes its addresses its own on the page, and
+    ``spoken`` its names for those who cannot see where they stand."""
+
+    prefix: str
+    spoken: str
+    title: str
+    sides: Sequence[Side]
+    story: Story
+    facts: Table
+    runs: Table
+    counted: str
 
 
 def render(
@@ -27,26 +46,50 @@ def render(
     plan: Optional[Plan],
 ) -> str:
     """The page of a comparison; ``effect`` is what verify found, ``plan`` the plan tried."""
+    told = _told(Group("", found, tuple(sides), effect, plan))
+    return _filled("report.html.j2", [told], told.story.badge)
+
+
+def render_groups(title: str, groups: Sequence[Group]) -> str:
+    """The page of several comparisons, at least one: what each of them found, then each of them."""
+    told = [
+        _told(group, f"g{place}-", f"{place}. {group.title}: ")
+        for place, group in enumerate(groups, 1)
+    ]
+    return _filled("report-groups.html.j2", told, title)
+
+
+def _told(group: Group, prefix: str = "", spoken: str = "") -> _Told:
+    return _Told(
+        prefix=prefix,
+        spoken=spoken,
+        title=group.title,
+        sides=group.sides,
+        story=story.tell(group.found, group.sides, group.effect, group.plan),
+        facts=method.facts(group.sides),
+        runs=method.runs(group.sides),
+        counted=settings.counted(group.effect or ()),
+    )
+
+
+def _filled(template: str, told: Sequence[_Told], title: str) -> str:
     style = (resources.templates() / "report.css").read_text("utf-8")
     return (
         _environment()
-        .get_template("report.html.j2")
+        .get_template(template)
         .render(
             version=__version__,
             style=Markup(style),  # noqa: S704  # our own file
             digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-            story=story.tell(found, sides, effect, plan),
-            sides=sides,
-            facts=method.facts(sides),
-            runs=method.runs(sides),
-            counted=settings.counted(effect or ()),
-            mark=settings.mark,
+            title=title,
+            told=told,
+            count=sum(len(one.runs.rows) for one in told),
         )
     )
 
 
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.templates())),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
@@ -54,6 +97,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
+    environment.filters["mark"] = settings.mark
+    return environment
 
 
 def _shown(value: object) -> object:

@@ -61,6 +61,19 @@ def edges(place: int, fine: int = FINE) -> tuple[float, float]:
 def figures(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
     """A drawing for each CPU, all of them on the same axes; none where no run has a histogram."""
     drawn = {cpu: [curve(side, [cpu]) for side in sides] for cpu in cpus}
+    return _figures(sides, {(f"CPU {cpu}", f"cpu{cpu}"): curves for cpu, curves in drawn.items()})
+
+
+def figures_by_arm(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
+    """A drawing for each arm beside the first, of all CPUs together."""
+    first, *others = (curve(side, cpus) for side in sides)
+    return _figures(sides, {(one.name, one.name): [first, one] for one in others})
+
+
+def _figures(
+    sides: Sequence[Side], drawn: Mapping[tuple[str, str], Sequence[Curve]]
+) -> tuple[Figure, ...]:
+    """A drawing for each title and name of a file."""
     every = [one for curves in drawn.values() for one in curves if one.bins]
     if not every:
         return ()
@@ -71,11 +84,11 @@ def figures(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
     across = Log.around(ends, LEFT, WIDTH - RIGHT)
     rates = [rate for one in every for rate in one.bins.values()]
     upward = Log.around([*rates, 0.7 * min(rates)], Canvas("").bottom, TOP)
-    return tuple(_figure(cpu, curves, across, upward) for cpu, curves in drawn.items())
+    return tuple(_figure(*names, curves, across, upward) for names, curves in drawn.items())
 
 
-def _figure(cpu: int, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
-    canvas = Canvas(f"Histogram of CPU {cpu}: {'; '.join(map(_told, curves))}.")
+def _figure(title: str, name: str, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
+    canvas = Canvas(f"Histogram of {title}: {'; '.join(map(_told, curves))}.")
     canvas.vertical(upward, "gaps an hour")
     canvas.horizontal(across, "length of the gap", duration)
     for one in curves:
@@ -84,7 +97,7 @@ def _figure(cpu: int, curves: Sequence[Curve], across: Log, upward: Log) -> Figu
             x = across.at(one.longest_ns)
             canvas.line(x, upward.start, x, upward.start - 10, f"longest {one.kind}")
     canvas.frame()
-    return Figure(f"CPU {cpu}", "; ".join(map(_told, curves)), canvas.svg(), _data(cpu, curves))
+    return Figure(title, "; ".join(map(_told, curves)), canvas.svg(), _data(name, curves))
 
 
 def _told(one: Curve) -> str:
@@ -110,7 +123,7 @@ def _outline(one: Curve, across: Log, upward: Log) -> Iterable[tuple[float, floa
         yield previous[1], upward.start
 
 
-def _data(cpu: int, curves: Sequence[Curve]) -> Data:
+def _data(name: str, curves: Sequence[Curve]) -> Data:
     places = sorted({place for one in curves for place in one.bins})
     rows: list[tuple[Cell, ...]] = [
         (
@@ -120,4 +133,4 @@ def _data(cpu: int, curves: Sequence[Curve]) -> Data:
         for place in places
     ]
     header = ("from, ns", "to, ns", *(f"{one.name}, gaps an hour" for one in curves))
-    return Data(f"histogram-cpu{cpu}.csv", header, tuple(rows))
+    return Data(f"histogram-{name}.csv", header, tuple(rows))

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Optional
 
 from lowlat.cpuset import CpuSet
-from lowlat.page import advice, characters
+from lowlat.page import advice, characters, forest
 from lowlat.page.characters import Chart
-from lowlat.page.choice import common_cpus, emulated, noisiest
+from lowlat.page.choice import common_cpus, emulated, noisiest, quietest
 from lowlat.page.side import sides
 from lowlat.report import overview, text
 from lowlat.report.comparison import Comparison, Runs
@@ -53,7 +53,7 @@ def render(found: Comparison, arms: Sequence[Runs], effect: Optional[Sequence[Se
     if _watched() and find_spec("rich") is not None:
         return _rich(found, chart, effect)
     first, _, rest = text.render_all(found).partition("\n")
-    drawn = "".join(f"{line}\n" for line in characters.text(chart))
+    drawn = "".join(f"{line}\n" for line in (*forest.text(found), *characters.text(chart)))
     return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
 
 
@@ -77,7 +77,7 @@ def _blocks() -> bool:
 
 
 def _rich(found: Comparison, chart: Chart, effect: Optional[Sequence[Setting]]) -> str:
-    from rich.console import Console
+    from rich.console import Console, Group
 
     out = io.StringIO()
     console = Console(
@@ -94,6 +94,9 @@ def _rich(found: Comparison, chart: Chart, effect: Optional[Sequence[Setting]]) 
     parts = [_table(table) for table in _tables(found)]
     if chart.lines:
         parts.insert(1, _histograms(chart))
+    glance = list(forest.text(found))
+    if glance:
+        parts.insert(0, Group(*map(_line, glance), ""))
     _arrange(console, parts)
     for style, line in _ending(found, effect):
         console.print(_line(line, style))
@@ -177,7 +180,8 @@ def _ending(found: Comparison, effect: Optional[Sequence[Setting]]) -> Iterator[
         yield "dim", f"Note: {note}"
     if len(notes) > _NOTES:
         yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    for step in advice.steps(report, effect, None, None)[:1]:
+    best = found.arms[quietest(found)].report
+    for step in advice.steps(best, effect, None, None, several=len(found.arms) > 1)[:1]:
         yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 

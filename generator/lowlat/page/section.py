@@ -7,21 +7,36 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lowlat.cpuset import CpuSet
-from lowlat.page import combs, costs, histogram, roles, shares, timeline
+from lowlat.page import combs, costs, forest, histogram, roles, seconds, shares, timeline
 from lowlat.page.choice import common_cpus, emulated, noisiest
 from lowlat.page.detail import Detail
 from lowlat.page.figure import Figure
-from lowlat.page.side import Side
-from lowlat.report import overview
+from lowlat.page.side import Side, many
+from lowlat.report import overview, tables
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
-from lowlat.report.tables import Table, tables
+from lowlat.report.tables import Table
+
+#: What is told of runs under emulation.
+COUNTED = (
+    "Kernel entries per second, by source, are the endpoint that emulation leaves meaningful: they "
+    "are counted, not timed."
+)
 
 #: A page shows the histograms of so many CPUs, the worst after.
 _MOST_CPUS = 12
 
 _MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Tables and drawings that are folded away below their title."""
+
+    title: str
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,7 @@ class Section:
     remarks: tuple[str, ...] = ()
     #: Tables of words rather than numbers.
     words: tuple[Table, ...] = ()
+    folds: tuple[Fold, ...] = ()
     #: What tells the sides apart in the drawings: curve, mark, or "" where nothing does.
     key: str = ""
 
@@ -43,8 +59,10 @@ class Section:
 def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> Iterator[Section]:
     """The sections in the order in which they are read; ``names`` are the settings made."""
     cpus = common_cpus(found)
+    if len(found.arms) > 1:
+        yield _overview(found)
     if cpus:
-        yield Section("figures", "In figures", tables=tuple(_tables(found)))
+        yield _figures(found)
         yield _histograms(found, sides, cpus)
         yield _over_time(found, sides, cpus)
         yield _sources(found, sides, cpus)
@@ -63,16 +81,25 @@ def _tuned(sides: Sequence[Side]) -> Detail:
     return sides[1].details[-1]
 
 
-def _tables(found: Comparison) -> Iterator[Table]:
+def _overview(found: Comparison) -> Section:
+    return Section(
+        "overview",
+        "All arms at a glance",
+        figures=forest.figure(found),
+        tables=(overview.table(found),),
+    )
+
+
+def _figures(found: Comparison) -> Section:
+    title = "In figures"
     if len(found.arms) == 1:
-        yield from tables(found.arms[0].report)
-        return
-    yield overview.table(found)
-    for arm in found.arms:
-        for table in tables(arm.report):
-            yield Table(
-                (f"{arm.name}: {table.header[0]}", *table.header[1:]), table.rows, table.note
-            )
+        return Section("figures", title, tables=tables.figures(found.arms[0].report))
+    folds = (
+        Fold(f"{found.first} and {arm.name}", shown)
+        for arm in found.arms
+        if (shown := tables.figures(arm.report))
+    )
+    return Section("figures", title, folds=tuple(folds))
 
 
 def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
@@ -81,11 +108,13 @@ def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Secti
         why = "The runs were made under emulation, where durations mean nothing: none is drawn."
         return Section("histograms", title, remarks=(why,))
     shown = noisiest(found, _MOST_CPUS)
-    drawn = histogram.figures(sides, list(shown))
+    by_arm = many(sides)
+    drawn = (histogram.figures_by_arm if by_arm else histogram.figures)(sides, list(shown))
     lead = (
         "How often a CPU was away from its work, over how long it was away; both axes are "
         "logarithmic, 20 bins a decade. Further left and lower is quieter; a mark on the lower "
         "axis is the longest gap."
+        f"{' Each arm beside the first, all CPUs together.' if by_arm else ''}"
     )
     left = len(cpus) - len(shown)
     remarks = [f"The {len(shown)} noisiest CPUs; {left} more are in the runs."] if left else []
@@ -95,13 +124,28 @@ def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Secti
 
 
 def _over_time(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
-    drawn = [
+    drawn = tuple(
         figure
         for shown in _shown(found.arms[0].report)
         for figure in timeline.figure(sides, cpus, shown)
-    ]
-    lead = "Run by run, as they were made. Runs hold no figures of single seconds."
-    return Section("time", "Noise over time", lead, tuple(drawn), key="mark")
+    )
+    title = "Kernel entries over time" if emulated(found) else "Noise over time"
+    shown = [seconds.ENTRIES] if emulated(found) else [seconds.NOISE, seconds.ENTRIES]
+    if many(sides):
+        inside = seconds.figures_by_arm(sides, cpus, shown[0])
+        folds = (Fold("Within a run, each arm beside the first", figures=inside),) if inside else ()
+        return Section("time", title, _lead(inside), drawn, folds=folds, key="mark")
+    inside = tuple(figure for one in shown for figure in seconds.figure(sides, cpus, one))
+    return Section("time", title, _lead(inside), (*inside, *drawn), key="mark")
+
+
+def _lead(inside: Sequence[Figure]) -> str:
+    if inside:
+        return "Within a run, and run by run as they were made."
+    return (
+        "Run by run, as they were made. These runs hold no figures of single seconds: the harness "
+        "kept none, or they were too short."
+    )
 
 
 def _shown(report: Report) -> Iterator[timeline.Shown]:
@@ -115,7 +159,8 @@ def _sources(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
     traced = () if emulated(found) else shares.figures(shares.causes(sides, cpus))
     drawn = (*traced, *shares.figures(shares.entries(found, sides)))
     observers = {detail.observer for side in sides for detail in side.details}
-    return Section("causes", "Causes", figures=drawn, remarks=tuple(_unnamed(traced, observers)))
+    lead = COUNTED if emulated(found) else ""
+    return Section("causes", "Causes", lead, drawn, remarks=tuple(_unnamed(traced, observers)))
 
 
 def _unnamed(traced: Sequence[Figure], observers: set[str]) -> Iterator[str]:

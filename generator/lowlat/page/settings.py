@@ -12,10 +12,14 @@ from lowlat.catalogue import CATALOGUE
 from lowlat.page.side import Side
 from lowlat.plan import Plan
 from lowlat.report.evidence import Setting
+from lowlat.report.tables import Table
 from lowlat.threads import spoken
 from lowlat.verify import State
 
 _ORDER = [state.value for state in State]
+
+#: Parameters that differ by the entry, not by its settings.
+_OWN = ("lowlat.plan", "BOOT_IMAGE")
 
 _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 
@@ -79,12 +83,32 @@ def _booted(sides: Sequence[Side]) -> Iterator[Reason]:
     }
     for item in after:
         name = cmdline.name_of(item)
-        if item not in before and name != "lowlat.plan":
+        if item not in before and name not in _OWN:
             entry = _BY_NAME.get(name)
             why = entry.why if entry else "not a parameter of the catalogue"
             yield Reason(
                 entry.name if entry else name, item, "boot", why, entry.source if entry else ""
             )
+
+
+def changes(sides: Sequence[Side]) -> Iterator[Table]:
+    """What each arm has on its command line that the first has not, and the other way round."""
+    first, *others = (_line(side) for side in sides)
+    rows = [
+        (
+            side.name,
+            " ".join(item for item in own if item not in first),
+            " ".join(item for item in first if item not in own),
+        )
+        for side, own in zip(sides[1:], others)
+    ]
+    if any(row[1] or row[2] for row in rows):
+        yield Table((f"beside {sides[0].name}", "has", "has not"), tuple(rows))
+
+
+def _line(side: Side) -> dict[str, None]:
+    items = (item for run in side.runs for item in cmdline.parse(run.cmdline))
+    return {item: None for item in items if cmdline.name_of(item) not in _OWN}
 
 
 def ordered(settings: Sequence[Setting]) -> tuple[Setting, ...]:

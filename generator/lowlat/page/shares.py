@@ -26,6 +26,10 @@ _MOST = 7
 
 _BAR, _GAP, _TOP = 34.0, 26.0, 30.0
 
+#: Of more sides than this the bars are lower, and the sizes stand in the table only.
+_FEW = 6
+_LOW = 14.0
+
 
 @dataclass(frozen=True)
 class Part:
@@ -136,25 +140,32 @@ def _shown(parts: Sequence[Part]) -> Sequence[Part]:
 
 def _drawing(told: str, stack: Stack, shown: Sequence[Part], wholes: Sequence[float]) -> Markup:
     rows = len(stack.names)
-    canvas = Canvas(told, _TOP + rows * (_BAR + _GAP) - 6)
+    height = _BAR if rows <= _FEW else _LOW
+    canvas = Canvas(told, _TOP + rows * (height + _GAP) - 6)
     for side, name in enumerate(stack.names):
-        y = _TOP + side * (_BAR + _GAP)
+        y = _TOP + side * (height + _GAP)
         canvas.text(4, y - 6, f"{name}: {number(stack.wholes[side])} {stack.unit}", "name")
         across = Linear(wholes[side] or 1.0, 4.0, WIDTH - RIGHT)
-        _bar(canvas, across, y, [(part, part.sizes[side]) for part in shown])
+        _bar(canvas, across, (y, height), [(part, part.sizes[side]) for part in shown])
     return canvas.svg() + _legend(shown)
 
 
-def _bar(canvas: Canvas, across: Linear, y: float, sizes: Iterable[tuple[Part, float]]) -> None:
-    canvas.rect(across.start, y, across.end - across.start, _BAR, "trough")
+def _bar(
+    canvas: Canvas,
+    across: Linear,
+    upright: tuple[float, float],
+    sizes: Iterable[tuple[Part, float]],
+) -> None:
+    y, height = upright
+    canvas.rect(across.start, y, across.end - across.start, height, "trough")
     begin = 0.0
     for place, (part, size) in enumerate(sizes, 1):
         left, right = across.at(begin), across.at(begin + size)
         if size:
             hint = f"{part.name}: {number(size)}"
-            canvas.rect(left, y, max(right - left, 0.5), _BAR, f"part part{place}", hint)
+            canvas.rect(left, y, max(right - left, 0.5), height, f"part part{place}", hint)
         if right - left > LEFT / 3:
-            canvas.text((left + right) / 2, y + _BAR / 2 + 4, str(place), "inside", "middle")
+            canvas.text((left + right) / 2, y + height / 2 + 4, str(place), "inside", "middle")
         begin += size
 
 
@@ -164,11 +175,17 @@ def _legend(shown: Sequence[Part]) -> Markup:
         tag(
             "li",
             tag("span", str(place), class_=f"key part{place}"),
-            tag("span", f"{part.name}: {' → '.join(map(_size, part.sizes))}"),
+            tag("span", _named(part)),
         )
         for place, part in enumerate(shown, 1)
     ]
     return tag("ul", *items, class_="legend")
+
+
+def _named(part: Part) -> str:
+    if len(part.sizes) > _FEW:
+        return part.name
+    return f"{part.name}: {' → '.join(map(_size, part.sizes))}"
 
 
 def _size(value: float) -> str:

@@ -10,13 +10,14 @@ from lowlat.page.detail import Detail, read_detail
 from lowlat.report.comparison import Runs
 from lowlat.run import Run
 
-#: Colours of the style sheet; a seventh arm looks like the third.
+#: Colours of the style sheet.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)
 class Side:
-    """``kind`` is the class of the style sheet that gives it its colour and its kind of line;
+    """``kind`` is the class of the style sheet that gives it its colour and its kind of line, one
+    of its own as long as they are not many();
     ``details`` belong to the runs, and are empty until detailed()."""
 
     name: str
@@ -29,7 +30,9 @@ def sides(arms: Sequence[Runs]) -> tuple[Side, ...]:
     """The arms, the first one first."""
     # Times of one form (ISO 8601, UTC) sort as text.
     return tuple(
-        Side(arm.name, _kind(number), tuple(sorted(arm.runs, key=lambda run: run.started)))
+        Side(
+            arm.name, _kind(number, len(arms)), tuple(sorted(arm.runs, key=lambda run: run.started))
+        )
         for number, arm in enumerate(arms)
     )
 
@@ -39,5 +42,19 @@ def detailed(drawn: Sequence[Side]) -> tuple[Side, ...]:
     return tuple(replace(side, details=tuple(map(read_detail, side.runs))) for side in drawn)
 
 
-def _kind(number: int) -> str:
-    return _KINDS[number] if number < len(_KINDS) else _KINDS[2 + (number - 2) % 4]
+def many(drawn: Sequence[Side]) -> bool:
+    """Whether they are too many for one drawing: then each is drawn by itself beside the first."""
+    return len(drawn) > len(_KINDS)
+
+
+def legend(drawn: Sequence[Side]) -> tuple[tuple[str, str], ...]:
+    """Every kind with the name of what looks like it."""
+    if many(drawn):
+        return ((drawn[0].kind, drawn[0].name), (drawn[1].kind, "the other arms"))
+    return tuple((side.kind, side.name) for side in drawn)
+
+
+def _kind(number: int, arms: int) -> str:
+    if arms > len(_KINDS):
+        return _KINDS[min(number, 1)]
+    return _KINDS[number]

@@ -10,19 +10,22 @@ from typing import Optional
 from lowlat.cpuset import CpuSet
 from lowlat.page import advice, method, settings, shares
 from lowlat.page.advice import Step
-from lowlat.page.choice import common_cpus, noisiest
+from lowlat.page.choice import common_cpus, emulated, noisiest, quietest
 from lowlat.page.figure import Cell, Data
-from lowlat.page.section import Section, sections
+from lowlat.page.section import COUNTED, Section, sections
 from lowlat.page.settings import Reasons
-from lowlat.page.side import Side
+from lowlat.page.side import Side, legend
 from lowlat.plan import Plan
 from lowlat.report import overview
 from lowlat.report.comparison import Comparison
 from lowlat.report.evidence import Setting
+from lowlat.report.tables import Table
 from lowlat.report.words import headline
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
+
+_EMULATED = "The runs were made under emulation: time there is the host's, and no duration is told."
 
 _VERDICTS = {
     "reduced": "Less noise",
@@ -40,12 +43,17 @@ class Story:
     verdict: str
     badge: str
     headline: str
+    #: What to know before anything else, "" where there is nothing.
+    remark: str
     flags: tuple[str, ...]
     sections: tuple[Section, ...]
+    #: What the sides look like in the drawings: a kind of the style sheet, and a name.
+    legend: tuple[tuple[str, str], ...]
     #: The figures over all CPUs and of the noisiest ones; so many ``others`` have theirs not here.
     endpoints: Data
     others: int
     reasons: Reasons
+    changes: tuple[Table, ...]
     effect: Optional[tuple[Setting, ...]]
     missing: tuple[str, ...]
     steps: tuple[Step, ...]
@@ -59,21 +67,25 @@ def tell(
     plan: Optional[Plan],
 ) -> Story:
     """The page's content. Pure: everything was read before."""
-    report = found.arms[0].report
+    best = quietest(found)
+    report = found.arms[best].report
     reasons = settings.reasons(plan, sides)
     several = len(found.arms) > 1
     return Story(
         verdict=report.verdict if not several else "several",
         badge=f"{len(found.arms)} arms" if several else _VERDICTS[report.verdict],
         headline=overview.headline(found) if several else headline(report),
+        remark=f"{_EMULATED} {COUNTED}" if emulated(found) else "",
         flags=tuple(overview.notes(found)) if several else report.flags,
         sections=tuple(sections(found, sides, reasons.names)),
+        legend=legend(sides),
         endpoints=endpoint_data(found, noisiest(found, _MOST_CPUS)),
         others=max(len(common_cpus(found)) - _MOST_CPUS, 0),
         reasons=reasons,
+        changes=tuple(settings.changes(sides)) if several else (),
         effect=None if effect is None else settings.ordered(effect),
         missing=tuple(_missing(found)),
-        steps=advice.steps(report, effect, plan, _left(found, sides)),
+        steps=advice.steps(report, effect, plan, _left(found, sides[best + 1]), several=several),
         sentences=tuple(method.sentences(report)),
     )
 
@@ -85,10 +97,10 @@ def _missing(found: Comparison) -> Iterator[str]:
         yield from (f"{one.name}: {one.why}" for one in found.arms[0].report.not_in_effect)
 
 
-def _left(found: Comparison, sides: Sequence[Side]) -> Optional[str]:
-    """What made most of the noise on the second side."""
+def _left(found: Comparison, side: Side) -> Optional[str]:
+    """What made most of the noise on a side."""
     cpus = common_cpus(found)
-    return shares.largest(shares.causes(sides, cpus), 1) if cpus else None
+    return shares.largest(shares.causes([side], cpus), 0) if cpus else None
 
 
 def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:

@@ -2,6 +2,5 @@
 """The claim: runs before against runs after, as text, Markdown and ``lowlat.report/1``."""
 
 from lowlat.report.tidy import load
-from lowlat.report.verb import add_arguments, main
 
-__all__ = ["add_arguments", "load", "main"]
+__all__ = ["load"]

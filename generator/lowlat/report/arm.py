@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -60,6 +60,19 @@ class Arm:
     def seconds(self, cpus: Iterable[int]) -> float:
         """The measured time of these CPUs over all runs."""
         return sum(run.cpu(number).runtime_ns for run in self.runs for number in cpus) / 1e9
+
+    def empty_seconds(self, measure: Measure, cpus: Collection[int]) -> float:
+        """The measured time of these CPUs where the figure is known, 0 where it is ever above zero:
+        a boot's median may be zero although one of its runs counted something."""
+        result = 0.0
+        for run in self.runs:
+            found = [run.cpu(number) for number in cpus]
+            values = [measure.of(cpu) for cpu in found]
+            if any(values):
+                return 0.0
+            if None not in values:
+                result += sum(cpu.runtime_ns for cpu in found) / 1e9
+        return result
 
 
 def typical(values: Sequence[float]) -> float:

@@ -79,8 +79,7 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
         name = primary_name(pair.before.runs[0].emulated)
         return Verdict(REFUSED, f"{name} is not known for every measured CPU"), ()
     if without or primary.p is None:
-        why = without or f"{primary.name} is not known in every boot"
-        return Verdict(DESCRIPTIVE, why), found
+        return Verdict(DESCRIPTIVE, without or _unclaimed(pair, primary)), found
     boots = len(pair.before.boots), len(pair.after.boots)
     concluded = verdict.of(primary, boots)
     drifted = verdict.drifted(pair, primary)
@@ -88,6 +87,13 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
         bare = tuple(replace(endpoint, p=None, ci95=None) for endpoint in found)
         return Verdict(DESCRIPTIVE, f"{boot_words(boots)}; no claim: {drifted}"), bare
     return concluded, found
+
+
+def _unclaimed(pair: Pair, primary: Endpoint) -> str:
+    known = sum(map(len, pair.primary_values()))
+    if known < len(pair.before.boots) + len(pair.after.boots):
+        return f"{primary.name} is not known in every boot"
+    return f"no claim: most boots and the mean of {primary.name} changed in opposite directions"
 
 
 def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:

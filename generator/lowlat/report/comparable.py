@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-import os.path
-import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Callable, Optional
+from typing import Optional
 
 from lowlat.cpuset import CpuSet
-from lowlat.report import alone, opinion, oslat, stress
-from lowlat.run import Load, Run
+from lowlat.report import traits
+from lowlat.run import Run
 
 Runs = Sequence[Run]
 
 #: Letters of a value that is still worth showing whole.
 _LONG = 60
-
-#: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
-_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:
@@ -49,8 +45,8 @@ def refusal(before: Runs, after: Runs) -> Optional[str]:
 def doubt(before: Runs, after: Runs) -> Optional[str]:
     """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
     runs = (*before, *after)
-    names = _CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
-    for what, of, _ in _COMPARED:
+    names = traits.CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
+    for what, of, _ in traits.COMPARED:
         if what in names and _several(what, {of(run) for run in runs}):
             return f"the {what} differ"
     if not all(run.boot_id for run in runs):
@@ -70,18 +66,18 @@ def flags(before: Runs, after: Runs) -> list[str]:
 
 def same_oslat(before: Runs, after: Runs) -> bool:
     """oslat's rounding changed with its versions, so one version is needed throughout."""
-    return len({_oslat_version(run) for run in (*before, *after)} - {""}) <= 1
+    return len({traits.oslat_version(run) for run in (*before, *after)} - {""}) <= 1
 
 
 def same_opinions(before: Runs, after: Runs) -> bool:
     """One version of each throughout, as for oslat."""
-    return len({_opinion_versions(run) for run in (*before, *after)} - {""}) <= 1
+    return len({traits.opinion_versions(run) for run in (*before, *after)} - {""}) <= 1
 
 
 def same_stress(before: Runs, after: Runs) -> bool:
     """Bogo operations compare only with one version, one compiler and one command line."""
     runs = (*before, *after)
-    return all(len(set(map(of, runs))) <= 1 for of in (_stress_versions, _loads))
+    return all(len(set(map(of, runs))) <= 1 for of in (traits.stress_versions, traits.loads))
 
 
 def _emulation(runs: Runs) -> Iterator[str]:
@@ -93,7 +89,7 @@ def _emulation(runs: Runs) -> Iterator[str]:
 
 
 def _differences(before: Runs, after: Runs) -> Iterator[str]:
-    for what, of, consequence in _COMPARED:
+    for what, of, consequence in traits.COMPARED:
         ours, theirs = ({of(run) for run in arm} for arm in (before, after))
         if _several(what, ours | theirs):
             shorter = _apart(ours | theirs)
@@ -129,6 +125,12 @@ def _boots(before: Runs, after: Runs) -> Iterator[str]:
     for name, boots in (("before", ours), ("after", theirs)):
         if len(set(boots)) < len(boots):
             yield f"some runs {name} share a boot: their median counts as one boot"
+    runs = Counter([*ours, *theirs]).values()
+    if not set(ours) & set(theirs) and len(set(runs)) > 1:
+        yield (
+            f"the boots have {min(runs)} to {max(runs)} runs: a median of more runs spreads less, "
+            "and of lopsided figures it lies elsewhere"
+        )
 
 
 def _conditions(before: Runs, after: Runs) -> Iterator[str]:
@@ -144,7 +146,7 @@ def _conditions(before: Runs, after: Runs) -> Iterator[str]:
 
 
 def _oslat_missing(runs: Runs) -> Iterator[str]:
-    versions = [_oslat_version(run) for run in runs]
+    versions = [traits.oslat_version(run) for run in runs]
     if any(versions) and not all(versions) and not runs[0].emulated:
         yield "oslat has a result in some runs only"
 
@@ -162,70 +164,9 @@ def _condition(run: Run) -> Iterator[str]:
     yield from run.problems
 
 
-def _oslat_version(run: Run) -> str:
-    found = oslat.parse(run.oslat.output) if run.oslat else None
-    return found.version or "unknown" if found else ""
-
-
-def _opinion_versions(run: Run) -> str:
-    return opinion.versions(run.second_opinions)
-
-
-def _stress_versions(run: Run) -> str:
-    pinned = alone.find(run.work)
-    versions = {_stress_version(load) for load in run.loads}
-    return " and ".join(sorted((versions | {pinned.version if pinned else ""}) - {""}))
-
-
-def _stress_version(load: Load) -> str:
-    if load.tool != "stress-ng":
-        return ""
-    found = stress.parse(load.output)
-    return " ".join(filter(None, (found.version or load.version, found.compiler)))
-
-
-def _loads(run: Run) -> str:
-    return "; ".join(sorted(_normal(load.command) for load in run.loads))
-
-
-def _normal(command: str) -> str:
-    """The command without the paths of its own files."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    result: list[str] = []
-    for word, previous in zip(words, ["", *words]):
-        if previous not in _PATH_OPTIONS and word.partition("=")[0] not in _PATH_OPTIONS:
-            result.append(word if result else os.path.basename(word))  # noqa: PTH119
-    return " ".join(result)
-
-
 def _cpus(runs: Runs) -> str:
     return _listed({str(run.measured) for run in runs})
 
 
 def _listed(values: Iterable[str]) -> str:
     return " and ".join(sorted(value or "none" for value in values))
-
-
-#: Differences that make a change of their own; of the others a reader is told.
-_CONFOUNDED = {
-    *("machines", "thresholds", "scheduling policies"),
-    *("loads", "stress-ng versions"),
-}
-
-_COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
-    ("machines", lambda run: run.machine, ""),
-    ("kernels", lambda run: run.kernel, "; the change may be the kernel's"),
-    ("versions of the harness", lambda run: run.harness, ""),
-    ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
-    ("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts other events"),
-    ("scheduling policies", lambda run: run.policy, ""),
-    ("clocks", lambda run: run.clock.source, ""),
-    ("durations", lambda run: f"{round(run.duration_s, 1):g} s", "; longest gaps do not compare"),
-    ("loads", _loads, "; throughput is left out"),
-    ("stress-ng versions", _stress_versions, "; throughput is left out"),
-    ("oslat versions", _oslat_version, "; oslat is left out"),
-    ("second opinion versions", _opinion_versions, "; they are left out"),
-)

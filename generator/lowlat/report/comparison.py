@@ -7,15 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.report import verdict
+from lowlat.report import inference, verdict
 from lowlat.report.build import Report, build
+from lowlat.report.endpoint import ENOUGH_BOOTS
 from lowlat.report.evidence import Setting
+from lowlat.report.inference import ALPHA
 from lowlat.run import Run
 
 SCHEMA = "lowlat.comparison/1"
 
 #: What an arm may be called, as a regular expression.
 NAME = r"[A-Za-z0-9._+-]{1,64}"
+
+
+#: More boots an arm do not make the smallest p smaller: relabellings are drawn then.
+_MOST = 20
 
 
 @dataclass(frozen=True)
@@ -67,20 +73,29 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def _adjusted(arms: Sequence[Named]) -> list[Named]:
     tested = [arm for arm in arms if arm.report.verdict in verdict.TESTED]
+    if len(tested) < 2:
+        return list(arms)
     given = [arm.report.primary for arm in tested]
     p = holm([primary.p for primary in given if primary is not None and primary.p is not None])
-    after = dict(zip((arm.name for arm in tested), p))
-    return [
-        replace(arm, report=_with(arm.report, after[arm.name], len(tested)))
-        if arm.name in after
-        else arm
-        for arm in arms
-    ]
+    if min(inference.smallest_p(arm.report.boots) for arm in tested) * len(tested) > ALPHA:
+        found = [_untested(arm.report, len(tested)) for arm in tested]
+    else:
+        found = [_with(arm.report, one, len(tested)) for arm, one in zip(tested, p)]
+    after = dict(zip((arm.name for arm in tested), found))
+    return [replace(arm, report=after.get(arm.name, arm.report)) for arm in arms]
+
+
+def _untested(report: Report, arms: int) -> Report:
+    """Where not even the clearest change of one arm would be a finding among so many."""
+    enough = (n for n in range(ENOUGH_BOOTS, _MOST) if arms * inference.smallest_p((n, n)) <= ALPHA)
+    boots = next(enough, None)
+    needs = f"needs {boots} boots an arm" if boots else "cannot be made"
+    why = f"{verdict.boot_words(report.boots)}; a test of {arms} arms {needs}"
+    endpoints = tuple(replace(endpoint, p=None) for endpoint in report.endpoints)
+    return replace(report, verdict=verdict.DESCRIPTIVE, why=why, endpoints=endpoints)
 
 
 def _with(report: Report, p: float, arms: int) -> Report:
-    if arms == 1:
-        return report
     endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
     (primary,) = (endpoint for endpoint in endpoints if endpoint.primary)
     found = verdict.of(primary, report.boots)

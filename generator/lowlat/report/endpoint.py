@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional, Union
 
@@ -64,6 +64,12 @@ class Pair:
         measures = _measures(before.runs, after.runs, cpus, emulated=emulated)
         return cls(before, after, cpus, tuple(measures), primary_name(emulated))
 
+    def primary_values(self) -> tuple[tuple[float, ...], ...]:
+        """The primary figure in each boot that knows it, of either arm."""
+        measures = [measure for measure in self.measures if measure.name == self.primary]
+        arms = (arm.values(self.cpus, measures) for arm in (self.before, self.after))
+        return tuple(values.get((self.primary, "all"), ()) for values in arms)
+
 
 def primary_name(emulated: bool) -> str:
     """The one endpoint a verdict is about; under emulation durations mean nothing."""
@@ -99,8 +105,15 @@ def _tested(
     for family in families:
         rows = [inference.Row(ours[key], theirs[key]) for key in family]
         for key, one in zip(family, inference.infer(rows)):
-            result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
+            if not _torn(found[key], one):
+                result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
     return result
+
+
+def _torn(endpoint: Endpoint, result: inference.Result) -> bool:
+    """Whether ranks tell one direction and the mean another, which few boots can outweigh."""
+    found = result.p <= inference.ALPHA
+    return found and result.fell is not (endpoint.after < endpoint.before)
 
 
 def _endpoint(
@@ -113,7 +126,8 @@ def _endpoint(
     tested: bool,
 ) -> Endpoint:
     one, other = typical(before), typical(after)
-    seconds = pair.after.seconds(_of(cpu, pair.cpus)) if measure.counted and not other else 0.0
+    bounded = measure.counted and not other
+    seconds = pair.after.empty_seconds(measure, _of(cpu, pair.cpus)) if bounded else 0.0
     return Endpoint(
         name=measure.name,
         unit=measure.unit,
@@ -157,5 +171,5 @@ def _below_threshold(threshold_ns: float) -> set[str]:
     return {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < threshold_ns}
 
 
-def _of(cpu: Union[int, str], cpus: CpuSet) -> Iterable[int]:
-    return (cpu,) if isinstance(cpu, int) else cpus
+def _of(cpu: Union[int, str], cpus: CpuSet) -> Collection[int]:
+    return (cpu,) if isinstance(cpu, int) else tuple(cpus)

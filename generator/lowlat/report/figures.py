@@ -121,8 +121,9 @@ def opinions(runs: Iterable[Run]) -> tuple[Measure, ...]:
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
     """What one run says, by figure and CPU; what it does not know is missing."""
     result: dict[Key, float] = {}
+    found = {number: run.cpu(number) for number in cpus}
     for measure in measures:
-        values = {number: measure.of(run.cpu(number)) for number in cpus}
+        values = {number: measure.of(cpu) for number, cpu in found.items()}
         known = {number: value for number, value in values.items() if value is not None}
         result.update({(measure.name, number): value for number, value in known.items()})
         if known and len(known) == len(values):

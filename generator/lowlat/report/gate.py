@@ -2,21 +2,23 @@
 """``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline insists on.
 
 Where there is an interval of the ratio its lower end has to reach N, and where nothing was counted
-after, the one-sided bound. Only without either (too few boots, or a figure that is never claimed)
-the ratio itself is taken, which the report says.
+after, the one-sided bound. The ratio itself is taken, which the report says, only of fewer boots
+than a test needs and of a figure that is never claimed; otherwise a gate without either is missed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.errors import Refused, Unmet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import NAME, Comparison, Named
+from lowlat.report.endpoint import CLAIMED, ENOUGH_BOOTS
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS, OSLAT_MAX
+from lowlat.report.verdict import DESCRIPTIVE, REFUSED
 
 _GRAMMAR = re.compile(
     rf"\s*(?:({NAME}):)?([A-Za-z0-9_.@-]+)\s*>=\s*(\d{{1,15}}(?:\.\d{{1,15}})?)\s*", re.ASCII
@@ -50,20 +52,31 @@ def parse(text: str) -> Gate:
 def noted(gates: Sequence[Gate], found: Comparison) -> Comparison:
     """The comparison with a flag for each gate that no interval stands behind.
 
-    Raises Refused where a gate names no arm.
+    Raises Refused where a gate names no arm, or a figure that an arm's report does not have.
     """
     names = [arm.name for arm in found.arms]
     for gate in gates:
         if gate.arm and gate.arm not in names:
             raise Refused(f"--require: no arm {gate.arm!r}", hint=f"one of {', '.join(names)}")
+    for arm in found.arms:
+        missing = [gate.name for gate in _for(gates, arm) if arm.report.get(gate.name) is None]
+        if missing and arm.report.verdict != REFUSED:
+            known = dict.fromkeys(e.name for e in arm.report.endpoints if e.cpu == "all")
+            raise Refused(
+                f"--require: {missing[0]} is not in the report of {arm.name!r}",
+                hint=f"one of {', '.join(name for name in NAMES if name in known)}",
+            )
     return replace(found, arms=tuple(_noted(gates, arm) for arm in found.arms))
 
 
 def _noted(gates: Sequence[Gate], arm: Named) -> Named:
     flags = dict.fromkeys(
         f"--require takes the ratio of {endpoint.name} as it is: there is no interval of it"
-        for gate, endpoint in _of(gates, arm)
-        if endpoint.ratio is not None and _bound(endpoint) is None
+        for endpoint in (arm.report.get(gate.name) for gate in _for(gates, arm))
+        if endpoint is not None
+        and endpoint.ratio is not None
+        and _bound(endpoint) is None
+        and not _needs_bound(endpoint, arm.report)
     )
     report = replace(arm.report, flags=(*arm.report.flags, *flags))
     return replace(arm, report=report)
@@ -74,30 +87,33 @@ def check(gates: Sequence[Gate], found: Comparison) -> None:
     missed: list[str] = []
     for arm in found.arms:
         who = f"{arm.name}: " if len(found.arms) > 1 else ""
-        for gate in gates:
-            words = _missed(gate, arm.report) if gate.arm in ("", arm.name) else ""
-            missed += [f"{who}{words}"] if words else []
+        words = (_missed(gate, arm.report) for gate in _for(gates, arm))
+        missed += [f"{who}{why}" for why in words if why]
     if missed:
         raise Unmet(f"--require not met: {'; '.join(missed)}")
 
 
-def _of(gates: Sequence[Gate], arm: Named) -> Iterator[tuple[Gate, Endpoint]]:
-    for gate in gates:
-        endpoint = arm.report.get(gate.name)
-        if gate.arm in ("", arm.name) and endpoint is not None:
-            yield gate, endpoint
+def _for(gates: Sequence[Gate], arm: Named) -> list[Gate]:
+    return [gate for gate in gates if gate.arm in ("", arm.name)]
 
 
 def _bound(endpoint: Endpoint) -> Optional[float]:
     return endpoint.ci95[0] if endpoint.ci95 else endpoint.ratio_at_least
 
 
+def _needs_bound(endpoint: Endpoint, report: Report) -> bool:
+    return endpoint.name in CLAIMED and min(report.boots) >= ENOUGH_BOOTS
+
+
 def _missed(gate: Gate, report: Report) -> str:
     wanted = f"{gate.name}>={gate.least:g}"
     endpoint = report.get(gate.name)
     if endpoint is None:
-        return f"{wanted}, but it is not in this report"
+        return f"{wanted}, but the runs cannot be compared: {report.why}"
     bound = _bound(endpoint)
+    if bound is None and _needs_bound(endpoint, report):
+        why = report.why if report.verdict == DESCRIPTIVE else "some boot has a zero"
+        return f"{wanted}, but there is no interval of it: {why}"
     least = endpoint.ratio if bound is None else bound
     if least is None:
         return f"{wanted}, but there is no ratio of {endpoint.before:g} to {endpoint.after:g}"

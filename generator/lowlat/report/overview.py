@@ -9,14 +9,40 @@ from typing import Optional
 from lowlat.report.comparison import Comparison, Named
 from lowlat.report.figures import ENTRIES
 from lowlat.report.tables import Table
+from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.words import change, interval, number, probability
+
+#: So many arms are named in a sentence; of more it tells how many.
+_FEW = 4
 
 
 def headline(found: Comparison) -> str:
     """What was compared, in one sentence."""
-    told = [f"{arm.name} {arm.report.verdict.replace('-', ' ')}" for arm in found.arms]
-    what = "Kernel entries" if _entries(found) else "Noise"
-    return f"{what} against {found.first}: {', '.join(told)}."
+    told = map(_told, found.arms) if len(found.arms) <= _FEW else _counted(found)
+    return f"{subject(found)} against {found.first}: {', '.join(told)}."
+
+
+def subject(found: Comparison) -> str:
+    """What the verdicts are about, in words."""
+    return "Kernel entries" if _entries(found) else "Noise"
+
+
+def _told(arm: Named) -> str:
+    words = f"{arm.name} {arm.report.verdict.replace('-', ' ')}"
+    primary = arm.report.primary
+    if primary is None or arm.report.verdict not in (REDUCED, INCREASED):
+        return words
+    return f"{words} ({change(primary)})"
+
+
+def _counted(found: Comparison) -> Iterator[str]:
+    """How many arms have which verdict, and which where they are few."""
+    verdicts: dict[str, list[str]] = {}
+    for arm in found.arms:
+        verdicts.setdefault(arm.report.verdict, []).append(arm.name)
+    for word, names in verdicts.items():
+        which = f" ({', '.join(names)})" if len(names) <= _FEW else ""
+        yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.arms)} arms{which}"
 
 
 def table(found: Comparison) -> Table:
@@ -54,9 +80,12 @@ def notes(found: Comparison) -> Iterator[str]:
 
 
 def missing(found: Comparison) -> Iterator[str]:
-    """What was not in effect, by arm."""
+    """What was not in effect, and in which arms."""
+    lost: dict[str, list[str]] = {}
     for arm in found.arms:
-        yield from (f"{arm.name}: {item.name}: {item.why}" for item in arm.report.not_in_effect)
+        for item in arm.report.not_in_effect:
+            lost.setdefault(f"{item.name}: {item.why}", []).append(arm.name)
+    yield from (f"{', '.join(names)}: {words}" for words, names in lost.items())
 
 
 def _entries(found: Comparison) -> bool:

@@ -9,56 +9,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lowlat.errors import Refused
-from lowlat.report import inference, recorded
+from lowlat.report import inference, power, recorded
 from lowlat.report.arm import Arm
-from lowlat.report.campaign import Nested, Shape, Variance, fit, orders, places, simulate
+from lowlat.report.campaign import Nested, Variance, fit, orders, places, simulate
 from lowlat.report.comparable import common_cpus, refusal
 from lowlat.report.endpoint import ENOUGH_BOOTS, primary_name
 from lowlat.report.figures import ENDPOINTS
-from lowlat.report.order import Order, drift
 from lowlat.run import Run
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from lowlat.report.campaign import Places
     from lowlat.report.inference import Array
 
 CAMPAIGNS = 2000
 
-#: The change that is planted: the figure falls by a fifth.
-_PLANTED = 0.8
-_POWER = 0.8
-
 #: Drift and likeness that are simulated at least, for a recording may have been lucky.
 _DRIFT = 0.01
 _ALIKE = 0.3
 
-#: Draws from a recorded campaign; simulated campaigns for each number of boots that is tried, and
-#: relabellings of each.
+#: Draws from a recorded campaign.
 _DRAWS = 1000
-_TRIED = 300
-_RELABELLINGS = 999
-_MOST_BOOTS = 100
-
-#: Rows tested at once: memory grows with them and the relabellings.
-_AT_ONCE = 200
-
-_SEED = 20
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Shares of campaigns: with a small p although nothing changed; of them those that the report
-    calls a finding; and those in which it finds the planted change."""
-
-    significant: float
-    false: float
-    found: float
 
 
 def told(runs: Sequence[Run], campaigns: int) -> Iterator[str]:
@@ -117,14 +91,14 @@ def _replayed(campaign: Nested) -> Iterator[str]:
     """The recorded boots against themselves, in each order once, then in random draws of them."""
     import numpy as np
 
-    draw = np.random.default_rng(_SEED)
+    draw = np.random.default_rng(power.SEED)
     values = _boots(campaign)
     values = values[: len(values) // 2 * 2]
     for name, order in orders(len(values)).items():
         if order:
             yield f"  recorded, {name}: {_once(values, places(order, (1, len(values)), draw)[0])}"
     rows = np.stack([draw.permutation(values)[: 2 * ENOUGH_BOOTS] for _ in range(_DRAWS)])
-    rates = _rates(rows, (), draw)
+    rates = power.rates(rows, (), draw)
     yield (
         f"  recorded, {ENOUGH_BOOTS} and {ENOUGH_BOOTS} drawn {_DRAWS} times: false findings "
         f"{rates.false:.1%}, a fall by 20 % found {rates.found:.1%}"
@@ -133,124 +107,33 @@ def _replayed(campaign: Nested) -> Iterator[str]:
 
 def _once(values: Array, where: Places) -> str:
     """What the report finds where one half of the boots is taken for an arm."""
-    before, after = (values[half] for half in _arms(where))
+    before, after = (values[half] for half in power.arms(where))
     (p,) = inference.p_values(before[None], after[None])
     told = f"ratio {math.exp(before.mean() - after.mean()):.3g}, p = {p:.2g}"
     if p > inference.ALPHA:
         return f"{told}, no change found"
-    trend = ", which a trend explains" if _drifted(before, after, where) else ""
-    return f"{told}, a false finding{trend}"
+    back = "" if power.stands(before, after, where) else ", which the report takes back"
+    return f"{told}, a false finding{back}"
 
 
-def _arms(values: Any) -> tuple[Any, Any]:
-    """The two arms, the boots on the last axis."""
-    middle = values.shape[-1] // 2
-    return values[..., :middle], values[..., middle:]
-
-
-def _drifted(before: Array, after: Array, where: Places) -> bool:
-    """Whether the report would take a finding back because a trend explains it."""
+def _simulated(variance: Variance, campaign: Nested, campaigns: int) -> dict[str, power.Rates]:
     import numpy as np
 
-    layout = Order(*(tuple(half.tolist()) for half in _arms(where)))
-    found = drift(np.exp(before).tolist(), np.exp(after).tolist(), layout)
-    ratio = math.exp(before.mean() - after.mean())
-    return found is not None and found.explains(ratio, layout)
-
-
-def _simulated(variance: Variance, campaign: Nested, campaigns: int) -> dict[str, Rates]:
-    import numpy as np
-
-    draw = np.random.default_rng(_SEED)
-    levels = simulate(variance, _shape(campaign, ENOUGH_BOOTS), campaigns, draw)
-    return {name: _rates(levels, order, draw) for name, order in orders(2 * ENOUGH_BOOTS).items()}
-
-
-def _rates(levels: Array, order: Sequence[int], draw: np.random.Generator) -> Rates:
-    where = places(order, (len(levels), levels.shape[1]), draw)
-    nothing = _findings(levels, where, 1.0)
-    planted = _findings(levels, where, _PLANTED)
-    return Rates(
-        significant=len(nothing) / len(levels),
-        false=_kept(levels, where, 1.0, nothing) / len(levels),
-        found=_kept(levels, where, _PLANTED, planted) / len(levels),
-    )
-
-
-def _findings(levels: Array, where: Places, planted: float) -> list[int]:
-    """The campaigns with a small p, where the figure is so many times itself after."""
-    import numpy as np
-
-    before, after = _arms(np.take_along_axis(levels, where, axis=1))
-    after = after + math.log(planted)
-    found: list[int] = []
-    for start in range(0, len(before), _AT_ONCE):
-        rows = slice(start, start + _AT_ONCE)
-        p = inference.p_values(before[rows], after[rows], _RELABELLINGS)
-        found += (start + np.flatnonzero(p <= inference.ALPHA)).tolist()
-    return found
-
-
-def _kept(levels: Array, where: Places, planted: float, findings: Sequence[int]) -> int:
-    """How many of these campaigns the report lets stand: those that no trend explains."""
-    kept = 0
-    for number in findings:
-        before, after = _arms(levels[number][where[number]])
-        kept += not _drifted(before, after + math.log(planted), where[number])
-    return kept
+    draw = np.random.default_rng(power.SEED)
+    levels = simulate(variance, power.shape_of(campaign), campaigns, draw)
+    every = orders(2 * ENOUGH_BOOTS)
+    return {name: power.rates(levels, order, draw) for name, order in every.items()}
 
 
 def _needed(variance: Variance, campaign: Nested) -> str:
-    boots = boots_needed(variance, _shape(campaign, ENOUGH_BOOTS))
-    wanted = f"a fall by 20 % is found with a chance of at least {_POWER:.0%}"
-    if boots <= _MOST_BOOTS:
+    boots = power.boots_needed(variance, power.shape_of(campaign))
+    wanted = f"a fall by 20 % is found with a chance of at least {power.POWER:.0%}"
+    if boots <= power.MOST_BOOTS:
         return f"{wanted} from {boots} boots an arm on, taken in turn"
     return (
         f"{wanted} from about {boots} boots an arm on; {ENOUGH_BOOTS} are enough "
-        f"where boots differ by {_quiet():.0%}"
+        f"where boots differ by {power.quiet():.0%}"
     )
-
-
-def _quiet() -> float:
-    """The standard deviation between boots at which the fewest of them find the planted change."""
-    from scipy import optimize, stats
-
-    free = 2 * ENOUGH_BOOTS - 2
-    least = stats.t.isf(inference.ALPHA / 2, free)
-
-    def lacking(effect: float) -> float:
-        return float(stats.nct.sf(least, free, effect * math.sqrt(ENOUGH_BOOTS / 2)) - _POWER)
-
-    return -math.log(_PLANTED) / float(optimize.brentq(lacking, 0.1, 10))
-
-
-def boots_needed(variance: Variance, shape: Shape) -> int:
-    """The boots an arm from which the planted change is found often enough, taken in turn.
-
-    Tried by simulation, from half the rule of thumb for normal values on; the rule itself where
-    that is more boots than are tried. A longer campaign drifts no further than a short one.
-    """
-    import numpy as np
-    from scipy import stats
-
-    draw = np.random.default_rng(_SEED)
-    quantiles = stats.norm.isf(inference.ALPHA / 2) + stats.norm.isf(1 - _POWER)
-    spread = np.std(simulate(variance, shape, _TRIED, draw), axis=1, ddof=1).mean()
-    guess = 2 * (quantiles * spread / math.log(_PLANTED)) ** 2
-    boots = max(ENOUGH_BOOTS, int(guess / 2))
-    while boots <= _MOST_BOOTS:
-        larger = Shape(boots, shape.runs, shape.blocks)
-        slower = replace(variance, drift=variance.drift * shape.boots / boots)
-        levels = simulate(slower, larger, _TRIED, draw)
-        where = places(orders(2 * boots)["in turn (ABAB)"], (_TRIED, 2 * boots), draw)
-        if len(_findings(levels, where, _PLANTED)) >= _POWER * _TRIED:
-            return boots
-        boots += max(1, boots // 10)
-    return max(boots, math.ceil(float(guess)))
-
-
-def _shape(campaign: Nested, boots: int) -> Shape:
-    return Shape(boots, len(campaign[0]), len(campaign[0][0]))
 
 
 def _boots(campaign: Nested) -> Array:

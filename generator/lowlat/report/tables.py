@@ -27,6 +27,9 @@ _SUMMARY = (
     ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
     ("max_ns", "longest gap of any CPU, us", 1000),
     ("oslat_max_us", "oslat maximum of any CPU, us", 1),
+    ("cyclictest_max_us", "cyclictest maximum of any CPU, us", 1),
+    ("osnoise_max_us", "rtla osnoise maximum of any CPU, us", 1),
+    ("timerlat_max_us", "rtla timerlat maximum of any CPU, us", 1),
 )
 
 _TESTED = ("ratio, 95 %", "p")
@@ -57,8 +60,14 @@ class Table:
 
 def tables(report: Report) -> tuple[Table, ...]:
     """Everything there is to show, empty tables left out."""
+    throughput = _throughput(report)
+    return (*figures(report), *((throughput,) if throughput.rows else ()))
+
+
+def figures(report: Report) -> tuple[Table, ...]:
+    """The noise and its sources, without what the quiet costs."""
     candidates = (_summary(report), _per_cpu(report), _sources(report), _softirqs(report))
-    return tuple(table for table in (*candidates, _throughput(report)) if table.rows)
+    return tuple(table for table in candidates if table.rows)
 
 
 def _summary(report: Report) -> Table:

@@ -34,6 +34,8 @@ class Tables:
     ``histogram``: gaps by size, ``lower_ns`` and ``upper_ns`` and their ``count``.
     ``entries`` and ``softirqs``: a row a source, and its rate ``per_s``.
     ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
+    ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
+    ``noise_ns`` lost, ``gaps``, and kernel ``entries``, None where they were not counted.
     """
 
     runs: tuple[Row, ...]
@@ -42,6 +44,7 @@ class Tables:
     entries: tuple[Row, ...]
     softirqs: tuple[Row, ...]
     causes: tuple[Row, ...]
+    series: tuple[Row, ...]
 
     def frame(self, name: str) -> Any:
         """One of the tables as a pandas.DataFrame. Raises Refused where there is no such table or
@@ -74,6 +77,7 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
         ),
         softirqs=tuple(row for run, cpu in cpus for row in _rates(run, cpu, cpu.softirqs_per_s)),
         causes=tuple(row for run, cpu in cpus for row in _causes(run, cpu)),
+        series=tuple(row for run, cpu in cpus for row in _series(run, cpu)),
     )
 
 
@@ -117,6 +121,17 @@ def _causes(run: Run, cpu: CpuRun) -> Iterator[Row]:
     for cause in cpu.causes:
         words: Row = {"class": cause.kind, "cause": cause.cause}
         yield {**_key(run, cpu), **words, "events": cause.events, "time_ns": cause.time_ns}
+
+
+def _series(run: Run, cpu: CpuRun) -> Iterator[Row]:
+    found = cpu.series
+    if found is None:
+        return
+    entries = found.entries or (None,) * len(found.ends_s)
+    steps = zip((0.0, *found.ends_s), found.ends_s, found.noise_ns, found.gaps, entries)
+    for begin, end, noise, gaps, entered in steps:
+        times: Row = {"begin_s": begin, "end_s": end}
+        yield {**_key(run, cpu), **times, "noise_ns": noise, "gaps": gaps, "entries": entered}
 
 
 def _key(run: Run, cpu: CpuRun) -> Row:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -107,9 +108,21 @@ def _self_test(args: argparse.Namespace) -> int:
 def _arms(args: argparse.Namespace) -> list[Runs]:
     if not args.before or not (args.against or args.arm):
         raise Refused("report: two sets of runs are needed", hint=_USAGE)
-    arms = [(_AFTER, args.against)] if args.against else []
+    arms = [(_BEFORE, args.before)]
+    arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
-    return [_read(_BEFORE, args.before), *(_read(*arm) for arm in arms)]
+    _check_apart(arms)
+    return [_read(*arm) for arm in arms]
+
+
+def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
+    seen: dict[str, str] = {}
+    for name, paths in arms:
+        for path in paths:
+            other = seen.setdefault(os.path.realpath(path), name)
+            if other != name:
+                why = f"is among the runs '{other}' and among those '{name}'"
+                raise Refused(f"{path}: {why}", hint="a run belongs to one side")
 
 
 def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]:

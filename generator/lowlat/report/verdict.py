@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
@@ -16,6 +17,9 @@ INCREASED = "increased"
 UNCHANGED = "no-measurable-change"
 DESCRIPTIVE = "descriptive-only"
 REFUSED = "refused"
+
+#: An interval that is narrower is of boots that do not differ.
+_SAME = 1e-6
 
 #: Every verdict that rests on a test.
 TESTED = (REDUCED, INCREASED, UNCHANGED)
@@ -45,6 +49,8 @@ def untested(before: Arm, after: Arm) -> Optional[str]:
     doubt = comparable.doubt(before.runs, after.runs)
     if doubt:
         return f"{boot_words(boots)}; no test is made: {doubt}"
+    if order.order_of(before, after) is None:
+        return f"{boot_words(boots)}; no test is made: the order of the boots is not known"
     if not inference.available():
         return f"{boot_words(boots)}; no test is made: scipy and numpy are not installed"
     return None
@@ -56,6 +62,9 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     basis = f"p = {p:.2g}, {boot_words(boots)}"
     if p > inference.ALPHA:
         return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
+    if primary.ci95 and primary.ci95[0] <= 1 <= primary.ci95[1]:
+        basis = f"{basis}, too little where the arms may spread unlike each other"
+        return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
     return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
 
 
@@ -63,20 +72,35 @@ def _excluded(primary: Endpoint) -> str:
     if primary.ci95 is None:
         return ""
     low, high = primary.ci95
+    if high - low < _SAME:
+        return "; every boot shows the same"
     return f"; ratios below {low:.3g} and above {high:.3g} are excluded (95 %)"
 
 
 def drifted(pair: Pair, primary: Endpoint) -> Optional[str]:
     """Why the order of the boots may have made the change, or None."""
     found, places = _drift(pair)
-    if found is None or places is None or not primary.ratio:
-        return None
-    if not found.explains(primary.ratio, places):
+    if found is None or places is None or not found.explains(_size(primary), places):
         return None
     if found.clear:
         return f"{_trend(found)}, and the order of the boots lets it look like this change"
+    how = "did not take turns"
+    if places.takes_turns:
+        how = f"of one side came {places.apart:.2g} boots later than those of the other"
+    if not found.known:
+        return f"the boots {how}, and whether there is a trend cannot be told"
     steep = f"{found.at_most * 100:.2g} % a boot"
-    return f"the boots did not take turns, and a trend of {steep} is possible, which would do this"
+    return f"the boots {how}, and a trend of {steep} is possible, which would do this"
+
+
+def _size(primary: Endpoint) -> float:
+    """The change in the logarithm, without its direction; of one to or from nothing what is known
+    of it."""
+    if primary.ratio:
+        return abs(math.log(primary.ratio))
+    if primary.ratio_at_least:
+        return max(0.0, math.log(primary.ratio_at_least))
+    return math.inf
 
 
 def order_flags(pair: Pair) -> Iterator[str]:
@@ -105,10 +129,7 @@ def _drift(pair: Pair) -> tuple[Optional[order.Drift], Optional[order.Order]]:
     places = order.order_of(pair.before, pair.after)
     if places is None or not inference.available():
         return None, places
-    key = (pair.primary, "all")
-    ours, theirs = (
-        arm.values(pair.cpus, pair.measures).get(key, ()) for arm in (pair.before, pair.after)
-    )
+    ours, theirs = pair.primary_values()
     if (len(ours), len(theirs)) != (len(pair.before.boots), len(pair.after.boots)):
         return None, places
     return order.drift(ours, theirs, places), places

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A page taken apart as a browser would, and the verb that writes it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Optional
+from urllib.parse import unquote_to_bytes
+
+import pytest
+
+from lowlat import cli
+
+#: Would run a program, ask the network or break out of an attribute, if it became markup.
+HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>\x1b[31m"
+
+VOID = {"meta", "link", "br"}
+
+
+class Page(HTMLParser):
+    """A page as a browser would take it apart: elements with attributes, and the text of each."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, Optional[str]]]] = []
+        self.text = ""
+        self.styles: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, Optional[str]]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs), f"an attribute twice in {tag}"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "style":
+            self.styles.append(data)
+        else:
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, Optional[str]]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def csv(self, name: str) -> list[dict[str, str]]:
+        """The file that a link of the page hands out."""
+        links = {str(a["href"]) for a in self.all("a") if a.get("download") == name}
+        (link,) = links  # two drawings of the same data hand out the same file
+        data = base64.b64decode(unquote_to_bytes(link.partition(",")[2])).decode()
+        return list(csv.DictReader(io.StringIO(data)))
+
+
+class Desk:
+    """Calls the verb and reads what it wrote."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self._capsys = capsys
+
+    def call(self, *words: str) -> tuple[int, str, str]:
+        status = cli.main(["report", *words])
+        printed = self._capsys.readouterr()
+        return status, printed.out, printed.err
+
+    def page(self, *words: str, status: int = 0) -> Page:
+        out = self.folder / "report.html"
+        assert self.call(*words, "--html", str(out))[0] == status
+        return Page(out.read_text("utf-8"))
