@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rehearsals without a boot: which kernel, which guest, which command, and what is refused."""
+"""Rehearsals without a boot: which guest, which command, what is found and what is refused."""
 
 from __future__ import annotations
 
 import json
 import platform
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,154 +16,32 @@ from typing import Any, Optional
 
 import pytest
 
-from lowlat import cli, process
+from lowlat import cli, process, profile
 from lowlat.catalogue import CATALOGUE
 from lowlat.cpuset import CpuSet
 from lowlat.errors import LowlatError, Refused
 from lowlat.machine import Core, Cpus, Machine, Processor
-from lowlat.planner import Options
-from lowlat.rehearse import complaints, kernel, outcome, packages, stage, stream, tuning, vm
+from lowlat.plan import Plan
+from lowlat.planner import Options, make_plan
+from lowlat.rehearse import (
+    complaints,
+    folder,
+    outcome,
+    stage,
+    stream,
+    tuning,
+    vm,
+)
+from lowlat.rehearse.arm import Arm
+from lowlat.rehearse.crew import Failure
 from lowlat.rehearse.guest import harness_argv
-from lowlat.rehearse.kernel import Kernel, Wanted
-from lowlat.rehearse.options import RehearseOptions, result_folder
+from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.shape import Shape, shape
 from lowlat.rehearse.task import Facts, Task
 from lowlat.root import Root
 from lowlat.wishes import Wishes
 from trees import lowlat
-
-RELEASES = (
-    "6.1.0-50-amd64",
-    "6.1.0-9-amd64",
-    "6.1.0-50-rt-amd64",
-    "6.12.107+deb13-amd64",
-    "6.12.107+deb13-cloud-amd64",
-    "7.2.13+deb14-amd64",
-)
-
-
-# ------------------------------------------------------------------ kernels
-
-
-@pytest.mark.parametrize(
-    ("text", "release"),
-    [
-        ("6.1", "6.1.0-50-amd64"),
-        ("6.1-rt", "6.1.0-50-rt-amd64"),
-        ("6.1.0", "6.1.0-50-amd64"),
-        ("6.1.0-9-amd64", "6.1.0-9-amd64"),
-        ("6.12", "6.12.107+deb13-amd64"),
-        ("6.12-cloud", "6.12.107+deb13-cloud-amd64"),
-        ("6.12.107+deb13-amd64", "6.12.107+deb13-amd64"),
-        ("7", "7.2.13+deb14-amd64"),
-        ("", "7.2.13+deb14-amd64"),
-        ("6.12-rt", None),
-        ("6.2", None),
-        ("6.1.0-50", None),
-    ],
-)
-def test_a_wish_names_the_newest_kernel_it_begins(text: str, release: str) -> None:
-    assert Wanted.parse(text).best(RELEASES) == release
-
-
-@pytest.mark.parametrize("text", ["rt", "6.1 rt", "-6", "6;reboot", "6.1\n", "x" * 200])
-def test_what_is_no_release_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match="neither a file nor a kernel release"):
-        Wanted.parse(text)
-
-
-def test_only_images_that_boot_are_offered() -> None:
-    shown = (
-        "Package: linux-image-rt-amd64\n"
-        "Depends: linux-image-6.12.107+deb13-rt-amd64 (= 6.12.107-1)\n\n"
-        "Package: linux-image-6.12.107+deb13-rt-amd64-dbg\n\n"
-        "Package: linux-image-6.12.107+deb13-rt-amd64-unsigned\n\n"
-        "Package: linux-image-6.12.107+deb13-rt-amd64-dbg\n"
-        "Depends: linux-image-6.12.108-rt-amd64-dbg, libc6\n"
-    )
-    assert packages.offers(shown) == ["6.12.107+deb13-rt-amd64"]
-    assert Wanted.parse("6.12-rt").best(packages.offers(shown)) == "6.12.107+deb13-rt-amd64"
-
-
-def _bzimage(path: Path, release: str) -> Path:
-    """The part of an x86 image that tells its release."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    head = bytearray(0x600)
-    head[0x202:0x206] = b"HdrS"
-    head[0x20E:0x210] = (0x300).to_bytes(2, "little")
-    head[0x500:0x500] = f"{release} (someone@host) #1 SMP\0".encode()
-    path.write_bytes(head)
-    return path
-
-
-def test_a_file_tells_its_own_release(tmp_path: Path) -> None:
-    image = _bzimage(tmp_path / "image", "6.9.1-custom")
-    assert kernel.find(str(image)) == Kernel("6.9.1-custom", image)
-
-
-def test_a_file_of_another_format_is_named_by_its_name(tmp_path: Path) -> None:
-    image = tmp_path / "vmlinuz-6.12.1-arm64"
-    image.write_bytes(b"MZ")
-    assert kernel.find(str(image)) == Kernel("6.12.1-arm64", image)
-
-
-def test_the_hosts_kernels_come_before_the_cache(tmp_path: Path) -> None:
-    boot, cache = tmp_path / "boot", tmp_path / "cache"
-    older = _bzimage(boot / "vmlinuz-6.1.0-9-amd64", "6.1.0-9-amd64")
-    newer = _bzimage(cache / "6.1.0-50-amd64/boot/vmlinuz-6.1.0-50-amd64", "6.1.0-50-amd64")
-    assert kernel.find("6.1", boot=boot, cache=cache) == Kernel("6.1.0-9-amd64", older)
-    assert kernel.find("6.1", boot=tmp_path, cache=cache) == Kernel("6.1.0-50-amd64", newer)
-    assert kernel.find("6.9", boot=boot, cache=cache) is None
-
-
-def test_the_cache_follows_the_xdg_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert kernel.cache_folder() == Path("/somewhere/lowlat/kernels")
-
-
-# ----------------------------------------------------------------- packages
-
-
-DEBIAN = packages.Distribution(
-    name="debian",
-    codename="bookworm",
-    mirror="http://mirror/debian",
-    security="http://mirror/debian-security",
-    keyring=Path("/nonexistent"),
-    arch="amd64",
-)
-
-
-def test_the_hosts_own_suite_is_asked_first() -> None:
-    own, every = DEBIAN.rounds()
-    assert own == (
-        "deb [arch=amd64] http://mirror/debian bookworm main",
-        "deb [arch=amd64] http://mirror/debian-security bookworm-security main",
-    )
-    assert every[:2] == own
-    assert [line.split()[-2] for line in every if "security" not in line] == [
-        "bookworm",
-        "trixie",
-        "trixie-backports",
-        "sid",
-    ]
-
-
-def test_each_flavour_has_a_package_that_leads_to_it() -> None:
-    assert DEBIAN.leads == (
-        "linux-image-amd64",
-        "linux-image-rt-amd64",
-        "linux-image-cloud-amd64",
-    )
-
-
-def test_other_distributions_are_told_to_name_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "fedora"})
-    with pytest.raises(Refused, match=r"does not work on fedora .*give --kernel PATH"):
-        packages.detect()
-
-
-# -------------------------------------------------------------------- guest
 
 
 def _machine(cpus: int, threads: int = 1, flags: str = "") -> Machine:
@@ -198,9 +78,19 @@ def test_the_guest_has_this_machines_shape_and_four_cpus(
 def test_a_larger_host_carries_a_larger_guest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     assert shape(_machine(8), None, "2G", emulated=False).cpus == 8
-    assert shape(_machine(8), 16, "2G", emulated=True).cpus == 16
     with pytest.raises(Refused, match="--cpus 16: a rehearsal takes 4 to 8 CPUs"):
         shape(_machine(8), 16, "2G", emulated=False)
+
+
+@pytest.mark.parametrize(("host", "known", "most"), [(64, True, 8), (64, None, 64), (2, None, 8)])
+def test_the_cpus_of_an_emulated_guest_share_one_and_are_few(
+    host: int, known: Optional[bool], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: host)
+    assert shape(_machine(host), None, "2G", emulated=True).cpus == 4
+    assert shape(_machine(host), most, "2G", emulated=known).cpus == most
+    with pytest.raises(Refused, match=f"--cpus {most + 1}: a rehearsal takes 4 to {most} CPUs"):
+        shape(_machine(host), most + 1, "2G", emulated=known)
 
 
 def test_emulation_gets_this_machines_clock() -> None:
@@ -209,11 +99,11 @@ def test_emulation_gets_this_machines_clock() -> None:
     assert list(stage.clock_words(_machine(4, flags="constant_tsc"))) == []
 
 
-def _boot(folder: Path, limit: float = 60, kvm: bool = False) -> vm.Boot:
+def _boot(folder: Path, limit: float = 60, kvm: bool = False, cpus: int = 4) -> vm.Boot:
     return vm.Boot(
         kernel=Kernel("6.12.1", Path("/boot/vmlinuz-6.12.1")),
         line="isolcpus=2-3 nohz_full=2-3",
-        shape=Shape(4),
+        shape=Shape(cpus),
         kvm=kvm,
         folder=folder,
         command=("true", "two words"),
@@ -224,8 +114,8 @@ def _boot(folder: Path, limit: float = 60, kvm: bool = False) -> vm.Boot:
 def test_the_command_shares_only_the_result_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vm, "_runner", lambda: "virtme-run")
-    monkeypatch.setattr(vm, "_qemu", lambda: "/usr/bin/qemu")
+    monkeypatch.setattr(vm, "runner", lambda: "virtme-run")
+    monkeypatch.setattr(vm, "qemu", lambda: "/usr/bin/qemu")
     argv = vm.argv(_boot(tmp_path))
     assert argv[0] == "virtme-run"
     assert [word for word in argv if word.startswith("--rwdir")] == [f"--rwdir={tmp_path}"]
@@ -236,7 +126,12 @@ def test_the_command_shares_only_the_result_folder(
         "--kopt=nohz_full=2-3",
     ]
     assert "--script-sh=true 'two words'" in argv
-    assert argv[-3:] == ["--qemu-opts", "-accel", "tcg,thread=multi"]
+    options = argv[argv.index("--qemu-opts") :]
+    # Time that is counted in instructions: a busy host takes no tick away.
+    assert options[1:5] == ["-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on"]
+    # Every CPU has its turn within a millisecond.
+    assert options[-1].endswith("interval=250")
+    assert vm.argv(_boot(tmp_path, cpus=8))[-1].endswith("interval=125")
     assert "--disable-kvm" in argv
     with_kvm = vm.argv(_boot(tmp_path, kvm=True))
     assert "--disable-kvm" not in with_kvm and "--qemu-opts" not in with_kvm
@@ -246,50 +141,47 @@ def _runner(path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for virtme-run."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    monkeypatch.setattr(vm, "_runner", lambda: str(path))
-    monkeypatch.setattr(vm, "_qemu", lambda: "/usr/bin/qemu")
+    monkeypatch.setattr(vm, "runner", lambda: str(path))
+    monkeypatch.setattr(vm, "qemu", lambda: "/usr/bin/qemu")
 
 
-def test_a_boot_tells_its_lines_and_keeps_the_console(
+def _run(boot: vm.Boot) -> None:
+    vm.run(boot, threading.Event())
+
+
+def test_a_boot_keeps_the_console_and_what_the_guest_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _runner(tmp_path / "run", "echo one; echo console >&2; printf two", monkeypatch)
-    told: list[str] = []
-    vm.run(_boot(tmp_path), told.append)
-    assert told == ["one", "two"]
-    assert (tmp_path / "serial.log").read_text().splitlines()[1:] == ["console"]
+    _run(_boot(tmp_path))
+    assert (tmp_path / "serial.log").read_text().splitlines()[1:] == ["one", "console", "two"]
+
+
+def test_what_opens_the_console_anew_writes_over_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As QEMU does with the script's output.
+    _runner(tmp_path / "run", "echo one; sleep 0.3; echo two >/proc/self/fd/1", monkeypatch)
+    _run(_boot(tmp_path))
+    assert (tmp_path / "serial.log").read_text().splitlines()[1:] == ["one", "two"]
+
+
+def test_what_a_boot_leaves_running_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _runner(tmp_path / "run", f"sleep 300 & echo $! >{tmp_path}/child", monkeypatch)
+    _run(_boot(tmp_path))
+    child = int((tmp_path / "child").read_text())
+    assert not Path(f"/proc/{child}").exists() or _zombie(child)
 
 
 def test_a_panic_is_named_with_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     panic = "[ 1.0] Kernel panic - not syncing: VFS: Unable to mount root fs"
     _runner(tmp_path / "run", f"echo '{panic}' >&2; exit 255", monkeypatch)
     with pytest.raises(LowlatError) as error:
-        vm.run(_boot(tmp_path), print)
+        _run(_boot(tmp_path))
     assert "boot of 6.12.1 panicked: Kernel panic - not syncing: VFS" in str(error.value)
     assert str(tmp_path / "serial.log") in str(error.value)
-
-
-INT3 = "[ 2.1] Oops: int3: 0000 [#1] PREEMPT SMP\n[ 2.2] Kernel panic - not syncing: Fatal"
-
-
-@pytest.mark.parametrize(("good_at", "kvm", "boots"), [(2, False, 2), (9, False, 3), (2, True, 1)])
-def test_what_only_the_emulation_spoils_is_booted_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good_at: int, kvm: bool, boots: int
-) -> None:
-    count = tmp_path / "count"
-    script = (
-        f"echo x >>{count}; [ $(wc -l <{count}) -ge {good_at} ] && echo done && exit 0\n"
-        f"echo '{INT3}' >&2; exit 255"
-    )
-    _runner(tmp_path / "run", script, monkeypatch)
-    told: list[str] = []
-    if boots == good_at:
-        vm.run(_boot(tmp_path, kvm=kvm), told.append)
-        assert "booting again" in told[0] and told[-1] == "done"
-    else:
-        with pytest.raises(LowlatError, match="panicked"):
-            vm.run(_boot(tmp_path, kvm=kvm), told.append)
-    assert len(count.read_text().split()) == boots
 
 
 def test_a_hanging_boot_is_ended_with_all_it_started(
@@ -300,29 +192,47 @@ def test_a_hanging_boot_is_ended_with_all_it_started(
     _runner(tmp_path / "run", hang, monkeypatch)
     begin = time.monotonic()
     with pytest.raises(LowlatError, match="did not end within 1 s"):
-        vm.run(_boot(tmp_path, limit=1), print)
+        _run(_boot(tmp_path, limit=1))
     assert time.monotonic() - begin < 15
     child = int((tmp_path / "child").read_text())
     assert not Path(f"/proc/{child}").exists() or _zombie(child)
 
 
-def test_a_polite_end_ends_the_boot_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
+    tmp_path: Path, number: int, status: int
+) -> None:
+    # Two guests at once, of which each would take minutes.
     script = (
         "import pathlib, sys, lowlat.rehearse.verb as verb\n"
-        "from lowlat.rehearse import stream\n"
-        "run = ['sh', '-c', 'echo $$; exec sleep 300']\n"
-        f"log = pathlib.Path({str(tmp_path / 'log')!r})\n"
-        "tell = lambda line: print(line, flush=True)\n"
-        "verb.rehearse = lambda _: stream.follow(run, {'PATH': '/bin:/usr/bin'}, log, tell, 60)\n"
+        "from functools import partial\n"
+        "from lowlat.rehearse import crew, folder, stream\n"
+        "def boot(name, stop):\n"
+        "    run = ['sh', '-c', f'echo $$ >{name}.new; mv {name}.new {name}.pid; exec sleep 300']\n"
+        "    stream.follow(run, {'PATH': '/bin:/usr/bin'}, pathlib.Path(f'{name}.log'), 60, stop)\n"
+        "def rehearse(options, results, jobs):\n"
+        "    folder.make(results, options)\n"
+        "    crew.work([crew.Piece(n, partial(boot, results / n)) for n in 'abc'], jobs)\n"
+        "verb.rehearse = rehearse\n"
         "from lowlat import cli\n"
-        "sys.exit(cli.main(['rehearse']))\n"
+        f"sys.exit(cli.main(['rehearse', '--jobs', '2', '--out', {str(tmp_path)!r}]))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
-        sleeping = int(child.stdout.readline())
-        child.terminate()
-        assert child.wait(30) == 143
-    assert not Path(f"/proc/{sleeping}").exists() or _zombie(sleeping)
+    argv = [sys.executable, "-c", script]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        sleeping = [_number(tmp_path / f"{name}.pid") for name in "ab"]
+        child.send_signal(number)
+        out, _ = child.communicate(timeout=30)
+        assert child.returncode == status
+    assert f"'lowlat-gen rehearse --resume {tmp_path}' goes on" in out.decode()
+    assert all(not Path(f"/proc/{pid}").exists() or _zombie(pid) for pid in sleeping)
+    assert not (tmp_path / "c.pid").exists()
+
+
+def _number(path: Path) -> int:
+    deadline = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return int(path.read_text())
 
 
 def _zombie(pid: int) -> bool:
@@ -332,22 +242,25 @@ def _zombie(pid: int) -> bool:
 
 def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(LowlatError, match="cannot run /nonexistent"):
-        stream.follow(["/nonexistent"], {}, tmp_path / "log", print, 5)
+        stream.follow(["/nonexistent"], {}, tmp_path / "log", 5, threading.Event())
+
+
+def _task(**fields: Any) -> Task:
+    whole = Task("stock", Arm("stock"), None, "2-3", "0-1", "/bin/measure", "10s", "5s", 60.0, True)
+    return replace(whole, **fields)
 
 
 def test_a_task_comes_back_as_it_went(tmp_path: Path) -> None:
-    task = Task("stock", None, ("--isolate=2-3",), None, "/bin/measure", "10s", "5s", 60.0, True)
-    task.write(tmp_path)
-    assert Task.read(tmp_path) == task
-    assert not task.tuned
+    for arm in (Arm("stock"), Arm("cpu-partitioning", "nohz=on", tuned="cpu-partitioning")):
+        task = _task(arm=arm)
+        task.write(tmp_path)
+        assert Task.read(tmp_path) == task
 
 
 @pytest.mark.parametrize(("emulated", "words"), [(True, ["--emulated", "--no-oslat"]), (False, [])])
 def test_the_harness_is_told_of_emulation(emulated: bool, words: list[str]) -> None:
-    task = Task("stock", None, (), None, "/bin/measure", "10s", "5s", 60.0, emulated)
-    plan: Any = type("Plan", (), {"isolated": "2-3", "housekeeping": "0-1"})
-    argv = harness_argv(task, plan, Path("/out/stock.json"))
-    assert argv[:3] == ["/bin/measure", "--cpus", "2-3"]
+    argv = harness_argv(_task(emulated=emulated), Path("/out/stock-1.json"))
+    assert argv[:5] == ["/bin/measure", "--cpus", "2-3", "--load-cpus", "0-1"]
     assert [word for word in argv if word in ("--emulated", "--no-oslat")] == words
 
 
@@ -416,8 +329,8 @@ def _facts(**fields: Any) -> Facts:
     return replace(whole, **fields)
 
 
-def _booted(folder: Path, label: str, line: str, facts: Facts) -> stage.Booted:
-    folder = folder / f"1-{label}"
+def _booted(folder: Path, arm: Arm, facts: Facts) -> stage.Booted:
+    folder = folder / f"{arm.name}-1"
     folder.mkdir()
     (folder / "verify.json").write_text(
         json.dumps(
@@ -430,40 +343,38 @@ def _booted(folder: Path, label: str, line: str, facts: Facts) -> stage.Booted:
             }
         )
     )
-    return stage.Booted(label, line, folder, facts)
+    return stage.Booted(arm, 1, arm.line, folder, facts)
+
+
+def _planned_here(name: str) -> Plan:
+    wishes = Wishes(isolate="2-3")
+    host = _machine(4)
+    return make_plan(host, host.kernel, profile.load(name), Options(wishes=wishes))
 
 
 def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
     line = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3"
-    stock = _booted(tmp_path, "stock", "", _facts())
-    tuned = _booted(tmp_path, "tuned", line, _facts(nohz_full="", problems=("TuneD: no",)))
-    done: Any = type("Done", (), {"stock": (stock,), "tuned": (tuned,)})
-    done.plan = type("Plan", (), {"isolated": "2-3"})
+    tuned = Arm("lowlat", line, plan=_planned_here("lowlat"))
+    theirs = Arm("cpu-partitioning", "", tuned="cpu-partitioning")
+    booted = (
+        _booted(tmp_path, Arm("stock"), _facts()),
+        _booted(tmp_path, tuned, _facts(nohz_full="", problems=("TuneD: no",))),
+        _booted(tmp_path, theirs, _facts(problems=("TuneD: no such file",))),
+    )
+    played: Any = type("Played", (), {"booted": booted, "plan": tuned.plan})
+    failure = Failure("lowlat 2 on 6.12.1", LowlatError("panicked"))
+    done: Any = type("Done", (), {"played": (played,), "failed": (failure,)})
     assert list(outcome.findings(done)) == [
-        "1-stock: isolcpus: '2-3' in sysfs, '' expected",
-        "1-stock: nohz_full: '2-3' in sysfs, '' expected",
-        "1-tuned: nohz_full: '' in sysfs, '2-3' expected",
-        "1-tuned: b: not-applied (/b is 0)",
-        "1-tuned: TuneD: no",
+        "lowlat 2 on 6.12.1: panicked",
+        "stock-1: isolcpus: '2-3' in sysfs, '' expected",
+        "stock-1: nohz_full: '2-3' in sysfs, '' expected",
+        "lowlat-1: nohz_full: '' in sysfs, '2-3' expected",
+        "lowlat-1: b: not-applied (/b is 0)",
+        "lowlat-1: TuneD: no",
     ]
 
 
 # ----------------------------------------------------------------- refusals
-
-
-def test_the_guest_plans_with_the_users_options() -> None:
-    wishes = Wishes(isolate="2-3", housekeeping_cores=2, keep_efficiency_cores=True)
-    options = RehearseOptions(
-        plan=Options(wishes=wishes, enable=("fair_server",), disable=("skew_tick",))
-    )
-    assert list(options.plan_arguments()) == [
-        "--profile=lowlat",
-        "--isolate=2-3",
-        "--housekeeping-cores=2",
-        "--keep-efficiency-cores",
-        "--enable=fair_server",
-        "--disable=skew_tick",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -482,6 +393,12 @@ def test_the_guest_plans_with_the_users_options() -> None:
         (["--housekeeping-cores", "64"], "leaves nothing to isolate"),
         (["--isolate", "99"], "--isolate 99: there is no CPU 99 (online here: 0-"),
         (["--for-device", "eth0"], "--for-device eth0: the guest has other devices"),
+        (["--profile", "lowlat", "--profile", "lowlat"], "--profile lowlat: there is one of that"),
+        (["--tuned-profile", "lowlat"], "--tuned-profile lowlat: there is one of that name"),
+        (["--tuned-profile", "stock"], "--tuned-profile stock: there is one of that name"),
+        (["--tuned-profile", "../x"], "--tuned-profile '../x': not a name of a profile"),
+        (["--kernel", "6.1", "--kernel", "6.1"], "--kernel 6.1: there is one of that name"),
+        (["--jobs", "0"], "--jobs"),
         (["--cpus", "2"], "--cpus 2: a rehearsal takes 4 to"),
         (["--cpus", "none"], "--cpus"),
         (["--boots", "0"], "--boots"),
@@ -502,10 +419,46 @@ def test_wrong_input_is_refused_before_any_boot(
 
 def test_a_folder_that_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="only letters, digits"):
-        result_folder(tmp_path / "a,b")
+        folder.name(tmp_path / "a,b")
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match="name a writable folder"):
-        result_folder(tmp_path / "file" / "below")
+        folder.make(tmp_path / "file" / "below", RehearseOptions())
+
+
+def test_a_rehearsal_goes_on_as_it_was_asked_for(tmp_path: Path) -> None:
+    wishes = Wishes(isolate="2-3", housekeeping_cores=2, keep_efficiency_cores=True)
+    asked = RehearseOptions(
+        kernels=("6.12", "6.1-rt"),
+        profiles=("lowlat", "lowlat-poll"),
+        tuned=("cpu-partitioning",),
+        ablate=True,
+        plan=Options(wishes=wishes, enable=("fair_server",), disable=("skew_tick",)),
+        boots=5,
+    )
+    folder.make(folder.name(tmp_path / "out"), asked)
+    assert folder.resumed(tmp_path / "out") == asked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--out", "{made}"], "--out {made}: holds a rehearsal already (--resume {made} goes on"),
+        (["--resume", "{made}", "--boots", "3"], "--resume {made}: goes on as it was asked for"),
+        (["--resume", "{made}", "--out", "{other}"], "goes on as it was asked for"),
+        (["--resume", "{other}"], "--resume {other}: no rehearsal was begun there"),
+        (["--resume", "{broken}"], "--resume {broken}: no rehearsal was begun there"),
+    ],
+)
+def test_a_folder_is_not_taken_for_another(
+    arguments: list[str], words: str, tmp_path: Path
+) -> None:
+    names = {name: str(tmp_path / name) for name in ("made", "other", "broken")}
+    folder.make(Path(names["made"]), RehearseOptions())
+    folder.make(Path(names["broken"]), RehearseOptions())
+    (tmp_path / "broken/request.json").write_text('{"schema": "lowlat.rehearsal-request/1"}')
+    answer = lowlat("rehearse", *(word.format(**names) for word in arguments))
+    assert words.format(**names) in answer.refused()
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize(

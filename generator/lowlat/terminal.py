@@ -28,7 +28,8 @@ def printable(text: str) -> str:
 
 
 def say(text: str = "") -> None:
-    print(text, flush=True)
+    # In one piece: boots side by side tell of themselves at any time.
+    print(f"{text}\n", end="", flush=True)
 
 
 @contextmanager

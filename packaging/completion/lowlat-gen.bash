@@ -23,9 +23,9 @@ _lowlat_gen() {
 	render:--out) compopt -o dirnames; return ;;
 	render:--plan | render:--root) return ;;
 	render:--profile | render:--isolate | render:--housekeeping | render:--housekeeping-cores | render:--for-device | render:--enable | render:--disable | render:--kernel) compopt +o default; return ;;
-	rehearse:--profile | rehearse:--isolate | rehearse:--housekeeping | rehearse:--housekeeping-cores | rehearse:--for-device | rehearse:--enable | rehearse:--disable | rehearse:--cpus | rehearse:--memory | rehearse:--duration | rehearse:--warmup | rehearse:--boots) compopt +o default; return ;;
+	rehearse:--profile | rehearse:--isolate | rehearse:--housekeeping | rehearse:--housekeeping-cores | rehearse:--for-device | rehearse:--enable | rehearse:--disable | rehearse:--tuned-profile | rehearse:--cpus | rehearse:--memory | rehearse:--duration | rehearse:--warmup | rehearse:--boots | rehearse:--jobs) compopt +o default; return ;;
 	rehearse:--kernel) return ;;
-	rehearse:--out) compopt -o dirnames; return ;;
+	rehearse:--out | rehearse:--resume) compopt -o dirnames; return ;;
 	measure:--label | measure:--cpus | measure:--duration | measure:--warmup | measure:--threshold | measure:--policy | measure:--load | measure:--load-cpus | measure:--second-opinion | measure:--work | measure:--throughput | measure:--seed) compopt +o default; return ;;
 	measure:--out | measure:--events) return ;;
 	report:--against | report:--verify | report:--html | report:--csv | report:--plan) return ;;
@@ -59,7 +59,7 @@ _lowlat_gen() {
 	run) words='--help --cpus --policy --one-per-thread --dry-run --systemd-drop-in --root' ;;
 	explain) words='--help --all --markdown' ;;
 	render) words='--help --out --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel' ;;
-	rehearse) words='--help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --out' ;;
+	rehearse) words='--help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume' ;;
 	measure) words='--help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events' ;;
 	report) words='--help --against --arm --verify --json --markdown --require --self-test --campaigns --html --csv --open --plan' ;;
 	apply) words='--help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boot --runtime --accept-pending' ;;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = ("sh", str(shared / "task"))
     vm.run(
         vm.Boot(kernel, "tsc=nowatchdog", Shape(4), False, shared, command, _LIMIT_S),
-        lambda text: None,
+        threading.Event(),
     )
     return shared
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import platform
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from lowlat.planner import Options, make_plan
 from lowlat.probe.kernel import parse_config
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse import outcome, rehearsal
+from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.wishes import Wishes
 
@@ -26,16 +28,17 @@ from lowlat.wishes import Wishes
 @pytest.mark.smoke
 def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     kernel = kernel_or_skip("")
-    options = RehearseOptions(str(kernel.image), duration="5s", warmup="2s", out=tmp_path / "out")
-    stage = rehearsal.prepare(options)
-    stage.use(_plan(kernel))
-    booted = stage.boot("1-tuned", tuned=True)
+    options = RehearseOptions((str(kernel.image),), duration="5s", warmup="2s")
+    _, (stage,) = rehearsal.prepare(options, tmp_path / "out")
+    plan = _plan(kernel)
+    booted = stage.boot(Arm("lowlat", plan.boot_line, plan=plan), 1, plan, threading.Event())
 
     assert (booted.facts.isolated, booted.facts.nohz_full) == ("2-3", "2-3")
     assert booted.facts.complaints == ()
     assert booted.facts.problems == ()
-    assert f"lowlat.plan={stage.planned().id}" in booted.facts.cmdline.split()
-    assert list(outcome.bad_settings(booted.verify)) == []
+    assert f"lowlat.plan={plan.id}" in booted.facts.cmdline.split()
+    assert list(outcome.bad_settings(booted)) == []
+    assert booted.verify is not None
     rows = json.loads(booted.verify.read_text())["settings"]
     assert Counter(row["state"] for row in rows)["effective"] > 8, rows
     run = json.loads(booted.run.read_text())

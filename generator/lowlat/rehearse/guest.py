@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs inside the rehearsed boot: plans or verifies, measures, and leaves JSON for the host.
+"""Runs inside a measured boot: applies and verifies, measures, and leaves JSON for the host.
 
 Started as ``python -m lowlat.rehearse.guest FOLDER``; FOLDER is shared with the host.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from lowlat import process
 from lowlat.cpuset import CpuSet
 from lowlat.errors import LowlatError, Refused
 from lowlat.kmsg import read_messages
-from lowlat.plan import Plan
 from lowlat.rehearse import complaints, tuning
-from lowlat.rehearse.task import MESSAGES, PLAN, TUNED_LOG, VERIFY, Facts, Task
+from lowlat.rehearse.task import MESSAGES, TUNED_LOG, VERIFY, Facts, Task
 from lowlat.root import Root
 from lowlat.terminal import say
 
@@ -51,49 +49,40 @@ class Guest:
         self._facts(refused).write(self.folder)
 
     def _stations(self) -> None:
-        plan = self._plan()
-        if self.task.tuned:
-            self.parameters = [item.name for item in plan.parameters]
+        arm = self.task.arm
+        if arm.changes:
             with self._timed("runtime", "applying the run-time half"):
-                self.runtime_by, problems = tuning.apply(
-                    self.root,
-                    Path(self.task.files or ""),
-                    self.folder / TUNED_LOG,
-                )
-                self.problems += problems
+                self._apply()
+        if arm.plan:
+            self.parameters = [item.name for item in arm.plan.parameters]
             with self._timed("verify", "verifying"):
                 self._verify()
-        with self._timed("measure", f"measuring CPUs {plan.isolated}"):
-            self._measure(plan)
+        with self._timed("measure", f"measuring CPUs {self.task.isolated}"):
+            self._measure()
 
-    def _plan(self) -> Plan:
-        path = self.folder / PLAN
-        if self.task.plan is None:
-            with self._timed("plan", "planning"):
-                path.write_text(self._verb("plan", "--json", *self.task.plan_options))
+    def _apply(self) -> None:
+        log = self.folder / TUNED_LOG
+        if self.task.files:
+            self.runtime_by, problems = tuning.apply(self.root, Path(self.task.files), log)
         else:
-            path.write_text(Path(self.task.plan).read_text())
-        return Plan.from_json(json.loads(path.read_text()))
-
-    def _verb(self, *arguments: str, status: Sequence[int] = (0,)) -> str:
-        ended = process.run([sys.executable, "-m", "lowlat", *arguments], timeout=_VERB_S)
-        if ended.timed_out:
-            raise LowlatError(f"lowlat-gen {arguments[0]} did not end in the guest")
-        if ended.status not in status:
-            raise Refused(
-                ended.stderr.strip().removeprefix("lowlat-gen: ") or f"{arguments[0]} failed"
-            )
-        return ended.stdout
+            name, cpus = self.task.arm.tuned, self.task.isolated
+            self.runtime_by, problems = tuning.apply_own(self.root, name, cpus, log)
+        self.problems += problems
 
     def _verify(self) -> None:
+        argv = [sys.executable, "-m", "lowlat", "verify", "--json", "--duration", "3s"]
+        ended = process.run(argv, timeout=_VERB_S)
+        if ended.timed_out:
+            raise LowlatError("lowlat-gen verify did not end in the guest")
         # Status 1 is a finding, and findings are what the host wants to see.
-        rows = self._verb("verify", "--json", "--duration", "3s", status=(0, 1))
-        (self.folder / VERIFY).write_text(rows)
+        if ended.status not in (0, 1):
+            raise Refused(ended.stderr.strip().removeprefix("lowlat-gen: ") or "verify failed")
+        (self.folder / VERIFY).write_text(ended.stdout)
 
-    def _measure(self, plan: Plan) -> None:
-        result = self.folder / f"{self.task.label}.json"
+    def _measure(self) -> None:
+        result = self.folder / f"{self.folder.name}.json"
         ended = process.run(
-            harness_argv(self.task, plan, result),
+            harness_argv(self.task, result),
             timeout=self.task.measure_limit,
             # Memory, not the shared tree: its traffic would be part of what is measured.
             cwd="/dev/shm",  # noqa: S108
@@ -132,11 +121,11 @@ class Guest:
         return str(self.root.read_cpus(path) or CpuSet())
 
 
-def harness_argv(task: Task, plan: Plan, result: Path) -> list[str]:
+def harness_argv(task: Task, result: Path) -> list[str]:
     """lowlat-measure's argument vector for this boot."""
     return [
         task.harness,
-        *("--cpus", plan.isolated, "--load-cpus", plan.housekeeping, "--load", "mixed"),
+        *("--cpus", task.isolated, "--load-cpus", task.housekeeping, "--load", "mixed"),
         *("--duration", task.duration, "--warmup", task.warmup, "--label", task.label),
         # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
         *(["--emulated", "--no-oslat"] if task.emulated else []),

@@ -4,34 +4,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from pathlib import Path
-from typing import Optional
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Optional
 
 from lowlat import profile
 from lowlat.catalogue import lookup
 from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 from lowlat.harness import seconds
-from lowlat.harness_output import state_folder
 from lowlat.machine import Core, Cpus, Machine
 from lowlat.planner import Options
+from lowlat.report import comparison
 from lowlat.split import split
-from lowlat.wishes import merge
+from lowlat.wishes import Wishes, merge
 
-#: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
+STOCK = "stock"
+
+#: Booted exactly as stock: what the report says of it is what it says where nothing changed.
+CONTROL = "control"
 
 
 @dataclass(frozen=True)
 class RehearseOptions:
-    """What to rehearse. CPU lists name the guest's CPUs, with ``as_host`` this machine's."""
+    """What to rehearse. CPU lists name the guest's CPUs, with ``as_host`` this machine's.
 
-    kernel: str = ""
+    ``kernels`` and ``profiles`` span the matrix; ``tuned`` are profiles of TuneD's own, further
+    arms. ``boots`` are those of each arm on each kernel.
+    """
+
+    kernels: tuple[str, ...] = ("",)
     fetch: bool = False
-    profile: str = "lowlat"
+    profiles: tuple[str, ...] = ("lowlat",)
+    tuned: tuple[str, ...] = ()
+    ablate: bool = False
+    control: bool = False
     plan: Options = field(default_factory=Options)
     as_host: bool = False
     cpus: Optional[int] = None
@@ -39,27 +46,20 @@ class RehearseOptions:
     duration: str = "30s"
     warmup: str = "10s"
     boots: int = 1
-    out: Optional[Path] = None
 
     def seconds(self) -> float:
         """Of one run with its warm-up; raises Refused where a time has no unit."""
         return seconds("--duration", self.duration) + seconds("--warmup", self.warmup)
 
-    def plan_arguments(self) -> Iterator[str]:
-        """The options of ``lowlat-gen plan`` for the plan made inside the stock boot."""
-        wishes = self.plan.wishes
-        yield f"--profile={self.profile}"
-        for name, value in (
-            ("isolate", wishes.isolate),
-            ("housekeeping", wishes.housekeeping),
-            ("housekeeping-cores", wishes.housekeeping_cores),
-        ):
-            if value is not None:
-                yield f"--{name}={value}"
-        if wishes.keep_efficiency_cores:
-            yield "--keep-efficiency-cores"
-        yield from (f"--enable={name}" for name in self.plan.enable)
-        yield from (f"--disable={name}" for name in self.plan.disable)
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> RehearseOptions:
+        """Raises TypeError, KeyError or ValueError where that is something else."""
+        plan = _tuples(fields["plan"])
+        wishes = Wishes(**plan.pop("wishes"))
+        return cls(**{**_tuples(fields), "plan": Options(wishes=wishes, **plan)})
 
     def check(self, cpus: int) -> None:
         """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
@@ -72,11 +72,38 @@ class RehearseOptions:
                 f"--for-device {self.plan.wishes.for_device[:60]}: the guest has other devices",
                 hint="leave it out, or rehearse this machine's own plan with --as-host",
             )
-        wanted = profile.load(self.profile)
         for name in (*self.plan.enable, *self.plan.disable):
             lookup(name)
+        _check_once("--kernel", self.kernels)
+        _check_once("--profile", (*self.profiles, STOCK, CONTROL))
+        _check_once("--tuned-profile", (*self.tuned, *self.profiles, STOCK, CONTROL))
+        wanted = [profile.load(name) for name in self.profiles]
         if not self.as_host:
-            split(_guest(cpus), merge(wanted.wishes, self.plan.wishes))
+            split(_guest(cpus), merge(wanted[0].wishes, self.plan.wishes))
+
+    def host(self) -> Options:
+        """What this machine itself is planned with."""
+        if self.as_host:
+            # Here --as-host says whose plan to boot, not to plan a virtual machine as if it were
+            # none.
+            return replace(self.plan, as_host=False)
+        # The lists named the guest's CPUs.
+        return replace(self.plan, wishes=replace(self.plan.wishes, isolate=None, housekeeping=None))
+
+
+def _check_once(option: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise Refused(f"{option} {name[:60]}: there is one of that name", hint="name each once")
+        if option == "--tuned-profile" and not re.fullmatch(comparison.NAME, name, re.ASCII):
+            raise Refused(f"{option} {name[:60]!r}: not a name of a profile")
+
+
+def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    # JSON has no tuples.
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
 
 
 def _guest(cpus: int) -> Machine:
@@ -84,27 +111,3 @@ def _guest(cpus: int) -> Machine:
     online = CpuSet.of(range(cpus))
     cores = tuple(Core(CpuSet.of([cpu])) for cpu in online)
     return Machine(None, Cpus(online=online, offline=CpuSet(), possible=online, boot=0), cores)
-
-
-def result_folder(out: Optional[Path]) -> Path:
-    """The folder for all results, made here; the state folder's runs where none is named.
-
-    Raises Refused where it cannot be written or shared with a guest.
-    """
-    folder = out.absolute() if out else state_folder() / "runs" / _now()
-    if not _PLAIN_PATH.fullmatch(str(folder)):
-        raise Refused(
-            f"--out {folder}: only letters, digits and ._/+@~- can be shared with a guest"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise Refused(f"--out {folder}: {error.strerror}", hint="name a writable folder") from error
-    return folder
-
-
-def _now() -> str:
-    return f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"

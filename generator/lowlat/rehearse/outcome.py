@@ -6,35 +6,37 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lowlat.cpuset import CpuSet
 from lowlat.plan import Plan
-from lowlat.rehearse.rehearsal import Rehearsal
+from lowlat.rehearse import provenance
+from lowlat.rehearse.arm import settings
+from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.rehearse.stage import Booted
-from lowlat.report import evidence
-from lowlat.report.build import Report, build
-from lowlat.run import read_run
 from lowlat.terminal import bold
 from lowlat.verify import State
 
 SCHEMA = "lowlat.rehearsal/1"
 
 
-def compared(rehearsal: Rehearsal) -> Report:
-    """Both arms' runs as a report, with what the last tuned boot's verify found."""
-    settings = evidence.read_verify(rehearsal.tuned[-1].verify)
-    stock = [read_run(booted.run) for booted in rehearsal.stock]
-    return build(stock, [read_run(booted.run) for booted in rehearsal.tuned], settings)
-
-
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
-    """What is not as planned: in each boot the basics, in the tuned ones every setting."""
-    for booted in rehearsal.stock:
-        yield from (f"{booted.folder.name}: {text}" for text in _basics(booted, ""))
-    isolated = rehearsal.plan.isolated
-    for booted in rehearsal.tuned:
-        found = [*_basics(booted, isolated), *bad_settings(booted.verify), *booted.facts.problems]
-        yield from (f"{booted.folder.name}: {text}" for text in found)
+    """What is not as planned: in each boot the basics, in those of a plan every setting.
+
+    What TuneD says of its own profiles is none of them.
+    """
+    yield from (f"{failure.title}: {failure.why}" for failure in rehearsal.failed)
+    for played in rehearsal.played:
+        for booted in played.booted:
+            yield from (f"{booted.name}: {text}" for text in _wrong(booted, played.plan))
+
+
+def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
+    if booted.arm.tuned:
+        return
+    yield from _basics(booted, plan.isolated)
+    yield from bad_settings(booted)
+    yield from booted.facts.problems
 
 
 def _basics(booted: Booted, isolated: str) -> Iterator[str]:
@@ -48,36 +50,52 @@ def _basics(booted: Booted, isolated: str) -> Iterator[str]:
     yield from (f"kernel message: {text}" for text in facts.complaints)
 
 
-def bad_settings(path: Path) -> Iterator[str]:
-    """The settings of a verify.json that are planned and not in effect."""
-    for row in json.loads(path.read_text())["settings"]:
+def bad_settings(booted: Booted) -> Iterator[str]:
+    """The settings that verify found planned and not in effect."""
+    for row in _verified(booted):
         if State(row["state"]).bad:
             yield f"{row['name']}: {row['state']} ({row['evidence']})"
 
 
+def _verified(booted: Booted) -> list[dict[str, Any]]:
+    if booted.verify is None:
+        return []
+    rows: list[dict[str, Any]] = json.loads(booted.verify.read_text())["settings"]
+    return rows
+
+
 def describe(rehearsal: Rehearsal) -> Iterator[str]:
-    """Which machine and kernel, both command lines, what was in effect, what was left out."""
-    shape = rehearsal.shape
-    how = "KVM" if rehearsal.kvm else "emulated"
-    yield bold(f"Rehearsal of {rehearsal.kernel.release}: {shape.cpus} CPUs, {shape.memory}, {how}")
-    yield f"  stock line  {rehearsal.stock[-1].line or '(nothing added)'}"
-    yield f"  tuned line  {rehearsal.tuned[-1].line}"
-    if not rehearsal.kvm and rehearsal.stock[-1].line:
-        yield "  (both carry the stock line: emulation hides that this clock needs no watchdog)"
+    """Which guest and kernels, every arm's command line, what was in effect, what was left out."""
+    for played in rehearsal.played:
+        yield from _told(played)
     if rehearsal.host_plan is not None:
         yield f"  this machine's own plan would add  {rehearsal.host_plan.boot_line}"
-    yield f"  run time    set by {rehearsal.tuned[-1].facts.runtime_by}"
-    for booted in (rehearsal.stock[-1], rehearsal.tuned[-1]):
-        yield f"  {booted.folder.name}: {_times(booted)}"
+    rows = sum(len(_verified(one)) for played in rehearsal.played for one in played.booted)
     wrong = list(findings(rehearsal))
-    rows = len(json.loads(rehearsal.tuned[-1].verify.read_text())["settings"])
     yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
     yield from (f"    {text}" for text in wrong)
+    again = [one for played in rehearsal.played for one in played.booted if one.panics]
+    if again:
+        names = ", ".join(one.name for one in again)
+        yield f"  booted again after a panic, which emulation brings about by itself: {names}"
     yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))
 
 
-def _times(booted: Booted) -> str:
-    return ", ".join(f"{name} {value:.0f} s" for name, value in booted.facts.seconds.items())
+def _told(played: Played) -> Iterator[str]:
+    stage = played.stage
+    how = "with KVM" if stage.kvm else "emulated"
+    what = f"{stage.kernel.release}: {stage.shape.cpus} CPUs, {stage.shape.memory}, {how}"
+    yield bold(f"Rehearsal of {what}")
+    for arm in played.arms:
+        boots = played.of(arm)
+        if boots:
+            yield f"  {arm.name}  {boots[-1].line or '(nothing added)'}"
+    ours = [booted for booted in played.booted if booted.arm.plan]
+    if ours:
+        yield f"  run time    set by {ours[-1].facts.runtime_by}"
+    for booted in (*played.booted[:1], *ours[:1]):
+        times = (f"{name} {value:.0f} s" for name, value in booted.facts.seconds.items())
+        yield f"  {booted.name}: {', '.join(times)}{'' if stage.kvm else ' of the guest'}"
 
 
 def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
@@ -86,32 +104,24 @@ def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
     if host is None:
         yield f"a plan of this machine itself: {rehearsal.host_refused}"
         return
-    plan = rehearsal.plan
+    plan = rehearsal.played[0].plan
     if host.isolated != plan.isolated:
         yield f"isolating CPUs {host.isolated} of this machine; the guest's are {plan.isolated}"
     why = {item.name: item.why for item in plan.skipped}
-    for name in _names(host):
-        if name not in set(_names(plan)):
+    for name in settings(host):
+        if name not in settings(plan):
             yield f"{name}: {why.get(name, 'not planned in the guest')}"
-
-
-def _names(plan: Plan) -> Iterator[str]:
-    names = [item.name for item in plan.parameters] + [item.name for item in plan.runtime]
-    yield from dict.fromkeys(names)
 
 
 def write(rehearsal: Rehearsal) -> Path:
     """Keep the outcome beside the runs; returns the file's path."""
+    host = rehearsal.host_plan
     document = {
         "schema": SCHEMA,
-        "kernel": rehearsal.kernel.release,
-        "cpus": rehearsal.shape.cpus,
-        "memory": rehearsal.shape.memory,
-        "emulated": not rehearsal.kvm,
-        "plan": str(rehearsal.folder / "plan.json"),
-        "host_line": rehearsal.host_plan.boot_line if rehearsal.host_plan else None,
-        "stock": [_boot(booted) for booted in rehearsal.stock],
-        "tuned": [_boot(booted) for booted in rehearsal.tuned],
+        "options": rehearsal.options.to_json(),
+        "made_with": provenance.of(rehearsal.machine),
+        "host_line": host.boot_line if host else None,
+        "kernels": [_kernel(played) for played in rehearsal.played],
         "findings": list(findings(rehearsal)),
         "not_rehearsed": list(not_rehearsed(rehearsal)),
     }
@@ -120,17 +130,34 @@ def write(rehearsal: Rehearsal) -> Path:
     return path
 
 
+def _kernel(played: Played) -> dict[str, object]:
+    stage = played.stage
+    return {
+        "release": stage.kernel.release,
+        "image_sha256": provenance.digest(stage.kernel.image),
+        "cpus": stage.shape.cpus,
+        "memory": stage.shape.memory,
+        "emulated": not stage.kvm,
+        "arms": [arm.to_json() for arm in played.arms],
+        "boots": [_boot(booted) for booted in played.booted],
+    }
+
+
 def _boot(booted: Booted) -> dict[str, object]:
     facts = booted.facts
     return {
+        "arm": booted.arm.name,
+        "number": booted.number,
         "line": booted.line,
         "cmdline": facts.cmdline,
         "isolated": facts.isolated,
         "nohz_full": facts.nohz_full,
         "complaints": list(facts.complaints),
+        "problems": list(facts.problems),
         "runtime_by": facts.runtime_by,
         "seconds": dict(facts.seconds),
         "run": str(booted.run),
-        "verify": str(booted.verify) if booted.verify.exists() else None,
+        "verify": str(booted.verify) if booted.verify else None,
         "serial_log": str(booted.log),
+        "panics": [str(path) for path in booted.panics],
     }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A rehearsal: the same kernel booted stock and tuned, both looked at and measured."""
+"""A rehearsal: each kernel booted stock and in every other arm, looked at and measured."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Optional
 
@@ -15,72 +17,82 @@ from lowlat.machine import Machine
 from lowlat.plan import Plan
 from lowlat.planner import make_plan
 from lowlat.probe import probe
+from lowlat.rehearse import arm as arms
+from lowlat.rehearse import crew, folder, packages, vm
 from lowlat.rehearse import kernel as kernels
-from lowlat.rehearse import packages, vm
+from lowlat.rehearse.arm import Arm
+from lowlat.rehearse.crew import Failure, Piece
 from lowlat.rehearse.kernel import Kernel
-from lowlat.rehearse.options import RehearseOptions, result_folder
-from lowlat.rehearse.shape import Shape, shape
+from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.shape import shape, side_by_side
 from lowlat.rehearse.stage import Booted, Stage
 from lowlat.root import Root
 from lowlat.terminal import say, step
 
 
 @dataclass(frozen=True)
+class Played:
+    """What came of one kernel: its arms, stock first, and the boots that went well."""
+
+    stage: Stage
+    arms: tuple[Arm, ...]
+    booted: tuple[Booted, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The first profile's, which divides the CPUs."""
+        return arms.dividing(self.arms)
+
+    def of(self, arm: Arm) -> tuple[Booted, ...]:
+        """The boots of an arm in the order of their numbers."""
+        return tuple(booted for booted in self.booted if booted.arm == arm)
+
+
+@dataclass(frozen=True)
 class Rehearsal:
     """``host_plan`` is what would be planned for this machine itself, or why there is no plan."""
 
-    kernel: Kernel
-    shape: Shape
-    kvm: bool
-    plan: Plan
+    options: RehearseOptions
+    machine: Machine
+    folder: Path
     host_plan: Optional[Plan]
     host_refused: str
-    stock: tuple[Booted, ...]
-    tuned: tuple[Booted, ...]
-    folder: Path
+    played: tuple[Played, ...]
+    failed: tuple[Failure, ...]
 
 
-def rehearse(options: RehearseOptions) -> Rehearsal:
-    """Boot ``options.boots`` times stock and tuned in turn.
+def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None) -> Rehearsal:
+    """Boot each arm on each kernel ``options.boots`` times; what is in the folder is not done anew.
 
     Raises Refused before the first boot where something is missing or asked wrongly, LowlatError
-    where a boot fails.
+    where nothing boots. An interrupted rehearsal goes on with the same call.
     """
-    stage = prepare(options)
-    if options.as_host:
-        stage.use(_fitting(_plan_host(options, stage.machine), stage.shape))
-    stock: list[Booted] = []
-    tuned: list[Booted] = []
-    for number in range(1, options.boots + 1):
-        stock.append(stage.boot(f"{number}-stock", tuned=False))
-        tuned.append(stage.boot(f"{number}-tuned", tuned=True))
-    plan, why = _host_plan(options, stage.machine)
-    return Rehearsal(
-        kernel=stage.kernel,
-        shape=stage.shape,
-        kvm=stage.kvm,
-        plan=stage.planned(),
-        host_plan=plan,
-        host_refused=why,
-        stock=tuple(stock),
-        tuned=tuple(tuned),
-        folder=stage.folder,
-    )
+    machine, stages = prepare(options, results)
+    jobs = jobs or min(side_by_side(stage.shape, emulated=not stage.kvm) for stage in stages)
+    _scout(machine, stages, jobs)
+    booted, failed = _boot(stages, options.boots, jobs)
+    plan, why = _host_plan(options, machine)
+    return Rehearsal(options, machine, results, plan, why, booted, tuple(failed))
 
 
-def prepare(options: RehearseOptions) -> Stage:
-    """Find the kernel and decide on the guest; everything refusable is refused here."""
+def prepare(options: RehearseOptions, results: Path) -> tuple[Machine, tuple[Stage, ...]]:
+    """Find the kernels and decide on the guest; everything refusable is refused here."""
     vm.check_tools()
     find_harness()
     machine = probe(Root())
-    options.check(shape(machine, options.cpus, options.memory, emulated=True).cpus)
-    kernel = find_kernel(options.kernel, fetch=options.fetch)
-    folder = result_folder(options.out)
-    with step("trying KVM"):
+    options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
+    found = [find_kernel(text, fetch=options.fetch) for text in options.kernels]
+    stages = tuple(_stage(options, machine, kernel, results) for kernel in found)
+    folder.make(results, options)
+    return machine, stages
+
+
+def _stage(options: RehearseOptions, machine: Machine, kernel: Kernel, results: Path) -> Stage:
+    with step(f"trying KVM with {kernel.release}"):
         kvm = vm.kvm_works(kernel.image)
     say(f"  {kernel.release}: {'with KVM' if kvm else 'emulated, as KVM boots nothing here'}")
     guest = shape(machine, options.cpus, options.memory, emulated=not kvm)
-    return Stage(options, machine, kernel, guest, kvm, folder)
+    return Stage(options, machine, kernel, guest, kvm, results / kernel.release)
 
 
 def find_kernel(text: str, *, fetch: bool) -> Kernel:
@@ -100,30 +112,76 @@ def find_kernel(text: str, *, fetch: bool) -> Kernel:
     )
 
 
-def _host_plan(options: RehearseOptions, machine: Machine) -> tuple[Optional[Plan], str]:
-    """What would be planned for the host itself, or why nothing can be."""
+def _scout(machine: Machine, stages: Sequence[Stage], jobs: int) -> None:
+    """Have the arms planned on every kernel that has no plans yet."""
+    pieces = [
+        Piece(
+            f"planning boot of {stage.kernel.release}",
+            partial(stage.scout, _given(stage, machine)),
+        )
+        for stage in stages
+        if not stage.arms()
+    ]
+    _, failed = crew.work(pieces, jobs)
+    for failure in failed:
+        raise failure.why
+
+
+def _boot(
+    stages: Sequence[Stage], boots: int, jobs: int
+) -> tuple[tuple[Played, ...], list[Failure]]:
+    order = _order(stages, boots)
+    pieces = [
+        Piece(
+            f"{arm.name} {number} on {stage.kernel.release}",
+            partial(stage.boot, arm, number, arms.dividing(stage.arms())),
+        )
+        for stage, arm, number in order
+        if not stage.kept(arm, number)
+    ]
+    if len(pieces) < len(order):
+        say(f"  {len(order) - len(pieces)} boots were done before")
+    _, failed = crew.work(pieces, jobs)
+    kept = [(stage, stage.kept(arm, number)) for stage, arm, number in order]
+    return tuple(
+        Played(stage, stage.arms(), tuple(one for at, one in kept if one and at is stage))
+        for stage in stages
+    ), failed
+
+
+def _order(stages: Sequence[Stage], boots: int) -> list[tuple[Stage, Arm, int]]:
+    """All arms take turns, every second round the other way about, so that a drift hits all."""
+    each = [(stage, arm) for stage in stages for arm in stage.arms()]
+    result = []
+    for number in range(1, boots + 1):
+        result += [(*one, number) for one in (each if number % 2 else reversed(each))]
+    return result
+
+
+def _given(stage: Stage, machine: Machine) -> tuple[Arm, ...]:
+    """The host's own plans, where they are to be booted.
+
+    Raises Refused where they name CPUs that the guest has not got.
+    """
+    options = stage.options
     if not options.as_host:
-        # The lists named the guest's CPUs.
-        wishes = replace(options.plan.wishes, isolate=None, housekeeping=None)
-        options = replace(options, plan=replace(options.plan, wishes=wishes))
-    try:
-        return _plan_host(options, machine), ""
-    except Refused as error:
-        return None, str(error)
-
-
-def _plan_host(options: RehearseOptions, machine: Machine) -> Plan:
-    # Here --as-host says whose plan to boot, not to plan a virtual machine as if it were none.
-    wanted = profile.load(options.profile)
-    return make_plan(machine, machine.kernel, wanted, replace(options.plan, as_host=False))
-
-
-def _fitting(plan: Plan, guest: Shape) -> Plan:
-    """Raises Refused where the host's plan names CPUs that the guest has not got."""
+        return ()
+    given = tuple(arms.planned(machine, replace(options, plan=options.host())))
+    plan = arms.dividing(given)
     named = CpuSet.parse_list(plan.isolated) | CpuSet.parse_list(plan.housekeeping)
-    if max(named) < guest.cpus:
-        return plan
+    if max(named) < stage.shape.cpus:
+        return given
     raise Refused(
-        f"--as-host: this machine's plan names CPU {max(named)}, the guest has 0-{guest.cpus - 1}",
+        f"--as-host: this machine's plan names CPU {max(named)}, the guest has "
+        f"0-{stage.shape.cpus - 1}",
         hint="without it the guest is planned for itself",
     )
+
+
+def _host_plan(options: RehearseOptions, machine: Machine) -> tuple[Optional[Plan], str]:
+    """What would be planned for the host itself, or why nothing can be."""
+    try:
+        wanted = profile.load(options.profiles[0])
+        return make_plan(machine, machine.kernel, wanted, options.host()), ""
+    except Refused as error:
+        return None, str(error)

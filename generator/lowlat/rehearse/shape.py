@@ -14,8 +14,8 @@ from lowlat.machine import Machine
 #: A split into housekeeping and isolated CPUs that says something needs as many.
 LEAST_CPUS = 4
 
-#: Each emulated CPU wants a host CPU's time: with more of them the guest no longer boots in time.
-_EMULATED_PER_HOST_CPU = 2
+#: The CPUs of an emulated guest share one of the host's: more of them no longer boot in time.
+_MOST_EMULATED = 8
 
 _MEMORY = re.compile(r"(\d{1,6})([MG])", re.ASCII)
 _LEAST_MB = 512
@@ -37,22 +37,33 @@ class Shape:
         return f"{self.cpus},sockets=1,cores={self.cpus // self.threads},threads={self.threads}"
 
 
-def shape(machine: Machine, cpus: Optional[int], memory: str, *, emulated: bool) -> Shape:
-    """The guest for this host; ``cpus`` is what the user wants, None the default.
+def shape(machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optional[bool]) -> Shape:
+    """The guest for this host; ``cpus`` is what the user wants, None the default. Where it is not
+    known yet whether it will be emulated (None) it has as many CPUs as either way allows.
 
     Raises Refused where that is too few, more than the host carries, or no size of memory.
     """
     host = os.cpu_count() or 1
-    most = max(LEAST_CPUS, host * _EMULATED_PER_HOST_CPU if emulated else host)
+    with_kvm = max(LEAST_CPUS, host)
+    most = {True: _MOST_EMULATED, False: with_kvm, None: max(_MOST_EMULATED, with_kvm)}[emulated]
     if cpus is None:
-        cpus = min(max(LEAST_CPUS, len(machine.cpus.online)), most)
+        cpus = LEAST_CPUS if emulated else min(max(LEAST_CPUS, len(machine.cpus.online)), most)
     elif not LEAST_CPUS <= cpus <= most:
-        how = "emulation on" if emulated else "KVM on"
+        how = "KVM on" if emulated is False else "emulation on"
         raise Refused(
             f"--cpus {cpus}: a rehearsal takes {LEAST_CPUS} to {most} CPUs",
             hint=f"{how} {host} host CPUs carries no more",
         )
     return Shape(cpus, _threads(machine, cpus), _checked(memory))
+
+
+def side_by_side(guest: Shape, *, emulated: bool) -> int:
+    """How many guests run at once: emulated ones while each has a host CPU and all of them half of
+    the memory; with KVM one, as they would disturb what is measured."""
+    if not emulated:
+        return 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return max(1, min(os.cpu_count() or 1, memory // 2 // _megabytes(guest.memory)))
 
 
 def _threads(machine: Machine, cpus: int) -> int:
@@ -62,9 +73,12 @@ def _threads(machine: Machine, cpus: int) -> int:
 
 
 def _checked(memory: str) -> str:
-    found = _MEMORY.fullmatch(memory)
-    if found and int(found[1]) * (1024 if found[2] == "G" else 1) >= _LEAST_MB:
+    if _MEMORY.fullmatch(memory) and _megabytes(memory) >= _LEAST_MB:
         return memory
     raise Refused(
         f"--memory {memory[:20]!r}: not a size", hint=f"such as 2G, at least {_LEAST_MB}M"
     )
+
+
+def _megabytes(memory: str) -> int:
+    return int(memory[:-1]) * (1024 if memory[-1] == "G" else 1)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stage on which boots of one rehearsal play: one kernel, one guest, one plan, one folder."""
+"""The stage on which the boots of one kernel play: one guest, one folder, and the arms' plans."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -17,43 +18,65 @@ from lowlat.errors import LowlatError, Refused
 from lowlat.harness_child import find_harness
 from lowlat.machine import Machine
 from lowlat.plan import Plan
-from lowlat.rehearse import vm
+from lowlat.rehearse import arm as arms
+from lowlat.rehearse import scout, vm
+from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.scout import Scouting
 from lowlat.rehearse.shape import Shape
-from lowlat.rehearse.task import PLAN, VERIFY, Facts, Task
+from lowlat.rehearse.task import ARMS, VERIFY, Facts, Task
 from lowlat.root import Root
-from lowlat.terminal import say, step
+from lowlat.terminal import say
 
-#: From power-on to power-off without the measurement: with KVM, and emulated.
-_BOOT_S = {True: 150.0, False: 480.0}
+#: From power-on to power-off without the measurement, and for each second of that: with KVM, where
+#: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
+_BOOT_S = {True: 270.0, False: 900.0}
+_PACE = {True: 3.0, False: 10.0}
+
+
+#: How often an emulated boot that panicked is tried again: QEMU's emulation itself spoils about one
+#: in thirty (7.2: flags lost in cmpxchg16b).
+_AGAIN = 2
 
 
 @dataclass(frozen=True)
 class Booted:
-    """One boot: its own words on the command line, what it looked like, and where its files are."""
+    """One boot: which arm's, the number of its turn, its own words on the command line, what it
+    looked like, and where its files are."""
 
-    label: str
+    arm: Arm
+    number: int
     line: str
     folder: Path
     facts: Facts
 
     @property
-    def run(self) -> Path:
-        return self.folder / f"{self.label}.json"
+    def name(self) -> str:
+        return self.folder.name
 
     @property
-    def verify(self) -> Path:
-        return self.folder / VERIFY
+    def run(self) -> Path:
+        return self.folder / f"{self.name}.json"
+
+    @property
+    def verify(self) -> Optional[Path]:
+        """What verify found, where it looked: in the boots of a plan of ours."""
+        return self.folder / VERIFY if self.arm.plan else None
 
     @property
     def log(self) -> Path:
         return self.folder / vm.LOG
 
+    @property
+    def panics(self) -> tuple[Path, ...]:
+        """The consoles of its earlier tries."""
+        return tuple(sorted(self.folder.glob("panic-*.log")))
 
-@dataclass
+
+@dataclass(frozen=True)
 class Stage:
-    """What all boots have in common. ``plan`` is None until the first stock boot has made it."""
+    """What all boots of a kernel have in common; ``folder`` is theirs."""
 
     options: RehearseOptions
     machine: Machine
@@ -61,96 +84,126 @@ class Stage:
     shape: Shape
     kvm: bool
     folder: Path
-    plan: Optional[Plan] = field(default=None, init=False)
 
-    def use(self, plan: Plan) -> None:
-        """Take this plan for all boots to come, and lay its files out for them."""
-        self.plan = plan
-        (self.folder / PLAN).write_text(json.dumps(plan.to_json(), indent=2) + "\n")
-        render.write(render.render(plan, Root()), str(_fresh(self.folder / "files")))
-        say(f"  planned: {plan.cmdline}")
-
-    def boot(self, name: str, *, tuned: bool) -> Booted:
-        """Boot once, let the guest do its work, and check that it did.
+    def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> tuple[Arm, ...]:
+        """Boot once to have the arms planned, and keep them; ``given`` need no planning.
 
         Raises Refused where the guest's planner refused, LowlatError where the boot failed.
         """
-        folder = _fresh(self.folder / name)
-        label = "tuned" if tuned else "stock"
-        task = self._task(label, tuned)
+        folder = _fresh(self.folder / "scout")
+        Scouting(self.options, given).write(folder)
+        self._run(self._boot(folder, "scout", "", 0.0), stop)
+        with suppress(OSError):
+            raise Refused((folder / scout.REFUSED).read_text().strip())
+        try:
+            found = arms.read(folder / ARMS)
+        except (OSError, ValueError) as error:
+            raise LowlatError(
+                f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
+            ) from error
+        (folder / ARMS).replace(self.folder / ARMS)
+        return found
+
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms as they were planned before; none where there was no scout yet."""
+        path = self.folder / ARMS
+        return arms.read(path) if path.exists() else ()
+
+    def boot(self, arm: Arm, number: int, plan: Plan, stop: threading.Event) -> Booted:
+        """Boot once, let the guest do its work, and check that it did. ``plan`` divides the CPUs.
+
+        Raises LowlatError where the boot failed.
+        """
+        folder = _fresh(self._folder(arm, number))
+        task = self._task(arm, plan, folder)
         task.write(folder)
-        boot = vm.Boot(
+        boot = self._boot(folder, "guest", self._line(arm), self.options.seconds())
+        self._run(boot, stop)
+        booted = Booted(arm, number, boot.line, folder, Facts.read(folder))
+        if booted.facts.refused:
+            raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
+        return booted
+
+    def kept(self, arm: Arm, number: int) -> Optional[Booted]:
+        """A boot that an interrupted rehearsal has done already."""
+        folder = self._folder(arm, number)
+        with suppress(LowlatError):
+            booted = Booted(arm, number, self._line(arm), folder, Facts.read(folder))
+            if booted.run.exists() and not booted.facts.refused:
+                return booted
+        return None
+
+    def _folder(self, arm: Arm, number: int) -> Path:
+        return self.folder / f"{arm.name}-{number}"
+
+    def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.Boot:
+        return vm.Boot(
             kernel=self.kernel,
-            line=" ".join(self._words(tuned)),
+            line=line,
             shape=self.shape,
             kvm=self.kvm,
             folder=folder,
-            command=_command(folder),
-            limit=task.measure_limit + _BOOT_S[self.kvm],
+            command=_command(module, folder),
+            limit=_BOOT_S[self.kvm] + _PACE[self.kvm] * measure,
         )
-        with step(f"{label} boot of {self.kernel.release}"):
-            vm.run(boot, lambda text: say(f"    {text}"))
-        return self._checked(Booted(label, boot.line, folder, Facts.read(folder)))
 
-    def _checked(self, booted: Booted) -> Booted:
-        refused = booted.facts.refused
-        if refused and self.plan is None and not (booted.folder / PLAN).exists():
-            raise Refused(refused)
-        if refused:
-            raise LowlatError(f"{booted.label} boot: {refused}", hint=f"see {booted.folder}")
-        if self.plan is None:
-            self.use(Plan.from_json(json.loads((booted.folder / PLAN).read_text())))
-        return booted
+    def _run(self, boot: vm.Boot, stop: threading.Event) -> None:
+        """Boot, and boot again where only the emulation may have been at fault."""
+        for panics in range(1, _AGAIN + 1):
+            try:
+                return vm.run(boot, stop)
+            except vm.Panicked as error:
+                if self.kvm:
+                    raise
+                boot.log.replace(boot.folder / f"panic-{panics}.log")
+                say(f"  {boot.folder.name}: {error.message}; booting it again")
+        return vm.run(boot, stop)
 
-    def _task(self, label: str, tuned: bool) -> Task:
+    def _task(self, arm: Arm, plan: Plan, folder: Path) -> Task:
+        files = folder / "files" if arm.plan else None
+        if arm.plan:
+            render.write(render.render(arm.plan, Root()), str(_fresh(folder / "files")))
         return Task(
-            label=label,
-            plan=str(self.folder / PLAN) if self.plan else None,
-            plan_options=tuple(self.options.plan_arguments()),
-            files=str(self.folder / "files") if tuned else None,
+            label=arm.name,
+            arm=arm,
+            files=str(files) if files else None,
+            isolated=plan.isolated,
+            housekeeping=plan.housekeeping,
             harness=find_harness(),
             duration=self.options.duration,
             warmup=self.options.warmup,
-            # With KVM oslat measures as long again.
             measure_limit=3 * self.options.seconds() + 120,
             emulated=not self.kvm,
         )
 
-    def _words(self, tuned: bool) -> Iterator[str]:
-        planned = self.planned().boot_line.split() if tuned else []
-        if not self.kvm:
-            yield from (word for word in clock_words(self.machine) if word not in planned)
-        yield from planned
-
-    def planned(self) -> Plan:
-        if self.plan is None:
-            raise LowlatError("no boot has made a plan yet")
-        return self.plan
+    def _line(self, arm: Arm) -> str:
+        words = arm.line.split()
+        clock = () if self.kvm else (w for w in clock_words(self.machine) if w not in words)
+        return " ".join((*clock, *words))
 
 
 def clock_words(machine: Machine) -> Iterator[str]:
-    """For both boots: what makes the emulated clock behave like this machine's.
+    """For every boot: what makes the emulated clock behave like this machine's.
 
-    The emulated time-stamp counter is the host's, but QEMU cannot pass on that it is invariant: its
-    kernel watches it with a timer that visits every CPU twice a second, which no kernel does on
-    this machine (check_system_tsc_reliable(), arch/x86/kernel/tsc.c).
+    QEMU does not tell its guest that the emulated time-stamp counter is invariant: its kernel
+    watches it with a timer that visits every CPU twice a second, which no kernel does on this
+    machine (check_system_tsc_reliable(), arch/x86/kernel/tsc.c).
     """
     if {"constant_tsc", "nonstop_tsc", "tsc_adjust"} <= machine.processor.flags:
         yield "tsc=nowatchdog"
 
 
-def _command(folder: Path) -> tuple[str, ...]:
+def _command(module: str, folder: Path) -> tuple[str, ...]:
     root = Path(lowlat.__file__).resolve().parents[1]
-    module = "lowlat.rehearse.guest"
     # -B: the guest's bytecode would only fill its memory.
-    python = (sys.executable, "-B", "-m", module, str(folder))
+    python = (sys.executable, "-B", "-m", f"lowlat.rehearse.{module}", str(folder))
     return ("env", f"PYTHONPATH={root}", "PYTHONUNBUFFERED=1", *python)
 
 
 def _fresh(folder: Path) -> Path:
-    """An empty folder; what an earlier rehearsal left there is removed."""
+    """An empty folder; what an interrupted boot left there is removed."""
     if folder.is_symlink():
         raise Refused(f"{folder}: is a symbolic link", hint="name another folder with --out")
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    folder.mkdir(parents=True)
     return folder

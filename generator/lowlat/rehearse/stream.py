@@ -1,86 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program whose output is kept in a file and followed line by line, ended when its time is up."""
+"""A program whose output is kept in a file, ended when its time is up or nobody wants it."""
 
 from __future__ import annotations
 
-import selectors
+import os
+import select
 import shlex
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Callable, Optional
+from typing import BinaryIO, Optional
 
 from lowlat import process
+
+_POLL_S = 0.2
+
+
+class Stopped(Exception):
+    """The program was ended because somebody asked for it."""
 
 
 def follow(
     argv: Sequence[str],
     environment: Mapping[str, str],
     log: Path,
-    tell: Callable[[str], None],
     limit: float,
+    stop: threading.Event,
 ) -> Optional[int]:
-    """Run to the end: the command and its errors go to ``log``, each line of output to ``tell``.
+    """Run to the end: the command, its output and its errors go to ``log``.
 
     Returns the exit status, None where the time was up and the program and all it started was
-    ended. Raises LowlatError where it cannot be started.
+    ended. Raises Stopped where ``stop`` was set, LowlatError where it cannot be started.
     """
-    with log.open("wb") as kept:
+    # A pipe, not the file itself: QEMU would open that anew and write over what is there.
+    with log.open("wb", buffering=0) as kept:
         kept.write(f"{shlex.join(argv)}\n".encode())
-        child = process.start(argv, env=environment)
+        child = process.start(argv, env=environment, stderr=subprocess.STDOUT)
         try:
-            return _pump(child, kept, tell, time.monotonic() + limit)
+            ended = _pump(child, kept, time.monotonic() + limit, stop)
         finally:
-            # QEMU outlives what started it, and a hung one SIGTERM.
+            # QEMU may outlive what started it, and a hung one SIGTERM.
             process.end_group(child)
+    return child.returncode if ended else None
 
 
 def _pump(
-    child: subprocess.Popen[bytes],
-    kept: BinaryIO,
-    tell: Callable[[str], None],
-    deadline: float,
-) -> Optional[int]:
-    lines = _Lines(tell)
-    with selectors.DefaultSelector() as waiting:
-        waiting.register(_pipe(child.stdout), selectors.EVENT_READ, lines.feed)
-        waiting.register(_pipe(child.stderr), selectors.EVENT_READ, kept.write)
-        while waiting.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return None
-            for key, _ in waiting.select(left):
-                data = key.fileobj.read1(1 << 16)  # type: ignore[union-attr]
-                if data:
-                    key.data(data)
-                    kept.flush()
-                else:
-                    waiting.unregister(key.fileobj)
-    lines.end()
-    try:
-        return child.wait(max(deadline - time.monotonic(), 1.0))
-    except subprocess.TimeoutExpired:
-        return None
+    child: subprocess.Popen[bytes], kept: BinaryIO, deadline: float, stop: threading.Event
+) -> bool:
+    """Whether the program ended in time. It stays to be reaped: until then its group is its own."""
+    asked = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while time.monotonic() < deadline:
+        if stop.is_set():
+            raise Stopped
+        data = _read(child)
+        if data:
+            kept.write(data)
+        elif os.waitid(os.P_PID, child.pid, asked) is not None:
+            return True
+    return False
 
 
-def _pipe(stream: Optional[object]) -> BinaryIO:
-    assert stream is not None  # noqa: S101 (both were asked for)
-    return stream  # type: ignore[return-value]
-
-
-class _Lines:
-    """Whole lines out of pieces of bytes."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        self._rest = b""
-
-    def feed(self, data: bytes) -> None:
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        for line in whole:
-            self._tell(line.decode("utf-8", "replace").rstrip("\r"))
-
-    def end(self) -> None:
-        if self._rest:
-            self.feed(b"\n")
+def _read(child: subprocess.Popen[bytes]) -> bytes:
+    """What the program has written, after a moment's waiting for it."""
+    assert child.stdout is not None  # noqa: S101 (it was asked for)
+    if select.select([child.stdout], [], [], _POLL_S)[0]:
+        data = os.read(child.stdout.fileno(), 1 << 16)
+        if data:
+            return data
+        time.sleep(_POLL_S)  # closed, and the program still runs
+    return b""

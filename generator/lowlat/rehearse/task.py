@@ -10,42 +10,40 @@ from pathlib import Path
 from typing import Any, Optional
 
 from lowlat.errors import LowlatError
+from lowlat.rehearse.arm import Arm
 
 #: Names of the files in a boot's folder.
 TASK = "task.json"
 FACTS = "facts.json"
-PLAN = "plan.json"
 VERIFY = "verify.json"
 MESSAGES = "dmesg.txt"
 TUNED_LOG = "tuned.log"
+ARMS = "arms.json"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A boot's work. Where ``plan`` is None the guest plans for itself, with ``plan_options``."""
+    """A measured boot's work. ``files`` is where the plan's files lie, laid out as below /."""
 
     label: str
-    plan: Optional[str]
-    plan_options: tuple[str, ...]
+    arm: Arm
     files: Optional[str]
+    isolated: str
+    housekeeping: str
     harness: str
     duration: str
     warmup: str
     measure_limit: float
     emulated: bool
 
-    @property
-    def tuned(self) -> bool:
-        """Whether the run-time half is applied and verified: a boot with the plan's line."""
-        return self.files is not None
-
     def write(self, folder: Path) -> None:
-        (folder / TASK).write_text(json.dumps(asdict(self), indent=2) + "\n")
+        fields = {**vars(self), "arm": self.arm.to_json()}
+        (folder / TASK).write_text(json.dumps(fields, indent=2) + "\n")
 
     @classmethod
     def read(cls, folder: Path) -> Task:
         fields = json.loads((folder / TASK).read_text())
-        return cls(**{**fields, "plan_options": tuple(fields["plan_options"])})
+        return cls(**{**fields, "arm": Arm.from_json(fields["arm"])})
 
 
 @dataclass(frozen=True)

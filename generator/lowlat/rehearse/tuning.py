@@ -12,6 +12,7 @@ from pathlib import Path
 
 import lowlat
 from lowlat import process
+from lowlat.boot import foreign
 from lowlat.errors import Refused
 from lowlat.root import Root
 
@@ -30,25 +31,52 @@ def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
 
     Raises Refused outside a guest: only there are /etc, /usr and /var overlays.
     """
+    _check_guest(root)
+    _install(files)
+    _write_program()
+    if process.find("tuned") is None:
+        return "lowlat-gen runtime", _without_tuned(log)
+    return "TuneD, without its daemon", _by_tuned(PROFILE, log)
+
+
+def apply_own(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
+    """Let TuneD apply a profile of its own for these isolated CPUs; as apply().
+
+    Raises Refused outside a guest or without TuneD.
+    """
+    _check_guest(root)
+    if process.find("tuned") is None:
+        raise Refused("TuneD is not installed: it has no profiles to compare with")
+    for path in _MAIN.parent.glob("*-variables.conf"):
+        kept = re.sub(r"(?m)^\s*isolated_cores\s*=.*\n?", "", path.read_text())
+        path.write_text(f"{kept.rstrip()}\nisolated_cores={isolated}\n")
+    return f"TuneD's {name}, without its daemon", _by_tuned(name, log)
+
+
+def line(root: Root) -> str:
+    """What the profile that was applied last would have on the command line."""
+    return foreign.tuned_variables(root).get("tuned_params", "")
+
+
+def _check_guest(root: Root) -> None:
     if not _GUEST.search(root.read("/proc/cmdline") or ""):
         raise Refused(
             "the run-time half of a rehearsal is applied in its guest only",
             hint="'lowlat-gen rehearse' boots one",
         )
-    _install(files)
-    _write_program()
-    tuned = process.find("tuned")
-    if tuned is None:
-        return "lowlat-gen runtime", _without_tuned(log)
+
+
+def _by_tuned(name: str, log: Path) -> list[str]:
     _one_shot()
-    ended = process.run([tuned, "--no-dbus", "--no-socket", "--profile", PROFILE], timeout=_APPLY_S)
+    argv = [process.find("tuned") or "tuned", "--no-dbus", "--no-socket", "--profile", name]
+    ended = process.run(argv, timeout=_APPLY_S)
     text = ended.stdout + ended.stderr
     log.write_text(text)
     problems = list(_complaints(text))
     # TuneD's exit status says nothing: an unknown profile ends with 0 too.
-    if ended.timed_out or f"static tuning from profile '{PROFILE}' applied" not in text:
-        problems.insert(0, f"TuneD did not apply {PROFILE}")
-    return "TuneD, without its daemon", problems
+    if ended.timed_out or f"static tuning from profile '{name}' applied" not in text:
+        problems.insert(0, f"TuneD did not apply {name}")
+    return problems
 
 
 def _without_tuned(log: Path) -> list[str]:

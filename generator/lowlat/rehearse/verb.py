@@ -6,13 +6,16 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from lowlat.rehearse import outcome
+from lowlat.errors import Refused
+from lowlat.page import screen
+from lowlat.rehearse import folder, outcome
+from lowlat.rehearse.compared import Compared, compared, write_page
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.rehearse.rehearsal import rehearse
-from lowlat.report import text
-from lowlat.terminal import say
+from lowlat.rehearse.rehearsal import Rehearsal, rehearse
+from lowlat.terminal import bold, say
 from lowlat.verbs import common
 
 _DEFAULTS = RehearseOptions()
@@ -20,13 +23,32 @@ _DEFAULTS = RehearseOptions()
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``lowlat-gen rehearse``; those of ``plan`` decide what the guest plans."""
-    common.add_plan_options(parser, as_host="boot this machine's own line")
+    common.add_plan_options(parser, as_host="boot this machine's own line", several=True)
     add = parser.add_argument
     add(
+        "--tuned-profile",
+        action="append",
+        default=[],
+        metavar="T",
+        help="boot a profile of TuneD's own too, for the same CPUs; may be repeated",
+    )
+    add(
+        "--ablate",
+        action="store_true",
+        help="boot each profile with one setting left out at a time too: what each one buys",
+    )
+    add(
+        "--control",
+        action="store_true",
+        help="boot stock as a further arm: what the report says where nothing changed",
+    )
+    add(
         "--kernel",
-        default="",
+        action="append",
+        default=[],
         metavar="RELEASE|PATH",
-        help="what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt",
+        help="what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may "
+        "be repeated",
     )
     add(
         "--fetch-kernel",
@@ -47,33 +69,76 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=common.positive,
         default=_DEFAULTS.boots,
         metavar="N",
-        help="boots of each kind, in turn (%(default)s)",
+        help="boots of each arm on each kernel, in turn (%(default)s)",
+    )
+    add(
+        "--jobs",
+        type=common.positive,
+        metavar="N",
+        help="guests at once (default: emulated as many as there are CPUs, with KVM one)",
     )
     add("--out", type=Path, metavar="DIR", help="where results go (default: the state folder)")
+    add(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="go on with an interrupted rehearsal, as it was asked for; only --jobs beside it",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     """Rehearse, print what it showed and the report; 1 where something is not as planned."""
     # An end asked for politely ends QEMU too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    done = rehearse(options_of(args))
+    options, results = _asked(args)
+    try:
+        done = rehearse(options, results, args.jobs)
+    except (KeyboardInterrupt, SystemExit):
+        if (results / folder.REQUEST).exists():
+            say(f"\nStopped; 'lowlat-gen rehearse --resume {results}' goes on with it.")
+        raise
     path = outcome.write(done)
+    found = list(compared(done))
+    _tell(done, found)
+    if found:
+        say(f"Page: {write_page(found, results)}")
+    say(str(path))
+    refused = any(arm.report.verdict == "refused" for one in found for arm in one.found.arms)
+    return 1 if any(outcome.findings(done)) or refused or not found else 0
+
+
+def _tell(done: Rehearsal, found: Sequence[Compared]) -> None:
     say()
     say("\n".join(outcome.describe(done)))
     say()
-    report = outcome.compared(done)
-    say(text.render(report).rstrip())
-    say()
-    say(str(path))
-    return 1 if any(outcome.findings(done)) or report.verdict == "refused" else 0
+    for one in found:
+        if len(found) > 1:
+            say(bold(f"── {one.title}"))
+        say(screen.render(one.found, one.arms, one.effect).rstrip())
+        say()
+
+
+def _asked(args: argparse.Namespace) -> tuple[RehearseOptions, Path]:
+    asked = options_of(args)
+    if args.resume is None:
+        return asked, folder.name(args.out)
+    if asked != RehearseOptions() or args.out:
+        raise Refused(
+            f"--resume {args.resume}: goes on as it was asked for",
+            hint="leave all other options but --jobs out",
+        )
+    return folder.resumed(args.resume), args.resume.absolute()
 
 
 def options_of(args: argparse.Namespace) -> RehearseOptions:
     """The parsed arguments as values."""
     return RehearseOptions(
-        kernel=args.kernel,
+        kernels=tuple(args.kernel) or _DEFAULTS.kernels,
         fetch=args.fetch_kernel,
-        profile=args.profile,
+        profiles=tuple(args.profile) or _DEFAULTS.profiles,
+        tuned=tuple(args.tuned_profile),
+        ablate=args.ablate,
+        control=args.control,
         plan=common.options_of(args),
         as_host=args.as_host,
         cpus=args.cpus,
@@ -81,5 +146,4 @@ def options_of(args: argparse.Namespace) -> RehearseOptions:
         duration=args.duration,
         warmup=args.warmup,
         boots=args.boots,
-        out=args.out,
     )

@@ -10,12 +10,12 @@ import os
 import platform
 import shlex
 import sys
+import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Optional
 
 from lowlat import process
 from lowlat.errors import LowlatError, Refused
@@ -28,11 +28,19 @@ _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
 _KVM_PROBE_S = 15.0
 
-#: Boots to try again, of those that the emulation itself spoils: about one in thirty.
-_AGAIN = 2
+#: An emulated guest's time is the number of instructions that it has run, 8 ns each: a busy host
+#: makes it slower and takes no tick away, and guests side by side do not disturb each other.
+_BY_INSTRUCTIONS = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on")
+
+#: Within so many microseconds each CPU of such a guest gets its turn: once a tick at 1000 Hz.
+_ROUND_US = 1000
 
 #: The console's text, in a boot's folder.
 LOG = "serial.log"
+
+
+class Panicked(LowlatError):
+    """The guest's kernel panicked."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +62,8 @@ class Boot:
 
 def check_tools() -> None:
     """Raises Refused where virtme-ng, QEMU or what they need is not installed."""
-    _runner()
-    _qemu()
+    runner()
+    qemu()
     # virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
     for program, package in (("busybox", "busybox-static"), ("file", "file")):
         if process.find(program) is None:
@@ -67,10 +75,10 @@ def argv(boot: Boot) -> list[str]:
     # Not `vng`: that builds a shell command out of its arguments.
     overlays = [path for path in _OVERLAID if Path(path).is_dir() and not Path(path).is_symlink()]
     return [
-        _runner(),
+        runner(),
         "--mods=auto",
         f"--kimg={boot.kernel.image}",
-        f"--qemu-bin={_qemu()}",
+        f"--qemu-bin={qemu()}",
         *([] if boot.kvm else ["--disable-kvm"]),
         "--force-9p",
         "--disable-monitor",
@@ -84,73 +92,49 @@ def argv(boot: Boot) -> list[str]:
         f"--rwdir={boot.folder}",
         *(f"--kopt={word}" for word in boot.line.split()),
         f"--script-sh={shlex.join(boot.command)}",
-        *([] if boot.kvm else ["--qemu-opts", "-accel", "tcg,thread=multi"]),
+        *([] if boot.kvm else ["--qemu-opts", *_BY_INSTRUCTIONS, *_turns(boot.shape.cpus)]),
     ]
 
 
-def run(boot: Boot, tell: Callable[[str], None]) -> None:
-    """Boot, hand the guest's lines to ``tell``, and come back when it has powered off.
+def _turns(cpus: int) -> tuple[str, ...]:
+    """QEMU runs one CPU until the next timer is due, and before 8.1 it is luck when the others have
+    their turn, so that they lose ticks. This timer belongs to a network that nobody uses."""
+    each = f"interval={_ROUND_US // cpus}"
+    return (
+        *("-netdev", "hubport,id=pace,hubid=0"),
+        *("-object", f"filter-buffer,id=turns,netdev=pace,queue=rx,{each}"),
+    )
 
-    Raises LowlatError where it panicked, hung or never came to its task; the log tells more.
+
+def run(boot: Boot, stop: threading.Event) -> None:
+    """Boot, and come back when the guest has powered off; what it prints goes into the log.
+
+    Raises Panicked where it panicked, LowlatError where it hung or never came to its task, Stopped
+    where ``stop`` was set.
     """
-    status = _once(boot, tell)
-    for _ in range(_AGAIN):
-        if status == 0 or boot.kvm or not _tripped(boot):
-            break
-        tell("QEMU's emulation tripped over the kernel patching its own code: booting again")
-        status = _once(boot, tell)
-    if status != 0:
-        raise LowlatError(_what_happened(boot, status), hint=f"the console's text is in {boot.log}")
-
-
-def _once(boot: Boot, tell: Callable[[str], None]) -> Optional[int]:
     # virtme-run looks for depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     # timeout(1) stays on guard should this process itself be killed.
     guard = ["timeout", "--kill-after=10", f"{boot.limit + 30:.0f}"]
-
-    def heard(text: str) -> None:
-        _make_punctual(boot)
-        tell(text)
-
-    return follow([*guard, *argv(boot)], environment, boot.log, heard, boot.limit)
+    status = follow([*guard, *argv(boot)], environment, boot.log, boot.limit, stop)
+    if status != 0:
+        raise _what_happened(boot, status)
 
 
-def _tripped(boot: Boot) -> bool:
-    """Whether the guest died of a breakpoint that it had taken back already.
-
-    The kernel switches code on and off by way of int3 (text_poke_bp(), arch/x86/kernel/
-    alternative.c); with a host thread a CPU, QEMU's emulation sometimes still runs the old byte.
-    """
-    return "Oops: int3:" in boot.log.read_text(errors="replace")
-
-
-def _make_punctual(boot: Boot) -> None:
-    """Let QEMU's main thread, which fires the guest's timers, go before its CPUs, which spin.
-
-    Else a busy host loses ticks of the guest, and the stock boot looks quieter than it is. Only
-    root may; without it nothing changes.
-    """
-    folder = str(boot.folder).encode()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            words = path.read_bytes().split(b"\0")
-            if b"qemu-system" in words[0] and any(folder in word for word in words):
-                first = os.sched_param(1)
-                os.sched_setscheduler(int(path.parent.name), os.SCHED_FIFO, first)
-
-
-def _what_happened(boot: Boot, status: Optional[int]) -> str:
+def _what_happened(boot: Boot, status: Optional[int]) -> LowlatError:
     which = f"the boot of {boot.kernel.release}"
+    where = f"the console's text is in {boot.log}"
     for text in boot.log.read_text(errors="replace").splitlines():
         if "Kernel panic" in text:
-            return f"{which} panicked: {text[text.index('Kernel panic') :].strip()}"
+            found = text[text.index("Kernel panic") :].strip()
+            return Panicked(f"{which} panicked: {found}", hint=where)
     if status is None:
-        return f"{which} did not end within {boot.limit:.0f} s and was ended"
-    return f"{which} ended with status {status} before its task was done"
+        why = f"{which} did not end within {boot.limit:.0f} s and was ended"
+        return LowlatError(why, hint=where)
+    return LowlatError(f"{which} ended with status {status} before its task was done", hint=where)
 
 
-def _runner() -> str:
+def runner() -> str:
     beside = Path(sys.executable).with_name("virtme-run")
     found = str(beside) if beside.exists() else process.find("virtme-run")
     if found is None:
@@ -158,7 +142,7 @@ def _runner() -> str:
     return found
 
 
-def _qemu() -> str:
+def qemu() -> str:
     name = f"qemu-system-{platform.machine()}"
     found = process.find(name)
     if found is None:
@@ -187,7 +171,7 @@ def kvm_works(image: Path) -> bool:
 def _probe_argv(image: Path) -> Sequence[str]:
     x86 = platform.machine() == "x86_64"
     return [
-        _qemu(),
+        qemu(),
         *("-machine", "q35" if x86 else "virt,gic-version=host"),
         *("-accel", "kvm", "-cpu", "host", "-m", "512M", "-no-reboot", "-nodefaults"),
         *("-display", "none", "-serial", "stdio", "-kernel", str(image)),

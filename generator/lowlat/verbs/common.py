@@ -40,10 +40,17 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def add_plan_options(
     parser: argparse.ArgumentParser,
     as_host: str = "plan as for hardware, even in a virtual machine",
+    *,
+    several: bool = False,
 ) -> None:
-    """The options that decide a plan: the same ones for every verb that makes one."""
+    """The options that decide a plan: the same ones for every verb that makes one. With ``several``
+    the profile may be repeated, and is a list."""
     parser.add_argument(
-        "--profile", default=DEFAULT_PROFILE, metavar="P", help="default: %(default)s"
+        "--profile",
+        action="append" if several else "store",
+        default=[] if several else DEFAULT_PROFILE,
+        metavar="P",
+        help=f"default: {DEFAULT_PROFILE}{'; may be repeated' if several else ''}",
     )
     parser.add_argument("--isolate", metavar="LIST", help="isolate exactly these CPUs")
     parser.add_argument(

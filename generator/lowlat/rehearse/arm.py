@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The arms of a rehearsal: kinds of boot that are compared, each planned for one kernel's guest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Optional
+
+from lowlat import profile
+from lowlat.cpuset import CpuSet
+from lowlat.errors import Refused
+from lowlat.machine import Machine
+from lowlat.plan import Plan
+from lowlat.planner import Options, make_plan
+from lowlat.rehearse.options import STOCK, RehearseOptions
+from lowlat.wishes import Wishes
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A kind of boot: its name, the words it adds to the command line, and what it is compared
+    with (another arm's name; stock's is its own).
+
+    ``plan`` is lowlat's own; ``tuned`` names a profile of TuneD's own instead. Stock has neither.
+    """
+
+    name: str
+    line: str = ""
+    base: str = STOCK
+    plan: Optional[Plan] = None
+    tuned: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is set in its boots."""
+        return self.plan is not None or bool(self.tuned)
+
+    def to_json(self) -> dict[str, Any]:
+        plan = self.plan.to_json() if self.plan else None
+        return {**vars(self), "plan": plan}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Arm:
+        plan = Plan.from_json(fields["plan"]) if fields["plan"] else None
+        return cls(**{**fields, "plan": plan})
+
+
+def write(arms: Iterable[Arm], path: Path) -> None:
+    path.write_text(json.dumps([arm.to_json() for arm in arms], indent=2) + "\n")
+
+
+def read(path: Path) -> tuple[Arm, ...]:
+    return tuple(Arm.from_json(fields) for fields in json.loads(path.read_text()))
+
+
+def dividing(arms: Iterable[Arm]) -> Plan:
+    """The first profile's plan, which divides the CPUs for all."""
+    return next(arm.plan for arm in arms if arm.plan)
+
+
+def planned(machine: Machine, options: RehearseOptions) -> Iterator[Arm]:
+    """An arm for each profile, and with ``ablate`` one for each setting of it that is left out.
+
+    The first profile divides the CPUs; the others get the same, so that all arms measure the same
+    ones. Raises Refused where something cannot be planned on this machine.
+    """
+    wanted = options.plan
+    for name in options.profiles:
+        whole = _plan(machine, name, wanted)
+        if not len(CpuSet.parse_list(whole.isolated)) and wanted is options.plan:
+            raise Refused(
+                f"profile {name} isolates no CPU: there is nothing to compare",
+                hint="name one that does first",
+            )
+        yield Arm(name, whole.boot_line, plan=whole)
+        if options.ablate:
+            yield from _ablated(machine, name, wanted, whole)
+        if wanted is options.plan:
+            wanted = replace(wanted, wishes=Wishes(isolate=whole.isolated))
+
+
+def _plan(machine: Machine, name: str, wanted: Options) -> Plan:
+    loaded = profile.load(name)
+    if not loaded.isolates:
+        wanted = replace(wanted, wishes=Wishes())
+    return make_plan(machine, machine.kernel, loaded, wanted)
+
+
+def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Iterator[Arm]:
+    """The planner is asked anew without the setting: what it would then do instead is part of what
+    the setting is worth."""
+    for item in settings(whole):
+        less = replace(wanted, disable=(*wanted.disable, item), enable=_without(wanted, item))
+        plan = _plan(machine, name, less)
+        yield Arm(f"{name}-without-{item}", plan.boot_line, name, plan)
+
+
+def settings(plan: Plan) -> tuple[str, ...]:
+    """The names of all that a plan sets, each once."""
+    names = [item.name for item in plan.parameters] + [item.name for item in plan.runtime]
+    return tuple(dict.fromkeys(names))
+
+
+def _without(wanted: Options, item: str) -> tuple[str, ...]:
+    return tuple(word for word in wanted.enable if word.partition("=")[0] != item)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for virtme-run and what it boots: a guest of four CPUs whose figures are known.
+
+It plans as a real guest does, and leaves the files that one leaves, within a second. Real guests
+are in tests/vm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from lowlat.machine import Kernel, Machine
+from lowlat.rehearse import scout, tuning
+from lowlat.rehearse.task import VERIFY, Facts, Task
+from report_runs import cpu_run, document
+from synthetic import Kind, Shape
+
+#: Kernel entries per second on each isolated CPU.
+STOCK, QUIET = 250.0, 2.0
+
+#: Variables that tell a guest where to note each boot, which boots panic (so many times with :N,
+#: else always), and which never end.
+NOTES, PANICS, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_HANGS"
+
+
+def program(path: Path) -> Path:
+    """Write the program that takes virtme-run's place."""
+    folders = [str(Path(__file__).parent), *sys.path]
+    path.write_text(
+        f"#!{sys.executable}\nimport sys\nsys.path[:0] = {folders!r}\n"
+        "import stand_in_guest\nsys.exit(stand_in_guest.main(sys.argv))\n"
+    )
+    path.chmod(0o755)
+    return path
+
+
+def machine() -> Machine:
+    """What the guest's planner sees."""
+    made = Shape(kinds=(Kind(4),)).model().machine()
+    return replace(made, kernel=Kernel("6.12.1", None, None), hypervisor="qemu")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Be the guest; returns the exit status of its power-off."""
+    (folder,) = (Path(word[8:]) for word in argv if word.startswith("--rwdir="))
+    line = " ".join(word[7:] for word in argv if word.startswith("--kopt="))
+    with Path(os.environ[NOTES]).open("a") as notes:
+        notes.write(f"{folder.parent.name}/{folder.name}\n")
+    if _panics(folder):
+        print("[ 1.0] Kernel panic - not syncing: no init", file=sys.stderr)
+        return 255
+    if folder.name in os.environ.get(HANGS, "").split():
+        time.sleep(300)
+    if folder.name == "scout":
+        _scout(folder)
+    else:
+        _measure(folder, line)
+    return 0
+
+
+def _panics(folder: Path) -> bool:
+    tries = Path(os.environ[NOTES]).read_text().split().count(f"{folder.parent.name}/{folder.name}")
+    for word in os.environ.get(PANICS, "").split():
+        name, _, times = word.partition(":")
+        if name == folder.name and (not times or tries <= int(times)):
+            return True
+    return False
+
+
+def _scout(folder: Path) -> None:
+    vars(scout)["probe"] = lambda root: machine()
+    tuning.apply_own = lambda *_: ("", [])
+    tuning.line = lambda root: "nohz_full=2-3"
+    scout.work(folder)
+
+
+def _measure(folder: Path, line: str) -> None:
+    task = Task.read(folder)
+    # Boots differ a little, as boots do.
+    entries = (QUIET if "nohz_full=" in line else STOCK) * (1 + sum(folder.name.encode()) % 7 / 100)
+    cpus = [cpu_run(2, entries), cpu_run(3, entries)]
+    run = document(task.label, entries, cpus=cpus, emulated=True, boot_id=folder.name)
+    run["cmdline"] = line
+    run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
+    (folder / f"{folder.name}.json").write_text(json.dumps(run))
+    rows = [{"name": "a", "state": "effective", "planned": 1, "effective": 1, "evidence": ""}]
+    if task.arm.plan:
+        (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))
+    isolated, nohz = ("2-3" if f"{name}=" in line else "" for name in ("isolcpus", "nohz_full"))
+    Facts(line, "6.12.1", isolated, nohz, (), "", (), {"boot": 9.0}, "").write(folder)

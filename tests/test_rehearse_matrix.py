@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole matrix of a rehearsal, from the command line to the page, with stand-ins for guests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stand_in_guest as guest
+from lowlat.catalogue import lookup
+from lowlat.errors import Refused
+from lowlat.planner import Options
+from lowlat.rehearse import arm
+from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.shape import Shape, side_by_side
+from lowlat.wishes import Wishes
+
+#: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM.
+VERB = """\
+import sys
+from lowlat.rehearse import vm
+vm.check_tools = lambda: None
+vm.kvm_works = lambda image: False
+vm.runner = lambda: {runner!r}
+vm.qemu = lambda: "/bin/true"
+from lowlat import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@dataclass
+class Bench:
+    """Calls the verb in a process of its own."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.runner = guest.program(self.folder / "virtme-run")
+        for release in ("6.1.1", "6.12.1"):
+            (self.folder / f"vmlinuz-{release}").write_bytes(b"no kernel")
+        self.notes = self.folder / "notes"
+        self.out = self.folder / "out"
+
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-c", VERB.format(runner=str(self.runner)), "rehearse", *words]
+        environment = {**os.environ, guest.NOTES: str(self.notes), **more}
+        return subprocess.Popen(
+            argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def call(self, *words: str, **more: str) -> tuple[int, str, str]:
+        with self.start(*words, **more) as child:
+            out, err = child.communicate(timeout=120)
+            return child.returncode, out, err
+
+    def matrix(self, *words: str, **more: str) -> tuple[int, str, str]:
+        return self.call("--out", str(self.out), "--kernel", self.kernel("6.12.1"), *words, **more)
+
+    def kernel(self, release: str) -> str:
+        return str(self.folder / f"vmlinuz-{release}")
+
+    def booted(self) -> list[str]:
+        return self.notes.read_text().split()
+
+    def result(self) -> Any:
+        return json.loads((self.out / "rehearsal.json").read_text())
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
+    status, out, err = bench.matrix(
+        *("--kernel", bench.kernel("6.1.1"), "--isolate", "2-3", "--boots", "2", "--jobs", "2"),
+        *("--profile", "lowlat", "--profile", "lowlat-poll", "--control"),
+        *("--tuned-profile", "cpu-partitioning"),
+    )
+    assert (status, err) == (0, "")
+    boots = Counter(name.rpartition("-")[0] for name in bench.booted() if "scout" not in name)
+    names = ["stock", "lowlat", "lowlat-poll", "cpu-partitioning", "control"]
+    assert boots == {f"{kernel}/{name}": 2 for kernel in ("6.12.1", "6.1.1") for name in names}
+    # Every kernel and every arm before any has its second turn.
+    turns = [int(name.rpartition("-")[2]) for name in bench.booted() if "scout" not in name]
+    assert sorted(turns) == turns
+    assert "of 20, about" in out and "min left" in out
+
+    kernels = bench.result()["kernels"]
+    assert [one["release"] for one in kernels] == ["6.12.1", "6.1.1"]
+    assert [made["name"] for made in kernels[0]["arms"]] == names
+    assert len(bench.result()["made_with"]["harness_sha256"]) == 64
+    assert len(re.findall(r"(?m)^lowlat-poll +2 / 2 .* descriptive-only$", out)) == 2
+    page = (bench.out / "report.html").read_text()
+    assert "6.12.1" in page and "6.1.1" in page and "cpu-partitioning" in page
+
+
+def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "5", "--control")
+    assert status == 0
+    for name, verdict in (("lowlat", "reduced"), ("control", "no-measurable-change")):
+        assert re.search(rf"(?m)^{name} +5 / 5 .* {verdict}$", out)
+
+
+def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", "--ablate")
+    assert status == 0
+    planned = RehearseOptions(plan=Options(wishes=Wishes(isolate="2-3")))
+    (whole,) = arm.planned(guest.machine(), planned)
+    assert whole.plan is not None
+    arms = [made["name"] for made in bench.result()["kernels"][0]["arms"]]
+    assert arms == ["stock", "lowlat", *(f"lowlat-without-{n}" for n in arm.settings(whole.plan))]
+    ours, theirs = out.split("── 6.12.1: lowlat with one setting left out")
+    assert "Kernel entries on the isolated CPUs fell" in ours
+    # The stand-in's CPUs are quiet where its line has nohz_full.
+    assert re.search(r"(?m)^lowlat-without-nohz_full +1 / 1 .* more ", theirs)
+    assert re.search(r"(?m)^lowlat-without-skew_tick +1 / 1 .* (same|%) ", theirs)
+
+
+def test_a_setting_left_out_is_in_no_plan_without_it() -> None:
+    options = RehearseOptions(ablate=True, plan=Options(wishes=Wishes(isolate="2-3")))
+    whole, *ablated = arm.planned(guest.machine(), options)
+    assert len(ablated) > 8
+    for one in ablated:
+        name = one.name.partition("-without-")[2]
+        assert lookup(name).name == name and one.base == whole.name
+        assert one.plan is not None and name not in arm.settings(one.plan)
+
+
+def test_further_profiles_get_the_first_ones_cpus() -> None:
+    options = RehearseOptions(profiles=("lowlat", "lowlat-rt", "lowlat-desktop"))
+    plans = [one.plan for one in arm.planned(guest.machine(), options)]
+    assert [plan.isolated for plan in plans if plan] == ["1-3", "1-3", ""]
+    with pytest.raises(Refused, match="profile lowlat-desktop isolates no CPU"):
+        list(arm.planned(guest.machine(), replace(options, profiles=("lowlat-desktop",))))
+
+
+def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: Bench) -> None:
+    words = ("--isolate", "2-3", "--boots", "2")
+    status, out, _ = bench.matrix(*words, GUEST_PANICS="lowlat-2")
+    assert status == 1
+    assert "lowlat 2 on 6.12.1 failed: the boot of 6.12.1 panicked: Kernel panic" in out
+    assert "2 against 1 boots" in out
+    first = len(bench.booted())
+
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "3 boots were done before" in out
+    assert bench.booted()[first:] == ["6.12.1/lowlat-2"]
+    assert "2 boots each" in out
+
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and len(bench.booted()) == first + 1
+    assert "2 boots each" in out
+
+
+def test_what_never_boots_is_given_up(bench: Bench) -> None:
+    every = " ".join(f"{name}-{n}" for name in ("stock", "lowlat") for n in range(1, 10))
+    status, _, err = bench.matrix("--isolate", "2-3", "--boots", "9", GUEST_PANICS=every)
+    assert status == 1
+    assert err.count("\n") == 1 and "panicked" in err
+    # Three boots, each tried three times, and what ran beside them; not eighteen boots.
+    assert len(bench.booted()) < 18
+
+    status, _, err = bench.call(
+        *("--out", str(bench.folder / "other"), "--kernel", bench.kernel("6.12.1")),
+        GUEST_PANICS="scout",
+    )
+    assert status == 1 and err.count("\n") == 1 and "panicked" in err
+
+
+def test_a_boot_that_the_emulation_spoils_is_tried_again_and_told(bench: Bench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", **{guest.PANICS: "lowlat-1:1 stock-1:2"})
+    assert status == 0
+    assert Counter(bench.booted()) == {"6.12.1/scout": 1, "6.12.1/lowlat-1": 2, "6.12.1/stock-1": 3}
+    assert "lowlat-1: the boot of 6.12.1 panicked: Kernel panic" in out and "again" in out
+    assert "booted again after a panic, which emulation brings about by itself: stock-1, low" in out
+    panics = {boot["arm"]: boot["panics"] for boot in bench.result()["kernels"][0]["boots"]}
+    assert {name: len(logs) for name, logs in panics.items()} == {"stock": 2, "lowlat": 1}
+    assert "Kernel panic" in Path(panics["lowlat"][0]).read_text()
+
+
+def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
+    words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
+    hanging: Mapping[str, str] = {guest.HANGS: "lowlat-2 stock-2"}
+    with bench.start(*words, "--boots", "2", "--jobs", "1", **hanging) as child:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and "-2" not in _read(bench.notes):
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130 and err == "lowlat-gen: interrupted\n"
+    assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "2 boots were done before" in out
+    assert "2 boots each" in out
+
+
+def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: Bench) -> None:
+    status, _, err = bench.matrix("--enable", "idle=nosuch;x")
+    assert (status, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("memory", "emulated", "cpus", "jobs"),
+    [("2G", True, 2, 2), ("2G", True, 64, 6), ("64G", True, 8, 1), ("2G", False, 64, 1)],
+)
+def test_guests_run_side_by_side_as_the_host_allows(
+    memory: str, emulated: bool, cpus: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cpus)
+    pages = {"SC_PHYS_PAGES": 24 << 18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    assert side_by_side(Shape(4, memory=memory), emulated=emulated) == jobs
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
