@@ -133,6 +133,11 @@ def test_the_command_shares_only_the_result_folder(
     assert options[-1].endswith("interval=250")
     assert vm.argv(_boot(tmp_path, cpus=8))[-1].endswith("interval=125")
     assert "--disable-kvm" in argv
+    # Before 8.1 QEMU lets such a kernel's first CPU wait for the second for ever.
+    old = replace(_boot(tmp_path), kernel=Kernel("6.1.0-50-amd64", Path("/boot/vmlinuz")))
+    for version, threads in (("7.2.22", "multi"), ("8.1.0", "single"), ("10.0.2", "single")):
+        monkeypatch.setattr(vm, "_qemu_version", lambda version=version: version)
+        assert f"tcg,thread={threads}" in vm.argv(old)
     with_kvm = vm.argv(_boot(tmp_path, kvm=True))
     assert "--disable-kvm" not in with_kvm and "--qemu-opts" not in with_kvm
 

@@ -83,8 +83,7 @@ def describe(rehearsal: Rehearsal) -> Iterator[str]:
 
 def _told(played: Played) -> Iterator[str]:
     stage = played.stage
-    how = "with KVM" if stage.kvm else "emulated"
-    what = f"{stage.kernel.release}: {stage.shape.cpus} CPUs, {stage.shape.memory}, {how}"
+    what = f"{stage.kernel.release}: {stage.shape.cpus} CPUs, {stage.shape.memory}, {stage.how}"
     yield bold(f"Rehearsal of {what}")
     for arm in played.arms:
         boots = played.of(arm)

@@ -68,7 +68,7 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
     where nothing boots. An interrupted rehearsal goes on with the same call.
     """
     machine, stages = prepare(options, results)
-    jobs = jobs or min(side_by_side(stage.shape, emulated=not stage.kvm) for stage in stages)
+    jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
     _scout(machine, stages, jobs)
     booted, failed = _boot(stages, options.boots, jobs)
     plan, why = _host_plan(options, machine)
@@ -90,9 +90,10 @@ def prepare(options: RehearseOptions, results: Path) -> tuple[Machine, tuple[Sta
 def _stage(options: RehearseOptions, machine: Machine, kernel: Kernel, results: Path) -> Stage:
     with step(f"trying KVM with {kernel.release}"):
         kvm = vm.kvm_works(kernel.image)
-    say(f"  {kernel.release}: {'with KVM' if kvm else 'emulated, as KVM boots nothing here'}")
     guest = shape(machine, options.cpus, options.memory, emulated=not kvm)
-    return Stage(options, machine, kernel, guest, kvm, results / kernel.release)
+    stage = Stage(options, machine, kernel, guest, kvm, results / kernel.release)
+    say(f"  {kernel.release}: {stage.how}")
+    return stage
 
 
 def find_kernel(text: str, *, fetch: bool) -> Kernel:

@@ -57,11 +57,9 @@ def shape(machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optio
     return Shape(cpus, _threads(machine, cpus), _checked(memory))
 
 
-def side_by_side(guest: Shape, *, emulated: bool) -> int:
-    """How many guests run at once: emulated ones while each has a host CPU and all of them half of
-    the memory; with KVM one, as they would disturb what is measured."""
-    if not emulated:
-        return 1
+def side_by_side(guest: Shape) -> int:
+    """How many guests run at once where they do not disturb each other: while each has a CPU of the
+    host, and all of them half of its memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     return max(1, min(os.cpu_count() or 1, memory // 2 // _megabytes(guest.memory)))
 

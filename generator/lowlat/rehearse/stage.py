@@ -85,6 +85,20 @@ class Stage:
     kvm: bool
     folder: Path
 
+    @property
+    def alone(self) -> bool:
+        """Whether another guest beside it would disturb what its boots measure."""
+        return self.kvm or not vm.counts_instructions(self.kernel.release)
+
+    @property
+    def how(self) -> str:
+        """What its guests run on, in words."""
+        if self.kvm:
+            return "with KVM"
+        if self.alone:
+            return "emulated, a host thread a CPU: a busy host takes ticks away"
+        return "emulated, instructions counted for time"
+
     def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> tuple[Arm, ...]:
         """Boot once to have the arms planned, and keep them; ``given`` need no planning.
 

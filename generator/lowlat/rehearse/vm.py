@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import sys
 import threading
@@ -27,10 +28,14 @@ from lowlat.rehearse.stream import follow
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
 _KVM_PROBE_S = 15.0
+_ASK_S = 20.0
 
 #: An emulated guest's time is the number of instructions that it has run, 8 ns each: a busy host
 #: makes it slower and takes no tick away, and guests side by side do not disturb each other.
 _BY_INSTRUCTIONS = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on")
+
+#: Where that does not work: a host thread for each CPU. A busy host then takes ticks away.
+_BY_THREADS = ("-accel", "tcg,thread=multi")
 
 #: Within so many microseconds each CPU of such a guest gets its turn: once a tick at 1000 Hz.
 _ROUND_US = 1000
@@ -92,8 +97,33 @@ def argv(boot: Boot) -> list[str]:
         f"--rwdir={boot.folder}",
         *(f"--kopt={word}" for word in boot.line.split()),
         f"--script-sh={shlex.join(boot.command)}",
-        *([] if boot.kvm else ["--qemu-opts", *_BY_INSTRUCTIONS, *_turns(boot.shape.cpus)]),
+        *([] if boot.kvm else ["--qemu-opts", *_emulation(boot)]),
     ]
+
+
+def counts_instructions(release: str) -> bool:
+    """Whether an emulated guest of this kernel can have its instructions counted for time.
+
+    QEMU before 8.1 gives no CPU a turn while the first one spins, and kernels before 6.5 spin until
+    the next CPU has come up (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots.
+    """
+    return _first_two(release) >= (6, 5) or _first_two(_qemu_version()) >= (8, 1)
+
+
+@cache
+def _qemu_version() -> str:
+    found = re.search(r"version (\S+)", process.run([qemu(), "--version"], timeout=_ASK_S).stdout)
+    return found[1] if found else ""
+
+
+def _first_two(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+def _emulation(boot: Boot) -> tuple[str, ...]:
+    if counts_instructions(boot.kernel.release):
+        return (*_BY_INSTRUCTIONS, *_turns(boot.shape.cpus))
+    return _BY_THREADS
 
 
 def _turns(cpus: int) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from lowlat.run import Run
 
 Runs = Sequence[Run]
 
+#: What the harness says of emulation, and _emulation() of all runs at once.
+_SAID = "the CPUs are emulated: "
+
 #: Letters of a value that is still worth showing whole.
 _LONG = 60
 
@@ -161,7 +164,7 @@ def _condition(run: Run) -> Iterator[str]:
     for load in run.loads:
         if load.exit:
             yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
-    yield from run.problems
+    yield from (text for text in run.problems if not text.startswith(_SAID))
 
 
 def _cpus(runs: Runs) -> str:

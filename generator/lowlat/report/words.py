@@ -111,8 +111,11 @@ def interval(endpoint: Endpoint) -> str:
     """The interval of the ratio before/after: "55 to 70", "" where there is none."""
     if endpoint.ci95 is None:
         return ""
-    low, high = endpoint.ci95
-    return f"{low:.3g} to {high:.3g}"
+    return " to ".join(_digits(end) for end in endpoint.ci95)
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def probability(p: Optional[float]) -> str:
