@@ -98,6 +98,10 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     assert sorted(turns) == turns
     assert "of 20, about" in out and "min left" in out
 
+    # Verify looked in the boots of both profiles, and nothing was planned for the control.
+    assert "cpu-partitioning, control: what was in effect was not checked" in out
+    assert "Not in effect" not in out
+
     kernels = bench.result()["kernels"]
     assert [one["release"] for one in kernels] == ["6.12.1", "6.6.1"]
     assert [made["name"] for made in kernels[0]["arms"]] == names

@@ -606,3 +606,16 @@ def test_page_and_table_are_two_files(bench: Bench) -> None:
     with pytest.raises(Refused, match="--csv .*: has another use already"):
         bench.call(*before, "--against", *after, "--html", one, "--csv", one)
     assert not Path(one).exists()
+
+
+def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: Bench) -> None:
+    before, after = (
+        document(
+            name,
+            200.0,
+            cmdline=f"virtme_x=1 nr_open=1024 virtme.exec=`{name}=` quiet init=/opt/virtme/bin/init",
+        )
+        for name in ("Zm9v", "YmFy")
+    )
+    found = bench.json([before], [after])
+    assert "the kernel command line is the same before and after" in found["flags"]

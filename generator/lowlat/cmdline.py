@@ -15,6 +15,15 @@ LIMIT = 2048
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
 
+#: What virtme-ng puts on a guest's line for its own init.
+_VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
+
+
+def without_virtme(line: str) -> str:
+    """The line without what only the init of a rehearsal's guest reads."""
+    return " ".join(word for word in line.split() if not _VIRTME.fullmatch(word))
+
+
 def parse(line: str) -> list[str]:
     """The parameters of a command line; double quotes keep blanks (lib/cmdline.c, next_arg)."""
     kernel, _, _ = f" {line} ".partition(" -- ")

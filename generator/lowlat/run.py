@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from lowlat.cmdline import without_virtme
 from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused
 from lowlat.run_fields import Fields, read_document
@@ -155,7 +156,7 @@ def read_run(path: Path) -> Run:
         started=fields.text("started"),
         boot_id=fields.text("boot_id"),
         kernel=fields.text("kernel"),
-        cmdline=fields.text("cmdline"),
+        cmdline=without_virtme(fields.text("cmdline")),
         duration_s=fields.number("duration_s"),
         threshold_ns=fields.number("threshold_ns"),
         policy=fields.text("policy"),

@@ -29,11 +29,10 @@ class Group:
         cls,
         title: str,
         arms: Sequence[Runs],
-        effect: Optional[Sequence[Setting]] = None,
         plan: Optional[Plan] = None,
         found: Optional[Comparison] = None,
     ) -> Group:
         """The arms, the first of which is the measure of the others; compared here, unless that was
         ``found`` before. Raises Refused where a run's file is damaged."""
-        known = compare(arms[0], arms[1:], effect) if found is None else found
-        return cls(title, known, detailed(sides(arms)), effect, plan)
+        known = compare(arms[0], arms[1:]) if found is None else found
+        return cls(title, known, detailed(sides(arms)), arms[1].effect, plan)

@@ -16,7 +16,6 @@ from lowlat.harness_output import state_folder
 from lowlat.page.side import Side
 from lowlat.plan import Plan
 from lowlat.report.comparison import Comparison, Runs
-from lowlat.report.evidence import Setting
 from lowlat.root import Root
 
 
@@ -56,7 +55,6 @@ def write(
     args: argparse.Namespace,
     found: Comparison,
     arms: Sequence[Runs],
-    effect: Optional[Sequence[Setting]],
 ) -> tuple[str, ...]:
     """Write what was asked for, and tell in a line each what came of it.
 
@@ -68,7 +66,7 @@ def write(
         told.append(f"Table: {args.csv}")
     if args.html or args.open:
         out = Path(args.html) if args.html else _kept()
-        _write_page(args, out, found, arms, effect)
+        _write_page(args, out, found, arms)
         told.append(_shown(out) if args.open else f"Page: {out}")
     return tuple(told)
 
@@ -86,7 +84,6 @@ def _write_page(
     out: Path,
     found: Comparison,
     arms: Sequence[Runs],
-    effect: Optional[Sequence[Setting]],
 ) -> None:
     # Imported late: templates and drawings are for those who ask for a page.
     from lowlat.page.document import render
@@ -94,7 +91,7 @@ def _write_page(
 
     drawn = detailed(sides(arms))
     plan = planfile.read(args.plan, Root()) if args.plan else _stored(drawn)
-    page = render(found, drawn, effect, plan)
+    page = render(found, drawn, arms[1].effect, plan)
     files.write("--html" if args.html else "--open", str(out), page.encode())
 
 

@@ -47,11 +47,11 @@ _COLOURS = {
 _SIDES = {"before": "yellow", "after": "cyan"}
 
 
-def render(found: Comparison, arms: Sequence[Runs], effect: Optional[Sequence[Setting]]) -> str:
+def render(found: Comparison, arms: Sequence[Runs]) -> str:
     """The whole report for the terminal that standard output is."""
     chart = _chart(found, arms)
     if _watched() and find_spec("rich") is not None:
-        return _rich(found, chart, effect)
+        return _rich(found, chart, arms[1].effect)
     first, _, rest = text.render_all(found).partition("\n")
     drawn = "".join(f"{line}\n" for line in (*forest.text(found), *characters.text(chart)))
     return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")

@@ -5,7 +5,7 @@ one setting left out against the whole profile."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
@@ -15,18 +15,17 @@ from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.report import evidence
-from lowlat.report.comparison import Comparison, Runs, compare
+from lowlat.report.comparison import Comparison, Named, Runs, compare
 from lowlat.run import read_run
 
 
 @dataclass(frozen=True)
 class Compared:
     """One comparison of a rehearsal: the runs of its arms, the first of which is the measure of the
-    others, and what verify found in the second."""
+    others, and the plan whose reasons are told."""
 
     title: str
     arms: tuple[Runs, ...]
-    effect: Optional[Sequence[evidence.Setting]]
     plan: Optional[Plan]
     found: Comparison
 
@@ -47,15 +46,24 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
         return
     release = played.stage.kernel.release
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
-    runs = tuple(_runs(arm, played) for arm in (first, *known))
-    verify = played.of(known[0])[-1].verify
-    effect = evidence.read_verify(verify) if verify and base == STOCK else None
-    found = compare(runs[0], runs[1:], effect)
-    yield Compared(title, runs, effect, known[0].plan if base == STOCK else None, found)
+    runs = [_runs(arm, played) for arm in (first, *known)]
+    bare = {arm.name for arm in known if not arm.plan}
+    found = compare(runs[0], runs[1:])
+    reports = tuple(_unplanned(one) if one.name in bare else one for one in found.arms)
+    plan = known[0].plan if base == STOCK else None
+    yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
 
 
 def _runs(arm: Arm, played: Played) -> Runs:
-    return Runs(arm.name, tuple(read_run(booted.run) for booted in played.of(arm)))
+    boots = played.of(arm)
+    verify = boots[-1].verify
+    effect = evidence.read_verify(verify) if verify else None
+    return Runs(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
+
+
+def _unplanned(arm: Named) -> Named:
+    """What nobody planned is not missing."""
+    return replace(arm, report=replace(arm.report, not_in_effect=()))
 
 
 def write_page(found: Sequence[Compared], folder: Path) -> Path:
@@ -64,7 +72,7 @@ def write_page(found: Sequence[Compared], folder: Path) -> Path:
     from lowlat.page.document import render_groups
     from lowlat.page.group import Group
 
-    groups = [Group.of(one.title, one.arms, one.effect, one.plan, found=one.found) for one in found]
+    groups = [Group.of(one.title, one.arms, one.plan, one.found) for one in found]
     path = folder / "report.html"
     files.write("report", str(path), render_groups("Rehearsal", groups).encode())
     return path

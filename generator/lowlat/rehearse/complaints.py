@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lowlat.catalogue import lookup
+from lowlat.cmdline import without_virtme
 from lowlat.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS
-
-#: Words of virtme-ng's own, meant for its init and not for the kernel.
-_OURS = re.compile(r"virtme[_.]|nr_open=")
 
 
 def of(messages: str, parameters: Iterable[str]) -> Iterator[str]:
@@ -24,8 +22,8 @@ def of(messages: str, parameters: Iterable[str]) -> Iterator[str]:
     for line in messages.splitlines():
         unknown = UNKNOWN_PARAMETERS.search(line)
         if unknown:
-            words = [word for word in unknown[1].split() if not _OURS.match(word)]
+            words = without_virtme(unknown[1])
             if words:
-                yield f"unknown to the kernel: {' '.join(words)}"
+                yield f"unknown to the kernel: {words}"
         elif any(sign.search(line) for sign in against):
             yield line

@@ -114,7 +114,7 @@ def _tell(done: Rehearsal, found: Sequence[Compared]) -> None:
     for one in found:
         if len(found) > 1:
             say(bold(f"── {one.title}"))
-        say(screen.render(one.found, one.arms, one.effect).rstrip())
+        say(screen.render(one.found, one.arms).rstrip())
         say()
 
 

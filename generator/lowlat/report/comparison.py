@@ -26,10 +26,11 @@ _MOST = 20
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one arm and its name."""
+    """The runs of one arm, its name, and what verify found in its boots (None: nobody looked)."""
 
     name: str
     runs: tuple[Run, ...]
+    effect: Optional[Sequence[Setting]] = None
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,9 @@ class Comparison:
     arms: tuple[Named, ...]
 
 
-def compare(
-    first: Runs, others: Sequence[Runs], settings: Optional[Sequence[Setting]] = None
-) -> Comparison:
-    """Build a report for each arm; ``settings`` is what verify found in the first of them."""
-    found = [
-        Named(arm.name, build(first.runs, arm.runs, settings if number == 0 else None))
-        for number, arm in enumerate(others)
-    ]
+def compare(first: Runs, others: Sequence[Runs]) -> Comparison:
+    """Build a report for each arm."""
+    found = [Named(arm.name, build(first.runs, arm.runs, arm.effect)) for arm in others]
     return Comparison(first.name, tuple(_adjusted(found)))
 
 

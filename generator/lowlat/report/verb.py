@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lowlat.errors import Refused
@@ -82,13 +83,12 @@ def main(args: argparse.Namespace) -> int:
     gates = [gate.parse(words) for words in args.require]
     output.check(args)
     arms = _arms(args)
-    settings = evidence.read_verify(args.verify) if args.verify else None
-    found = gate.noted(gates, compare(arms[0], arms[1:], settings))
-    written = output.write(args, found, arms, settings)
+    found = gate.noted(gates, compare(arms[0], arms[1:]))
+    written = output.write(args, found, arms)
     if args.json or args.markdown:
         sys.stdout.write((document if args.json else markdown).render_all(found))
     else:
-        sys.stdout.write(screen.render(found, arms, settings))
+        sys.stdout.write(screen.render(found, arms))
         for line in written:
             say(line)
     gate.check(gates, found)
@@ -112,7 +112,10 @@ def _arms(args: argparse.Namespace) -> list[Runs]:
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
     _check_apart(arms)
-    return [_read(*arm) for arm in arms]
+    found = [_read(*arm) for arm in arms]
+    if args.verify:
+        found[1] = replace(found[1], effect=evidence.read_verify(args.verify))
+    return found
 
 
 def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
