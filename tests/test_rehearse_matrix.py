@@ -128,6 +128,8 @@ def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench)
     assert arms == ["stock", "lowlat", *(f"lowlat-without-{n}" for n in arm.settings(whole.plan))]
     ours, theirs = out.split("── 6.12.1: lowlat with one setting left out")
     assert "Kernel entries on the isolated CPUs fell" in ours
+    # Left out on purpose.
+    assert "Not in effect" not in theirs
     # The stand-in's CPUs are quiet where its line has nohz_full.
     assert re.search(r"(?m)^lowlat-without-nohz_full +1 / 1 .* more ", theirs)
     assert re.search(r"(?m)^lowlat-without-skew_tick +1 / 1 .* (same|%) ", theirs)

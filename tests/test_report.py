@@ -613,7 +613,7 @@ def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: Bench) -> N
         document(
             name,
             200.0,
-            cmdline=f"virtme_x=1 nr_open=1024 virtme.exec=`{name}=` quiet init=/opt/virtme/bin/init",
+            cmdline=f"virtme_x=1 nr_open=1024 virtme.exec=`{name}=` quiet init=/x/virtme/init",
         )
         for name in ("Zm9v", "YmFy")
     )

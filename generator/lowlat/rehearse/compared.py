@@ -11,7 +11,7 @@ from typing import Optional
 
 from lowlat import files
 from lowlat.plan import Plan
-from lowlat.rehearse.arm import Arm
+from lowlat.rehearse.arm import Arm, settings
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.report import evidence
@@ -47,9 +47,8 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
     release = played.stage.kernel.release
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
     runs = [_runs(arm, played) for arm in (first, *known)]
-    bare = {arm.name for arm in known if not arm.plan}
     found = compare(runs[0], runs[1:])
-    reports = tuple(_unplanned(one) if one.name in bare else one for one in found.arms)
+    reports = tuple(_planned(arm, one) for arm, one in zip(known, found.arms))
     plan = known[0].plan if base == STOCK else None
     yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
 
@@ -61,9 +60,11 @@ def _runs(arm: Arm, played: Played) -> Runs:
     return Runs(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
 
 
-def _unplanned(arm: Named) -> Named:
-    """What nobody planned is not missing."""
-    return replace(arm, report=replace(arm.report, not_in_effect=()))
+def _planned(arm: Arm, found: Named) -> Named:
+    """The report of an arm: what nobody planned for it is not missing."""
+    names = settings(arm.plan) if arm.plan else ()
+    missing = tuple(one for one in found.report.not_in_effect if one.name in names)
+    return replace(found, report=replace(found.report, not_in_effect=missing))
 
 
 def write_page(found: Sequence[Compared], folder: Path) -> Path:
