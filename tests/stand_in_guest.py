@@ -19,6 +19,7 @@ from pathlib import Path
 from lowlat.machine import Kernel, Machine
 from lowlat.rehearse import scout, tuning
 from lowlat.rehearse.task import VERIFY, Facts, Task
+from lowlat.root import Root
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 
@@ -76,9 +77,13 @@ def _panics(folder: Path) -> bool:
 
 def _scout(folder: Path) -> None:
     vars(scout)["probe"] = lambda root: machine()
-    tuning.apply_own = lambda *_: ("", [])
+    tuning.apply_own = _apply
     tuning.line = lambda root: "nohz_full=2-3"
     scout.work(folder)
+
+
+def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
+    return "TuneD", [tuning.not_applied(name), "TuneD: no such profile"] if "no" in name else []
 
 
 def _measure(folder: Path, line: str) -> None:

@@ -364,7 +364,11 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
     booted = (
         _booted(tmp_path, Arm("stock"), _facts()),
         _booted(tmp_path, tuned, _facts(nohz_full="", problems=("TuneD: no",))),
-        _booted(tmp_path, theirs, _facts(problems=("TuneD: no such file",))),
+        _booted(
+            tmp_path,
+            theirs,
+            _facts(problems=("TuneD did not apply cpu-partitioning", "TuneD: no such file")),
+        ),
     )
     played: Any = type("Played", (), {"booted": booted, "plan": tuned.plan})
     failure = Failure("lowlat 2 on 6.12.1", LowlatError("panicked"))
@@ -376,6 +380,7 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
         "lowlat-1: nohz_full: '' in sysfs, '2-3' expected",
         "lowlat-1: b: not-applied (/b is 0)",
         "lowlat-1: TuneD: no",
+        "cpu-partitioning-1: TuneD did not apply cpu-partitioning",
     ]
 
 

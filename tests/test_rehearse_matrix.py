@@ -218,6 +218,13 @@ def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: Bench) -> None:
     assert (status, err.count("\n")) == (2, 1)
 
 
+def test_a_profile_that_tuned_does_not_know_is_one_line(bench: Bench) -> None:
+    words = ("--tuned-profile", "cpu-partitioning", "--tuned-profile", "nosuch")
+    status, _, err = bench.matrix(*words)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--tuned-profile nosuch: TuneD did not apply nosuch; TuneD: no such profile" in err
+
+
 @pytest.mark.parametrize(("memory", "cpus", "jobs"), [("2G", 2, 2), ("2G", 64, 6), ("64G", 8, 1)])
 def test_guests_run_side_by_side_as_the_host_allows(
     memory: str, cpus: int, jobs: int, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from typing import Any
 
 from lowlat.cpuset import CpuSet
 from lowlat.plan import Plan
-from lowlat.rehearse import provenance
+from lowlat.rehearse import provenance, tuning
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.rehearse.stage import Booted
@@ -23,7 +23,7 @@ SCHEMA = "lowlat.rehearsal/1"
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
     """What is not as planned: in each boot the basics, in those of a plan every setting.
 
-    What TuneD says of its own profiles is none of them.
+    Lesser complaints of TuneD's about its own profiles are none of them.
     """
     yield from (f"{failure.title}: {failure.why}" for failure in rehearsal.failed)
     for played in rehearsal.played:
@@ -33,6 +33,8 @@ def findings(rehearsal: Rehearsal) -> Iterator[str]:
 
 def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
     if booted.arm.tuned:
+        lost = tuning.not_applied(booted.arm.tuned)
+        yield from (text for text in booted.facts.problems if text == lost)
         return
     yield from _basics(booted, plan.isolated)
     yield from bad_settings(booted)

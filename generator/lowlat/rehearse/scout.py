@@ -64,8 +64,8 @@ def _of_tuned(root: Root, name: str, ours: Sequence[Arm], folder: Path) -> Arm:
     """TuneD tells what a profile of its own would have on the line when it applies it."""
     plan = arm.dividing(ours)
     _, problems = tuning.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
-    if problems and not tuning.line(root):
-        raise Refused(f"--tuned-profile {name}: {problems[0]}")
+    if tuning.not_applied(name) in problems:
+        raise Refused(f"--tuned-profile {name}: {'; '.join(problems)}")
     return Arm(name, tuning.line(root), tuned=name)
 
 

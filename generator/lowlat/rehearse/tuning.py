@@ -53,6 +53,11 @@ def apply_own(root: Root, name: str, isolated: str, log: Path) -> tuple[str, lis
     return f"TuneD's {name}, without its daemon", _by_tuned(name, log)
 
 
+def not_applied(name: str) -> str:
+    """The problem that leaves a boot without its profile; TuneD has lesser ones too."""
+    return f"TuneD did not apply {name}"
+
+
 def line(root: Root) -> str:
     """What the profile that was applied last would have on the command line."""
     return foreign.tuned_variables(root).get("tuned_params", "")
@@ -75,7 +80,7 @@ def _by_tuned(name: str, log: Path) -> list[str]:
     problems = list(_complaints(text))
     # TuneD's exit status says nothing: an unknown profile ends with 0 too.
     if ended.timed_out or f"static tuning from profile '{name}' applied" not in text:
-        problems.insert(0, f"TuneD did not apply {name}")
+        problems.insert(0, not_applied(name))
     return problems
 
 
