@@ -58,7 +58,7 @@ def _throughput(found: Comparison) -> Table:
         if endpoint.name.startswith(f"{THROUGHPUT}@") and endpoint.cpu == "all"
     ]
     emulated = any(arm.report.emulated for arm in found.arms)
-    note = "Under emulation this moves with the load of the host." if emulated else ""
+    note = "Under emulation this is the emulator's, and may move with the host." if emulated else ""
     return Table(
         ("Throughput, bogo operations a second", "before", "after", "change"), (*rows,), note
     )
