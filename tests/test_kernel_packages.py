@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,31 @@ def test_packages_without_a_kernel_are_refused(tmp_path: Path) -> None:
     package = _package(tmp_path, "modules", {f"usr/lib/modules/{RELEASE}/config": "C"})
     with pytest.raises(LowlatError, match="holds no kernel"):
         unpack([package], RELEASE, tmp_path / "tree")
+
+
+@needs_dpkg
+@pytest.mark.parametrize("argv", [("xz",), ("zstd", "-q", "--rm")], ids=["xz", "zst"])
+def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Path) -> None:
+    if process.find(argv[0]) is None:
+        pytest.skip(f"{argv[0]} is not installed")
+    folder = f"usr/lib/modules/{RELEASE}"
+    # More of them than one call of the program takes.
+    names = [f"m{number}.ko" for number in range(501)]
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in names:
+        (source / name).write_bytes(b"\x7fELF\xff" + name.encode())
+    ended = process.run([*argv, *(str(source / name) for name in names)], timeout=120)
+    assert ended.status == 0, ended.stderr
+    files = {f"{folder}/vmlinuz": "K", f"{folder}/config": "C"}
+    _package(tmp_path, "p", files)
+    kept = tmp_path / "p" / folder / "kernel"
+    shutil.copytree(source, kept)
+    ended = process.run(
+        ["dpkg-deb", "-b", str(tmp_path / "p"), str(tmp_path / "p.deb")], timeout=60
+    )
+    assert ended.status == 0, ended.stderr
+
+    tree = unpack([tmp_path / "p.deb"], RELEASE, tmp_path / "tree")
+    found = {path.name: path.read_bytes() for path in tree.rglob("*.ko*")}
+    assert found == {name: b"\x7fELF\xff" + name.encode() for name in names}
