@@ -158,6 +158,7 @@ def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: Bench)
     status, out, _ = bench.matrix(*words, GUEST_PANICS="lowlat-2")
     assert status == 1
     assert "lowlat 2 on 6.12.1 failed: the boot of 6.12.1 panicked: Kernel panic" in out
+    assert "lowlat 2 on 6.12.1: done" not in out
     assert "2 against 1 boots" in out
     first = len(bench.booted())
 

@@ -123,8 +123,7 @@ def _scout(machine: Machine, stages: Sequence[Stage], jobs: int) -> None:
         for stage in stages
         if not stage.arms()
     ]
-    _, failed = crew.work(pieces, jobs)
-    for failure in failed:
+    for failure in crew.work(pieces, jobs):
         raise failure.why
 
 
@@ -142,7 +141,7 @@ def _boot(
     ]
     if len(pieces) < len(order):
         say(f"  {len(order) - len(pieces)} boots were done before")
-    _, failed = crew.work(pieces, jobs)
+    failed = crew.work(pieces, jobs)
     kept = [(stage, stage.kept(arm, number)) for stage, arm, number in order]
     return tuple(
         Played(stage, stage.arms(), tuple(one for at, one in kept if one and at is stage))

@@ -34,7 +34,6 @@ from lowlat.terminal import say
 _BOOT_S = {True: 270.0, False: 900.0}
 _PACE = {True: 3.0, False: 10.0}
 
-
 #: How often an emulated boot that panicked is tried again: QEMU's emulation itself spoils about one
 #: in thirty (7.2: flags lost in cmpxchg16b).
 _AGAIN = 2
@@ -99,7 +98,7 @@ class Stage:
             return "emulated, a host thread a CPU: a busy host takes ticks away"
         return "emulated, instructions counted for time"
 
-    def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> tuple[Arm, ...]:
+    def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> None:
         """Boot once to have the arms planned, and keep them; ``given`` need no planning.
 
         Raises Refused where the guest's planner refused, LowlatError where the boot failed.
@@ -110,13 +109,12 @@ class Stage:
         with suppress(OSError):
             raise Refused((folder / scout.REFUSED).read_text().strip())
         try:
-            found = arms.read(folder / ARMS)
+            arms.read(folder / ARMS)
         except (OSError, ValueError) as error:
             raise LowlatError(
                 f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
             ) from error
         (folder / ARMS).replace(self.folder / ARMS)
-        return found
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms as they were planned before; none where there was no scout yet."""
