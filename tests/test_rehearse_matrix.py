@@ -30,11 +30,11 @@ from lowlat.wishes import Wishes
 #: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM.
 VERB = """\
 import sys
-from lowlat.rehearse import vm
+from lowlat.rehearse import qemu, vm
 vm.check_tools = lambda: None
-vm.kvm_works = lambda image: False
+qemu.kvm_works = lambda image: False
 vm.runner = lambda: {runner!r}
-vm.qemu = lambda: "/bin/true"
+qemu.program = lambda: "/bin/true"
 from lowlat import cli
 sys.exit(cli.main(sys.argv[1:]))
 """

@@ -13,7 +13,7 @@ from lowlat import __version__, process
 from lowlat.errors import LowlatError
 from lowlat.harness_child import find_harness
 from lowlat.machine import Machine
-from lowlat.rehearse import vm
+from lowlat.rehearse import qemu
 
 _ASK_S = 20.0
 
@@ -24,7 +24,7 @@ def of(machine: Machine) -> dict[str, str]:
         "lowlat": __version__,
         "harness": _line(find_harness(), "--version"),
         "harness_sha256": digest(Path(find_harness())),
-        "qemu": _line(vm.qemu(), "--version"),
+        "qemu": _line(qemu.program(), "--version"),
         "virtme_ng": _package("virtme-ng"),
         "tuned": _line(process.find("tuned") or "", "--version"),
         "host": f"{machine.processor.model or platform.machine()}, {os.cpu_count()} CPUs",

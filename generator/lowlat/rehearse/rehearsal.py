@@ -18,7 +18,7 @@ from lowlat.plan import Plan
 from lowlat.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import crew, folder, packages, vm
+from lowlat.rehearse import crew, folder, packages, qemu, vm
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.crew import Failure, Piece
@@ -89,7 +89,7 @@ def prepare(options: RehearseOptions, results: Path) -> tuple[Machine, tuple[Sta
 
 def _stage(options: RehearseOptions, machine: Machine, kernel: Kernel, results: Path) -> Stage:
     with step(f"trying KVM with {kernel.release}"):
-        kvm = vm.kvm_works(kernel.image)
+        kvm = qemu.kvm_works(kernel.image)
     guest = shape(machine, options.cpus, options.memory, emulated=not kvm)
     stage = Stage(options, machine, kernel, guest, kvm, results / kernel.release)
     say(f"  {kernel.release}: {stage.how}")

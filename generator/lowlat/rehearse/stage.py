@@ -19,7 +19,7 @@ from lowlat.harness_child import find_harness
 from lowlat.machine import Machine
 from lowlat.plan import Plan
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import scout, vm
+from lowlat.rehearse import qemu, scout, vm
 from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
@@ -27,16 +27,11 @@ from lowlat.rehearse.scout import Scouting
 from lowlat.rehearse.shape import Shape
 from lowlat.rehearse.task import ARMS, VERIFY, Facts, Task
 from lowlat.root import Root
-from lowlat.terminal import say
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
 _BOOT_S = {True: 270.0, False: 900.0}
 _PACE = {True: 3.0, False: 10.0}
-
-#: How often an emulated boot that panicked is tried again: QEMU's emulation itself spoils about one
-#: in thirty (7.2: flags lost in cmpxchg16b).
-_AGAIN = 2
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Booted:
     @property
     def panics(self) -> tuple[Path, ...]:
         """The consoles of its earlier tries."""
-        return tuple(sorted(self.folder.glob("panic-*.log")))
+        return vm.panics(self.folder)
 
 
 @dataclass(frozen=True)
@@ -87,7 +82,7 @@ class Stage:
     @property
     def alone(self) -> bool:
         """Whether another guest beside it would disturb what its boots measure."""
-        return self.kvm or not vm.counts_instructions(self.kernel.release)
+        return self.kvm or not qemu.counts_instructions(self.kernel.release)
 
     @property
     def how(self) -> str:
@@ -105,7 +100,7 @@ class Stage:
         """
         folder = _fresh(self.folder / "scout")
         Scouting(self.options, given).write(folder)
-        self._run(self._boot(folder, "scout", "", 0.0), stop)
+        vm.run(self._boot(folder, "scout", "", 0.0), stop)
         with suppress(OSError):
             raise Refused((folder / scout.REFUSED).read_text().strip())
         try:
@@ -130,7 +125,7 @@ class Stage:
         task = self._task(arm, plan, folder)
         task.write(folder)
         boot = self._boot(folder, "guest", self._line(arm), self.options.seconds())
-        self._run(boot, stop)
+        vm.run(boot, stop)
         booted = Booted(arm, number, boot.line, folder, Facts.read(folder))
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
@@ -158,18 +153,6 @@ class Stage:
             command=_command(module, folder),
             limit=_BOOT_S[self.kvm] + _PACE[self.kvm] * measure,
         )
-
-    def _run(self, boot: vm.Boot, stop: threading.Event) -> None:
-        """Boot, and boot again where only the emulation may have been at fault."""
-        for panics in range(1, _AGAIN + 1):
-            try:
-                return vm.run(boot, stop)
-            except vm.Panicked as error:
-                if self.kvm:
-                    raise
-                boot.log.replace(boot.folder / f"panic-{panics}.log")
-                say(f"  {boot.folder.name}: {error.message}; booting it again")
-        return vm.run(boot, stop)
 
     def _task(self, arm: Arm, plan: Plan, folder: Path) -> Task:
         files = folder / "files" if arm.plan else None
