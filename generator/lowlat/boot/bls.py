@@ -78,7 +78,11 @@ class Bls:
             self._default.change(before.name)
         by_release = {str(plan.kernel): plan for plan in plans}
         try:
-            self._folder.write(by_release.get, self._known(), lambda: self._check(before, plans))
+            self._folder.write(
+                by_release.get,
+                self._known(),
+                lambda: self._folder.check(self.describe(), before, plans),
+            )
         except LowlatError:
             if pinned:
                 self._default.restore()
@@ -87,12 +91,6 @@ class Bls:
             # What was promoted has another line now: that has to be tried first.
             self._default.restore()
         return self.describe()
-
-    def _check(self, before: Entry, plans: Sequence[Plan]) -> None:
-        boot = self.describe()
-        snippets.check(self._root, boot.entries, plans)
-        if boot.default is None or boot.default.name != before.name:
-            raise Refused(f"{ENTRIES}: the default would not stay {before.name}")
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> None:
         """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
@@ -114,14 +112,7 @@ class Bls:
         self._environment.set("next_entry", None if entry is None else entry.name)
 
     def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
-        if entry is None:
-            self._default.restore()
-        else:
-            wanted = next(self.describe().tuned(), entry) if follow else entry
-            self._default.change(wanted.name)
-            if self.describe().default != wanted:
-                raise Refused(f"{self._environment.path}: {wanted.name} is not the default")
-        return self.describe()
+        return self._default.choose(entry, follow, self.describe)
 
     def remove(self) -> None:
         self._environment.tidy()

@@ -11,6 +11,7 @@ from lowlat import files
 from lowlat.boot import snippets
 from lowlat.boot.disk import Disk
 from lowlat.boot.held import Held
+from lowlat.boot.loader import Boot, Entry
 from lowlat.errors import Refused
 from lowlat.root import Root
 
@@ -37,6 +38,19 @@ class Default:
         document = {"before": before, "ours": [name, *(each for each in ours if each == now)]}
         self._disk.put(_DEFAULT, Held(json.dumps(document).encode(), 0o600))
         self._set(name)
+
+    def choose(self, entry: Optional[Entry], follow: bool, describe: Callable[[], Boot]) -> Boot:
+        """Make ``entry`` the default, with ``follow`` the newest tuned one; None puts the first one
+        back. Raises Refused where the loader then boots another."""
+        if entry is None:
+            self.restore()
+            return describe()
+        wanted = next(describe().tuned(), entry) if follow else entry
+        self.change(wanted.name)
+        after = describe()
+        if after.default != wanted:
+            raise Refused(f"the loader did not take {wanted.name} for its default")
+        return after
 
     def restore(self) -> None:
         """Put the first one back, unless somebody else chose another since; twice is once."""

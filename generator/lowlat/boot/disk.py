@@ -127,6 +127,13 @@ class Disk:
                 os.unlink(name, dir_fd=at)
             os.fsync(at)
 
+    def set(self, path: str, held: Optional[Held]) -> None:
+        """Put the file there, or none."""
+        if held is None:
+            self.remove(path)
+        else:
+            self.put(path, held)
+
     def make_folder(self, path: str) -> None:
         folder, name = _split(path)
         with self.folder(folder) as at, _told(path):

@@ -99,17 +99,13 @@ class SystemdBoot:
         if before is None:
             raise Refused(f"{self._folder.path}: there is no entry to stay the default")
         by_release = {str(plan.kernel): plan for plan in plans}
-        self._folder.write(by_release.get, {}, lambda: self._check(before, plans))
+        self._folder.write(
+            by_release.get, {}, lambda: self._folder.check(self.describe(), before, plans)
+        )
         if before.ours and self.describe().default != before:
             # What was promoted has another line now: that has to be tried first.
             self._default.restore()
         return self.describe()
-
-    def _check(self, before: Entry, plans: Sequence[Plan]) -> None:
-        boot = self.describe()
-        snippets.check(self._root, boot.entries, plans)
-        if boot.default is None or boot.default.name != before.name:
-            raise Refused(f"{self._folder.path}: the default would not stay {before.name}")
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> None:
         """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
@@ -130,14 +126,7 @@ class SystemdBoot:
         self._bootctl("set-oneshot", "" if entry is None else self._id(entry.name))
 
     def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
-        if entry is None:
-            self._default.restore()
-        else:
-            wanted = next(self.describe().tuned(), entry) if follow else entry
-            self._default.change(wanted.name)
-            if self.describe().default != wanted:
-                raise Refused(f"bootctl did not make {wanted.name} the default")
-        return self.describe()
+        return self._default.choose(entry, follow, self.describe)
 
     def remove(self) -> None:
         if snippets.is_ours(self._variable("OneShot") or ""):

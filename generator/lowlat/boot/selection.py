@@ -60,7 +60,7 @@ def restore(disk: Disk) -> bool:
     if ours or (theirs and digest(disk.get(_ACTIVE)) == digest(theirs[_ACTIVE])):
         # The profile last: until it is back, a second try finds lowlat-local selected.
         for path in (_MODE, _ACTIVE):
-            _put(disk, path, theirs.get(path))
+            disk.set(path, theirs.get(path))
     return ours or bool(theirs)
 
 
@@ -69,7 +69,7 @@ def restore_line(disk: Disk) -> None:
     theirs = _kept(disk)
     now = disk.get(_LINE)
     if now is not None and b"lowlat.plan=" in now.content:
-        _put(disk, _LINE, theirs.get(_LINE))
+        disk.set(_LINE, theirs.get(_LINE))
 
 
 def forget(disk: Disk) -> None:
@@ -77,13 +77,6 @@ def forget(disk: Disk) -> None:
     disk.remove(_KEPT)
     for path in (_MODE, _ACTIVE, _LINE, _KEPT):
         disk.unstage(path)
-
-
-def _put(disk: Disk, path: str, held: Optional[Held]) -> None:
-    if held is None:
-        disk.remove(path)
-    else:
-        disk.put(path, held)
 
 
 def _kept(disk: Disk) -> Mapping[str, Optional[Held]]:

@@ -12,7 +12,7 @@ from typing import Callable, Optional
 from lowlat.boot import line
 from lowlat.boot.disk import Disk
 from lowlat.boot.held import Held
-from lowlat.boot.loader import Entry
+from lowlat.boot.loader import Boot, Entry
 from lowlat.errors import LowlatError, Refused
 from lowlat.plan import Plan
 from lowlat.root import Root
@@ -174,24 +174,29 @@ class Folder:
         counter = f"+{tries}" if tries.isdecimal() else ""
         return there.get(name, f"{name}{counter}.conf")
 
+    def check(self, boot: Boot, before: Entry, plans: Sequence[Plan]) -> None:
+        """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
+        the plan, or where the default is no longer what it was."""
+        for plan in plans:
+            self._check(boot, plan)
+        if boot.default is None or boot.default.name != before.name:
+            raise Refused(f"{self.path}: the default would not stay {before.name}")
+
+    def _check(self, boot: Boot, plan: Plan) -> None:
+        stock = boot.stock(str(plan.kernel))
+        ident = line.planned(plan)[-1]
+        fresh = [each for each in boot.entries if each.ours and ident in each.words]
+        if not fresh or stock is None:
+            raise Refused(f"no entry was made for kernel {plan.kernel}")
+        for each in fresh:
+            trial = line.trial_words(self._root) if each.trial else ()
+            line.check(each.id, each.words, stock.words, plan, trial)
+
     def clear(self) -> None:
         """Remove all entries of ours, and what a crash left beside them."""
         for name in self._root.names(self.path):
             if is_ours(name):
                 self._disk.remove(f"{self.path}/{name}")
-
-
-def check(root: Root, entries: Sequence[Entry], plans: Sequence[Plan]) -> None:
-    """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
-    the plan."""
-    stock = {each.release: each for each in reversed(entries) if not each.ours}
-    for plan in plans:
-        fresh = [each for each in entries if each.ours and line.planned(plan)[-1] in each.words]
-        if not fresh or str(plan.kernel) not in stock:
-            raise Refused(f"no entry was made for kernel {plan.kernel}")
-        for each in fresh:
-            trial = line.trial_words(root) if each.trial else ()
-            line.check(each.id, each.words, stock[str(plan.kernel)].words, plan, trial)
 
 
 def tuned(

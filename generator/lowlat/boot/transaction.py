@@ -139,7 +139,7 @@ class Transaction:
             self.disk.make_folder(folder)
         ours = tuple({digest(now): None, digest(wanted): None})
         self._record(self.journal.with_entry(path, Entry(entry.before, ours)))
-        _place(self.disk, path, wanted)
+        self.disk.set(path, wanted)
 
     def _record(self, journal: Journal) -> None:
         journals.write(self.disk, journal)
@@ -149,7 +149,7 @@ class Transaction:
         try:
             for path, held in reversed(self._before):
                 if digest(self.disk.get(path)) != digest(held):
-                    _place(self.disk, path, held)
+                    self.disk.set(path, held)
             for folder in reversed(self._folders):
                 self.disk.remove_folder(folder)
             # On a full disk the longer journal stays: it holds for this state as well.
@@ -176,15 +176,8 @@ def roll_back(disk: Disk, journal: Journal) -> list[str]:
         if entry.edited(now):
             kept.append(path)
         elif digest(now) != digest(entry.before):
-            _place(disk, path, entry.before)
+            disk.set(path, entry.before)
         disk.unstage(path)
     for folder in reversed(journal.folders):
         disk.remove_folder(folder)
     return kept
-
-
-def _place(disk: Disk, path: str, held: Optional[Held]) -> None:
-    if held is None:
-        disk.remove(path)
-    else:
-        disk.put(path, held)

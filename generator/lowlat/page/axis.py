@@ -43,13 +43,21 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Log:
-    """Whole decades from ``low`` to ``high``; what is smaller, zero too, lies at the lower end."""
+class _Logarithmic:
+    """From ``low`` to ``high``; what is smaller, zero too, lies at the lower end."""
 
     low: float
     high: float
     start: float
     end: float
+
+    def at(self, value: float) -> float:
+        share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return self.start + (self.end - self.start) * min(share, 1.0)
+
+
+class Log(_Logarithmic):
+    """Whole decades from ``low`` to ``high``."""
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Log:
@@ -59,23 +67,13 @@ class Log:
         high = max(math.ceil(math.log10(max(known)) - 1e-9), low + 1)
         return cls(10.0**low, 10.0**high, start, end)
 
-    def at(self, value: float) -> float:
-        share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return self.start + (self.end - self.start) * min(share, 1.0)
-
     def ticks(self) -> tuple[float, ...]:
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
         return tuple(10.0**n for n in range(first, last + 1, 2 if last - first > _MANY else 1))
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Ratios on both sides of 1, from ``low`` to ``high`` on a logarithmic axis."""
-
-    low: float
-    high: float
-    start: float
-    end: float
+class Ratio(_Logarithmic):
+    """Ratios on both sides of 1."""
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Ratio:
@@ -83,10 +81,6 @@ class Ratio:
         known = [value for value in values if value > 0] + [0.95, 1.05]
         room = (max(known) / min(known)) ** 0.06
         return cls(min(known) / room, max(known) * room, start, end)
-
-    def at(self, value: float) -> float:
-        share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return self.start + (self.end - self.start) * min(share, 1.0)
 
     def ticks(self) -> tuple[float, ...]:
         """At most eight round values, 1 among them."""
