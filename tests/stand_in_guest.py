@@ -26,9 +26,9 @@ from synthetic import Kind, Shape
 #: Kernel entries per second on each isolated CPU.
 STOCK, QUIET = 250.0, 2.0
 
-#: Variables that tell a guest where to note each boot, which boots panic (so many times with :N,
-#: else always), and which never end.
-NOTES, PANICS, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_HANGS"
+#: Variables that tell a guest where to note each boot, which boots panic, which do so at their
+#: power-off, and which never end.
+NOTES, PANICS, LATE, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_PANICS_LATE", "GUEST_HANGS"
 
 
 def program(path: Path) -> Path:
@@ -54,25 +54,24 @@ def main(argv: Sequence[str]) -> int:
     line = " ".join(word[7:] for word in argv if word.startswith("--kopt="))
     with Path(os.environ[NOTES]).open("a") as notes:
         notes.write(f"{folder.parent.name}/{folder.name}\n")
-    if _panics(folder):
-        print("[ 1.0] Kernel panic - not syncing: no init", file=sys.stderr)
-        return 255
-    if folder.name in os.environ.get(HANGS, "").split():
+    if _one_of(PANICS, folder):
+        return _panic()
+    if _one_of(HANGS, folder):
         time.sleep(300)
     if folder.name == "scout":
         _scout(folder)
     else:
         _measure(folder, line)
-    return 0
+    return _panic() if _one_of(LATE, folder) else 0
 
 
-def _panics(folder: Path) -> bool:
-    tries = Path(os.environ[NOTES]).read_text().split().count(f"{folder.parent.name}/{folder.name}")
-    for word in os.environ.get(PANICS, "").split():
-        name, _, times = word.partition(":")
-        if name == folder.name and (not times or tries <= int(times)):
-            return True
-    return False
+def _one_of(variable: str, folder: Path) -> bool:
+    return folder.name in os.environ.get(variable, "").split()
+
+
+def _panic() -> int:
+    print("[ 1.0] Kernel panic - not syncing: no init", file=sys.stderr)
+    return 255
 
 
 def _scout(folder: Path) -> None:
@@ -83,7 +82,7 @@ def _scout(folder: Path) -> None:
 
 
 def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
-    return "TuneD", [tuning.not_applied(name), "TuneD: no such profile"] if "no" in name else []
+    return "TuneD", [tuning.not_applied(name), "TuneD: no such profile"] if name == "powersave" else []
 
 
 def _measure(folder: Path, line: str) -> None:

@@ -177,7 +177,7 @@ def test_what_never_boots_is_given_up(bench: Bench) -> None:
     status, _, err = bench.matrix("--isolate", "2-3", "--boots", "9", GUEST_PANICS=every)
     assert status == 1
     assert err.count("\n") == 1 and "panicked" in err
-    # Three boots, each tried three times, and what ran beside them; not eighteen boots.
+    # Three boots and what ran beside them; not eighteen boots.
     assert len(bench.booted()) < 18
 
     status, _, err = bench.call(
@@ -187,24 +187,73 @@ def test_what_never_boots_is_given_up(bench: Bench) -> None:
     assert status == 1 and err.count("\n") == 1 and "panicked" in err
 
 
-def test_a_boot_that_the_emulation_spoils_is_tried_again_and_told(bench: Bench) -> None:
-    status, out, _ = bench.matrix("--isolate", "2-3", **{guest.PANICS: "lowlat-1:1 stock-1:2"})
-    assert status == 0
-    assert Counter(bench.booted()) == {"6.12.1/scout": 1, "6.12.1/lowlat-1": 2, "6.12.1/stock-1": 3}
-    assert "lowlat-1: the boot of 6.12.1 panicked: Kernel panic" in out and "again" in out
-    assert "booted again after a panic, which emulation brings about by itself: stock-1, low" in out
-    panics = {boot["arm"]: boot["panics"] for boot in bench.result()["kernels"][0]["boots"]}
-    assert {name: len(logs) for name, logs in panics.items()} == {"stock": 2, "lowlat": 1}
-    assert "Kernel panic" in Path(panics["lowlat"][0]).read_text()
+def test_what_fails_at_its_end_is_not_counted_and_booted_again(bench: Bench) -> None:
+    words = ("--isolate", "2-3", "--boots", "2")
+    status, out, _ = bench.matrix(*words, **{guest.LATE: "lowlat-2"})
+    assert status == 1
+    assert "lowlat 2 on 6.12.1 failed" in out and "2 against 1 boots" in out
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "3 boots were done before" in out and "2 boots each" in out
+
+
+def test_boots_that_went_well_are_reported_whatever_fails_later(bench: Bench) -> None:
+    every = " ".join(f"lowlat-poll-{n}" for n in range(1, 4))
+    words = ("--isolate", "2-3", "--boots", "3", "--profile", "lowlat", "--profile", "lowlat-poll")
+    bench.matrix(*words, **{guest.PANICS: every})
+    (bench.out / "report.html").unlink()
+    status, out, err = bench.call("--resume", str(bench.out), **{guest.PANICS: every})
+    assert (status, err) == (1, "") and "6 boots were done before" in out
+    assert (bench.out / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["facts.json", "lowlat-1.json"])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"complaints": 1}'])
+def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, content: str) -> None:
+    bench.matrix("--isolate", "2-3")
+    (bench.out / "6.12.1" / "lowlat-1" / name).write_text(content)
+    status, out, err = bench.call("--resume", str(bench.out))
+    assert (status, err) == (0, "") and "1 boots were done before" in out
+
+
+def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: Bench) -> None:
+    bench.matrix("--isolate", "2-3")
+    made_with = bench.result()["made_with"]
+    assert len(made_with["image_sha256 6.12.1"]) == 64
+    (bench.folder / "vmlinuz-6.12.1").write_bytes(b"built anew")
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--resume: it was begun with image_sha256 6.12.1" in err
+    (bench.folder / "vmlinuz-6.12.1").unlink()
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1) and "vmlinuz-6.12.1: No such file" in err
+
+
+def test_a_release_that_two_kernels_have_is_refused(bench: Bench) -> None:
+    (bench.folder / "other").mkdir()
+    (bench.folder / "other" / "vmlinuz-6.12.1").write_bytes(b"another")
+    other = str(bench.folder / "other" / "vmlinuz-6.12.1")
+    status, _, err = bench.matrix("--kernel", other)
+    assert (status, err.count("\n")) == (2, 1) and "6.12.1 is named twice" in err
+    assert not bench.out.exists()
+
+
+def test_a_folder_has_one_rehearsal_at_a_time(bench: Bench) -> None:
+    words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
+    with bench.start(*words, **{guest.HANGS: "stock-1"}) as child:
+        _until_booted(bench, "stock-1")
+        status, _, err = bench.call("--resume", str(bench.out))
+        assert (status, err.count("\n")) == (2, 1) and "a rehearsal is at work there" in err
+        child.send_signal(signal.SIGHUP)
+        out, _ = child.communicate(timeout=30)
+    assert child.returncode == 129
+    assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
 
 
 def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
     words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
     hanging: Mapping[str, str] = {guest.HANGS: "lowlat-2 stock-2"}
     with bench.start(*words, "--boots", "2", "--jobs", "1", **hanging) as child:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and "-2" not in _read(bench.notes):
-            time.sleep(0.1)
+        _until_booted(bench, "-2")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
     assert child.returncode == 130 and err == "lowlat-gen: interrupted\n"
@@ -220,10 +269,10 @@ def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: Bench) -> None:
 
 
 def test_a_profile_that_tuned_does_not_know_is_one_line(bench: Bench) -> None:
-    words = ("--tuned-profile", "cpu-partitioning", "--tuned-profile", "nosuch")
+    words = ("--tuned-profile", "cpu-partitioning", "--tuned-profile", "powersave")
     status, _, err = bench.matrix(*words)
     assert (status, err.count("\n")) == (2, 1)
-    assert "--tuned-profile nosuch: TuneD did not apply nosuch; TuneD: no such profile" in err
+    assert "--tuned-profile powersave: TuneD did not apply powersave; TuneD: no such profile" in err
 
 
 @pytest.mark.parametrize(("memory", "cpus", "jobs"), [("2G", 2, 2), ("2G", 64, 6), ("64G", 8, 1)])
@@ -236,5 +285,10 @@ def test_guests_run_side_by_side_as_the_host_allows(
     assert side_by_side(Shape(4, memory=memory)) == jobs
 
 
-def _read(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
+def _until_booted(bench: Bench, name: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if bench.notes.exists() and name in bench.notes.read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{name} was never booted")

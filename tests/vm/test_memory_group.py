@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import threading
 from pathlib import Path
 from typing import Any
 
+import emulator
 import pytest
 from kernels import KERNELS, packaged_or_skip
 
@@ -51,10 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     quoted = {"folder": shlex.quote(str(shared)), "harness": shlex.quote(find_harness())}
     (shared / "task").write_text(_TASK.format(**quoted))
     command = ("sh", str(shared / "task"))
-    vm.run(
-        vm.Boot(kernel, "tsc=nowatchdog", Shape(4), False, shared, command, _LIMIT_S),
-        threading.Event(),
-    )
+    boot = vm.Boot(kernel, "tsc=nowatchdog", Shape(4), False, shared, command, _LIMIT_S)
+    emulator.run_on_host_files(boot)
     return shared
 
 

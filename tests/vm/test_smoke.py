@@ -29,7 +29,7 @@ from lowlat.wishes import Wishes
 def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     kernel = kernel_or_skip("")
     options = RehearseOptions((str(kernel.image),), duration="5s", warmup="2s")
-    _, (stage,) = rehearsal.prepare(options, tmp_path / "out")
+    *_, (stage,) = rehearsal.prepare(options, tmp_path / "out")
     plan = _plan(kernel)
     booted = stage.boot(Arm("lowlat", plan.boot_line, plan=plan), 1, plan, threading.Event())
 

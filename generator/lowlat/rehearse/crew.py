@@ -35,11 +35,11 @@ class Failure:
     why: LowlatError
 
 
-def work(pieces: Sequence[Piece], jobs: int) -> list[Failure]:
+def work(pieces: Sequence[Piece], jobs: int, done: int = 0) -> list[Failure]:
     """Do all pieces, ``jobs`` at a time, in their order; what failed.
 
-    Raises Refused where one was refused, and LowlatError where everything fails. Whatever is raised
-    here, an interrupt too, first ends what runs.
+    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` pieces
+    went well before. Whatever is raised here, an interrupt too, first ends what runs.
     """
     stop = threading.Event()
     failed: list[Failure] = []
@@ -51,7 +51,7 @@ def work(pieces: Sequence[Piece], jobs: int) -> list[Failure]:
                 failure = _failure(future, futures[future])
                 failed += [failure] if failure else []
                 progress.tell(futures[future], failure)
-                if failure and len(failed) == progress.ended >= _HOPELESS:
+                if failure and not done and len(failed) == progress.ended >= _HOPELESS:
                     raise failure.why
         except BaseException:
             stop.set()

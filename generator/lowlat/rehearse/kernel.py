@@ -57,7 +57,8 @@ class Wanted:
         version, flavour = found.groups()
         if not re.match(rf"{re.escape(version)}(?!\d)", release):
             return False
-        return flavour in parts if flavour else not parts & _FLAVOURS
+        # An architecture is named like a flavour: "6.1-amd64" is no -rt kernel either.
+        return (not flavour or flavour in parts) and parts & _FLAVOURS <= {flavour}
 
     def best(self, releases: Iterable[str]) -> Optional[str]:
         """The newest release that matches."""

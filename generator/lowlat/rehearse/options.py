@@ -16,10 +16,16 @@ from lowlat.harness import seconds
 from lowlat.machine import Core, Cpus, Machine
 from lowlat.planner import Options
 from lowlat.report import comparison
+from lowlat.root import Root
 from lowlat.split import split
-from lowlat.wishes import Wishes, merge
+from lowlat.tuned import chain
+from lowlat.typed import typed
+from lowlat.wishes import merge
 
 STOCK = "stock"
+
+#: What the harness takes: the least and the most seconds, and both in words.
+_TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
 
 #: Booted exactly as stock: what the report says of it is what it says where nothing changed.
 CONTROL = "control"
@@ -48,8 +54,8 @@ class RehearseOptions:
     boots: int = 1
 
     def seconds(self) -> float:
-        """Of one run with its warm-up; raises Refused where a time has no unit."""
-        return seconds("--duration", self.duration) + seconds("--warmup", self.warmup)
+        """Of one run with its warm-up; raises Refused where that is no time for the harness."""
+        return _seconds("--duration", self.duration) + _seconds("--warmup", self.warmup)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -57,15 +63,17 @@ class RehearseOptions:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> RehearseOptions:
         """Raises TypeError, KeyError or ValueError where that is something else."""
-        plan = _tuples(fields["plan"])
-        wishes = Wishes(**plan.pop("wishes"))
-        return cls(**{**_tuples(fields), "plan": Options(wishes=wishes, **plan)})
+        result: RehearseOptions = typed(cls, fields)
+        if min(len(result.kernels), len(result.profiles), result.boots) < 1:
+            raise ValueError("nothing to boot")
+        return result
 
     def check(self, cpus: int) -> None:
         """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
 
         The rest is for the planner in the guest to refuse.
         """
+        wanted = [profile.load(name) for name in self.profiles]
         self.seconds()
         if self.plan.wishes.for_device and not self.as_host:
             raise Refused(
@@ -75,9 +83,10 @@ class RehearseOptions:
         for name in (*self.plan.enable, *self.plan.disable):
             lookup(name)
         _check_once("--kernel", self.kernels)
-        _check_once("--profile", (*self.profiles, STOCK, CONTROL))
-        _check_once("--tuned-profile", (*self.tuned, *self.profiles, STOCK, CONTROL))
-        wanted = [profile.load(name) for name in self.profiles]
+        _check_once("--profile", self.profiles)
+        _check_once("--tuned-profile", (*self.tuned, *self.profiles))
+        for name in self.tuned:
+            _check_tuned(name)
         if not self.as_host:
             split(_guest(cpus), merge(wanted[0].wishes, self.plan.wishes))
 
@@ -91,19 +100,28 @@ class RehearseOptions:
         return replace(self.plan, wishes=replace(self.plan.wishes, isolate=None, housekeeping=None))
 
 
+def _seconds(option: str, text: str) -> float:
+    result = seconds(option, text)
+    least, most, words = _TIMES[option]
+    if least <= result <= most:
+        return result
+    raise Refused(f"{option} {text[:60]}: out of range", hint=f"from {words}")
+
+
 def _check_once(option: str, names: tuple[str, ...]) -> None:
     for name in names:
+        if name in (STOCK, CONTROL):
+            raise Refused(f"{option} {name}: an arm without any profile is called so")
         if names.count(name) > 1:
             raise Refused(f"{option} {name[:60]}: there is one of that name", hint="name each once")
-        if option == "--tuned-profile" and not re.fullmatch(comparison.NAME, name, re.ASCII):
-            raise Refused(f"{option} {name[:60]!r}: not a name of a profile")
 
 
-def _tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    # JSON has no tuples.
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
-    }
+def _check_tuned(name: str) -> None:
+    if not re.fullmatch(comparison.NAME, name, re.ASCII):
+        raise Refused(f"--tuned-profile {name[:60]!r}: not a name of a profile")
+    if not chain(Root(), name):
+        # The guest's files are this machine's.
+        raise Refused(f"--tuned-profile {name}: TuneD has no such profile here")
 
 
 def _guest(cpus: int) -> Machine:

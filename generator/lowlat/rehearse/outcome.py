@@ -10,7 +10,7 @@ from typing import Any
 
 from lowlat.cpuset import CpuSet
 from lowlat.plan import Plan
-from lowlat.rehearse import provenance, tuning
+from lowlat.rehearse import tuning
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.rehearse.stage import Booted
@@ -76,10 +76,6 @@ def describe(rehearsal: Rehearsal) -> Iterator[str]:
     wrong = list(findings(rehearsal))
     yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
     yield from (f"    {text}" for text in wrong)
-    again = [one for played in rehearsal.played for one in played.booted if one.panics]
-    if again:
-        names = ", ".join(one.name for one in again)
-        yield f"  booted again after a panic, which emulation brings about by itself: {names}"
     yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))
 
 
@@ -105,12 +101,14 @@ def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
     if host is None:
         yield f"a plan of this machine itself: {rehearsal.host_refused}"
         return
-    plan = rehearsal.played[0].plan
-    if host.isolated != plan.isolated:
-        yield f"isolating CPUs {host.isolated} of this machine; the guest's are {plan.isolated}"
-    why = {item.name: item.why for item in plan.skipped}
+    first = rehearsal.played[0].plan
+    if host.isolated != first.isolated:
+        yield f"isolating CPUs {host.isolated} of this machine; the guest's are {first.isolated}"
+    plans = [arm.plan for played in rehearsal.played for arm in played.arms if arm.plan]
+    rehearsed = {name for plan in plans for name in settings(plan)}
+    why = {item.name: item.why for plan in reversed(plans) for item in plan.skipped}
     for name in settings(host):
-        if name not in settings(plan):
+        if name not in rehearsed:
             yield f"{name}: {why.get(name, 'not planned in the guest')}"
 
 
@@ -120,7 +118,7 @@ def write(rehearsal: Rehearsal) -> Path:
     document = {
         "schema": SCHEMA,
         "options": rehearsal.options.to_json(),
-        "made_with": provenance.of(rehearsal.machine),
+        "made_with": dict(rehearsal.made_with),
         "host_line": host.boot_line if host else None,
         "kernels": [_kernel(played) for played in rehearsal.played],
         "findings": list(findings(rehearsal)),
@@ -135,7 +133,6 @@ def _kernel(played: Played) -> dict[str, object]:
     stage = played.stage
     return {
         "release": stage.kernel.release,
-        "image_sha256": provenance.digest(stage.kernel.image),
         "cpus": stage.shape.cpus,
         "memory": stage.shape.memory,
         "emulated": not stage.kvm,
@@ -160,5 +157,4 @@ def _boot(booted: Booted) -> dict[str, object]:
         "run": str(booted.run),
         "verify": str(booted.verify) if booted.verify else None,
         "serial_log": str(booted.log),
-        "panics": [str(path) for path in booted.panics],
     }

@@ -6,39 +6,48 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 from lowlat import __version__, process
-from lowlat.errors import LowlatError
+from lowlat.errors import LowlatError, Refused
 from lowlat.harness_child import find_harness
 from lowlat.machine import Machine
 from lowlat.rehearse import qemu
+from lowlat.rehearse.kernel import Kernel
 
 _ASK_S = 20.0
 
 
-def of(machine: Machine) -> dict[str, str]:
-    """What made the results, in words; "" where something does not tell its version."""
+def of(machine: Machine, kernels: Iterable[Kernel]) -> dict[str, str]:
+    """What makes the results, in words; "" where something does not tell its version.
+
+    Raises Refused where a kernel cannot be read.
+    """
     return {
         "lowlat": __version__,
         "harness": _line(find_harness(), "--version"),
-        "harness_sha256": digest(Path(find_harness())),
+        "harness_sha256": _digest(Path(find_harness())),
         "qemu": _line(qemu.program(), "--version"),
         "virtme_ng": _package("virtme-ng"),
         "tuned": _line(process.find("tuned") or "", "--version"),
         "host": f"{machine.processor.model or platform.machine()}, {os.cpu_count()} CPUs",
         "host_kernel": platform.release(),
         "python": platform.python_version(),
+        **{f"image_sha256 {kernel.release}": _digest(kernel.image) for kernel in kernels},
     }
 
 
-def digest(path: Path) -> str:
+def _digest(path: Path) -> str:
     """The SHA-256 of a file, as hexadecimal digits."""
-    with path.open("rb") as stream:
-        found = hashlib.sha256()
-        for block in iter(lambda: stream.read(1 << 20), b""):
-            found.update(block)
+    found = hashlib.sha256()
+    try:
+        with path.open("rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                found.update(block)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from error
     return found.hexdigest()
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,11 @@ from lowlat.plan import Plan
 from lowlat.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import crew, folder, packages, qemu, vm
+from lowlat.rehearse import crew, folder, packages, provenance, qemu, vm
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.crew import Failure, Piece
+from lowlat.rehearse.folder import Request
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.shape import shape, side_by_side
@@ -50,11 +51,12 @@ class Played:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """``host_plan`` is what would be planned for this machine itself, or why there is no plan."""
+    """``made_with`` tells what made its results; ``host_plan`` is what would be planned for this
+    machine itself, ``host_refused`` why there is none."""
 
     options: RehearseOptions
-    machine: Machine
     folder: Path
+    made_with: Mapping[str, str]
     host_plan: Optional[Plan]
     host_refused: str
     played: tuple[Played, ...]
@@ -67,24 +69,41 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
     Raises Refused before the first boot where something is missing or asked wrongly, LowlatError
     where nothing boots. An interrupted rehearsal goes on with the same call.
     """
-    machine, stages = prepare(options, results)
+    machine, made_with, stages = prepare(options, results)
     jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
-    _scout(machine, stages, jobs)
-    booted, failed = _boot(stages, options.boots, jobs)
+    with folder.locked(results):
+        _scout(machine, stages, jobs)
+        booted, failed = _boot(stages, options.boots, jobs)
     plan, why = _host_plan(options, machine)
-    return Rehearsal(options, machine, results, plan, why, booted, tuple(failed))
+    return Rehearsal(options, results, made_with, plan, why, booted, tuple(failed))
 
 
-def prepare(options: RehearseOptions, results: Path) -> tuple[Machine, tuple[Stage, ...]]:
+def prepare(
+    options: RehearseOptions, results: Path
+) -> tuple[Machine, Mapping[str, str], tuple[Stage, ...]]:
     """Find the kernels and decide on the guest; everything refusable is refused here."""
     vm.check_tools()
     find_harness()
     machine = probe(Root())
     options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
-    found = [find_kernel(text, fetch=options.fetch) for text in options.kernels]
-    stages = tuple(_stage(options, machine, kernel, results) for kernel in found)
-    folder.make(results, options)
-    return machine, stages
+    begun = Request.read(results)
+    kernels = begun.kernels if begun else _kernels(options)
+    made_with = provenance.of(machine, kernels)
+    if begun:
+        begun.check(made_with)
+    stages = tuple(_stage(options, machine, kernel, results) for kernel in kernels)
+    if not begun:
+        Request(options, kernels, made_with).make(results)
+    return machine, made_with, stages
+
+
+def _kernels(options: RehearseOptions) -> tuple[Kernel, ...]:
+    found = tuple(find_kernel(text, fetch=options.fetch) for text in options.kernels)
+    releases = [kernel.release for kernel in found]
+    for text, release in zip(options.kernels, releases):
+        if releases.count(release) > 1:
+            raise Refused(f"--kernel {text}: {release} is named twice", hint="name each once")
+    return found
 
 
 def _stage(options: RehearseOptions, machine: Machine, kernel: Kernel, results: Path) -> Stage:
@@ -141,7 +160,7 @@ def _boot(
     ]
     if len(pieces) < len(order):
         say(f"  {len(order) - len(pieces)} boots were done before")
-    failed = crew.work(pieces, jobs)
+    failed = crew.work(pieces, jobs, done=len(order) - len(pieces))
     kept = [(stage, stage.kept(arm, number)) for stage, arm, number in order]
     return tuple(
         Played(stage, stage.arms(), tuple(one for at, one in kept if one and at is stage))

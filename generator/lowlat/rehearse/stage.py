@@ -25,8 +25,9 @@ from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.scout import Scouting
 from lowlat.rehearse.shape import Shape
-from lowlat.rehearse.task import ARMS, VERIFY, Facts, Task
+from lowlat.rehearse.task import ARMS, FACTS, VERIFY, Facts, Task
 from lowlat.root import Root
+from lowlat.run import read_run
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
@@ -61,11 +62,6 @@ class Booted:
     @property
     def log(self) -> Path:
         return self.folder / vm.LOG
-
-    @property
-    def panics(self) -> tuple[Path, ...]:
-        """The consoles of its earlier tries."""
-        return vm.panics(self.folder)
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,12 @@ class Stage:
         task = self._task(arm, plan, folder)
         task.write(folder)
         boot = self._boot(folder, "guest", self._line(arm), self.options.seconds())
-        vm.run(boot, stop)
+        try:
+            vm.run(boot, stop)
+        except LowlatError:
+            # Its work may be done all the same: what failed at its end is not to be counted.
+            (folder / FACTS).unlink(missing_ok=True)
+            raise
         booted = Booted(arm, number, boot.line, folder, Facts.read(folder))
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
@@ -136,8 +137,8 @@ class Stage:
         folder = self._folder(arm, number)
         with suppress(LowlatError):
             booted = Booted(arm, number, self._line(arm), folder, Facts.read(folder))
-            if booted.run.exists() and not booted.facts.refused:
-                return booted
+            read_run(booted.run)
+            return None if booted.facts.refused else booted
         return None
 
     def _folder(self, arm: Arm, number: int) -> Path:

@@ -68,10 +68,10 @@ class Facts:
         """Raises LowlatError where the guest did not come as far as writing them."""
         try:
             fields: dict[str, Any] = json.loads((folder / FACTS).read_text())
-        except (OSError, ValueError) as error:
+            for name in ("complaints", "problems"):
+                fields[name] = tuple(fields[name])
+            return cls(**fields)
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise LowlatError(
                 f"the guest left no result in {folder}", hint="its serial.log tells more"
             ) from error
-        for name in ("complaints", "problems"):
-            fields[name] = tuple(fields[name])
-        return cls(**fields)

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cpus",
         type=common.positive,
         metavar="N",
-        help="the guest's CPUs (default: as here, 4 at least)",
+        help="the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)",
     )
     add("--memory", default=_DEFAULTS.memory, metavar="SIZE", help="the guest's (%(default)s)")
     add("--duration", default=_DEFAULTS.duration, metavar="TIME", help="of a run (%(default)s)")
@@ -88,9 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Rehearse, print what it showed and the report; 1 where something is not as planned."""
-    # An end asked for politely ends QEMU too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    options, results = _asked(args)
+    _end_guests_too()
+    results, options = _asked(args)
     try:
         done = rehearse(options, results, args.jobs)
     except (KeyboardInterrupt, SystemExit):
@@ -107,6 +106,13 @@ def main(args: argparse.Namespace) -> int:
     return 1 if any(outcome.findings(done)) or refused or not found else 0
 
 
+def _end_guests_too() -> None:
+    """An end asked for politely ends QEMU too, and so does a closed terminal, but under nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda got, _: sys.exit(128 + got))
+
+
 def _tell(done: Rehearsal, found: Sequence[Compared]) -> None:
     say()
     say("\n".join(outcome.describe(done)))
@@ -118,16 +124,16 @@ def _tell(done: Rehearsal, found: Sequence[Compared]) -> None:
         say()
 
 
-def _asked(args: argparse.Namespace) -> tuple[RehearseOptions, Path]:
+def _asked(args: argparse.Namespace) -> tuple[Path, RehearseOptions]:
     asked = options_of(args)
     if args.resume is None:
-        return asked, folder.name(args.out)
+        return folder.name(args.out), asked
     if asked != RehearseOptions() or args.out:
         raise Refused(
             f"--resume {args.resume}: goes on as it was asked for",
             hint="leave all other options but --jobs out",
         )
-    return folder.resumed(args.resume), args.resume.absolute()
+    return folder.resumed(args.resume)
 
 
 def options_of(args: argparse.Namespace) -> RehearseOptions:

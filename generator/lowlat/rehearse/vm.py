@@ -20,21 +20,12 @@ from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.shape import Shape
 from lowlat.rehearse.stream import follow
-from lowlat.terminal import say
 
 #: What a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
-#: How often an emulated boot that panicked is tried again. With a host thread for each CPU, one may
-#: run into code that another is patching (an int3 that is no longer there).
-_AGAIN = 2
-
 #: The console's text, in a boot's folder.
 LOG = "serial.log"
-
-
-class _Panicked(LowlatError):
-    """The guest's kernel panicked."""
 
 
 @dataclass(frozen=True)
@@ -96,30 +87,11 @@ def argv(boot: Boot) -> list[str]:
 
 
 def run(boot: Boot, stop: threading.Event) -> None:
-    """Boot, and come back when the guest has powered off; what it prints goes into the log. A panic
-    that only the emulation may have brought about is kept as `panic-N.log`, and the guest is booted
-    again.
+    """Boot, and come back when the guest has powered off; what it prints goes into the log.
 
     Raises LowlatError where it panicked, hung or never came to its task, Stopped where ``stop`` was
     set.
     """
-    for panics in range(1, _AGAIN + 1):
-        try:
-            return _run(boot, stop)
-        except _Panicked as error:
-            if boot.kvm:
-                raise
-            boot.log.replace(boot.folder / f"panic-{panics}.log")
-            say(f"  {boot.folder.name}: {error.message}; booting it again")
-    return _run(boot, stop)
-
-
-def panics(folder: Path) -> tuple[Path, ...]:
-    """The consoles of a boot's earlier tries."""
-    return tuple(sorted(folder.glob("panic-*.log")))
-
-
-def _run(boot: Boot, stop: threading.Event) -> None:
     # virtme-run looks for depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     # timeout(1) stays on guard should this process itself be killed.
@@ -135,7 +107,7 @@ def _what_happened(boot: Boot, status: Optional[int]) -> LowlatError:
     for text in boot.log.read_text(errors="replace").splitlines():
         if "Kernel panic" in text:
             found = text[text.index("Kernel panic") :].strip()
-            return _Panicked(f"{which} panicked: {found}", hint=where)
+            return LowlatError(f"{which} panicked: {found}", hint=where)
     if status is None:
         why = f"{which} did not end within {boot.limit:.0f} s and was ended"
         return LowlatError(why, hint=where)
