@@ -14,7 +14,7 @@ import pytest
 from lowlat.errors import Refused, Unmet
 from lowlat.report import oslat, stress
 from lowlat.run import read_run
-from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, cpu_run, document, endpoint
+from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
@@ -185,7 +185,7 @@ def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
         ({"duration_s": 10}, "durations differ: before 120 s, after 10 s"),
         ({"loads": []}, "loads differ: before stress-ng --fault 1, after none"),
         ({"oslat": None}, "oslat has a result in some runs only"),
-        ({"host": {"arch": "x86_64", "processor": "A 1"}}, "before none, after x86_64, A 1"),
+        ({"host": {"arch": "x86_64", "processor": "A 1"}}, "do not tell of their machine"),
         ({"complete": False}, "the run is not complete (after a0.json)"),
         ({"valid": False}, "the run is not valid, its own checks failed (after a0.json)"),
         ({"problems": ["oslat is not installed"]}, "oslat is not installed (after a0.json)"),
@@ -233,6 +233,36 @@ def test_rates_below_the_threshold_are_left_out(bench: Bench) -> None:
     names = {e["name"] for e in result["endpoints"]}
     assert "events_per_s@100ns" not in names
     assert "events_per_s@1us" in names
+
+
+def test_an_unknown_machine_is_not_another(bench: Bench) -> None:
+    host: Any = {"host": {"arch": "x86_64", "processor": "A 1"}}
+    before = arm("s", [100.0, 101.0, 99.0, 102.0, 98.0])
+    after = arm("t", [50.0, 51.0, 49.0, 52.0, 48.0], first=1, **host)
+    assert bench.json(before, after)["verdict"] == "reduced"
+    result = bench.json([{**run, "host": {"arch": "aarch64"}} for run in before], after)
+    assert result["verdict"] == "descriptive-only"
+    assert result["why"].endswith("no test is made: the machines differ")
+
+
+def test_lists_of_runs_after_add_up(bench: Bench) -> None:
+    files = bench.runs("a", document("tuned", 4.0), document("tuned", 6.0, boot_id="other"))
+    base = bench.runs("b", document("stock", 236.0))
+    one = bench.call(*base, "--against", *files, "--json")[1]
+    two = bench.call(*base, "--against", files[0], "--against", files[1], "--json")[1]
+    assert one == two
+
+
+def test_simulated_campaigns_are_for_the_self_test(bench: Bench) -> None:
+    with pytest.raises(Refused, match="--campaigns: only --self-test simulates"):
+        bench.call(*bench.runs("b", document("stock", 4.0)), "--campaigns", "5")
+
+
+@pytest.mark.parametrize("value", [1e-320, 1e300, -1.0])
+def test_figures_that_nothing_measures_are_refused(bench: Bench, value: float) -> None:
+    with pytest.raises(Refused, match="'noise_ppm' is not a number"):
+        cpus = [cpu_run(2, 4.0, noise_ppm=value), cpu_run(3, 4.0)]
+        bench.json([document("stock", 236.0)], [document("tuned", 4.0, cpus=cpus)])
 
 
 def test_a_tool_that_did_not_run_has_no_differing_version(bench: Bench) -> None:

@@ -104,6 +104,11 @@ def test_an_offline_cpu_is_refused_and_the_online_ones_are_named(host: Hosts) ->
     assert "online here: 0-4,6-7" in said
 
 
+def test_a_list_and_a_number_of_cores_are_not_asked_for_together(host: Hosts) -> None:
+    for words in (("--housekeeping-cores", "2"), ("--keep-efficiency-cores",)):
+        assert f"{words[0]}: a list names the" in host(SMT).refusal("--isolate", "2-3", *words)
+
+
 def test_a_possible_but_absent_cpu_is_unknown(host: Hosts) -> None:
     assert "no CPU 8" in host(Shape(kinds=(Kind(8),), spare=8)).refusal("--isolate", "8")
 

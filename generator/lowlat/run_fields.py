@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,9 @@ from typing import Optional
 
 from lowlat import files
 from lowlat.errors import Refused
+
+#: What is measured lies between these, or is zero; with others ratios would overflow.
+_SMALLEST, _GREATEST = 1e-30, 1e30
 
 #: A run with a full histogram for 4096 CPUs stays below this.
 _LARGEST = 256 << 20
@@ -152,4 +154,4 @@ def _as_number(value: object) -> Optional[float]:
         number = float(value)
     except OverflowError:
         return None
-    return number if math.isfinite(number) and number >= 0 else None
+    return number if number == 0 or _SMALLEST <= number <= _GREATEST else None

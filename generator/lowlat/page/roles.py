@@ -46,7 +46,7 @@ def _caption(detail: Detail, isolated: CpuSet) -> str:
         else "No CPU was isolated by the kernel in the runs after."
     ]
     if not detail.cores:
-        words.append("The runs tell no more than the CPUs' numbers: a tile is a CPU, not a core.")
+        words.append("The runs tell only the CPUs' numbers: each is drawn as a core of its own.")
     return " ".join(words)
 
 

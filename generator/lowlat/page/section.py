@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowlat.cpuset import CpuSet
 from lowlat.page import combs, costs, forest, histogram, roles, seconds, shares, timeline
 from lowlat.page.choice import common_cpus, emulated, noisiest
-from lowlat.page.detail import Detail
 from lowlat.page.figure import Figure
 from lowlat.page.side import Side, many
 from lowlat.report import overview, tables
@@ -67,7 +66,9 @@ def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> 
         yield _over_time(found, sides, cpus)
         yield _sources(found, sides, cpus)
         yield _periods(found, sides, cpus)
-    yield Section("machine", "The machine and its roles", figures=roles.figure(_tuned(sides)))
+    lead = f"In the last run of {sides[1].name}." if len(found.arms) > 1 else ""
+    drawn = roles.figure(sides[1].details[-1])
+    yield Section("machine", "The machine and its roles", lead, drawn)
     yield Section(
         "costs",
         "What it costs",
@@ -75,10 +76,6 @@ def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> 
         words=tuple(costs.stated(names)),
         remarks=tuple(costs.unknown(found, sides)),
     )
-
-
-def _tuned(sides: Sequence[Side]) -> Detail:
-    return sides[1].details[-1]
 
 
 def _overview(found: Comparison) -> Section:
@@ -156,15 +153,19 @@ def _shown(report: Report) -> Iterator[timeline.Shown]:
 
 
 def _sources(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
-    traced = () if emulated(found) else shares.figures(shares.causes(sides, cpus))
+    observers = {side.name: {detail.observer for detail in side.details} for side in sides}
+    known = [side for side in sides if observers[side.name] != {""} and not emulated(found)]
+    traced = shares.figures(shares.causes(known, cpus))
     drawn = (*traced, *shares.figures(shares.entries(found, sides)))
-    observers = {detail.observer for side in sides for detail in side.details}
     lead = COUNTED if emulated(found) else ""
     return Section("causes", "Causes", lead, drawn, remarks=tuple(_unnamed(traced, observers)))
 
 
-def _unnamed(traced: Sequence[Figure], observers: set[str]) -> Iterator[str]:
-    if traced and observers != {"trace"}:
+def _unnamed(traced: Sequence[Figure], observers: Mapping[str, set[str]]) -> Iterator[str]:
+    unknown = [name for name, found in observers.items() if found == {""}]
+    if traced and unknown:
+        yield f"Of the runs {', '.join(unknown)} no causes were recorded, so they have no bar."
+    if traced and not set().union(*observers.values()) <= {"trace", ""}:
         yield (
             "Not every run was traced by the kernel: without the trace only the threads that took "
             "a CPU are known, not what interrupted it."

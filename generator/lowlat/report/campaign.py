@@ -38,7 +38,8 @@ class Variance:
 
     def __str__(self) -> str:
         parts = (f"{name} {getattr(self, name) * 100:.1f} %" for name in ("boot", "run", "block"))
-        trend = f"trend {self.drift * 100:+.1f} % a boot, neighbours alike {self.alike:.2f}"
+        drift = round(self.drift * 100, 1) + 0.0  # never minus zero
+        trend = f"trend {drift:+.1f} % a boot, neighbours alike {self.alike:.2f}"
         return f"{', '.join(parts)}, {trend}"
 
 

@@ -63,7 +63,7 @@ def doubt(before: Runs, after: Runs) -> Optional[str]:
 def flags(before: Runs, after: Runs) -> list[str]:
     """What weakens the comparison, one sentence each."""
     result = [*_emulation(before), *_differences(before, after), *_boots(before, after)]
-    result += _oslat_missing((*before, *after))
+    result += [*_oslat_missing((*before, *after)), *_machines_unknown((*before, *after))]
     return [*result, *_conditions(before, after)]
 
 
@@ -101,8 +101,10 @@ def _differences(before: Runs, after: Runs) -> Iterator[str]:
 
 
 def _several(what: str, values: set[str]) -> bool:
-    # A version is unknown where the tool did not run, which is said elsewhere.
-    return len(values - ({""} if "versions" in what else set())) > 1
+    # A version is unknown where the tool did not run, the machine where lowlat-measure was called by
+    # itself; both are said elsewhere.
+    unknown = "versions" in what or what == "machines"
+    return len(values - ({""} if unknown else set())) > 1
 
 
 def _apart(values: set[str]) -> dict[str, str]:
@@ -152,6 +154,12 @@ def _oslat_missing(runs: Runs) -> Iterator[str]:
     versions = [traits.oslat_version(run) for run in runs]
     if any(versions) and not all(versions) and not runs[0].emulated:
         yield "oslat has a result in some runs only"
+
+
+def _machines_unknown(runs: Runs) -> Iterator[str]:
+    known = [bool(run.machine) for run in runs]
+    if any(known) and not all(known):
+        yield "some runs do not tell of their machine: 'lowlat-gen measure' notes it"
 
 
 def _condition(run: Run) -> Iterator[str]:

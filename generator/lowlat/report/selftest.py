@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from lowlat.errors import Refused
 from lowlat.report import inference, power, recorded
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 CAMPAIGNS = 2000
 
+#: More of them take hours, and memory.
+_MOST = 100_000
+
 #: Drift and likeness that are simulated at least, for a recording may have been lucky.
 _DRIFT = 0.01
 _ALIKE = 0.3
@@ -35,19 +38,20 @@ _ALIKE = 0.3
 _DRAWS = 1000
 
 
-def told(runs: Sequence[Run], campaigns: int) -> Iterator[str]:
+def told(runs: Sequence[Run], campaigns: Optional[int] = None) -> Iterator[str]:
     """The lines to print; ``runs`` are a campaign of the user's own, none for the recorded ones.
 
     Raises Refused where scipy is missing or the runs are too few or do not belong together.
     """
     if not inference.available():
         raise Refused("--self-test needs scipy and numpy", hint="pip install 'lowlat[report]'")
-    if campaigns < 1:
-        raise Refused(f"--campaigns {campaigns}: not a number of campaigns", hint="such as 2000")
+    wanted = CAMPAIGNS if campaigns is None else campaigns
+    if not 1 <= wanted <= _MOST:
+        raise Refused(f"--campaigns {str(campaigns)[:20]}: out of range", hint=f"from 1 to {_MOST}")
     chosen = [own(runs)] if runs else list(recorded.CAMPAIGNS)
     for number, campaign in enumerate(chosen):
         yield from [""] if number else []
-        yield from _told(campaign, campaigns)
+        yield from _told(campaign, wanted)
 
 
 def own(runs: Sequence[Run]) -> recorded.Campaign:
@@ -56,11 +60,13 @@ def own(runs: Sequence[Run]) -> recorded.Campaign:
     if why:
         raise Refused(f"--self-test: {why}", hint="give runs of one kind")
     arm = Arm.of(runs)
-    if len(arm.boots) < 2 * ENOUGH_BOOTS or any(boot.started is None for boot in arm.boots):
+    if len(arm.boots) < 2 * ENOUGH_BOOTS:
         raise Refused(
-            f"--self-test: {len(arm.boots)} boots are too few, or their order is not known",
-            hint=f"give runs of at least {2 * ENOUGH_BOOTS} boots, nothing changed between them",
+            f"--self-test: too few boots: {len(arm.boots)}",
+            hint=f"give runs of at least {2 * ENOUGH_BOOTS}, nothing changed between them",
         )
+    if any(boot.started is None for boot in arm.boots):
+        raise Refused("--self-test: the order of the boots is not known", hint="measure again")
     name = primary_name(runs[0].emulated)
     boots = sorted(arm.boots, key=lambda boot: boot.started or 0.0)
     cpus, measures = common_cpus(runs), [m for m in ENDPOINTS if m.name == name]

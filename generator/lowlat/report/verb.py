@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         nargs="+",
+        action="extend",
         type=Path,
         default=[],
         metavar="AFTER",
@@ -66,9 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--campaigns",
         type=int,
-        default=selftest.CAMPAIGNS,
         metavar="N",
-        help="simulated campaigns of --self-test (%(default)s)",
+        help=f"simulated campaigns of --self-test ({selftest.CAMPAIGNS})",
     )
     output.add_arguments(parser)
 
@@ -80,6 +80,8 @@ def main(args: argparse.Namespace) -> int:
     """
     if args.self_test:
         return _self_test(args)
+    if args.campaigns is not None:
+        raise Refused("--campaigns: only --self-test simulates", hint="leave it out")
     gates = [gate.parse(words) for words in args.require]
     output.check(args)
     arms = _arms(args)

@@ -88,6 +88,11 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(args: argparse.Namespace) -> Options:
+    """What was asked of the plan. Raises Refused where two wishes cannot both hold."""
+    listed = args.isolate or args.housekeeping
+    if listed and (args.housekeeping_cores or args.keep_efficiency_cores):
+        option = "--housekeeping-cores" if args.housekeeping_cores else "--keep-efficiency-cores"
+        raise Refused(f"{option}: a list names the CPUs already", hint="leave one of them out")
     return Options(
         wishes=Wishes(
             isolate=args.isolate,
