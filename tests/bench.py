@@ -11,15 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import report_runs
 import synthetic
@@ -37,7 +36,20 @@ from lowlat.watch import Watch
 #: watch's own default.
 INTERVAL_S = 60.0
 
-GEN = [sys.executable, "-m", "lowlat"]
+#: lowlat-gen with a last line more: the most memory it had, in KiB. What wait4 tells of that counts
+#: the memory of who started it, too, which the process had until its exec.
+GEN = [
+    *(sys.executable, "-c"),
+    """
+import sys
+from lowlat.__main__ import main
+try:
+    sys.exit(main())
+finally:
+    with open("/proc/self/status") as status:
+        print("", *(line.split()[1] for line in status if line.startswith("VmHWM")), sep="\\n")
+""",
+]
 
 
 #: Synthetic trees have up to 130,000 files: memory is the quickest place for them.
@@ -46,12 +58,13 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 @dataclass(frozen=True)
 class Start:
-    """What one run of a command cost: seconds by the clock and of CPU time, and KiB resident."""
+    """What one run of a command cost: seconds by the clock and of CPU time, and KiB resident, 0
+    where that is not known."""
 
     seconds: float
     cpu: float
-    kib: int
     out: str
+    kib: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,7 +83,14 @@ class Cost:
 
 
 def cost(words: Sequence[str], runs: int) -> Cost:
-    return Cost(tuple(start([*GEN, *words]) for _ in range(runs)))
+    return Cost(tuple(start_gen(words) for _ in range(runs)))
+
+
+def start_gen(words: Sequence[str]) -> Start:
+    """Run lowlat-gen to its end."""
+    found = start([*GEN, *words])
+    out, _, kib = found.out.rstrip("\n").rpartition("\n")
+    return replace(found, out=out, kib=int(kib))
 
 
 def start(argv: list[str]) -> Start:
@@ -82,12 +102,12 @@ def start(argv: list[str]) -> Start:
     os.close(write)
     with os.fdopen(read) as stream:
         out = stream.read()
-    # wait4 tells of this child alone; getrusage(RUSAGE_CHILDREN) of the largest ever.
+    # wait4 tells of this child alone; getrusage(RUSAGE_CHILDREN) of all.
     _, status, usage = os.wait4(child, 0)
     seconds = time.perf_counter() - begin
     if os.waitstatus_to_exitcode(status) not in (0, 2):
         raise SystemExit(f"{' '.join(argv)}: status {os.waitstatus_to_exitcode(status)}")
-    return Start(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, out)
+    return Start(seconds, usage.ru_utime + usage.ru_stime, out)
 
 
 def bench_here(runs: int) -> None:
@@ -112,40 +132,75 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
-#: Runs of a report, half of them an arm, and gaps of all of them together.
-REPORT_RUNS = 20
-REPORT_GAPS = 10_000_000
+@dataclass(frozen=True)
+class Campaign:
+    """Runs for a report, half of them an arm, and gaps of all of them together, which have their
+    event logs or have not."""
+
+    runs: int
+    gaps: int
+    logged: bool
+
+    def __str__(self) -> str:
+        beside = " and their event logs" if self.logged else ""
+        return f"{self.runs} runs with {self.gaps:,} gaps in all{beside}"
+
+
+#: What a report is to bear, and about the largest logs that it reads, of many runs and of two.
+CAMPAIGNS = (
+    Campaign(20, 10_000_000, logged=False),
+    Campaign(20, 2_200_000, logged=True),
+    Campaign(2, 2_200_000, logged=True),
+)
 
 
 def bench_report(runs: int) -> None:
-    with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
-        files = [_write_run(Path(folder) / f"{n}.json", n) for n in range(REPORT_RUNS)]
-        size = sum(Path(file).stat().st_size for file in files) / (1 << 20)
-        spent = cost(["report", *files[::2], "--against", *files[1::2], "--json"], runs)
-    verdict = json.loads(spent.starts[0].out)["verdict"]
-    what = f"{REPORT_RUNS} runs with {REPORT_GAPS:,} gaps in all ({size:.0f} MiB)"
-    print(f"report on {what}, {verdict}, medians of {runs}:\n  {spent}", flush=True)
+    for campaign in CAMPAIGNS:
+        with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
+            words = write_campaign(campaign, Path(folder))
+            size = sum(file.stat().st_size for file in Path(folder).iterdir()) / (1 << 20)
+            spent = cost([*words, "--json"], runs)
+        verdict = json.loads(spent.starts[0].out)["verdict"]
+        print(f"report on {campaign} ({size:.0f} MiB), {verdict}, medians of {runs}:\n  {spent}")
 
 
-def _write_run(path: Path, number: int) -> str:
+def write_campaign(campaign: Campaign, folder: Path) -> list[str]:
+    """The words that report on it."""
+    files = [_write_run(campaign, folder / f"{n}.json", n) for n in range(campaign.runs)]
+    return ["report", *files[::2], "--against", *files[1::2]]
+
+
+def _write_run(campaign: Campaign, path: Path, number: int) -> str:
     """Two CPUs with the gaps in the harness's own buckets: 512 for each power of two."""
-    draw = random.Random(number)
-    each = REPORT_GAPS // REPORT_RUNS // 2
-    cpus = []
+    import numpy as np
+
+    draw = np.random.default_rng(number)
+    cpus, logs = [], []
     for cpu in (2, 3):
-        found: dict[tuple[int, int], int] = {}
-        for _ in range(each):
-            ns = int(100 + draw.expovariate(1 / 3000))
-            wide = 1 << max(ns.bit_length() - 10, 0)
-            low = ns // wide * wide
-            found[low, low + wide] = found.get((low, low + wide), 0) + 1
-        counts = [[*limits, count] for limits, count in sorted(found.items())]
-        histogram = {"unit": "ns", "counts": counts}
-        noise = draw.gauss(1000 - 200 * (number % 2), 30)
-        cpus.append(report_runs.cpu_run(cpu, noise / 5, noise, histogram=histogram, events=each))
+        gaps = 100 + draw.exponential(3000, campaign.gaps // campaign.runs // 2)
+        histogram = {"unit": "ns", "counts": _buckets(gaps)}
+        noise = draw.normal(1000 - 200 * (number % 2), 30)
+        changes = {"histogram": histogram, "events": len(gaps)}
+        cpus.append(report_runs.cpu_run(cpu, noise / 5, noise, **changes))
+        begins = draw.uniform(0, 240e9, len(gaps))
+        logs.append(np.stack([np.full(len(gaps), cpu), begins, begins + 2 * gaps], axis=1))
+    if campaign.logged:
+        rows = np.concatenate(logs).astype(int)
+        lines = map("{},{},{}".format, *rows[rows[:, 1].argsort()].T.tolist())
+        path.with_suffix(".events").write_text("\n".join(["cpu,begin,end", *lines, ""]))
     hour = f"2026-11-21T{number:02d}:00:00Z"
     path.write_text(json.dumps(report_runs.document(str(number), 0, cpus=cpus, started=hour)))
     return str(path)
+
+
+def _buckets(gaps: Any) -> list[list[int]]:
+    """The histogram of these sizes in ns: lower end, upper end, count."""
+    import numpy as np
+
+    whole = gaps.astype(int)
+    wide = 1 << np.maximum(np.frexp(whole)[1] - 10, 0)
+    limits, counts = np.unique(np.stack([whole // wide * wide, wide]), axis=1, return_counts=True)
+    return np.stack([limits[0], limits.sum(axis=0), counts], axis=1).tolist()  # type: ignore[no-any-return]
 
 
 class InUse(Root):

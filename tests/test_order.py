@@ -47,6 +47,16 @@ def test_arms_one_after_the_other_are_flagged(bench: Bench) -> None:
     assert blocks["verdict"] == "reduced"
 
 
+def test_two_boots_an_arm_in_the_order_of_a_rehearsal_take_turns(bench: Bench) -> None:
+    """One, two, two, one: no other order of so few evens out a trend."""
+    words = "the boots did not take turns"
+    stock, tuned = arm("s", BEFORE[:2]), arm("t", AFTER[:2])
+    turns = bench.json(at(stock, (0, 3)), at(tuned, (1, 2)))
+    assert not any(words in flag for flag in turns["flags"])
+    blocks = bench.json(at(stock, (0, 1)), at(tuned, (2, 3)))
+    assert any(words in flag for flag in blocks["flags"])
+
+
 def test_a_drift_that_explains_the_change_takes_it_back(bench: Bench) -> None:
     wanders = [100 * 0.95**n * (1.001 if n % 2 else 1) for n in range(10)]
     result = bench.json(arm("s", wanders[:5], step=1), arm("t", wanders[5:], step=1, first=10))
@@ -115,6 +125,10 @@ def test_all_boots_of_an_arm_at_once_tell_no_trend(bench: Bench) -> None:
         ("AAAABBBBBA", False),
         ("AAAAABBBBB", False),
         ("ABABBBBBBBBBBBB", True),
+        ("ABBAAB", True),
+        ("ABBBAA", False),
+        ("ABBA", True),
+        ("AABB", False),
     ],
 )
 def test_what_taking_turns_is(order: str, turns: bool) -> None:

@@ -318,7 +318,7 @@ def test_text_says_the_finding_first_and_fits_a_screen(bench: Bench) -> None:
     lines = out.splitlines()
     assert lines[0] == (
         "Kernel entries on the isolated CPUs fell from 236.1/s to 3.80/s: 62 times fewer "
-        "(descriptive only: 1 boot each)."
+        "(descriptive only: 1 boot each; a test needs 5 boots an arm)."
     )
     assert len(lines) < 40
     assert max(map(len, lines[1:-5])) <= 100
@@ -627,6 +627,15 @@ def test_no_run_is_overwritten(bench: Bench, option: str) -> None:
         with pytest.raises(Refused, match=f"{option} .*: has another use already"):
             bench.call(*before, "--against", *after, option, beside)
     assert {path: Path(path).read_bytes() for path in kept} == kept
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+@pytest.mark.parametrize("name", ["", "-"])
+def test_a_file_without_a_name_is_refused(bench: Bench, option: str, name: str) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    with pytest.raises(Refused, match=f"{option} '{name}': not a file"):
+        bench.call(*before, "--against", *after, option, name)
 
 
 def test_page_and_table_are_two_files(bench: Bench) -> None:

@@ -85,6 +85,20 @@ def test_the_text_has_interval_and_p(bench: Bench) -> None:
     assert "| change | ratio, 95 % | p |" in marked
 
 
+def test_a_small_change_that_is_found_is_never_called_the_same(bench: Bench) -> None:
+    before = bench.runs("b", *arm("s", [100.0, 100.01, 99.99, 100.02, 99.98]))
+    less = bench.runs("a", *arm("t", [99.5, 99.51, 99.49, 99.52, 99.48], first=1))
+    more = bench.runs("u", *arm("u", [100.5, 100.51, 100.49, 100.52, 100.48], first=1))
+    _, out = bench.call(*before, "--against", *less)
+    assert out.startswith(
+        "Noise on the isolated CPUs fell from 100.0 ppm to 99.5 ppm: 0.5 % less "
+        "(ratio 1.005 to 1.005 (95 %), p = 0.0079, 5 boots each)."
+    )
+    assert not [line for line in out.splitlines() if "same" in line and "0.0079" in line]
+    _, out = bench.call(*before, "--against", *less, "--arm", "more", *more)
+    assert out.startswith("Noise against before: after reduced (-0.5 %), more increased (+0.5 %).")
+
+
 @pytest.mark.parametrize("boots", [(4, 5), (5, 4), (1, 1), (2, 9)])
 def test_below_five_boots_an_arm_there_is_no_p(bench: Bench, boots: tuple[int, int]) -> None:
     before = arm("s", (BEFORE * 2)[: boots[0]], step=1)
@@ -157,6 +171,23 @@ def test_nothing_left_is_told_by_rank_and_bounded(bench: Bench) -> None:
     assert found["p"] == pytest.approx(SMALLEST)
     # None in 600 s; the least of 5 boots before takes 1/32 of the 5 %.
     assert found["ratio_at_least"] == pytest.approx(240 * 600 / -math.log(0.05 - 1 / 32))
+    # Boots without a single event cannot tell how boots differ.
+    assert any("holds if boots do not differ in it" in flag for flag in result["flags"])
+
+
+def test_a_gate_on_a_bound_names_its_condition(bench: Bench) -> None:
+    sides = [
+        [
+            {**run, "emulated": True, "cpus": [cpu_run(2, rate)]}
+            for run in arm(name, BEFORE, first=n)
+        ]
+        for n, (name, rate) in enumerate((("s", 250.0), ("t", 0.0)))
+    ]
+    files = [*bench.runs("b", *sides[0]), "--against", *bench.runs("a", *sides[1])]
+    status, out = bench.call(*files, "--require", "kernel_entries_per_s>=1000")
+    assert status == 0
+    assert "37,721 times fewer if boots do not differ in it (" in out.splitlines()[0]
+    assert "--require takes the bound of kernel_entries_per_s, of which nothing" in out
 
 
 def test_zero_in_some_boots_is_ranked(bench: Bench) -> None:
@@ -246,7 +277,6 @@ CAUSE = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}
         ({"threshold_ns": 1000}, "the thresholds differ"),
         ({"policy": "fifo:1"}, "the scheduling policies differ"),
         ({"loads": []}, "the loads differ"),
-        ({"host": {"arch": "x86_64", "processor": "B"}}, "the machines differ"),
         ({"complete": False}, "a0.json is not complete"),
         ({"boot_id": ""}, "the boot of some runs is not known"),
     ],
@@ -429,6 +459,26 @@ def several(
         words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *arm(f"x{n}", after, first=1, step=3))]
     _, out = bench.call(*words, "--json")
     return [one["report"] for one in json.loads(out)["arms"]]
+
+
+def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> None:
+    """Alone each of the first three would be a finding, with an interval beyond 1."""
+    words = bench.runs("b", *arm("s", [100, 104, 97, 102, 99]))
+    for n, noise in enumerate(
+        (
+            *((93, 97, 91, 95, 92), (93.1, 99.8, 91, 95, 92.3), (96, 98.5, 94, 95, 92)),
+            *((100, 101, 99, 98, 103), (102, 98, 99, 100, 101)),
+        )
+    ):
+        words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *arm(f"x{n}", noise, first=1))]
+    reports = [one["report"] for one in json.loads(bench.call(*words, "--json")[1])["arms"]]
+    assert {report["verdict"] for report in reports} == {"no-measurable-change"}
+    for n, report in enumerate(reports):
+        low, high = endpoint(report, "noise_ppm")["ci95"]
+        assert (low > 1) is (n < 3)
+        assert ("are excluded" in report["why"]) is (low < 1 < high)
+        assert ("alone this would be a change" in report["why"]) is (n < 3)
+    assert "the intervals are not: one beyond 1 may be no finding" in bench.call(*words)[1]
 
 
 def test_too_many_arms_for_five_boots(bench: Bench) -> None:
@@ -619,16 +669,20 @@ def logged(bench: Bench, files: list[str], logs: Sequence[Sequence[tuple[float, 
         Path(file).with_suffix(".events").write_text("cpu,begin,end\n" + "".join(rows))
 
 
+def in_bursts(draw: Any, alike: float) -> tuple[list[tuple[float, float]], Any]:
+    """The log and the sizes of 800 bursts of thirty gaps, the least so much as long as the most."""
+    starts = np.repeat(np.sort(draw.uniform(0, 120e9, 800)), 30)
+    size = 100 + np.repeat(draw.exponential(3000, 800), 30) * np.tile(
+        np.linspace(alike, 1, 30), 800
+    )
+    begins = starts + np.tile(np.arange(30) * 1e5, 800)
+    return list(zip(begins.tolist(), size.tolist())), size
+
+
 def test_an_event_log_tells_bursts_apart(bench: Bench) -> None:
     """Thirty gaps a burst, all alike: without their times they are too alike for a fit."""
     draw = np.random.default_rng(12)
-    logs, sizes = [], []
-    for _ in range(6):
-        starts = np.repeat(np.sort(draw.uniform(0, 120e9, 800)), 30)
-        size = 100 + np.repeat(draw.exponential(3000, 800), 30)
-        begins = starts + np.tile(np.arange(30) * 1e5, 800)
-        logs.append(list(zip(begins.tolist(), size.tolist())))
-        sizes.append(size)
+    logs, sizes = zip(*(in_bursts(draw, 1.0) for _ in range(6)))
     files = [bench.runs(name, *gaps(name, sizes[at : at + 3])) for name, at in (("b", 0), ("a", 3))]
     words = [*files[0], "--against", *files[1], "--json"]
     for side, log in zip(files, (logs[:3], logs[3:])):
@@ -641,6 +695,38 @@ def test_an_event_log_tells_bursts_apart(bench: Bench) -> None:
     known = 100 + 3000 * math.log(24_000)
     assert endpoint(result, "return_level_ns@1h")["before"] == pytest.approx(known, rel=0.12)
     assert not any("bursts" in flag for flag in result["flags"])
+
+
+def test_event_logs_of_one_side_are_not_compared_with_gaps_as_they_come(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(16)
+    logs, sizes = zip(*(in_bursts(draw, 0.5) for _ in range(3)))
+    files = [bench.runs(name, *gaps(name, sizes)) for name in "ba"]
+    words = [*files[0], "--against", *files[1], "--json"]
+
+    def level() -> tuple[dict[str, Any], str]:
+        result = json.loads(bench.call(*words)[1])
+        told = [flag for flag in result["flags"] if "takes gaps as they come" in flag]
+        return endpoint(result, "return_level_ns@1h"), "".join(told)
+
+    alone, told = level()
+    logged(bench, files[1], logs)
+    assert level() == (alone, told)
+    assert "RUN.events beside RUN.json, of every run" in told
+    # The same gaps on both sides are the same level, with logs another one.
+    logged(bench, files[0], logs)
+    both, told = level()
+    assert (both["ratio"], told) == (1.0, "")
+    assert both["before"] != pytest.approx(alone["before"], rel=0.02)
+    # Logs too large on one side are read on neither, and nobody is told to add them.
+    before = sum(Path(file).with_suffix(".events").stat().st_size for file in files[0])
+    logged(bench, files[1], [log[:-1] for log in logs])
+    monkeypatch.setattr("lowlat.report.gaps._LARGEST", before)
+    small, told = level()
+    assert (small["before"], small["after"]) == (alone["before"], alone["after"])
+    assert "the event logs of a side are too large" in told
+    assert "beside RUN.json" not in told
 
 
 @pytest.mark.parametrize(

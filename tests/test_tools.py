@@ -20,6 +20,11 @@ OSLAT_VERSIONS = {"2.4": "2.40", "2.6": "2.60", "2.10": "2.10"}
 STRESS_VERSIONS = {"0.15.06": "gcc 12.2.0", "0.19.02": "gcc 14.2.0", "0.22.01": "gcc 16.2.0"}
 
 
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
 def text(name: str) -> str:
     return (TOOLS / name).read_text()
 
@@ -39,81 +44,57 @@ def printed(name: str, row: str) -> list[float]:
 
 @pytest.mark.parametrize("release", OSLAT_VERSIONS)
 def test_oslat_names_its_version_and_cpus_in_text_and_json(release: str) -> None:
-    for form in ("text.txt", "json.json"):
+    for form in ("text.txt", "json.json", "overflow.json"):
         found = oslat_of(f"oslat-{release}-{form}")
         assert found.version == OSLAT_VERSIONS[release]
-        assert [thread.cpu for thread in found.threads] == [0, 1]
+        assert [*found.max_us] == [0, 1]
 
 
-@pytest.mark.parametrize("release", OSLAT_VERSIONS)
-def test_oslat_mean_is_time_by_iterations_not_the_average_it_prints(release: str) -> None:
-    name = f"oslat-{release}-text.txt"
-    for thread, duration, average in zip(
-        oslat_of(name).threads, printed(name, "Duration"), printed(name, "Average")
-    ):
-        samples = sum(bucket.count for bucket in thread.histogram)
-        mean = thread.mean_us or 0
-        assert mean == pytest.approx(duration * 1e6 / samples)
-        assert mean < 0.2 * average
+@pytest.mark.parametrize(
+    ("name", "rounded_down"),
+    [
+        ("2.4-text.txt", 0), ("2.4-bias.txt", 0), ("2.6-text.txt", 0), ("2.6-bias.txt", 0),
+        ("2.10-text.txt", 1), ("2.10-bias.txt", 1), ("2.6-width.txt", 0), ("2.10-width.txt", 0.001),
+        ("2.1-text-from-source.txt", 0),
+    ],
+)  # fmt: skip
+def test_oslat_maximum_is_an_upper_limit(name: str, rounded_down: float) -> None:
+    limits = [most + rounded_down for most in printed(f"oslat-{name}", "Maximum")]
+    assert [*oslat_of(f"oslat-{name}").max_us.values()] == pytest.approx(limits, abs=1e-9)
 
 
-@pytest.mark.parametrize("release", OSLAT_VERSIONS)
-def test_oslat_buckets_of_all_versions_lie_on_one_scale(release: str) -> None:
-    """An iteration takes well below a microsecond here, whatever the bucket is called."""
-    for form in ("text.txt", "json.json", "overflow.json"):
-        for thread in oslat_of(f"oslat-{release}-{form}").threads:
-            first, last = thread.histogram[0], thread.histogram[-1]
-            assert (first.lower_us, first.upper_us) == (0, 1)
-            assert first.count > 0.99 * sum(bucket.count for bucket in thread.histogram)
-            assert last.upper_us == thread.max_range_us[1]
-
-
-@pytest.mark.parametrize(("release", "way"), [("2.4", "up"), ("2.6", "up"), ("2.10", "down")])
-def test_oslat_maximum_is_known_to_its_rounding(release: str, way: str) -> None:
-    found = oslat_of(f"oslat-{release}-text.txt")
-    assert f"rounds {way}" in found.flags[0]
-    for thread in found.threads:
-        low = thread.max_us - 1 if way == "up" else thread.max_us
-        assert thread.max_range_us == (low, low + 1)
-    assert ("one us too high" in " ".join(found.flags)) == (release == "2.6")
-
-
-@pytest.mark.parametrize("release", OSLAT_VERSIONS)
-def test_oslat_bias_leaves_no_iteration_outside_its_bucket(release: str) -> None:
-    name = f"oslat-{release}-bias.txt"
-    for thread in oslat_of(name).threads:
-        assert thread.histogram[0].lower_us <= max(thread.min_us - 1, 0)
-        assert thread.histogram[0].count > 1e6
-
-
-@pytest.mark.parametrize("release", ["2.6", "2.10"])
-def test_oslat_json_with_w_has_all_in_microseconds(release: str) -> None:
+@pytest.mark.parametrize(("release", "rounded_down"), [("2.6", 0), ("2.10", 1)])
+def test_oslat_json_with_w_has_all_in_microseconds(release: str, rounded_down: int) -> None:
     name = f"oslat-{release}-width-json.json"
-    raw = json.loads(text(name))["thread"]["0"]
-    thread = oslat_of(name).threads[0]
-    assert (thread.min_us, thread.max_us) == (raw["min"] / 1000, raw["max"] / 1000)
-    assert (thread.histogram[0].lower_us, thread.histogram[0].upper_us) == (0, 0.1)
-    assert thread.min_us < 0.1 < thread.max_us
-    assert oslat_of(f"oslat-{release}-width.txt").threads[0].histogram[0].upper_us == 0.1
-    assert thread.max_range_us[1] - thread.max_range_us[0] == pytest.approx(0.001)
+    raw = json.loads(text(name))["thread"]["0"]["max"]
+    assert oslat_of(name).max_us[0] == pytest.approx((raw + rounded_down) / 1000)
 
 
-def test_oslat_2_9_mixes_units_and_averages_wrongly() -> None:
+def test_oslat_2_9_mixes_units() -> None:
     found = oslat_of("oslat-2.9-json-from-source.json")
-    (thread,) = found.threads
-    assert (thread.min_us, thread.max_us) == (0.041, 28506.923)
-    assert thread.mean_us == pytest.approx(2e6 / 34000025)
-    assert thread.histogram[0] == oslat.Bucket(0.04, 0.05, 30000000)
-    assert thread.histogram[-1] == oslat.Bucket(31.99, 28506.924, 25)
-    assert "rounds down" in found.flags[0]
+    assert (found.version, found.max_us) == ("2.90", {1: 28506.924})
 
 
-def test_oslat_2_1_is_told_from_2_10() -> None:
-    found = oslat_of("oslat-2.1-text-from-source.txt")
-    assert found.version == "2.10"
-    assert "rounds up" in found.flags[0]
-    assert "is 2.1" in found.flags[-1]
-    assert not any("is 2.1" in flag for flag in oslat_of("oslat-2.10-text.txt").flags)
+def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
+    """Both call themselves 2.10, and round in opposite directions."""
+    names = ("oslat-2.1-text-from-source.txt", "oslat-2.10-text.txt")
+    assert [oslat_of(name).version for name in names] == ["2.1", "2.10"]
+    before, after = (
+        document(name, 9.0, oslat={"version": "2.10", "command": ["oslat"], "output": text(name)})
+        for name in names
+    )
+    flags = bench.json([before], [after])["flags"]
+    assert any("oslat versions differ: before 2.1, after 2.10" in flag for flag in flags)
+
+
+def test_the_report_has_oslats_upper_limit(bench: Bench) -> None:
+    output = text("oslat-2.10-text.txt").replace("Core:\t 0 1", "Core:\t 2 3")
+    oslat_ = {"version": "2.10", "command": ["oslat"], "output": output}
+    runs = [document(label, 9.0, oslat=oslat_) for label in ("stock", "tuned")]
+    result = bench.json(runs[:1], runs[1:])
+    first, second = printed("oslat-2.10-text.txt", "Maximum")
+    assert endpoint(result, "oslat_max_us", 3)["before"] == second + 1
+    assert endpoint(result, "oslat_max_us")["before"] == max(first, second) + 1
 
 
 @pytest.mark.parametrize(
@@ -134,64 +115,49 @@ def test_oslat_that_refused_an_option_gives_none() -> None:
 
 
 @pytest.mark.parametrize("release", ["2.4", "2.6", "2.10"])
-def test_cyclictest_counts_each_cycle_once(release: str) -> None:
-    in_json = cyclictest.parse(text(f"cyclictest-{release}-json.json"))
-    in_text = cyclictest.parse(text(f"cyclictest-{release}-text.txt"))
-    assert in_json is not None
-    assert in_text is not None
-    assert (in_json.version, in_json.unit) == (OSLAT_VERSIONS[release], "us")
-    assert [thread.cpu for thread in in_json.threads] == [0, 1]
-    overflows = [
-        int(n) for n in text(f"cyclictest-{release}-text.txt").split("Overflows: ")[1].split()[:2]
-    ]
-    assert [thread.overflows for thread in in_text.threads] == overflows
-    for thread in (*in_json.threads, *in_text.threads):
-        assert thread.min <= thread.mean <= thread.max
-        assert sum(thread.histogram.values()) + thread.overflows == thread.cycles
-        assert thread.overflows > 0
-        assert max(thread.histogram) < 100 <= thread.max
+def test_cyclictest_has_a_maximum_for_each_thread(release: str) -> None:
+    name = f"cyclictest-{release}-text.txt"
+    assert [*cyclictest.maxima_us(text(name))] == printed(name, "# Max Latencies")
+    in_json = text(f"cyclictest-{release}-json.json")
+    threads = [json.loads(in_json)["thread"][key] for key in ("0", "1")]
+    assert [*cyclictest.maxima_us(in_json)] == [thread["max"] for thread in threads]
 
 
-@pytest.mark.parametrize("output", ["", "{", '{"thread": 1}', "# Min Latencies: 1 2\n", "# T: 0"])
+def test_cyclictest_in_nanoseconds_is_told_in_microseconds() -> None:
+    given = json.loads(text("cyclictest-2.6-json.json"))
+    assert given["resolution_in_ns"] == 0
+    output = json.dumps({**given, "resolution_in_ns": 1})
+    longest = max(thread["max"] for thread in given["thread"].values())
+    told = opinion.longest_us(Load("cyclictest", "2.60", "cyclictest -N", output))
+    assert told == pytest.approx(longest / 1000)
+
+
+@pytest.mark.parametrize(
+    "output", ["", "{", '{"thread": 1}', '{"thread": {"0": {}}}', "# Max Latencies: x\n", "# T: 0"]
+)
 def test_cyclictest_without_a_result(output: str) -> None:
-    assert cyclictest.parse(output) is None
+    assert cyclictest.maxima_us(output) == ()
 
 
-def test_rtla_osnoise_maximum_is_a_lower_edge() -> None:
-    found = rtla.parse(text("rtla-6.12-osnoise-from-docs.txt"))
-    assert found is not None
-    assert (found.tracer, found.seconds) == ("osnoise", 60)
-    quiet, noisy = found.columns
-    assert (quiet.cpu, quiet.kind, quiet.count) == (0, "noise", 55215)
-    assert quiet.histogram == {0: 42982, 10: 12224, 20: 8, 30: 1}
-    assert (quiet.max_range_us, quiet.mean_us) == ((30, 40), None)
-    assert (noisy.over, noisy.max_range_us) == (1, (310, 320))
+def test_rtla_osnoise_maximum_is_the_upper_edge_of_its_bucket() -> None:
+    output = text("rtla-6.12-osnoise-from-docs.txt")
+    assert re.search(r"^max: +30 +310\b", output, re.M)
+    assert rtla.maxima_us(output) == (40, 320)
 
 
 def test_rtla_timerlat_has_interrupt_and_thread() -> None:
-    found = rtla.parse(text("rtla-6.5-timerlat-from-docs.txt"))
-    assert found is not None
-    assert [(c.kind, c.cpu) for c in found.columns] == [
-        ("irq", 0), ("thread", 0), ("irq", 1), ("thread", 1),
-    ]  # fmt: skip
-    thread = found.columns[1]
-    assert (thread.mean_us, thread.max_range_us, thread.histogram[36]) == (5, (36, 37), 1)
+    assert rtla.maxima_us(text("rtla-6.5-timerlat-from-docs.txt")) == (17, 37, 16, 59)
 
 
-def test_rtla_columns_without_a_sample_have_no_figures_and_the_total_no_column() -> None:
-    found = rtla.parse(text("rtla-7.0-timerlat-from-source.txt"))
-    assert found is not None
-    assert len(found.columns) == 6
-    assert found.columns[0].count == 10000
-    empty = found.columns[2]
-    assert (empty.kind, empty.count, empty.max_range_us, empty.mean_us) == ("user", 0, None, None)
+def test_rtla_columns_without_a_sample_have_no_maximum_and_the_total_no_column() -> None:
+    assert rtla.maxima_us(text("rtla-7.0-timerlat-from-source.txt")) == (10, 10)
 
 
 @pytest.mark.parametrize("release", ["6.1.192", "6.12.117", "7.2.13"])
 def test_rtla_without_its_tracer_gives_none(release: str) -> None:
     output = text(f"rtla-{release}-osnoise.txt")
     assert "status 1" in output
-    assert rtla.parse(output) is None
+    assert rtla.maxima_us(output) == ()
 
 
 @pytest.mark.parametrize("release", STRESS_VERSIONS)
@@ -250,17 +216,23 @@ def pinned(mean: float, release: str = "0.15.06") -> dict[str, Any]:
             "samples": 5, "mean": mean, "variance": 4.0, "runs": runs}  # fmt: skip
 
 
-@pytest.fixture
-def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
-    return Bench(tmp_path, capsys)
-
-
 def test_throughput_alone_is_compared(bench: Bench) -> None:
     stock = document("stock", 236.0, work=[pinned(1000.0)])
     tuned = document("tuned", 4.0, work=[{"kind": "usleep"}, pinned(900.0)])
     result = bench.json([stock], [tuned])
     found = endpoint(result, "bogo_ops_per_s@matrix alone")
     assert (found["before"], found["after"]) == (1000, 900)
+
+
+@pytest.mark.parametrize("emulated", [True, False])
+def test_throughput_under_emulation_is_the_emulators(bench: Bench, emulated: bool) -> None:
+    runs = [document(label, 9.0, emulated=emulated) for label in ("stock", "tuned")]
+    files = [*bench.runs("b", runs[0]), "--against", *bench.runs("a", runs[1])]
+    for form in ((), ("--markdown",)):
+        _, out = bench.call(*files, *form)
+        _, _, below = out.partition("throughput of the loads, bogo ops/s")
+        assert "stress-ng vm" in below
+        assert ("(the emulator's, counted against the host's clock" in below) is emulated
 
 
 def test_throughput_alone_of_differing_stress_ng_is_not(bench: Bench) -> None:

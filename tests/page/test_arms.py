@@ -40,6 +40,7 @@ def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
     drawing = next(a for a in page.all("svg") if "how many times less" in str(a.get("aria-label")))
     assert re.search(r"without-1 \d+x less, reduced, ratio \d+", str(drawing["aria-label"]))
     assert page.text.index("All arms at a glance") < page.text.index("before quoting this")
+    assert "The p of the first figure of each arm allows for the number of arms." in page.text
     marks = [a for a in page.all("rect") if str(a.get("class")).startswith("point verdict")]
     assert len(marks) == 3
 
@@ -109,6 +110,43 @@ def test_seventeen_arms_are_drawn_one_by_one(desk: Desk) -> None:
     assert "the other arms" in page.text
     ids = [a["id"] for _, a in page.elements if "id" in a]
     assert len(ids) == len(set(ids))
+
+
+def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=5, seconds=2.0)
+    # The quietest arm is not tested, the first is not comparable.
+    part = sample_runs.write(desk.folder, "part", 2, sample_runs.TUNED[1:], first=1, seconds=2.0)
+    other = sample_runs.write(desk.folder, "other", 5, sample_runs.TUNED, cpus=(1,), seconds=2.0)
+    page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
+    assert "The test tries every way" in page.text
+    assert "No test was made of part: 5 against 2 boots; a test needs 5 boots an arm." in page.text
+    assert "The p of the first figure of each arm" not in page.text  # there is one alone
+    assert "5 of each kind allow a test of 2 arms." in page.text
+    assert "The most that is left in part comes from" in page.text
+    assert "No test was made of other: no CPU was measured in every run" in page.text
+    bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
+    assert "No test was made: 2 boots each; a test needs 5 boots an arm." in bare.text
+    assert "The test tries" not in bare.text
+
+
+@pytest.mark.parametrize("boots", [2, 5])
+def test_so_many_arms_need_more_boots(desk: Desk, boots: int) -> None:
+    words = sample_runs.arms(desk.folder, boots=boots, seconds=1.0)
+    more = sample_runs.left_out(desk.folder, 6, boots=boots, seconds=1.0)
+    page = desk.page(*words, *more)
+    assert "6 of each kind allow a test of 7 arms." in page.text
+    assert re.search(r"lowlat-gen tune --boots 6\s", page.text)
+
+
+def test_what_verify_found_is_told_with_its_arm(desk: Desk) -> None:
+    verified = sample_runs.verified(desk.folder / "verify.json", isolcpus="effective", mce="undone")
+    words = [*sample_runs.arms(desk.folder, boots=1), "--verify", verified]
+    poll = sample_runs.write(desk.folder, "poll", 1, sample_runs.TUNED[1:], first=1)
+    page = desk.page(*words, "--arm", "poll", *poll)
+    # Something is to be done about it, though another arm is the quietest.
+    assert "lowlat-gen explain mce" in page.text
+    assert "after: 1 undone, 1 effective" in page.text
+    assert "Nobody looked in the boots of poll." in page.text
 
 
 def test_what_each_arm_has_not_is_told(desk: Desk) -> None:

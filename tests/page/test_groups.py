@@ -11,7 +11,7 @@ from pages import HOSTILE, Page
 
 from lowlat.page.document import render_groups
 from lowlat.page.group import Group
-from lowlat.report.comparison import Runs
+from lowlat.report.comparison import Runs, compare
 from lowlat.run import read_run
 
 
@@ -31,7 +31,7 @@ def group(folder: Path, title: str, emulated: bool = True) -> Group:
             ("part", sample_runs.TUNED[1:]),
         )
     ]
-    return Group.of(title, arms)
+    return Group.of(title, compare(arms[0], arms[1:]), arms)
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +92,7 @@ def test_a_title_is_no_markup(page: Page) -> None:
 def test_a_group_of_one_arm_tells_its_finding_as_a_page_does(tmp_path: Path) -> None:
     words = sample_runs.arms(tmp_path, boots=1, seconds=5.0)
     cut = words.index("--against")
-    one = Group.of("alone", [read("before", words[:cut]), read("after", words[cut + 1 :])])
+    arms = [read("before", words[:cut]), read("after", words[cut + 1 :])]
+    one = Group.of("alone", compare(arms[0], arms[1:]), arms)
     found = Page(render_groups("One", [one]))
     assert found.text.count("Noise on the isolated CPUs fell from") == 2

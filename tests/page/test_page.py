@@ -160,7 +160,7 @@ def test_every_setting_of_a_plan_has_its_reason(desk: Desk) -> None:
 def test_without_a_plan_the_catalogue_tells_the_reasons(usual: Page) -> None:
     assert "nohz_full=2-3,6-7" in usual.text
     assert "stops the scheduler tick while one task runs" in usual.text
-    assert "No plan was given (--plan FILE)" in usual.text
+    assert "No plan of these runs is known ('report' takes one with --plan FILE)" in usual.text
 
 
 def test_costs_are_measured_or_named_as_unknown(desk: Desk) -> None:
@@ -176,6 +176,24 @@ def test_costs_are_measured_or_named_as_unknown(desk: Desk) -> None:
     page = desk.page(*bare)
     assert "Throughput was not measured alike" in page.text
     assert "no reading of the processor's clocks" in page.text
+
+
+def test_a_rare_interruption_by_the_firmware_is_not_rounded_away(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=3)
+    path = desk.folder / "tuned-01.json"
+    document = json.loads(path.read_text())
+    for cpu in document["cpus"]:
+        cpu["power"]["smi"] = 1
+    path.write_text(json.dumps(document))
+    assert re.search(r"\(SMI\), a run\s*0\s*0\.33\s", desk.page(*words).text)
+
+
+def test_where_nothing_changed_twice_the_boots_are_advised(desk: Desk) -> None:
+    before = sample_runs.write(desk.folder, "stock", 11, sample_runs.STOCK, seconds=1.0)
+    same = sample_runs.write(desk.folder, "same", 11, sample_runs.STOCK, first=1, seconds=1.0)
+    page = desk.page(*before, "--against", *same)
+    assert "did not measurably change" in page.text
+    assert re.search(r"lowlat-gen tune --boots 22\s", page.text)
 
 
 def test_the_machine_is_drawn_core_by_core(usual: Page) -> None:
@@ -198,7 +216,7 @@ def test_runs_that_tell_no_layout_are_drawn_as_bare_cpus(desk: Desk) -> None:
     host = {**sample_runs.HOST}
     del host["layout"]
     page = desk.page(*sample_runs.arms(desk.folder, boots=1, changes={"host": host}))
-    assert "a tile is a CPU, not a core" in page.text
+    assert "each is drawn as a core of its own" in page.text
     assert "Core of CPU 2, isolated" in page.text
 
 
@@ -223,6 +241,15 @@ def test_what_the_runs_do_not_hold_is_said_with_how_to_have_it(desk: Desk) -> No
     assert "The runs name no causes of single gaps ('lowlat-gen measure --causes'" in page.text
     assert "The runs were not searched for periods" in page.text
     assert "Kernel entries by source" in page.text
+
+
+def test_causes_that_nobody_recorded_are_not_drawn_as_none(desk: Desk) -> None:
+    quiet: Any = {"cpu": {"causes": False}, "changes": {"attribution": None}}
+    before = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK, **quiet)
+    after = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED, first=1)
+    page = desk.page(*before, "--against", *after)
+    assert "Of the runs before no causes were recorded, so they have no bar." in page.text
+    assert "before: 0 ppm" not in page.text and "Noise by cause" in page.text
 
 
 def test_runs_that_do_not_compare_make_a_page_that_says_so(desk: Desk) -> None:

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.causes.remedy import remedy
+from lowlat.page.choice import quietest
 from lowlat.plan import Plan
 from lowlat.report.build import Report
-from lowlat.report.endpoint import ENOUGH_BOOTS
-from lowlat.report.evidence import Setting
+from lowlat.report.comparison import Comparison, boots_needed
 from lowlat.report.figures import ENTRIES
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.words import number, plain, source
@@ -28,21 +28,23 @@ class Step:
 
 
 def steps(
-    report: Report,
-    settings: Optional[Sequence[Setting]],
-    plan: Optional[Plan],
-    cause: Optional[str],
+    found: Comparison,
     *,
-    several: bool = False,
+    looked: bool,
+    plan: Optional[Plan] = None,
+    cause: Optional[str] = None,
 ) -> tuple[Step, ...]:
-    """The next steps after this report; ``cause`` ("class: cause") made most of the noise that is
-    left, None where no causes are known. Of ``several`` arms it is the quietest one's."""
+    """The next steps after the report of the quietest arm; ``looked`` tells whether verify did, and
+    ``cause`` ("class: cause") made most of the noise that is left, None where none is known."""
+    best = found.arms[quietest(found)]
+    report = best.report
+    where = f" in {best.name}" if len(found.arms) > 1 else ""
     return (
         *_comparable(report),
-        *_effective(report, settings),
-        *_boots(report),
-        *_verdict(report, several=several),
-        *(_remedy(cause) if cause else _left(report)),
+        *_effective(found, looked=looked),
+        *_boots(found, report),
+        *_verdict(report, several=len(found.arms) > 1),
+        *(_remedy(cause, where) if cause else _left(report, where)),
         *_offers(plan),
     )
 
@@ -53,31 +55,34 @@ def _comparable(report: Report) -> Iterator[Step]:
         yield Step(why, "lowlat-gen measure --label NAME")
 
 
-def _effective(report: Report, settings: Optional[Sequence[Setting]]) -> Iterator[Step]:
-    names = dict.fromkeys(missing.name for missing in report.not_in_effect)
+def _effective(found: Comparison, *, looked: bool) -> Iterator[Step]:
+    lost = (missing for arm in found.arms for missing in arm.report.not_in_effect)
+    names = dict.fromkeys(missing.name for missing in lost)
     if names:
         yield Step("Not everything planned was in effect: see the evidence.", "lowlat-gen verify")
     for name in [name for name in names if name != "isolcpus"][:_MOST]:
         yield Step(
             f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
         )
-    if settings is None:
+    if not looked:
         why = (
             "Nobody looked whether the settings were in effect; the report takes it with --verify."
         )
         yield Step(why, "lowlat-gen verify --json > verify.json")
 
 
-def _boots(report: Report) -> Iterator[Step]:
-    if report.verdict != REFUSED and min(report.boots) < ENOUGH_BOOTS:
-        verb = "rehearse" if report.emulated else "tune"
-        why = (
-            f"Too few boots to tell a change from chance: {ENOUGH_BOOTS} of each kind allow a test."
-        )
-        yield Step(why, f"lowlat-gen {verb} --boots {ENOUGH_BOOTS}")
+def _boots(found: Comparison, report: Report) -> Iterator[Step]:
+    command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
+    arms = sum(arm.report.verdict != REFUSED for arm in found.arms)
+    needed = boots_needed(arms)
+    untested = (arm.report for arm in found.arms if arm.report.verdict == DESCRIPTIVE)
+    if needed is not None and any(min(one.boots) < needed for one in untested):
+        test = f"a test of {arms} arms" if arms > 1 else "a test"
+        why = f"Too few boots to tell a change from chance: {needed} of each kind allow {test}."
+        yield Step(why, f"{command} {needed}")
     elif report.verdict == UNCHANGED:
         why = "No change could be told from chance: more boots find smaller ones."
-        yield Step(why, f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots 10")
+        yield Step(why, f"{command} {2 * max(report.boots)}")
 
 
 def _verdict(report: Report, *, several: bool) -> Iterator[Step]:
@@ -96,23 +101,23 @@ def _verdict(report: Report, *, several: bool) -> Iterator[Step]:
         yield Step("Make the tried entry the default.", "lowlat-gen promote")
 
 
-def _remedy(cause: str) -> Iterator[Step]:
+def _remedy(cause: str, where: str) -> Iterator[Step]:
     kind, _, words = cause.partition(": ")
     name = remedy(kind, words)
-    why = f"Most of the noise that is left comes from {cause}:"
+    why = f"Most of the noise that is left{where} comes from {cause}:"
     if name:
         yield Step(f"{why} see what {name} does about it.", f"lowlat-gen explain {name}")
     else:
         yield Step(f"{why} no setting is known against it. See when it comes.", "lowlat-gen top")
 
 
-def _left(report: Report) -> Iterator[Step]:
+def _left(report: Report, where: str) -> Iterator[Step]:
     """The largest source that is left."""
     rows = [e for e in report.endpoints if e.cpu == "all" and e.name.startswith(f"{ENTRIES}@")]
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:
         name = source(largest.name.partition("@")[2])
-        why = f"The most that is left comes from {name}, {number(largest.after)} a second:"
+        why = f"The most that is left{where} comes from {name}, {number(largest.after)} a second:"
         yield Step(f"{why} see who interrupts which CPU.", "lowlat-gen top")
 
 

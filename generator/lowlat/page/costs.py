@@ -12,16 +12,15 @@ from lowlat.catalogue.entry import Risk
 from lowlat.page.detail import Power
 from lowlat.page.side import Side, many
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import THROUGHPUT
-from lowlat.report.tables import Table
-from lowlat.report.words import gain, number
+from lowlat.report.tables import Table, throughput
+from lowlat.report.words import number
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def measured(found: Comparison, sides: Sequence[Side]) -> Iterator[Table]:
     """What the runs tell of the cost."""
-    yield from (table for table in (_throughput(found), _power(sides)) if table.rows)
+    yield from (table for table in (throughput(found.arms), _power(sides)) if table.rows)
 
 
 def stated(names: Iterable[str]) -> Iterator[Table]:
@@ -35,7 +34,7 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
 
 def unknown(found: Comparison, sides: Sequence[Side]) -> Iterator[str]:
     """What was not measured, and how to have it."""
-    if not _throughput(found).rows:
+    if not throughput(found.arms).rows:
         yield (
             "Throughput was not measured alike on both sides. "
             "'lowlat-gen measure --load mixed' counts what the loads get done."
@@ -47,32 +46,16 @@ def unknown(found: Comparison, sides: Sequence[Side]) -> Iterator[str]:
         )
 
 
-def _throughput(found: Comparison) -> Table:
-    rows = [
-        (
-            f"{_prefix(found, arm.name)}stress-ng {endpoint.name.partition('@')[2]}",
-            *(number(endpoint.before), number(endpoint.after), gain(endpoint)),
-        )
-        for arm in found.arms
-        for endpoint in arm.report.endpoints
-        if endpoint.name.startswith(f"{THROUGHPUT}@") and endpoint.cpu == "all"
-    ]
-    emulated = any(arm.report.emulated for arm in found.arms)
-    note = "Under emulation this is the emulator's, and may move with the host." if emulated else ""
-    return Table(
-        ("Throughput, bogo operations a second", "before", "after", "change"), (*rows,), note
-    )
-
-
-def _prefix(found: Comparison, name: str) -> str:
-    return f"{name}: " if len(found.arms) > 1 else ""
-
-
 def _power(sides: Sequence[Side]) -> Table:
     rows = [
-        _row("clock of the measured CPUs, of the nominal one", sides, lambda p: p.pace, "{:.0%}"),
+        _row(
+            "clock of the measured CPUs, of the nominal one",
+            sides,
+            lambda power: power.pace,
+            "{:.0%}".format,
+        ),
         *_idle(sides),
-        _row("interruptions by the firmware (SMI)", sides, lambda p: p.smi, "{:.0f}"),
+        _row("interruptions by the firmware (SMI), a run", sides, lambda power: power.smi),
     ]
     lines = [("Power", *(side.name for side in sides)), *(row for row in rows if row)]
     if many(sides):
@@ -88,7 +71,6 @@ def _idle(sides: Sequence[Side]) -> Iterator[tuple[str, ...]]:
             f"in idle state {state}, ms of a run",
             sides,
             lambda power, state=state: power.idle_us.get(state, 0.0) / 1e3,  # type: ignore[misc]
-            "{:.1f}",
         )
 
 
@@ -99,13 +81,16 @@ def _powers(sides: Iterable[Side]) -> Iterator[Power]:
 
 
 def _row(
-    title: str, sides: Sequence[Side], of: Callable[[Power], Optional[float]], form: str
+    title: str,
+    sides: Sequence[Side],
+    of: Callable[[Power], Optional[float]],
+    form: Callable[[float], str] = number,
 ) -> tuple[str, ...]:
     """The mean over CPUs and runs of each side; empty where nobody knows it."""
     found = []
     for side in sides:
         values = [value for power in _powers([side]) if (value := of(power)) is not None]
-        found.append(form.format(fmean(values)) if values else "-")
+        found.append(form(fmean(values)) if values else "-")
     return (title, *found) if any(cell != "-" for cell in found) else ()
 
 

@@ -19,7 +19,6 @@ from lowlat.page.side import Side
 from lowlat.page.story import Story
 from lowlat.plan import Plan
 from lowlat.report.comparison import Comparison
-from lowlat.report.evidence import Setting
 from lowlat.report.tables import Table
 from lowlat.report.words import plain
 
@@ -36,17 +35,11 @@ class _Told:
     story: Story
     facts: Table
     runs: Table
-    counted: str
 
 
-def render(
-    found: Comparison,
-    sides: Sequence[Side],
-    effect: Optional[Sequence[Setting]],
-    plan: Optional[Plan],
-) -> str:
-    """The page of a comparison; ``effect`` is what verify found, ``plan`` the plan tried."""
-    told = _told(Group("", found, tuple(sides), effect, plan))
+def render(found: Comparison, sides: Sequence[Side], plan: Optional[Plan]) -> str:
+    """The page of a comparison; ``plan`` is the plan tried."""
+    told = _told(Group("", found, tuple(sides), plan))
     return _filled("report.html.j2", [told], told.story.badge)
 
 
@@ -65,10 +58,9 @@ def _told(group: Group, prefix: str = "", spoken: str = "") -> _Told:
         spoken=spoken,
         title=group.title,
         sides=group.sides,
-        story=story.tell(group.found, group.sides, group.effect, group.plan),
+        story=story.tell(group.found, group.sides, group.plan),
         facts=method.facts(group.sides),
         runs=method.runs(group.sides),
-        counted=settings.counted(group.effect or ()),
     )
 
 

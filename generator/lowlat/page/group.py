@@ -9,30 +9,25 @@ from typing import Optional
 
 from lowlat.page.side import Side, detailed, sides
 from lowlat.plan import Plan
-from lowlat.report.comparison import Comparison, Runs, compare
-from lowlat.report.evidence import Setting
+from lowlat.report.comparison import Comparison, Runs
 
 
 @dataclass(frozen=True)
 class Group:
-    """``effect`` is what verify found in the second arm, ``plan`` the plan whose reasons are told;
-    ``sides`` are detailed()."""
+    """``plan`` is the plan whose reasons are told; ``sides`` are detailed()."""
 
     title: str
     found: Comparison
     sides: tuple[Side, ...]
-    effect: Optional[Sequence[Setting]] = None
-    plan: Optional[Plan] = None
+    plan: Optional[Plan]
 
     @classmethod
     def of(
         cls,
         title: str,
+        found: Comparison,
         arms: Sequence[Runs],
         plan: Optional[Plan] = None,
-        found: Optional[Comparison] = None,
     ) -> Group:
-        """The arms, the first of which is the measure of the others; compared here, unless that was
-        ``found`` before. Raises Refused where a run's file is damaged."""
-        known = compare(arms[0], arms[1:]) if found is None else found
-        return cls(title, known, detailed(sides(arms)), arms[1].effect, plan)
+        """What was found of these arms. Raises Refused where a run's file is damaged."""
+        return cls(title, found, detailed(sides(arms)), plan)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lowlat.page.axis import duration
 from lowlat.page.side import Side, many
-from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison, Named
 from lowlat.report.figures import ENTRIES
 from lowlat.report.tables import Table
 from lowlat.report.verdict import TESTED
@@ -63,13 +63,14 @@ def runs(sides: Sequence[Side]) -> Table:
     return Table(("side", "started", "boot", "label", "file", "seconds", "state"), rows)
 
 
-def sentences(report: Report) -> Iterable[str]:
+def sentences(found: Comparison) -> Iterator[str]:
     """The method in words."""
     yield (
         "On each measured CPU a pinned thread reads the clock without pause. Every step of the "
         "clock longer than the shortest gap counted is noise: for that time something else ran."
     )
-    if report.primary is not None and report.primary.name == ENTRIES:
+    primary = (arm.report.primary for arm in found.arms)
+    if any(figure is not None and figure.name == ENTRIES for figure in primary):
         yield (
             "The figure the verdict is about is the growth of all rows of /proc/interrupts on "
             "these CPUs. Under emulation it is what keeps its meaning: time there is the host's, "
@@ -81,15 +82,32 @@ def sentences(report: Report) -> Iterable[str]:
         "A boot is one observation: its runs are taken together by their median, and boots by "
         "their geometric mean. Runs of one boot are too much alike to count on their own."
     )
-    if report.verdict in TESTED:
+    tested = sum(map(_tested, found.arms))
+    if tested:
         yield (
             "The test tries every way to deal the boots to the two sides (an exact permutation "
             "test; of more than 20,000 ways 9,999 drawn at random). The interval is the same test "
             "turned around, and never narrower than Welch's, which allows for boots of one side "
             "that spread more. The p of all figures but the first allows for their number."
         )
-    else:
-        yield f"No test was made: {report.why}."
+    if tested > 1:
+        yield "The p of the first figure of each arm allows for the number of arms."
+    yield from _untested(found)
+
+
+def _tested(arm: Named) -> bool:
+    return arm.report.verdict in TESTED
+
+
+def _untested(found: Comparison) -> Iterator[str]:
+    """Of which arms no test was made, and why."""
+    reasons: dict[str, list[str]] = {}
+    for arm in found.arms:
+        if not _tested(arm):
+            reasons.setdefault(arm.report.why, []).append(arm.name)
+    for why, names in reasons.items():
+        which = f" of {', '.join(names)}" if len(names) < len(found.arms) else ""
+        yield f"No test was made{which}: {why}."
 
 
 def _clock(run: Run) -> str:

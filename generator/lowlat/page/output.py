@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def wanted(args: argparse.Namespace) -> bool:
     """Whether any file was asked for."""
-    return bool(args.html or args.csv or args.open or args.plan)
+    return bool(args.open or (args.html, args.csv, args.plan) != (None, None, None))
 
 
 def check(args: argparse.Namespace) -> None:
@@ -42,6 +42,9 @@ def check(args: argparse.Namespace) -> None:
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
         raise Refused("--plan: only a page tells a plan's reasons", hint="add --html FILE")
+    for option, path in (("--html", args.html), ("--csv", args.csv)):
+        if path in ("", "-"):
+            raise Refused(f"{option} {path!r}: not a file", hint="name one")
     arms = [file for _, *files in args.arm for file in files]
     read = (*args.before, *(args.against or ()), *arms, args.verify, args.plan)
     taken = {os.path.realpath(path) for path in read if path}
@@ -91,7 +94,7 @@ def _write_page(
 
     drawn = detailed(sides(arms))
     plan = planfile.read(args.plan, Root()) if args.plan else _stored(drawn)
-    page = render(found, drawn, arms[1].effect, plan)
+    page = render(found, drawn, plan)
     files.write("--html" if args.html else "--open", str(out), page.encode())
 
 

@@ -9,18 +9,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
 from lowlat.cpuset import CpuSet
 from lowlat.page import advice, characters, forest
 from lowlat.page.characters import Chart
-from lowlat.page.choice import common_cpus, emulated, noisiest, quietest
+from lowlat.page.choice import common_cpus, emulated, noisiest
 from lowlat.page.side import sides
 from lowlat.report import overview, text
 from lowlat.report.comparison import Comparison, Runs
-from lowlat.report.evidence import Setting
-from lowlat.report.tables import Table, tables
-from lowlat.report.words import headline
+from lowlat.report.tables import Table
 from lowlat.terminal import bold, colour_wanted, printable
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def render(found: Comparison, arms: Sequence[Runs]) -> str:
     """The whole report for the terminal that standard output is."""
     chart = _chart(found, arms)
     if _watched() and find_spec("rich") is not None:
-        return _rich(found, chart, arms[1].effect)
+        return _rich(found, chart, looked=any(arm.effect is not None for arm in arms))
     first, _, rest = text.render_all(found).partition("\n")
     drawn = "".join(f"{line}\n" for line in (*forest.text(found), *characters.text(chart)))
     return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
@@ -76,7 +74,7 @@ def _blocks() -> bool:
     return True
 
 
-def _rich(found: Comparison, chart: Chart, effect: Optional[Sequence[Setting]]) -> str:
+def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
     from rich.console import Console, Group
 
     out = io.StringIO()
@@ -87,26 +85,18 @@ def _rich(found: Comparison, chart: Chart, effect: Optional[Sequence[Setting]]) 
         color_system="standard" if colour_wanted(sys.stdout) else None,
         highlight=False,
     )
-    several = len(found.arms) > 1
-    report = found.arms[0].report
-    words = overview.headline(found) if several else headline(report)
-    console.print(_line(words, f"bold {'' if several else _COLOURS[report.verdict]}".strip()))
-    parts = [_table(table) for table in _tables(found)]
+    colour = _COLOURS[found.arms[0].report.verdict] if len(found.arms) == 1 else ""
+    console.print(_line(overview.headline(found), f"bold {colour}".strip()))
+    parts = [_table(table) for table in overview.shown(found)]
     if chart.lines:
         parts.insert(1, _histograms(chart))
     glance = list(forest.text(found))
     if glance:
         parts.insert(0, Group(*map(_line, glance), ""))
     _arrange(console, parts)
-    for style, line in _ending(found, effect):
+    for style, line in _ending(found, looked=looked):
         console.print(_line(line, style))
     return out.getvalue()
-
-
-def _tables(found: Comparison) -> Sequence[Table]:
-    if len(found.arms) > 1:
-        return (overview.table(found),)
-    return tables(found.arms[0].report)
 
 
 def _arrange(console: Console, parts: Sequence[RenderableType]) -> None:
@@ -168,20 +158,17 @@ def _histograms(chart: Chart) -> RenderableType:
     return drawn
 
 
-def _ending(found: Comparison, effect: Optional[Sequence[Setting]]) -> Iterator[tuple[str, str]]:
+def _ending(found: Comparison, *, looked: bool) -> Iterator[tuple[str, str]]:
     """What was not in effect, what to know, and the next step, each with its style."""
     yield "", ""
-    report = found.arms[0].report
-    lost = [f"{one.name}: {one.why}" for one in report.not_in_effect]
-    for words in overview.missing(found) if len(found.arms) > 1 else lost:
+    for words in overview.missing(found):
         yield "red", f"Not in effect: {words}"
-    notes = list(overview.notes(found)) if len(found.arms) > 1 else list(report.flags)
+    notes = list(overview.notes(found))
     for note in notes[:_NOTES]:
         yield "dim", f"Note: {note}"
     if len(notes) > _NOTES:
         yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    best = found.arms[quietest(found)].report
-    for step in advice.steps(best, effect, None, None, several=len(found.arms) > 1)[:1]:
+    for step in advice.steps(found, looked=looked)[:1]:
         yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
@@ -53,9 +54,9 @@ def reasons(plan: Optional[Plan], sides: Sequence[Side]) -> Reasons:
     if plan is not None:
         return _planned(plan)
     return Reasons(
-        "No plan was given (--plan FILE) and none is stored here that the runs were booted with: "
-        "these are the parameters the runs after had on their command line and those before had "
-        "not. Settings made at run time are not among them.",
+        "No plan of these runs is known ('report' takes one with --plan FILE): these are the "
+        "parameters the runs after had on their command line and those before had not. Settings "
+        "made at run time are not among them.",
         tuple(_booted(sides)),
     )
 
@@ -111,6 +112,27 @@ def _line(side: Side) -> dict[str, None]:
     return {item: None for item in items if cmdline.name_of(item) not in _OWN}
 
 
+@dataclass(frozen=True)
+class Effect:
+    """What verify found in the boots of an arm, that which did not hold first."""
+
+    arm: str
+    rows: tuple[Setting, ...]
+
+    @property
+    def counted(self) -> str:
+        """How many settings are in which state."""
+        counts = Counter(row.state for row in self.rows)
+        words = (f"{count} {state}" for state, count in counts.items())
+        return ", ".join(words) or "nothing was planned"
+
+
+def effects(sides: Sequence[Side]) -> tuple[Effect, ...]:
+    """Of every arm in whose boots verify looked."""
+    looked = ((side.name, side.effect) for side in sides if side.effect is not None)
+    return tuple(Effect(name, ordered(rows)) for name, rows in looked)
+
+
 def ordered(settings: Sequence[Setting]) -> tuple[Setting, ...]:
     """What verify found, that which did not hold first."""
     return tuple(sorted(settings, key=_rank))
@@ -121,14 +143,6 @@ def _rank(setting: Setting) -> int:
     effective = setting.state == State.EFFECTIVE.value
     known = setting.state in _ORDER
     return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
-
-
-def counted(settings: Sequence[Setting]) -> str:
-    """How many settings are in which state, in one sentence."""
-    counts: dict[str, int] = {}
-    for setting in ordered(settings):
-        counts[setting.state] = counts.get(setting.state, 0) + 1
-    return ", ".join(f"{count} {state}" for state, count in counts.items()) or "nothing was planned"
 
 
 def mark(state: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Optional
 
 from lowlat.page.detail import Detail, read_detail
 from lowlat.report.comparison import Runs
+from lowlat.report.evidence import Setting
 from lowlat.run import Run
 
 #: Colours of the style sheet.
@@ -17,13 +19,14 @@ _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
 @dataclass(frozen=True)
 class Side:
     """``kind`` is the class of the style sheet that gives it its colour and its kind of line, one
-    of its own as long as they are not many();
-    ``details`` belong to the runs, and are empty until detailed()."""
+    of its own as long as they are not many(); ``details`` belong to the runs, and are empty until
+    detailed(); ``effect`` is what verify found in its boots, None where nobody looked."""
 
     name: str
     kind: str
     runs: tuple[Run, ...]
     details: tuple[Detail, ...] = ()
+    effect: Optional[Sequence[Setting]] = None
 
 
 def sides(arms: Sequence[Runs]) -> tuple[Side, ...]:
@@ -31,7 +34,10 @@ def sides(arms: Sequence[Runs]) -> tuple[Side, ...]:
     # Times of one form (ISO 8601, UTC) sort as text.
     return tuple(
         Side(
-            arm.name, _kind(number, len(arms)), tuple(sorted(arm.runs, key=lambda run: run.started))
+            arm.name,
+            _kind(number, len(arms)),
+            tuple(sorted(arm.runs, key=lambda run: run.started)),
+            effect=arm.effect,
         )
         for number, arm in enumerate(arms)
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -13,14 +13,12 @@ from lowlat.page.advice import Step
 from lowlat.page.choice import common_cpus, emulated, noisiest, quietest
 from lowlat.page.figure import Cell, Data
 from lowlat.page.section import COUNTED, Section, sections
-from lowlat.page.settings import Reasons
+from lowlat.page.settings import Effect, Reasons
 from lowlat.page.side import Side, legend
 from lowlat.plan import Plan
 from lowlat.report import overview
 from lowlat.report.comparison import Comparison
-from lowlat.report.evidence import Setting
 from lowlat.report.tables import Table
-from lowlat.report.words import headline
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
@@ -54,47 +52,40 @@ class Story:
     others: int
     reasons: Reasons
     changes: tuple[Table, ...]
-    effect: Optional[tuple[Setting, ...]]
+    #: What verify found in each arm, and the arms where nobody looked.
+    effects: tuple[Effect, ...]
+    unlooked: tuple[str, ...]
     missing: tuple[str, ...]
     steps: tuple[Step, ...]
     sentences: tuple[str, ...]
 
 
-def tell(
-    found: Comparison,
-    sides: Sequence[Side],
-    effect: Optional[Sequence[Setting]],
-    plan: Optional[Plan],
-) -> Story:
+def tell(found: Comparison, sides: Sequence[Side], plan: Optional[Plan]) -> Story:
     """The page's content. Pure: everything was read before."""
     best = quietest(found)
     report = found.arms[best].report
     reasons = settings.reasons(plan, sides)
+    effects = settings.effects(sides)
+    left = _left(found, sides[best + 1])
     several = len(found.arms) > 1
     return Story(
         verdict=report.verdict if not several else "several",
         badge=f"{len(found.arms)} arms" if several else _VERDICTS[report.verdict],
-        headline=overview.headline(found) if several else headline(report),
+        headline=overview.headline(found),
         remark=f"{_EMULATED} {COUNTED}" if emulated(found) else "",
-        flags=tuple(overview.notes(found)) if several else report.flags,
+        flags=tuple(overview.notes(found)),
         sections=tuple(sections(found, sides, reasons.names)),
         legend=legend(sides),
         endpoints=endpoint_data(found, noisiest(found, _MOST_CPUS)),
         others=max(len(common_cpus(found)) - _MOST_CPUS, 0),
         reasons=reasons,
         changes=tuple(settings.changes(sides)) if several else (),
-        effect=None if effect is None else settings.ordered(effect),
-        missing=tuple(_missing(found)),
-        steps=advice.steps(report, effect, plan, _left(found, sides[best + 1]), several=several),
-        sentences=tuple(method.sentences(report)),
+        effects=effects,
+        unlooked=tuple(side.name for side in sides[1:] if side.effect is None),
+        missing=tuple(overview.missing(found)),
+        steps=advice.steps(found, looked=bool(effects), plan=plan, cause=left),
+        sentences=tuple(method.sentences(found)),
     )
-
-
-def _missing(found: Comparison) -> Iterator[str]:
-    if len(found.arms) > 1:
-        yield from overview.missing(found)
-    else:
-        yield from (f"{one.name}: {one.why}" for one in found.arms[0].report.not_in_effect)
 
 
 def _left(found: Comparison, side: Side) -> Optional[str]:

@@ -4,18 +4,21 @@ one setting left out against the whole profile."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
 from lowlat import files
+from lowlat.page.settings import ordered
 from lowlat.plan import Plan
 from lowlat.rehearse.arm import Arm, settings
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.report import evidence
 from lowlat.report.comparison import Comparison, Named, Runs, compare
+from lowlat.report.evidence import Setting
 from lowlat.run import read_run
 
 
@@ -49,15 +52,35 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
     runs = [_runs(arm, played) for arm in (first, *known)]
     found = compare(runs[0], runs[1:])
     reports = tuple(_planned(arm, one) for arm, one in zip(known, found.arms))
-    plan = known[0].plan if base == STOCK else None
+    plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
     yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
 
 
 def _runs(arm: Arm, played: Played) -> Runs:
     boots = played.of(arm)
-    verify = boots[-1].verify
-    effect = evidence.read_verify(verify) if verify else None
+    verified = [evidence.read_verify(booted.verify) for booted in boots if booted.verify]
+    effect = _merged(verified) if verified else None
     return Runs(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
+
+
+def _merged(boots: Sequence[Sequence[Setting]]) -> tuple[Setting, ...]:
+    """What verify found in an arm: each row as it was in the boot where it held least."""
+    rows: dict[tuple[str, int], list[Setting]] = {}
+    for found in boots:
+        seen: Counter[str] = Counter()  # a setting may have a row for each CPU
+        for row in found:
+            seen[row.name] += 1
+            rows.setdefault((row.name, seen[row.name]), []).append(row)
+    return tuple(_worst(each, len(boots)) for each in rows.values())
+
+
+def _worst(rows: Sequence[Setting], boots: int) -> Setting:
+    worst = ordered(rows)[0]
+    count = sum(row.state == worst.state for row in rows)
+    if count == boots:
+        return worst
+    where = f"in {count} of {boots} boots"
+    return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
 
 
 def _planned(arm: Arm, found: Named) -> Named:
@@ -73,7 +96,7 @@ def write_page(found: Sequence[Compared], folder: Path) -> Path:
     from lowlat.page.document import render_groups
     from lowlat.page.group import Group
 
-    groups = [Group.of(one.title, one.arms, one.plan, one.found) for one in found]
+    groups = [Group.of(one.title, one.found, one.arms, one.plan) for one in found]
     path = folder / "report.html"
     files.write("report", str(path), render_groups("Rehearsal", groups).encode())
     return path

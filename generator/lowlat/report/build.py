@@ -57,7 +57,7 @@ def build(
         pair = Pair.of(*arms)
         concluded, figures = _concluded(pair)
         if concluded.word != REFUSED:
-            flags += [*verdict.order_flags(pair), *inside.flags(pair)]
+            flags += [*verdict.order_flags(pair), *inside.flags(pair), *_bounds(figures)]
             more, words = tail.endpoints(pair)
             figures, flags = (*figures, *more), [*flags, *words]
     return Report(
@@ -94,6 +94,14 @@ def _unclaimed(pair: Pair, primary: Endpoint) -> str:
     if known < len(pair.before.boots) + len(pair.after.boots):
         return f"{primary.name} is not known in every boot"
     return f"no claim: most boots and the mean of {primary.name} changed in opposite directions"
+
+
+def _bounds(figures: Iterable[Endpoint]) -> Iterable[str]:
+    if any(endpoint.ratio_at_least for endpoint in figures):
+        yield (
+            'where nothing was counted after, "> 900x less" is a bound (95 %), which holds if '
+            "boots do not differ in it"
+        )
 
 
 def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:

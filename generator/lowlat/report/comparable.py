@@ -101,8 +101,8 @@ def _differences(before: Runs, after: Runs) -> Iterator[str]:
 
 
 def _several(what: str, values: set[str]) -> bool:
-    # A version is unknown where the tool did not run, the machine where lowlat-measure was called by
-    # itself; both are said elsewhere.
+    # A version is unknown where the tool did not run, the machine where lowlat-measure was called
+    # by itself; both are said elsewhere.
     unknown = "versions" in what or what == "machines"
     return len(values - ({""} if unknown else set())) > 1
 

@@ -81,10 +81,15 @@ def _adjusted(arms: Sequence[Named]) -> list[Named]:
     return [replace(arm, report=after.get(arm.name, arm.report)) for arm in arms]
 
 
+def boots_needed(arms: int) -> Optional[int]:
+    """How many boots an arm a test of so many arms needs; None where no number is enough."""
+    enough = (n for n in range(ENOUGH_BOOTS, _MOST) if arms * inference.smallest_p((n, n)) <= ALPHA)
+    return next(enough, None)
+
+
 def _untested(report: Report, arms: int) -> Report:
     """Where not even the clearest change of one arm would be a finding among so many."""
-    enough = (n for n in range(ENOUGH_BOOTS, _MOST) if arms * inference.smallest_p((n, n)) <= ALPHA)
-    boots = next(enough, None)
+    boots = boots_needed(arms)
     needs = f"needs {boots} boots an arm" if boots else "cannot be made"
     why = f"{verdict.boot_words(report.boots)}; a test of {arms} arms {needs}"
     endpoints = tuple(replace(endpoint, p=None) for endpoint in report.endpoints)
@@ -96,4 +101,6 @@ def _with(report: Report, p: float, arms: int) -> Report:
     (primary,) = (endpoint for endpoint in endpoints if endpoint.primary)
     found = verdict.of(primary, report.boots)
     why = f"{found.why}; p is adjusted for {arms} arms"
+    if found.word != report.verdict:
+        why = f"{why}: alone this would be a change, among so many it is none"
     return replace(report, verdict=found.word, why=why, endpoints=endpoints)

@@ -29,8 +29,9 @@ class Endpoint:
     """One figure before and after; ``ratio`` is before/after, None where after is zero.
 
     ``p`` of the primary endpoint stands alone, those of the others are adjusted for all of them;
-    ``ci95`` of the ratio is each endpoint's own. ``ratio_at_least`` holds with 95 % confidence
-    where nothing at all was counted after.
+    ``ci95`` of the ratio is each endpoint's own. Where nothing at all was counted after,
+    ``ratio_at_least`` holds with 95 % confidence if boots do not differ in it: boots that count
+    nothing do not show how far others may lie above them.
     """
 
     name: str
@@ -43,6 +44,12 @@ class Endpoint:
     ci95: Optional[tuple[float, float]] = None
     p: Optional[float] = None
     primary: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the test finds a change, and the interval bears it out."""
+        within = self.ci95 is not None and self.ci95[0] <= 1 <= self.ci95[1]
+        return self.p is not None and self.p <= inference.ALPHA and not within
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,8 @@ def _endpoint(
 
 
 def _at_least(before: Sequence[float], seconds: float, *, tested: bool) -> float:
-    """The bound of a ratio where nothing was counted in so many seconds after.
+    """The bound of a ratio where nothing was counted in so many seconds after, which are taken for
+    one stretch of a constant rate.
 
     With enough boots it allows for the spread before: the least of n boots is above their true
     median once in 2**n times, and the rest of the 5 % is left to the count.

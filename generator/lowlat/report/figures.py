@@ -134,8 +134,10 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 def second_opinion(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """oslat's maximum in us, by CPU and over all of them, and the others' over all."""
     found = oslat.parse(run.oslat.output) if run.oslat else None
-    threads = [thread for thread in found.threads if thread.cpu in cpus] if found else []
-    result: dict[Key, float] = {(OSLAT_MAX.name, thread.cpu): thread.max_us for thread in threads}
+    limits = found.max_us if found else {}
+    result: dict[Key, float] = {
+        (OSLAT_MAX.name, cpu): most for cpu, most in limits.items() if cpu in cpus
+    }
     if result:
         result[OSLAT_MAX.name, "all"] = max(result.values())
     for other in run.second_opinions:

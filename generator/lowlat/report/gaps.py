@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All gaps of an arm: of the histograms, or of the event logs beside the runs, which also have the
-gaps' times, so that a burst counts as the one longest gap in it."""
+"""All gaps of the arms: of the histograms, or of the event logs beside the runs, which also have
+the gaps' times, so that a burst counts as the one longest gap in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 #: RUN.events is the log that ``lowlat-measure --events`` wrote of RUN.json.
 EVENTS = ".events"
 
-#: Larger logs take longer to read than a report may take; about a million gaps.
+#: Larger logs of an arm take longer to read than a report may take; about a million gaps.
 _LARGEST = 32 << 20
 
 #: A burst lasts until this much quiet. It is looked for among so many of an arm's longest gaps,
@@ -41,7 +42,6 @@ class Gaps:
     of: Array
     units: Array
     cpus: int
-    declustered: bool
 
     @property
     def seconds(self) -> float:
@@ -49,14 +49,21 @@ class Gaps:
         return float(self.units.sum()) / self.cpus
 
 
-def gaps_of(arm: Arm, cpus: CpuSet) -> Gaps:
-    """Raises Refused where a file lies beside a run as its event log and is none."""
+def gaps_of(arms: Sequence[Arm], cpus: CpuSet) -> tuple[list[Gaps], Optional[str]]:
+    """The gaps of each arm, and why they are not those of the event logs, None where they are: of
+    all arms or of none, for a burst's longest gap does not compare with gaps as they come.
+
+    Raises Refused where a file lies beside a run as its event log and is none.
+    """
+    unused = next(filter(None, (_unused(arm.runs, cpus) for arm in arms)), None)
+    tables = _counted if unused else _peaks
+    return [_gaps(arm, cpus, tables(arm, cpus)) for arm in arms], unused
+
+
+def _gaps(arm: Arm, cpus: CpuSet, tables: list[Array]) -> Gaps:
     import numpy as np
 
-    tables = _peaks(arm, cpus) if _logged(arm.runs, cpus) else []
-    declustered = bool(tables)
     measured = [run.cpu(number) for run in arm.runs for number in cpus]
-    tables = tables or [np.array(cpu.histogram, dtype=float).reshape(-1, 3) for cpu in measured]
     rows = np.concatenate(tables)
     units = np.repeat(np.arange(len(tables), dtype=float), [len(table) for table in tables])
     order = np.argsort(-rows[:, 1], kind="stable")
@@ -66,19 +73,31 @@ def gaps_of(arm: Arm, cpus: CpuSet) -> Gaps:
         of=units[order],
         units=np.array([cpu.runtime_ns / 1e9 for cpu in measured]),
         cpus=len(cpus),
-        declustered=declustered,
     )
 
 
-def _logged(runs: tuple[Run, ...], cpus: CpuSet) -> bool:
-    """Whether every run has a whole log beside it, and all of them can be read in time."""
+def _unused(runs: tuple[Run, ...], cpus: CpuSet) -> Optional[str]:
+    """Why the logs of these runs are not read, None where they are."""
     logs = [run.path.with_suffix(EVENTS) for run in runs]
-    whole = not any(run.cpu(number).lost_events for run in runs for number in cpus)
-    return whole and all(map(Path.is_file, logs)) and sum(_size(log) for log in logs) < _LARGEST
+    if not all(map(Path.is_file, logs)):
+        return f"bursts are told apart by event logs, RUN{EVENTS} beside RUN.json, of every run"
+    if any(run.cpu(number).lost_events for run in runs for number in cpus):
+        return "bursts cannot be told apart, some events are not in the logs"
+    size = sum(log.stat().st_size for log in logs)
+    if size >= _LARGEST:
+        return (
+            "bursts are not told apart, the event logs of a side are too large to be read in time "
+            f"({size >> 20} MiB, {_LARGEST >> 20} at the most)"
+        )
+    return None
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size
+def _counted(arm: Arm, cpus: CpuSet) -> list[Array]:
+    """The histogram of each run and CPU."""
+    import numpy as np
+
+    measured = (run.cpu(number) for run in arm.runs for number in cpus)
+    return [np.array(cpu.histogram, dtype=float).reshape(-1, 3) for cpu in measured]
 
 
 def _peaks(arm: Arm, cpus: CpuSet) -> list[Array]:

@@ -2,8 +2,9 @@
 """``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline insists on.
 
 Where there is an interval of the ratio its lower end has to reach N, and where nothing was counted
-after, the one-sided bound. The ratio itself is taken, which the report says, only of fewer boots
-than a test needs and of a figure that is never claimed; otherwise a gate without either is missed.
+after, the one-sided bound. The bound takes it that boots do not differ in what was counted, and the
+ratio itself is taken only of fewer boots than a test needs and of a figure that is never claimed:
+the report says both. Otherwise a gate without an interval is missed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def parse(text: str) -> Gate:
 
 
 def noted(gates: Sequence[Gate], found: Comparison) -> Comparison:
-    """The comparison with a flag for each gate that no interval stands behind.
+    """The comparison with a flag for each gate that no interval stands behind, or only a bound.
 
     Raises Refused where a gate names no arm, or a figure that an arm's report does not have.
     """
@@ -70,16 +71,23 @@ def noted(gates: Sequence[Gate], found: Comparison) -> Comparison:
 
 
 def _noted(gates: Sequence[Gate], arm: Named) -> Named:
-    flags = dict.fromkeys(
-        f"--require takes the ratio of {endpoint.name} as it is: there is no interval of it"
-        for endpoint in (arm.report.get(gate.name) for gate in _for(gates, arm))
-        if endpoint is not None
-        and endpoint.ratio is not None
-        and _bound(endpoint) is None
-        and not _needs_bound(endpoint, arm.report)
-    )
+    endpoints = (arm.report.get(gate.name) for gate in _for(gates, arm))
+    words = (_condition(endpoint, arm.report) for endpoint in endpoints if endpoint is not None)
+    flags = dict.fromkeys(filter(None, words))
     report = replace(arm.report, flags=(*arm.report.flags, *flags))
     return replace(arm, report=report)
+
+
+def _condition(endpoint: Endpoint, report: Report) -> str:
+    """What a gate on this figure takes for granted, "" where its interval tells."""
+    if endpoint.ci95 is None and endpoint.ratio_at_least is not None:
+        return (
+            f"--require takes the bound of {endpoint.name}, of which nothing was counted after: it "
+            "holds if boots do not differ in it"
+        )
+    if endpoint.ratio is None or endpoint.ci95 or _needs_bound(endpoint, report):
+        return ""
+    return f"--require takes the ratio of {endpoint.name} as it is: there is no interval of it"
 
 
 def check(gates: Sequence[Gate], found: Comparison) -> None:

@@ -8,27 +8,21 @@ from collections.abc import Iterator
 
 from lowlat.report import overview
 from lowlat.report.build import Report
-from lowlat.report.comparison import Comparison
-from lowlat.report.tables import Table, tables
-from lowlat.report.words import headline, plain
+from lowlat.report.comparison import Comparison, Named
+from lowlat.report.tables import Table
+from lowlat.report.words import plain
 
 
 def render(report: Report) -> str:
     """The whole report; its first line is the finding."""
-    lines = [f"**{_escape(headline(report))}**", ""]
-    for table in tables(report):
-        lines += [*_table(table), ""]
-    for missing in report.not_in_effect:
-        lines.append(f"- **Not in effect:** {_escape(missing.name)}: {_escape(missing.why)}")
-    lines += [f"- {_escape(flag)}" for flag in report.flags]
-    return "\n".join(lines).rstrip() + "\n"
+    return render_all(Comparison("before", (Named("after", report),)))
 
 
 def render_all(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
-    if len(found.arms) == 1:
-        return render(found.arms[0].report)
-    lines = [f"**{_escape(overview.headline(found))}**", "", *_table(overview.table(found)), ""]
+    lines = [f"**{_escape(overview.headline(found))}**", ""]
+    for table in overview.shown(found):
+        lines += [*_table(table), ""]
     lines += [f"- **Not in effect:** {_escape(text)}" for text in overview.missing(found)]
     lines += [f"- {_escape(text)}" for text in overview.notes(found)]
     return "\n".join(lines).rstrip() + "\n"

@@ -19,11 +19,8 @@ def longest_us(opinion: Load) -> Optional[float]:
     """The longest time of any CPU in us, where a tool rounds it down its upper limit; None where
     there is no result: latency of a wake-up (cyclictest, timerlat) or one noise (osnoise)."""
     if opinion.tool == "cyclictest":
-        found = cyclictest.parse(opinion.output)
-        return max((thread.max for thread in found.threads), default=None) if found else None
-    histogram = rtla.parse(opinion.output)
-    limits = (column.max_range_us for column in histogram.columns) if histogram else ()
-    return max((limit[1] for limit in limits if limit), default=None)
+        return max(cyclictest.maxima_us(opinion.output), default=None)
+    return max(rtla.maxima_us(opinion.output), default=None)
 
 
 def versions(opinions: Iterable[Load]) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Several arms in one table, the first of them the measure of the others."""
+"""What is told of all arms: of one its own report, of several one table, in which the first of them
+is the measure of the others."""
 
 from __future__ import annotations
 
@@ -8,16 +9,19 @@ from typing import Optional
 
 from lowlat.report.comparison import Comparison, Named
 from lowlat.report.figures import ENTRIES
-from lowlat.report.tables import Table
-from lowlat.report.verdict import INCREASED, REDUCED
+from lowlat.report.tables import Table, tables
+from lowlat.report.verdict import INCREASED, REDUCED, REFUSED
 from lowlat.report.words import change, interval, number, probability
+from lowlat.report.words import headline as finding
 
 #: So many arms are named in a sentence; of more it tells how many.
 _FEW = 4
 
 
 def headline(found: Comparison) -> str:
-    """What was compared, in one sentence."""
+    """What was found, in one sentence."""
+    if len(found.arms) == 1:
+        return finding(found.arms[0].report)
     told = map(_told, found.arms) if len(found.arms) <= _FEW else _counted(found)
     return f"{subject(found)} against {found.first}: {', '.join(told)}."
 
@@ -45,6 +49,11 @@ def _counted(found: Comparison) -> Iterator[str]:
         yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.arms)} arms{which}"
 
 
+def shown(found: Comparison) -> tuple[Table, ...]:
+    """All tables of one arm, or the one of several."""
+    return tables(found.arms[0].report) if len(found.arms) == 1 else (table(found),)
+
+
 def table(found: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
     figure = "kernel entries, /s" if _entries(found) else "noise, ppm of the time"
@@ -52,7 +61,8 @@ def table(found: Comparison) -> Table:
     return Table(
         header,
         tuple(_row(arm) for arm in found.arms),
-        note="each against the first; p is adjusted for their number, the intervals are not",
+        note="each against the first; p is adjusted for their number, the intervals are not: one "
+        "beyond 1 may be no finding",
     )
 
 
@@ -71,8 +81,9 @@ def notes(found: Comparison) -> Iterator[str]:
     """What is to be known of the arms; the same of several is one sentence."""
     flags: dict[str, list[str]] = {}
     for arm in found.arms:
-        refused = [f"not comparable: {arm.report.why}"] if arm.report.verdict == "refused" else []
-        for flag in (*refused, *arm.report.flags):
+        refused = len(found.arms) > 1 and arm.report.verdict == REFUSED
+        why = [f"not comparable: {arm.report.why}"] if refused else []
+        for flag in (*why, *arm.report.flags):
             flags.setdefault(flag, []).append(arm.name)
     for flag, names in flags.items():
         everywhere = len(names) == len(found.arms)
@@ -80,12 +91,13 @@ def notes(found: Comparison) -> Iterator[str]:
 
 
 def missing(found: Comparison) -> Iterator[str]:
-    """What was not in effect, and in which arms."""
+    """What was not in effect, and of several arms in which."""
     lost: dict[str, list[str]] = {}
     for arm in found.arms:
         for item in arm.report.not_in_effect:
             lost.setdefault(f"{item.name}: {item.why}", []).append(arm.name)
-    yield from (f"{', '.join(names)}: {words}" for words, names in lost.items())
+    for words, names in lost.items():
+        yield words if len(found.arms) == 1 else f"{', '.join(names)}: {words}"
 
 
 def _entries(found: Comparison) -> bool:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional, Union
 
 from lowlat.report.build import Endpoint, Report
+from lowlat.report.comparison import Named
 from lowlat.report.figures import ENTRIES, LEVELS, SOFTIRQS, THROUGHPUT
 from lowlat.report.tail import longest
 from lowlat.report.words import change, gain, interval, number, probability, source
@@ -25,7 +26,7 @@ _SUMMARY = (
     *((f"events_per_s@{level}", f"gaps of {level} and more, /s", 1) for level in LEVELS),
     ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
     ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
-    ("max_ns", "longest gap of any CPU, us", 1000),
+    ("max_ns", "longest gap of a run, us", 1000),
     ("oslat_max_us", "oslat maximum of any CPU, us", 1),
     ("cyclictest_max_us", "cyclictest maximum of any CPU, us", 1),
     ("osnoise_max_us", "rtla osnoise maximum of any CPU, us", 1),
@@ -60,8 +61,8 @@ class Table:
 
 def tables(report: Report) -> tuple[Table, ...]:
     """Everything there is to show, empty tables left out."""
-    throughput = _throughput(report)
-    return (*figures(report), *((throughput,) if throughput.rows else ()))
+    costs = throughput((Named("", report),))
+    return (*figures(report), *((costs,) if costs.rows else ()))
 
 
 def figures(report: Report) -> tuple[Table, ...]:
@@ -160,15 +161,22 @@ def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) 
     return Table((title, "before", "after", "change"), tuple(rows), wide=True)
 
 
-def _throughput(report: Report) -> Table:
-    # Counted against the host's clock, this moves with the host's load under emulation.
-    title = "throughput of the loads, bogo ops/s" + (" (emulated)" if report.emulated else "")
+def throughput(arms: Sequence[Named]) -> Table:
+    """What the loads got done, a row for each of an arm, named by it where there are several."""
+    emulated = any(arm.report.emulated for arm in arms)
     return Table(
-        (title, "before", "after", "change"),
+        ("throughput of the loads, bogo ops/s", "before", "after", "change"),
         tuple(
-            (f"stress-ng {e.name}", number(e.before), number(e.after), gain(e))
-            for e in _parts(report, THROUGHPUT)
+            (
+                f"{f'{arm.name}: ' if len(arms) > 1 else ''}stress-ng {e.name}",
+                *(number(e.before), number(e.after), gain(e)),
+            )
+            for arm in arms
+            for e in _parts(arm.report, THROUGHPUT)
         ),
+        note="the emulator's, counted against the host's clock: it moves with the host's load"
+        if emulated
+        else "",
         wide=True,
     )
 

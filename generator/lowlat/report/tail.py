@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Optional, Union
 
 from lowlat.report import inference
 from lowlat.report.endpoint import Endpoint, Pair
-from lowlat.report.gaps import EVENTS, Gaps, gaps_of
+from lowlat.report.gaps import Gaps, gaps_of
 
 if TYPE_CHECKING:
     from lowlat.report.inference import Array
@@ -58,18 +58,15 @@ def endpoints(pair: Pair) -> tuple[tuple[Endpoint, ...], list[str]]:
     words = [_lengths(pair)]
     if not inference.available():
         return (), words
-    arms = [gaps_of(arm, pair.cpus) for arm in (pair.before, pair.after)]
+    arms, without_logs = gaps_of((pair.before, pair.after), pair.cpus)
     span = min(_HOUR_S, *(_FURTHEST * gaps.seconds for gaps in arms))
     levels = [level(gaps, span) for gaps in arms]
     words += [f"{_named(span)}: {why}" for why in _complaints(levels)]
     before, after = levels
     if not isinstance(before, Level) or not isinstance(after, Level):
         return (), words
-    if not all(gaps.declustered for gaps in arms):
-        words.append(
-            f"{_named(span)} takes gaps as they come: bursts are told apart by event logs, "
-            f"RUN{EVENTS} beside RUN.json"
-        )
+    if without_logs:
+        words.append(f"{_named(span)} takes gaps as they come: {without_logs}")
     ratio = before.ns / after.ns
     name = f"{NAME}@{_span(span)}"
     return (Endpoint(name, "ns", "all", before.ns, after.ns, ratio, None),), words

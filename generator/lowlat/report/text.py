@@ -6,29 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lowlat.report import overview
-from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.tables import Table, tables
-from lowlat.report.words import headline, plain
+from lowlat.report.tables import Table
+from lowlat.report.words import plain
 
 _FIRST = 36
 _GAP = "  "
 
 
-def render(report: Report) -> str:
-    """The whole report; its first line is the finding."""
-    lines = [plain(headline(report))]
-    for table in tables(report):
-        lines += ["", *_aligned(table)]
-    lines += ["", *_missing(report), *_flags(report)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
 def render_all(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
-    if len(found.arms) == 1:
-        return render(found.arms[0].report)
-    lines = [plain(overview.headline(found)), "", *_aligned(overview.table(found)), ""]
+    lines = [plain(overview.headline(found)), ""]
+    for table in overview.shown(found):
+        lines += [*_aligned(table), ""]
     lines += [plain(f"Not in effect: {text}") for text in overview.missing(found)]
     lines += [plain(f"Note: {text}") for text in overview.notes(found)]
     return "\n".join(lines).rstrip() + "\n"
@@ -44,13 +34,3 @@ def _aligned(table: Table) -> Iterator[str]:
         yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
     if table.note:
         yield f"({table.note})"
-
-
-def _missing(report: Report) -> Iterator[str]:
-    for missing in report.not_in_effect:
-        yield plain(f"Not in effect: {missing.name}: {missing.why}")
-
-
-def _flags(report: Report) -> Iterator[str]:
-    for flag in report.flags:
-        yield plain(f"Note: {flag}")

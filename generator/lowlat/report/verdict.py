@@ -60,12 +60,11 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     """The verdict of a primary endpoint that was tested."""
     p = primary.p if primary.p is not None else 1.0
     basis = f"p = {p:.2g}, {boot_words(boots)}"
-    if p > inference.ALPHA:
-        return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
-    if primary.ci95 and primary.ci95[0] <= 1 <= primary.ci95[1]:
+    if primary.changed:
+        return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
+    if p <= inference.ALPHA:
         basis = f"{basis}, too little where the arms may spread unlike each other"
-        return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
-    return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
+    return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
 
 
 def _excluded(primary: Endpoint) -> str:
@@ -74,6 +73,8 @@ def _excluded(primary: Endpoint) -> str:
     low, high = primary.ci95
     if high - low < _SAME:
         return "; every boot shows the same"
+    if not low <= 1 <= high:
+        return ""  # p was adjusted for several arms, the interval was not
     return f"; ratios below {low:.3g} and above {high:.3g} are excluded (95 %)"
 
 

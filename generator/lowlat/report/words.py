@@ -10,7 +10,8 @@ from lowlat.report.figures import ENTRIES
 from lowlat.report.verdict import DESCRIPTIVE, UNCHANGED, boot_words
 from lowlat.terminal import printable
 
-#: Relative changes below the first are called the same, below the second given in percent.
+#: Relative changes below the first are called the same unless the test finds them, below the second
+#: given in percent.
 _SAME = 0.01
 _SMALL = 0.1
 
@@ -55,7 +56,7 @@ def change(endpoint: Endpoint) -> str:
         return _from_or_to_zero(endpoint)
     relative = 1 / endpoint.ratio - 1
     if abs(relative) < _SAME:
-        return "same"
+        return f"{relative * 100:+.2g} %" if endpoint.changed else "same"
     if abs(relative) < _SMALL:
         return f"{relative * 100:+.1f} %"
     less = endpoint.ratio > 1
@@ -108,14 +109,19 @@ def headline(report: Report) -> str:
 
 
 def interval(endpoint: Endpoint) -> str:
-    """The interval of the ratio before/after: "55 to 70", "" where there is none."""
+    """The interval of the ratio before/after: "55 to 70", "" where there is none. Where 1 is not in
+    it, it has the digits to show that."""
     if endpoint.ci95 is None:
         return ""
-    return " to ".join(_digits(end) for end in endpoint.ci95)
+    low, high = endpoint.ci95
+    least = 3
+    while not low <= 1 <= high and "1" in (_digits(low, least), _digits(high, least)):
+        least += 1
+    return f"{_digits(low, least)} to {_digits(high, least)}"
 
 
-def _digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+def _digits(value: float, least: int) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.{least}g}"
 
 
 def probability(p: Optional[float]) -> str:
@@ -124,9 +130,11 @@ def probability(p: Optional[float]) -> str:
 
 
 def _basis(report: Report, primary: Endpoint) -> str:
+    if report.verdict == DESCRIPTIVE:
+        return f"descriptive only: {report.why}"
     boots = boot_words(report.boots)
-    if report.verdict == DESCRIPTIVE or primary.p is None:
-        return f"{report.verdict.replace('-', ' ')}: {boots}"
+    if primary.p is None:
+        return boots
     between = f"ratio {interval(primary)} (95 %), " if primary.ci95 else ""
     return f"{between}p = {probability(primary.p)}, {boots}"
 
@@ -147,4 +155,5 @@ def _times(primary: Endpoint, less: str) -> Optional[str]:
         return f"{words[1:]} {'more' if words[0] == '+' else less}"
     if words.endswith("x more"):
         return f"{words[:-6]} times as {'many' if less == 'fewer' else 'much'}"
-    return words.replace("> ", "at least ").replace("x less", f" times {less}")
+    times = words.replace("x less", f" times {less}")
+    return f"at least {times[2:]} if boots do not differ in it" if times[0] == ">" else times

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``make bench`` measures and can be judged on any machine: the memory of a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bench
+
+pytest.importorskip("numpy", reason="the extra `report` is not installed")
+pytest.importorskip("scipy", reason="the extra `report` is not installed")
+
+#: In KiB.
+MOST = 500e6 / 1024
+
+
+def test_the_memory_is_that_of_the_program_alone() -> None:
+    """Whatever the one that starts it has."""
+    alone = bench.start_gen(["--version"])
+    large = bytearray(b"x") * (100 << 20)
+    beside = bench.start_gen(["--version"])
+    assert beside.out == alone.out
+    assert 0 < beside.kib < 1.2 * alone.kib < len(large) / 1024
+
+
+@pytest.mark.parametrize("campaign", bench.CAMPAIGNS, ids=str)
+def test_a_report_bears_ten_million_gaps(tmp_path: Path, campaign: bench.Campaign) -> None:
+    words = bench.write_campaign(campaign, tmp_path)
+    found = bench.start_gen([*words, "--json"])
+    result = json.loads(found.out)
+    assert result["verdict"] == ("reduced" if campaign.runs > 2 else "descriptive-only")
+    # What takes the time and the memory was done: the logs were read, or not there.
+    unread = any("takes gaps as they come" in flag for flag in result["flags"])
+    levels = [e for e in result["endpoints"] if e["name"].startswith("return_level_ns")]
+    assert (len(levels), unread) == (1, not campaign.logged)
+    assert found.kib < MOST
