@@ -99,7 +99,7 @@ complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l ablate -f -d
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l control -f -d 'boot stock as a further arm: what the report says where nothing changed'
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l kernel -r -F -d 'what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be repeated'
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l fetch-kernel -f -d 'take it from the distribution’s packages where it is neither in /boot nor cached'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l cpus -x -d 'the guest’s CPUs (default: as here, 4 at least)'
+complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l cpus -x -d 'the guest’s CPUs (default: emulated 4, with KVM as here, 4 at least)'
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l memory -x -d 'the guest’s (2G)'
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l duration -x -d 'of a run (30s)'
 complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l warmup -x -d 'before a run (10s)'
