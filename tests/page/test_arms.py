@@ -122,7 +122,7 @@ def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: D
     assert "No test was made of part: 5 against 2 boots; a test needs 5 boots an arm." in page.text
     assert "The p of the first figure of each arm" not in page.text  # there is one alone
     assert "5 of each kind allow a test of 2 arms." in page.text
-    assert "The most that is left in part comes from" in page.text
+    assert "Most of the noise that is left in part comes from" in page.text
     assert "No test was made of other: no CPU was measured in every run" in page.text
     bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
     assert "No test was made: 2 boots each; a test needs 5 boots an arm." in bare.text
@@ -160,3 +160,13 @@ def test_what_each_arm_has_not_is_told(desk: Desk) -> None:
     more = sample_runs.write(desk.folder, "same", 1, sample_runs.TUNED, first=1)
     page = desk.page(*runs[0], "--against", *runs[1], "--arm", "same", *more)
     assert re.search(r"beside before\s*has\s*has not\s*after\s*rcu_nocbs=2\s", page.text)
+
+
+def test_an_arm_that_does_not_compare_leaves_the_others_their_figures(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=1)
+    other = sample_runs.write(desk.folder, "other", 1, sample_runs.TUNED, first=1, cpus=(0, 1))
+    page = desk.page(*words, "--arm", "other", *other, status=1)
+    assert "other refused" in page.text
+    header = list(page.csv("histogram-cpu2.csv")[0])
+    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after")]
+    assert "Longest gap" in page.text and "Noise by cause" in page.text

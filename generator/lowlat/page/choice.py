@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import and_
+
 from lowlat.cpuset import CpuSet
+from lowlat.page.side import Side
 from lowlat.report.comparison import Comparison
+from lowlat.report.verdict import REFUSED
 
 
 def emulated(found: Comparison) -> bool:
@@ -22,12 +29,19 @@ def quietest(found: Comparison) -> int:
     return min(known, default=(0.0, 0))[1]
 
 
+def comparing(found: Comparison, sides: Sequence[Side]) -> tuple[Comparison, Sequence[Side]]:
+    """The arms that compare with the first one, and their sides; all of them where none does."""
+    kept = [n for n, arm in enumerate(found.arms) if arm.report.verdict != REFUSED]
+    if not kept:
+        return found, sides
+    arms = tuple(found.arms[n] for n in kept)
+    return replace(found, arms=arms), (sides[0], *(sides[n + 1] for n in kept))
+
+
 def common_cpus(found: Comparison) -> CpuSet:
-    """The CPUs that every arm has figures of."""
-    first, *others = (arm.report.cpus for arm in found.arms)
-    for other in others:
-        first = first & other
-    return first
+    """The CPUs that every arm which compares has figures of."""
+    known = [arm.report.cpus for arm in found.arms if arm.report.verdict != REFUSED]
+    return reduce(and_, known) if known else CpuSet()
 
 
 def noisiest(found: Comparison, most: int) -> CpuSet:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lowlat.cpuset import CpuSet
 from lowlat.page import advice, characters, forest
 from lowlat.page.characters import Chart
-from lowlat.page.choice import common_cpus, emulated, noisiest
+from lowlat.page.choice import common_cpus, comparing, emulated, noisiest
 from lowlat.page.side import sides
 from lowlat.report import overview, text
 from lowlat.report.comparison import Comparison, Runs
@@ -60,9 +60,10 @@ def _watched() -> bool:
 
 
 def _chart(found: Comparison, arms: Sequence[Runs]) -> Chart:
+    found, drawn = comparing(found, sides(arms))
     shown = CpuSet() if emulated(found) else noisiest(found, characters.MOST)
     left = len(common_cpus(found)) - len(shown)
-    return characters.chart(sides(arms), shown, left, blocks=_blocks())
+    return characters.chart(drawn, shown, left, blocks=_blocks())
 
 
 def _blocks() -> bool:

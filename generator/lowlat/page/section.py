@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lowlat.cpuset import CpuSet
 from lowlat.page import combs, costs, forest, histogram, roles, seconds, shares, timeline
-from lowlat.page.choice import common_cpus, emulated, noisiest
+from lowlat.page.choice import common_cpus, comparing, emulated, noisiest
 from lowlat.page.figure import Figure
 from lowlat.page.side import Side, many
 from lowlat.report import overview, tables
@@ -57,9 +57,10 @@ class Section:
 
 def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> Iterator[Section]:
     """The sections in the order in which they are read; ``names`` are the settings made."""
-    cpus = common_cpus(found)
     if len(found.arms) > 1:
         yield _overview(found)
+    found, sides = comparing(found, sides)
+    cpus = common_cpus(found)
     if cpus:
         yield _figures(found)
         yield _histograms(found, sides, cpus)
