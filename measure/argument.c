@@ -53,29 +53,29 @@ int argument_time(const char *option, const char *value, uint64_t least, uint64_
 	return 0;
 }
 
-int argument_names(const char *option, const char *value, bool *flags, size_t count,
-		   size_t (*find)(const char *name, size_t length), const char *names,
+int argument_names(const char *option, const char *value, bool *flags, name_of *name,
 		   struct message *message)
 {
 	size_t length;
 
 	if (strcmp(value, "all") == 0) {
-		memset(flags, true, count * sizeof(*flags));
+		for (size_t row = 0; name(row); row++)
+			flags[row] = true;
 		return 0;
 	}
-	for (const char *name = value;; name += length + 1) {
-		size_t index;
+	for (const char *one = value;; one += length + 1) {
+		size_t row;
 
-		length = strcspn(name, ",");
-		index = find(name, length);
-		if (index >= count)
+		length = strcspn(one, ",");
+		row = names_find(name, one, length);
+		if (!name(row))
 			return message_set(message,
 					   "--%s '%.100s': '%.*s' is none of them; use all, or "
 					   "some of %s with commas between",
-					   option, value, length < 100 ? (int)length : 100, name,
-					   names);
-		flags[index] = true;
-		if (!name[length])
+					   option, value, length < 100 ? (int)length : 100, one,
+					   names_join(name));
+		flags[row] = true;
+		if (!one[length])
 			return 0;
 	}
 }

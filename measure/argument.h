@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "cpulist.h"
+#include "names.h"
 #include "text.h"
 
 /* Takes the place of what `ret` held before. */
@@ -25,10 +26,9 @@ int argument_time(const char *option, const char *value, uint64_t least, uint64_
 /*
  * Sets one of `flags` for each of the names, which commas part; all of them for "all".
  *
- * find: the place of a name, `count` or more where there is none of it. names: all, for the message.
+ * name: of each, in their order.
  */
-int argument_names(const char *option, const char *value, bool *flags, size_t count,
-		   size_t (*find)(const char *name, size_t length), const char *names,
+int argument_names(const char *option, const char *value, bool *flags, name_of *name,
 		   struct message *message);
 
 #endif

@@ -52,7 +52,10 @@ struct capture {
 	uint64_t *steal;
 };
 
-/* Starts the trace, if any; before the detectors, so that its own noise is over. */
+/*
+ * Ends the traces that killed runs left, and starts the own one, if any; before the detectors, so
+ * that its own noise is over.
+ */
 void capture_start(const struct capture_options *options, const struct clock_source *clock,
 		   struct capture *ret);
 
@@ -73,7 +76,7 @@ void capture_end(struct capture *capture);
  * problems.
  *
  * clock: calibrated at the end.
- * Returns 0 or -errno of the files.
+ * Returns 0 or -errno: of the files, or of the trace that was asked for by name.
  */
 int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);

@@ -121,23 +121,27 @@ static json_t *to_json(const struct capture *capture, const struct detectors *de
 	return root;
 }
 
-static int open_in(int folder, const char *name, FILE **ret)
+static int open_in(int folder, const char *name, struct strings *made, FILE **ret)
 {
 	const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
+	if (fd >= 0)
+		strings_add(made, "%s", name);
 	*ret = fd < 0 ? NULL : fdopen(fd, "w");
 	return *ret ? 0 : -errno;
 }
 
 static int close_whole(FILE *file, int err)
 {
-	return fclose(file) && !err ? -EIO : err;
+	if (ferror(file) && errno)
+		err = -errno;
+	return fclose(file) && !err ? -errno : err;
 }
 
-static int save_switches(const struct capture *capture, int folder)
+static int save_switches(const struct capture *capture, int folder, struct strings *made)
 {
 	FILE *file;
-	int err = open_in(folder, "switches.csv", &file);
+	int err = open_in(folder, "switches.csv", made, &file);
 
 	if (err)
 		return err;
@@ -148,11 +152,11 @@ static int save_switches(const struct capture *capture, int folder)
 }
 
 static int save_summary(const struct capture *capture, const struct detectors *detectors,
-			const struct clock_source *clock, int folder)
+			const struct clock_source *clock, int folder, struct strings *made)
 {
 	json_t *root = to_json(capture, detectors, clock);
 	FILE *file;
-	int err = root ? open_in(folder, SUMMARY, &file) : -ENOMEM;
+	int err = root ? open_in(folder, SUMMARY, made, &file) : -ENOMEM;
 
 	if (!err) {
 		err = json_dumpf(root, file, JSON_INDENT(2) | JSON_PRESERVE_ORDER) ? -EIO : 0;
@@ -165,11 +169,18 @@ static int save_summary(const struct capture *capture, const struct detectors *d
 int capture_folder_write(int folder, const struct capture *capture,
 			 const struct detectors *detectors, const struct clock_source *clock)
 {
-	int err = save_summary(capture, detectors, clock, folder);
+	struct strings made = { 0 };
+	int err = 0;
 
-	if (!err && capture->tracing)
-		err = trace_save(&capture->trace, capture->options.cpus, folder);
+	if (capture->tracing)
+		err = trace_save(&capture->trace, capture->options.cpus, folder, &made);
 	if (!err && capture->switch_count)
-		err = save_switches(capture, folder);
+		err = save_switches(capture, folder, &made);
+	/* The last: who finds it finds the rest. */
+	if (!err)
+		err = save_summary(capture, detectors, clock, folder, &made);
+	for (size_t i = 0; err && i < made.count; i++)
+		unlinkat(folder, made.items[i], 0);
+	strings_deinit(&made);
 	return err;
 }

@@ -13,7 +13,11 @@
  */
 int capture_folder_open(const char *path);
 
-/* Writes capture.json, and the records there are. Nothing is overwritten. Returns 0 or -errno. */
+/*
+ * Writes the records there are, then capture.json. Nothing is overwritten.
+ *
+ * Returns 0, or -errno; then nothing of it is left.
+ */
 int capture_folder_write(int folder, const struct capture *capture,
 			 const struct detectors *detectors, const struct clock_source *clock);
 

@@ -130,8 +130,8 @@ static void check_floor(struct run *run)
 static void check_cpus(struct run *run)
 {
 	if (!run->setup.rest.count)
-		strings_add(&run->problems, "every online CPU is measured: the harness itself runs "
-					    "on them and is part of the noise");
+		strings_add(&run->problems, "every allowed CPU is measured: the harness itself "
+					    "runs on them and is part of the noise");
 	for (size_t i = 0; i < run->setup.load.count; i++) {
 		if (cpulist_has(&run->setup.measured, run->setup.load.cpus[i]))
 			strings_add(&run->problems, "CPU %u is measured and carries the load",

@@ -38,7 +38,10 @@ struct child_options {
 	bool confined;
 	/* Standard output and error go to this file; its folder is the working directory. */
 	const char *output;
-	/* Both are removed by the keeper when the harness is gone. NULL: no group. */
+	/*
+	 * Both are removed by the keeper when the harness is gone; another folder of the run goes
+	 * with the next run's. NULL: no group.
+	 */
 	const struct scratch *scratch;
 	const struct memgroup *group;
 	uint64_t limit_ns;

@@ -62,7 +62,7 @@ static int start_part(struct run *run, size_t part)
 		.tool = &run->load_tool,
 		.part = part,
 		.cpus = &run->load_parts[part],
-		.confined = !cpulist_covers(&run->load_parts[part], &run->host.online),
+		.confined = !cpulist_covers(&run->load_parts[part], &run->host.allowed),
 		.scratch = disk ? &run->fence.scratch : &run->scratch,
 		.group = &run->fence.group,
 		.seed = run->options.seed,

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "text.h"
@@ -55,12 +57,16 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
 		.start_ns = clock_raw_ns(),
 	};
 	ret->next_ns = ret->start_ns + NS_PER_S;
-	if (!ret->before)
-		return -ENOMEM;
+	/* By the first object it would write to a page that the keepers share: that interrupts. */
+	json_object_seed(0);
+	err = ret->before ? counter_snapshot_take(cpus, &ret->counters) : -ENOMEM;
+	if (err) {
+		follow_deinit(ret);
+		return err;
+	}
 	for (size_t i = 0; i < detectors->count; i++)
 		ret->before[i].switches = read_switches(&detectors->items[i]);
-	err = counter_snapshot_take(cpus, &ret->counters);
-	return err;
+	return 0;
 }
 
 static json_t *growth_to_json(const struct counters *before, const struct counters *after,
@@ -100,26 +106,35 @@ static json_t *cpu_to_json(struct follow *follow, const struct counter_snapshot 
 
 static int write_line(json_t *line)
 {
-	int err = line ? json_dumpf(line, stdout,
-				    JSON_COMPACT | JSON_PRESERVE_ORDER |
-					    JSON_REAL_PRECISION(REAL_DIGITS)) :
-			 -1;
+	const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(REAL_DIGITS);
 
-	if (err || putchar('\n') == EOF || fflush(stdout))
-		return -EPIPE;
-	return 0;
+	errno = 0;
+	if (line && !json_dumpf(line, stdout, flags) && putchar('\n') != EOF && !fflush(stdout))
+		return 0;
+	return errno ? -errno : -ENOMEM;
+}
+
+static bool has_room(int fd)
+{
+	struct pollfd reader = { .fd = fd, .events = POLLOUT };
+
+	return poll(&reader, 1, 0) != 0;
 }
 
 int follow_tick(struct follow *follow)
 {
+	const uint64_t at_ns = clock_raw_ns();
 	struct counter_snapshot now;
 	double interval_ns;
 	json_t *line, *cpus;
 	int err;
 
-	if (clock_raw_ns() < follow->next_ns)
+	if (!follow->before || at_ns < follow->next_ns)
 		return 0;
-	follow->next_ns += NS_PER_S;
+	while (follow->next_ns <= at_ns)
+		follow->next_ns += NS_PER_S;
+	if (!has_room(STDOUT_FILENO))
+		return 0;
 	err = counter_snapshot_take(follow->cpus, &now);
 	if (err) {
 		counter_snapshot_deinit(&now);

@@ -18,6 +18,7 @@ struct follow_cpu {
 	uint64_t switches;
 };
 
+/* Zero-initialised follows nothing. */
 struct follow {
 	struct detectors *detectors;
 	const struct cpulist *cpus;
@@ -28,13 +29,14 @@ struct follow {
 	uint64_t next_ns;
 };
 
-/* Begins to follow. Returns 0, -ENOMEM or -errno of the counters. */
+/* Begins to follow. Returns 0, -ENOMEM or -errno of the counters; it follows nothing then. */
 int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret);
 
 /*
- * Writes a line where one is due.
+ * Writes a line where one is due; none to a reader that let its pipe run full, whose next line is
+ * then of a longer time.
  *
- * Returns 0, or -errno of the counters or of standard output: its reader went away.
+ * Returns 0, or -errno of the counters or of standard output (-EPIPE: its reader went away).
  */
 int follow_tick(struct follow *follow);
 

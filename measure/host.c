@@ -77,6 +77,9 @@ int host_init(struct host *ret, struct message *message)
 	if (read_list(CPU_DIR "online", &ret->online) < 0 || !ret->online.count)
 		return message_set(message,
 				   CPU_DIR "online: can't be read, so no CPU is known; mount /sys");
+	cpulist_bind(&ret->online);
+	if (cpulist_allowed(&ret->allowed))
+		return message_set(message, "memory: none left for a list of CPUs; free some");
 	return 0;
 }
 
@@ -86,5 +89,6 @@ void host_deinit(struct host *host)
 	free(host->kernel);
 	free(host->cmdline);
 	cpulist_deinit(&host->online);
+	cpulist_deinit(&host->allowed);
 	cpulist_deinit(&host->isolated);
 }

@@ -16,6 +16,8 @@ struct host {
 	char *kernel;
 	char *cmdline;
 	struct cpulist online;
+	/* Of these, what this process may use: a cpuset may forbid some. */
+	struct cpulist allowed;
 	/* As the kernel says in sysfs; empty where it isolates none. */
 	struct cpulist isolated;
 	/*
@@ -27,7 +29,11 @@ struct host {
 	uint64_t memory_available;
 };
 
-/* Returns 0, or -errno with the message set when the online CPUs can't be read. */
+/*
+ * Leaves the calling thread on all CPUs that are allowed.
+ *
+ * Returns 0, or -errno with the message set when the CPUs can't be told.
+ */
 int host_init(struct host *ret, struct message *message);
 
 void host_deinit(struct host *host);

@@ -52,8 +52,9 @@ int tracefs_open(void)
 	return mount_privately();
 }
 
-void instances_sweep(int root)
+void instances_sweep(void)
 {
+	_cleanup_close_ int root = tracefs_open();
 	const int fd = openat(root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 

@@ -28,8 +28,11 @@ int tracefs_open(void);
 /* Writes one of its files. Returns 0 or -errno. */
 int tracefs_write(int folder, const char *path, const char *text);
 
-/* Removes what killed runs left; the kernel refuses (EBUSY) what its owner still holds open. */
-void instances_sweep(int root);
+/*
+ * Removes what killed runs left, where that is permitted; the kernel refuses (EBUSY) what its owner
+ * still holds open.
+ */
+void instances_sweep(void);
 
 /*
  * Makes one, named by this process, the moment and its kind.

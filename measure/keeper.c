@@ -28,9 +28,15 @@
 /* Its files lie in memory as a rule: a program gone wild must not fill that. */
 static int limit_files(const struct child_options *options)
 {
-	const uint64_t most = options->file_limit ? options->file_limit : CHILD_FILE_MAX;
-	const struct rlimit limit = { most, most };
+	const rlim_t most = options->file_limit ? options->file_limit : CHILD_FILE_MAX;
+	struct rlimit limit;
 
+	if (getrlimit(RLIMIT_FSIZE, &limit))
+		return -1;
+	/* Only root may raise what it was given. */
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
+	limit.rlim_cur = limit.rlim_max;
 	return setrlimit(RLIMIT_FSIZE, &limit);
 }
 
@@ -124,15 +130,18 @@ static void kill_children(void)
 }
 
 /* Orphans become the keeper's children, so killing children until there are none gets them all. */
-static void kill_all(void)
+static void kill_all(pid_t program, int *status)
 {
 	const uint64_t deadline = clock_raw_ns() + KILL_NS;
 
 	while (clock_raw_ns() < deadline) {
-		pid_t pid = waitpid(-1, NULL, WNOHANG);
+		int one;
+		pid_t pid = waitpid(-1, &one, WNOHANG);
 
 		if (pid < 0 && errno == ECHILD)
 			return;
+		if (pid > 0 && pid == program)
+			*status = one;
 		if (pid == 0) {
 			kill_children();
 			usleep(1000);
@@ -193,10 +202,8 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		if (report->late)
 			break;
 	}
-	if (report->status < 0) {
+	if (report->status < 0)
 		kill(-program, SIGKILL);
-		waitpid(program, &report->status, 0);
-	}
 }
 
 _Noreturn void keeper_main(const struct child_options *options, pid_t harness, int orders,
@@ -206,7 +213,7 @@ _Noreturn void keeper_main(const struct child_options *options, pid_t harness, i
 	struct scratch scratch = *options->scratch;
 	struct memgroup group = { 0 };
 	sigset_t all, chld;
-	pid_t program;
+	pid_t program = -1;
 	int signals;
 
 	if (options->group)
@@ -218,11 +225,15 @@ _Noreturn void keeper_main(const struct child_options *options, pid_t harness, i
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	signals = signalfd(-1, &chld, SFD_CLOEXEC);
-	program = start_program(options, &report.error);
-	if (write(reports, &report, sizeof(report)) != sizeof(report) || report.error)
-		_exit(1);
-	watch(program, orders, signals, options->limit_ns, &report);
-	kill_all();
+	if (signals < 0)
+		report.error = errno;
+	else
+		program = start_program(options, &report.error);
+	if (write(reports, &report, sizeof(report)) == sizeof(report) && !report.error)
+		watch(program, orders, signals, options->limit_ns, &report);
+	kill_all(program, &report.status);
+	if (report.status < 0)
+		report.status = SIGKILL;
 	/* A harness that is gone can't clean up. */
 	if (write(reports, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
 		scratch_deinit(&scratch);

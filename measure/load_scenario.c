@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "load_scenario.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "names.h"
 
 /* clang-format off */
 static const struct load_scenario scenarios[] = {
@@ -58,29 +59,21 @@ static const struct load_scenario throughput = { "throughput", false, {
 
 #define SCENARIO_COUNT (sizeof(scenarios) / sizeof(*scenarios))
 
+const char *load_scenario_name(size_t row)
+{
+	return row < SCENARIO_COUNT ? scenarios[row].name : NULL;
+}
+
 const struct load_scenario *load_scenario_find(const char *name)
 {
-	for (size_t i = 0; i < SCENARIO_COUNT; i++) {
-		if (strcmp(scenarios[i].name, name) == 0)
-			return &scenarios[i];
-	}
-	return NULL;
+	const size_t row = names_find(load_scenario_name, name, strlen(name));
+
+	return row < SCENARIO_COUNT ? &scenarios[row] : NULL;
 }
 
 const struct load_scenario *load_scenario_throughput(void)
 {
 	return &throughput;
-}
-
-const char *load_scenario_names(void)
-{
-	static char names[256];
-	size_t used = 0;
-
-	for (size_t i = 0; i < SCENARIO_COUNT && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, i ? ", %s" : "%s",
-					 scenarios[i].name);
-	return names;
 }
 
 bool load_scenario_on_disk(const struct load_scenario *scenario)

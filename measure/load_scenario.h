@@ -4,6 +4,7 @@
 #define LOWLAT_LOAD_SCENARIO_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* What a worker takes a part of; it is told how much. */
 enum load_share {
@@ -33,8 +34,8 @@ struct load_scenario {
 /* NULL where there is none of that name. */
 const struct load_scenario *load_scenario_find(const char *name);
 
-/* All names, for a message; the text is made anew by each call. */
-const char *load_scenario_names(void);
+/* NULL behind the last one. */
+const char *load_scenario_name(size_t row);
 
 /* The one that compares how much a CPU gets done; not in the names. */
 const struct load_scenario *load_scenario_throughput(void);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "events.h"
 #include "options.h"
@@ -28,6 +29,39 @@ static int write_events(const struct run *run, FILE *file)
 	return events_write(&run->detectors, file);
 }
 
+/*
+ * The run waits for these itself. Those of nohup stay ignored, and no others: a script's background
+ * ignores SIGINT too, and is told to end by it all the same.
+ */
+static void block_signals(void)
+{
+	struct sigaction hangup;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+		sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+/* Who reads it may keep it waiting for ever: a signal that comes meanwhile ends that. */
+static void unblock_signals(FILE *file)
+{
+	const struct timespec now = { 0 };
+	struct stat status;
+	sigset_t signals;
+
+	if (fstat(fileno(file), &status) || S_ISREG(status.st_mode))
+		return;
+	sigprocmask(SIG_SETMASK, NULL, &signals);
+	while (sigtimedwait(&signals, NULL, &now) > 0)
+		;
+	sigemptyset(&signals);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+}
+
 /* Returns 0 where it is there now, whole, else -errno. */
 static int write_file(const struct run *run, const char *path, writer write)
 {
@@ -37,8 +71,11 @@ static int write_file(const struct run *run, const char *path, writer write)
 	if (!path)
 		return 0;
 	err = output_open(path, &output);
-	if (!err)
+	if (!err) {
+		unblock_signals(output.file);
 		err = output_commit(&output, write(run, output.file));
+		block_signals();
+	}
 	if (err)
 		fprintf(stderr, "lowlat-measure: '%s': can't be written (%s)\n", path,
 			strerror(-err));
@@ -64,6 +101,7 @@ static bool finish_json(const struct run *run)
 		return true;
 	if (strcmp(run->options.json, "-") != 0) {
 		fprintf(stderr, "lowlat-measure: the result is on standard output instead\n");
+		unblock_signals(stdout);
 		result_write(run, stdout);
 	}
 	return false;
@@ -94,26 +132,14 @@ static int finish(struct run *run)
 
 	finish_events(run);
 	json = finish_json(run);
+	unblock_signals(stdout);
 	if (json && !run->options.follow && (!run->options.json || strcmp(run->options.json, "-")))
 		summary_write(run, stdout);
-	if (finish_stdout(!json || run->options.follow))
+	if (finish_stdout(!json || run->interrupted == SIGPIPE))
 		return EXIT_PARTIAL;
 	if (run->interrupted)
 		return 128 + run->interrupted;
 	return json && run->complete && run->valid ? 0 : EXIT_PARTIAL;
-}
-
-/* The run waits for these itself; a reader that went away is seen when writing. */
-static void block_signals(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }
 
 int main(int argc, char *argv[])
@@ -123,6 +149,11 @@ int main(int argc, char *argv[])
 	int status;
 
 	block_signals();
+	/* A reader that went away and a file that is too large are seen when writing. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* Where it is ignored, no child is ever waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	if (options_parse(argc, argv, &run.options, &message)) {
 		status = refuse(&message);
 	} else if (run.options.help) {

@@ -16,16 +16,6 @@
 #define LOG_BYTES_MAX ((size_t)256 << 20)
 #define LOG_GAPS_MAX ((size_t)1 << 20)
 
-static void wait_until(struct run *run, uint64_t deadline)
-{
-	uint64_t now = clock_raw_ns();
-
-	while (!run->interrupted && now < deadline) {
-		run_wait_ns(run, deadline - now);
-		now = clock_raw_ns();
-	}
-}
-
 /* The clock's own reading has to fit twice into a gap. */
 static void choose_threshold(struct run *run)
 {
@@ -79,6 +69,21 @@ static void rehearse_counters(struct run *run)
 	counter_snapshot_deinit(&run->after);
 }
 
+static void end_follow(struct run *run, int err)
+{
+	follow_deinit(&run->follow);
+	run->complete = false;
+	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
+}
+
+static void start_follow(struct run *run)
+{
+	int err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
+
+	if (err)
+		end_follow(run, err);
+}
+
 /* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
 static void tell(struct run *run)
 {
@@ -86,11 +91,8 @@ static void tell(struct run *run)
 
 	if (err == -EPIPE)
 		run->interrupted = SIGPIPE;
-	if (!err || err == -EPIPE)
-		return;
-	run->options.follow = false;
-	run->complete = false;
-	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
+	else if (err)
+		end_follow(run, err);
 }
 
 static uint64_t earlier(uint64_t one, uint64_t other)
@@ -98,18 +100,17 @@ static uint64_t earlier(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
-/* Waits as wait_until() does, and looks after those who watch the run meanwhile. */
+/* Waits as run_wait_until() does, and looks after those who watch the run meanwhile. */
 static void attend_until(struct run *run, uint64_t deadline)
 {
 	uint64_t now = clock_raw_ns(), step;
 
 	while (!run->interrupted && now < deadline) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
-		wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
+		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
 		capture_drain(&run->capture);
 		series_tick(&run->series);
-		if (run->options.follow)
-			tell(run);
+		tell(run);
 		now = clock_raw_ns();
 	}
 }
@@ -123,8 +124,8 @@ static void measure(struct run *run)
 		levels[i] = to_ticks(run, run_levels_ns[i]);
 	/* Outside the counted stretch: reading a register interrupts its CPU. */
 	power_snapshot_take("", &run->setup.measured, &run->power_before);
-	if (run->options.follow && follow_init(&run->detectors, &run->setup.measured, &run->follow))
-		run->options.follow = false;
+	if (run->options.follow)
+		start_follow(run);
 	if (series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0,
 			&run->series))
 		strings_add(&run->problems, "no series of the run (%s)", strerror(ENOMEM));
@@ -141,6 +142,10 @@ static void measure(struct run *run)
 		usleep(200);
 	take_counters(run, &run->after);
 	series_end(&run->series, &run->after);
+	if (run->series.error)
+		strings_add(&run->problems, "the series %s (/proc/interrupts: %s)",
+			    run->series.counted ? "lacks steps" : "is without interrupts",
+			    strerror(-run->series.error));
 	capture_end(&run->capture);
 	power_snapshot_take("", &run->setup.measured, &run->power_after);
 }
@@ -192,8 +197,8 @@ void measurement_make(struct run *run)
 	} else {
 		capture_attach(&run->capture, &run->detectors);
 		rehearse_counters(run);
-		wait_until(run, start + run->options.warmup_ns);
-		wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
+		run_wait_until(run, start + run->options.warmup_ns);
+		run_wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
 	}
 	if (!err && !run->interrupted) {
 		clock_calibrate(&run->clock);

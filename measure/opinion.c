@@ -128,35 +128,14 @@ static const struct tool tools[OPINION_TOOLS] = {
 	[OPINION_TIMERLAT] = { "timerlat", "rtla", "rtla", "rtla version ", add_timerlat },
 };
 
-const char *opinion_name(enum opinion_tool tool)
+const char *opinion_name(size_t tool)
 {
-	return tools[tool].name;
+	return tool < OPINION_TOOLS ? tools[tool].name : NULL;
 }
 
 const char *opinion_package(enum opinion_tool tool)
 {
 	return tools[tool].package;
-}
-
-size_t opinion_find(const char *name, size_t length)
-{
-	size_t tool = 0;
-
-	while (tool < OPINION_TOOLS &&
-	       (strlen(tools[tool].name) != length || strncmp(tools[tool].name, name, length) != 0))
-		tool++;
-	return tool;
-}
-
-const char *opinion_names(void)
-{
-	static char names[128];
-	size_t used = 0;
-
-	for (int i = 0; i < OPINION_TOOLS && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, i ? ", %s" : "%s",
-					 tools[i].name);
-	return names;
 }
 
 static char *parse_version(const struct tool *tool, const char *help)

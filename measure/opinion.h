@@ -20,15 +20,11 @@ enum opinion_tool {
 	OPINION_TOOLS,
 };
 
-/* As the user writes it, and what to install for it. */
-const char *opinion_name(enum opinion_tool tool);
+/* As the user writes it; NULL where there is none. */
+const char *opinion_name(size_t tool);
+
+/* What to install for it. */
 const char *opinion_package(enum opinion_tool tool);
-
-/* OPINION_TOOLS where there is none of that name. */
-size_t opinion_find(const char *name, size_t length);
-
-/* All names, for a message; the text is made anew by each call. */
-const char *opinion_names(void);
 
 struct opinion_options {
 	const struct cpulist *cpus;

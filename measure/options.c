@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "argument.h"
+#include "names.h"
 #include "output.h"
 #include "units.h"
 
@@ -31,8 +32,8 @@ struct option {
 	const char *value_name;
 	const char *help;
 	size_t flag;
-	/* What the help ends with. */
-	const char *(*names)(void);
+	/* Whose names the help ends with. */
+	name_of *rows;
 };
 
 #define FLAG(member) .flag = offsetof(struct options, member)
@@ -88,7 +89,7 @@ static int set_load(struct options *options, const char *value, struct message *
 	if (!options->load)
 		return message_set(message,
 				   "--load '%.100s': unknown scenario; use one of idle, %s", value,
-				   load_scenario_names());
+				   names_join(load_scenario_name));
 	return 0;
 }
 
@@ -110,14 +111,12 @@ static int set_no_oslat(struct options *options, const char *value, struct messa
 
 static int set_opinion(struct options *options, const char *value, struct message *message)
 {
-	return argument_names("second-opinion", value, options->opinions, OPINION_TOOLS,
-			      opinion_find, opinion_names(), message);
+	return argument_names("second-opinion", value, options->opinions, opinion_name, message);
 }
 
 static int set_work(struct options *options, const char *value, struct message *message)
 {
-	return argument_names("work", value, options->work, WORK_KINDS, work_find, work_names(),
-			      message);
+	return argument_names("work", value, options->work, work_name, message);
 }
 
 static int set_throughput(struct options *options, const char *value, struct message *message)
@@ -201,7 +200,7 @@ static const struct option options_table[] = {
 	  .help = "other, fifo:N or deadline:RUNTIME/PERIOD (default other)" },
 	{ "load", VALUE_NEEDED, set_load, "SCENARIO",
 	  .help = "what stress-ng does meanwhile (default idle): idle, ",
-	  .names = load_scenario_names },
+	  .rows = load_scenario_name },
 	{ "load-cpus", VALUE_NEEDED, set_load_cpus, "LIST",
 	  .help = "where the load runs (default: the CPUs not measured), or all" },
 	{ "oslat", VALUE_NONE, set_oslat,
@@ -209,10 +208,9 @@ static const struct option options_table[] = {
 	{ "no-oslat", VALUE_NONE, set_no_oslat, .help = "don't run oslat" },
 	{ "second-opinion", VALUE_NEEDED, set_opinion, "TOOLS",
 	  .help = "run these afterwards, each 30s at most: all, or some of ",
-	  .names = opinion_names },
+	  .rows = opinion_name },
 	{ "work", VALUE_NEEDED, set_work, "KINDS",
-	  .help = "time these afterwards, each 10s at most: all, or some of ",
-	  .names = work_names },
+	  .help = "time these afterwards, each 10s at most: all, or some of ", .rows = work_name },
 	{ "work-alone", VALUE_NONE, .help = "on one CPU after another (default: on all at once)",
 	  FLAG(work_alone) },
 	{ "throughput", VALUE_OPTIONAL, set_throughput, "N",
@@ -325,7 +323,7 @@ void options_help(FILE *file)
 		snprintf(left, sizeof(left), option->kind == VALUE_OPTIONAL ? "%s [%s]" : "%s %s",
 			 option->name, option->value_name ? option->value_name : "");
 		fprintf(file, "  --%-21s%s%s\n", left, option->help,
-			option->names ? option->names() : "");
+			option->rows ? names_join(option->rows) : "");
 	}
 	fputs("\nTimes are whole numbers with a unit: 100ns, 1us, 10ms, 10s, 5m, 1h.\n"
 	      "Exit status: 0 complete; 1 partial or invalid; 2 refused; 130 or 143 interrupted.\n",

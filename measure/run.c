@@ -35,6 +35,16 @@ void run_wait_ns(struct run *run, uint64_t ns)
 		run->interrupted = signal_number;
 }
 
+void run_wait_until(struct run *run, uint64_t deadline_ns)
+{
+	uint64_t now = clock_raw_ns();
+
+	while (!run->interrupted && now < deadline_ns) {
+		run_wait_ns(run, deadline_ns - now);
+		now = clock_raw_ns();
+	}
+}
+
 /* What the kernel took from real-time loops on purpose. */
 static void find_throttling(struct run *run)
 {

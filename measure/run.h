@@ -77,8 +77,11 @@ struct run {
  */
 int run_make(struct run *run, struct message *message);
 
-/* Sleeps, but not through a signal that ends the run, which it notes. */
+/* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
 void run_wait_ns(struct run *run, uint64_t ns);
+
+/* Sleeps until then (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
+void run_wait_until(struct run *run, uint64_t deadline_ns);
 
 void run_deinit(struct run *run);
 

@@ -21,9 +21,17 @@ const struct series_point *series_point(const struct series *series, size_t cpu,
 static void read_step(struct series *series, uint64_t at_ns)
 {
 	_cleanup_free_ uint32_t *counters = calloc(series->cpus->count, sizeof(*counters));
+	int err = 0;
 
-	if (series->counted && (!counters || counters_read_sums(series->cpus, counters)))
+	if (series->counted)
+		err = counters ? counters_read_sums(series->cpus, counters) : -ENOMEM;
+	if (err)
+		series->error = err;
+	/* It went offline. */
+	if (err == -ENXIO)
 		series->counted = false;
+	else if (err)
+		return;
 	series_add(series, at_ns, series->counted ? counters : NULL);
 }
 
@@ -43,6 +51,8 @@ int series_init(const struct detectors *detectors, const struct cpulist *cpus, b
 		series_deinit(ret);
 		return -ENOMEM;
 	}
+	memset(ret->ends_ns, 0xff, SERIES_STEPS * sizeof(*ret->ends_ns));
+	memset(ret->points, 0xff, cpus->count * SERIES_STEPS * sizeof(*ret->points));
 	read_step(ret, 0);
 	return 0;
 }
@@ -64,6 +74,9 @@ void series_begin(struct series *series, const struct counter_snapshot *before)
 	sum(&before->interrupts, series->cpus->count, series->counters);
 	memset(series->entries, 0, series->cpus->count * sizeof(*series->entries));
 	series->count = 0;
+	/* Of a step that did not count. */
+	if (series->counted)
+		series->error = 0;
 	series->start_ns = before->raw_ns;
 	series->step_ns = NS_PER_S;
 	series->next_ns = series->start_ns + series->step_ns;

@@ -30,6 +30,8 @@ struct series {
 	const struct cpulist *cpus;
 	/* The interrupts are counted too. */
 	bool counted;
+	/* The last -errno of reading them; 0: never failed. */
+	int error;
 	uint64_t start_ns;
 	uint64_t step_ns;
 	/* When the next step ends, CLOCK_MONOTONIC_RAW. */
@@ -58,7 +60,10 @@ int series_init(const struct detectors *detectors, const struct cpulist *cpus, b
 /* The beginning, and what was counted then. */
 void series_begin(struct series *series, const struct counter_snapshot *before);
 
-/* Ends a step where one is due. Interrupts that can't be read any more are left out from then on. */
+/*
+ * Ends a step where one is due. Where the interrupts can't be read it goes on into the next one; once
+ * a CPU has none any more, none are counted.
+ */
 void series_tick(struct series *series);
 
 /* The end, and what was counted then. Less than half a step that is left joins the one before. */

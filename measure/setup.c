@@ -36,25 +36,25 @@ static int check_online(const char *option, const struct cpulist *cpus, const st
 static int choose_measured(const struct options *options, const struct host *host,
 			   struct cpulist *ret, struct message *message)
 {
-	const struct cpulist lowest = { .cpus = host->online.cpus, .count = 1 };
+	const struct cpulist lowest = { .cpus = host->allowed.cpus, .count = 1 };
 	int err;
 
 	if (options->cpus.count) {
 		err = check_online("cpus", &options->cpus, host, message);
 		return err ? err : cpulist_and(&options->cpus, &options->cpus, ret);
 	}
-	err = cpulist_and(&host->online, &host->isolated, ret);
+	err = cpulist_and(&host->allowed, &host->isolated, ret);
 	if (!err && !ret->count) {
 		cpulist_deinit(ret);
-		err = cpulist_minus(&host->online, &lowest, ret);
+		err = cpulist_minus(&host->allowed, &lowest, ret);
 	}
 	if (err)
 		return out_of_memory(message);
 	if (!ret->count)
 		return message_set(message,
-				   "--cpus: only CPU %u is online, none is left beside it; "
+				   "--cpus: only CPU %u is allowed, none is left beside it; "
 				   "name it with --cpus to measure it nevertheless",
-				   host->online.cpus[0]);
+				   host->allowed.cpus[0]);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int choose_load(const struct options *options, const struct host *host, s
 	if (err || !options->load)
 		return err;
 	if (options->load_everywhere)
-		err = cpulist_and(&host->online, &host->online, &setup->load);
+		err = cpulist_and(&host->allowed, &host->allowed, &setup->load);
 	else if (options->load_cpus.count)
 		err = cpulist_and(&options->load_cpus, &options->load_cpus, &setup->load);
 	else
@@ -77,7 +77,7 @@ static int choose_load(const struct options *options, const struct host *host, s
 		return out_of_memory(message);
 	if (!setup->load.count)
 		return message_set(message,
-				   "--load %s: every online CPU is measured, none is left for the "
+				   "--load %s: every allowed CPU is measured, none is left for the "
 				   "load; measure fewer or name some with --load-cpus",
 				   options->load->name);
 	return 0;
@@ -96,14 +96,6 @@ int setup_check_serving(const struct cpulist *measured, const struct cpulist *al
 	return all ? -EBUSY : 0;
 }
 
-/* A cpuset may allow fewer CPUs than are online: what it forbids can't be bound to. */
-static int allowed_cpus(const struct host *host, struct cpulist *ret)
-{
-	int err = cpulist_bind(&host->online);
-
-	return err ? err : cpulist_allowed(ret);
-}
-
 /* A deadline spinner leaves the rest of its period to others. */
 static bool takes_all(const struct policy *policy)
 {
@@ -116,13 +108,8 @@ static int check_serving(const struct options *options, const struct host *host,
 			 const struct setup *setup, struct message *message)
 {
 	char policy[POLICY_TEXT_MAX];
-	struct cpulist allowed;
-	int err;
+	int err = setup_check_serving(&setup->measured, &host->allowed, &host->isolated);
 
-	if (allowed_cpus(host, &allowed))
-		return out_of_memory(message);
-	err = setup_check_serving(&setup->measured, &allowed, &host->isolated);
-	cpulist_deinit(&allowed);
 	if (err == -ENOMEM)
 		return out_of_memory(message);
 	if (err)
@@ -141,19 +128,15 @@ static int check_policy(const struct options *options, const struct host *host,
 	return err ? err : grant_check(&options->policy, &setup->measured, &host->online, message);
 }
 
-/* A cgroup may forbid what is online. */
-static int check_allowed(const char *option, const struct cpulist *cpus, struct message *message)
+static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host,
+			 struct message *message)
 {
 	for (size_t i = 0; i < cpus->count; i++) {
-		const struct cpulist one = { .cpus = &cpus->cpus[i], .count = 1 };
-		int err = cpulist_bind(&one);
-
-		if (err)
-			return message_set(
-				message,
-				"--%s: CPU %u is not allowed here (%s); leave its cpuset "
-				"or choose another CPU",
-				option, cpus->cpus[i], strerror(-err));
+		if (!cpulist_has(&host->allowed, cpus->cpus[i]))
+			return message_set(message,
+					   "--%s: CPU %u is not allowed here; leave its cpuset or "
+					   "choose another CPU",
+					   option, cpus->cpus[i]);
 	}
 	return 0;
 }
@@ -211,9 +194,9 @@ static int check_all(const struct options *options, const struct host *host, str
 	if (!err && options->capture)
 		err = check_capture(options->capture, message);
 	if (!err)
-		err = check_allowed("load-cpus", &setup->load, message);
+		err = check_allowed("load-cpus", &setup->load, host, message);
 	if (!err)
-		err = check_allowed("cpus", &setup->measured, message);
+		err = check_allowed("cpus", &setup->measured, host, message);
 	if (!err)
 		err = check_policy(options, host, setup, message);
 	return err;
@@ -226,13 +209,12 @@ int setup_resolve(const struct options *options, const struct host *host, struct
 
 	*ret = (struct setup){ 0 };
 	err = choose_measured(options, host, &ret->measured, message);
-	if (!err && cpulist_minus(&host->online, &ret->measured, &ret->rest))
+	if (!err && cpulist_minus(&host->allowed, &ret->measured, &ret->rest))
 		err = out_of_memory(message);
 	if (!err)
 		err = check_all(options, host, ret, message);
-	/* Where a cpuset leaves no other CPU, the measured ones have to do. */
-	if (!err && (!ret->rest.count || cpulist_bind(&ret->rest) < 0))
-		cpulist_bind(&ret->measured);
+	if (!err)
+		cpulist_bind(ret->rest.count ? &ret->rest : &ret->measured);
 	return err;
 }
 

@@ -12,7 +12,7 @@ struct setup {
 	struct cpulist measured;
 	/* For the loads; empty where none is wanted. */
 	struct cpulist load;
-	/* Online and not measured: for the harness itself. May be empty. */
+	/* Allowed and not measured: for the harness itself. May be empty. */
 	struct cpulist rest;
 };
 

@@ -86,10 +86,8 @@ static int prepare_senders(struct trace *trace, const struct cpulist *cpus)
 
 static int start_all(const struct cpulist *measured, struct trace *trace)
 {
-	int err;
+	int err = instance_init(trace->root, "", &trace->measured);
 
-	instances_sweep(trace->root);
-	err = instance_init(trace->root, "", &trace->measured);
 	if (!err)
 		err = instance_init(trace->root, "-senders", &trace->senders);
 	if (!err)
@@ -131,7 +129,8 @@ void trace_stop(struct trace *trace)
 	instance_switch(&trace->senders, false);
 }
 
-static int copy(int from_folder, const char *from, int to_folder, const char *to)
+static int copy(int from_folder, const char *from, int to_folder, const char *to,
+		struct strings *made)
 {
 	_cleanup_close_ int in = openat(from_folder, from, O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int out =
@@ -139,6 +138,8 @@ static int copy(int from_folder, const char *from, int to_folder, const char *to
 	char block[64 << 10];
 	ssize_t got;
 
+	if (out >= 0)
+		strings_add(made, "%s", to);
 	if (in < 0 || out < 0)
 		return -errno;
 	for (got = read(in, block, sizeof(block)); got > 0; got = read(in, block, sizeof(block))) {
@@ -151,16 +152,17 @@ static int copy(int from_folder, const char *from, int to_folder, const char *to
 	return got < 0 ? -errno : 0;
 }
 
-int trace_save(const struct trace *trace, const struct cpulist *measured, int folder)
+int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
+	       struct strings *made)
 {
-	int err = copy(trace->senders.folder, "trace", folder, "trace.senders");
+	int err = copy(trace->senders.folder, "trace", folder, "trace.senders", made);
 
 	for (size_t i = 0; !err && i < measured->count; i++) {
 		char from[64], to[32];
 
 		snprintf(from, sizeof(from), "per_cpu/cpu%u/trace", measured->cpus[i]);
 		snprintf(to, sizeof(to), "trace.%u", measured->cpus[i]);
-		err = copy(trace->measured.folder, from, folder, to);
+		err = copy(trace->measured.folder, from, folder, to, made);
 	}
 	return err;
 }

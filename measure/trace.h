@@ -35,8 +35,7 @@ struct trace_count {
 };
 
 /*
- * Removes what killed runs left, then begins to record. tracefs is used where it is mounted,
- * else mounted for this process alone.
+ * Begins to record. tracefs is used where it is mounted, else mounted for this process alone.
  *
  * counter: whether the run reads the CPU's counter.
  * buffer_kib: of each measured CPU, allocated now.
@@ -52,9 +51,11 @@ void trace_stop(struct trace *trace);
 /*
  * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders".
  *
+ * made: the names of the files made so far, those of a failure too.
  * Returns 0 or -errno.
  */
-int trace_save(const struct trace *trace, const struct cpulist *measured, int folder);
+int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
+	       struct strings *made);
 
 /* What the buffer of one CPU counted; cpu -1: that of all CPUs of the senders. */
 struct trace_count trace_count(const struct trace *trace, int cpu);

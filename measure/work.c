@@ -84,30 +84,9 @@ static const struct {
 	[WORK_CLOCK_GETTIME] = { "clock_gettime", do_clock_gettime },
 };
 
-const char *work_name(enum work_kind kind)
+const char *work_name(size_t kind)
 {
-	return kinds[kind].name;
-}
-
-size_t work_find(const char *name, size_t length)
-{
-	size_t kind = 0;
-
-	while (kind < WORK_KINDS &&
-	       (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, name, length) != 0))
-		kind++;
-	return kind;
-}
-
-const char *work_names(void)
-{
-	static char names[128];
-	size_t used = 0;
-
-	for (int i = 0; i < WORK_KINDS && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, i ? ", %s" : "%s",
-					 kinds[i].name);
-	return names;
+	return kind < WORK_KINDS ? kinds[kind].name : NULL;
 }
 
 /* Mean and variance by Welford's recurrence, which loses nothing to cancellation. */

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "clock.h"
 #include "cpulist.h"
@@ -35,13 +34,8 @@ enum work_kind {
 	WORK_KINDS,
 };
 
-const char *work_name(enum work_kind kind);
-
-/* WORK_KINDS where there is none of that name. */
-size_t work_find(const char *name, size_t length);
-
-/* All names, for a message; the text is made anew by each call. */
-const char *work_names(void);
+/* NULL where there is none of that kind. */
+const char *work_name(size_t kind);
 
 /* Of one kind on one CPU. Times in ns. */
 struct work_result {

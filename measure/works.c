@@ -52,7 +52,7 @@ static void make_on(struct run *run, enum work_kind kind, const struct cpulist *
 		strings_add(&run->problems, "--work %s: could not be started (%s)", work_name(kind),
 			    strerror(-err));
 	} else {
-		run_wait_ns(run, duration(run));
+		run_wait_until(run, clock_raw_ns() + duration(run));
 	}
 	work_finish(&work, run->works + run->work_count);
 	for (size_t i = 0; i < cpus->count; i++)

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
 import shutil
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +45,8 @@ metrics:
             bogo-ops-per-second-real-time: 99999
 END
 """
+#: Numbers of system calls: x86_64, aarch64.
+CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
 #: What oslat and cyclictest are asked first.
 HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
 WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
@@ -142,6 +147,58 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@pytest.fixture
+def cpuset() -> Iterator[tuple[int, Path]]:
+    """A CPU, and the file of processes of a cpuset that allows it alone."""
+    mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+    tops = [Path(words[1]) for words in mounts if words[2] in ("cgroup", "cgroup2")
+            and (Path(words[1]) / "cgroup.procs").exists()]  # fmt: skip
+    old = [top for top in tops if (top / "cpuset.cpus").exists()]
+    new = [top for top in tops if "cpuset" in _words(top / "cgroup.controllers")]
+    if os.geteuid() or not old + new:
+        pytest.skip("no cpuset can be made here: not root, or no such cgroup hierarchy")
+    (top, *_) = old + new
+    control = top / "cgroup.subtree_control"
+    enabled = not old and "cpuset" not in _words(control)
+    group, cpu = top / f"lowlat-test-{os.getpid()}", online()[-1]
+    if enabled:
+        control.write_text("+cpuset")
+    group.mkdir()
+    try:
+        (group / "cpuset.cpus").write_text(str(cpu))
+        if old:
+            (group / "cpuset.mems").write_text((top / "cpuset.mems").read_text())
+        yield cpu, group / "cgroup.procs"
+    finally:
+        group.rmdir()
+        if enabled:
+            control.write_text("-cpuset")
+
+
+def _words(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
+
+
+def without(call: str, error: int) -> Callable[[], None]:
+    """For ``preexec_fn``: the system call fails with that errno (seccomp(2))."""
+    machines = ("x86_64", "aarch64")
+    if platform.machine() not in machines:
+        pytest.skip(f"no number of {call} on {platform.machine()} is known")
+    number = CALLS[call][machines.index(platform.machine())]
+    # Load its number; where it is not the one, jump over the refusal to the permission.
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | error),
+             (0x06, 0, 0, 0x7FFF0000)]  # fmt: skip
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    filters = struct.pack("HP", len(steps), ctypes.addressof(code))
+    libc = ctypes.CDLL(None)
+
+    def apply() -> None:
+        assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+        assert libc.prctl(22, 2, filters) == 0 and code  # PR_SET_SECCOMP, its filter mode
+
+    return apply
+
+
 def online() -> list[int]:
     cpus: list[int] = []
     for part in Path("/sys/devices/system/cpu/online").read_text().strip().split(","):
@@ -160,6 +217,10 @@ def children(pid: int) -> list[int]:
         for child in task.read_text().split():
             found += [int(child), *children(int(child))]
     return found
+
+
+def threads(pid: int) -> int:
+    return len(names(Path(f"/proc/{pid}/task")))
 
 
 def alive(pid: int) -> bool:

@@ -82,7 +82,8 @@ def _scout(folder: Path) -> None:
 
 
 def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
-    return "TuneD", [tuning.not_applied(name), "TuneD: no such profile"] if name == "powersave" else []
+    refused = [tuning.not_applied(name), "TuneD: no such profile"]
+    return "TuneD", refused if name == "powersave" else []
 
 
 def _measure(folder: Path, line: str) -> None:

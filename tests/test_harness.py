@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -11,7 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from measuring import SHORT, Harness, names, needs_root, needs_two_cpus, online
+from measuring import (
+    METRICS,
+    OPTIONS,
+    SHORT,
+    VERSION,
+    WAITS,
+    Bench,
+    Harness,
+    Result,
+    names,
+    needs_root,
+    needs_two_cpus,
+    online,
+    without,
+)
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -249,6 +264,30 @@ def test_a_guest_that_is_told_of_its_emulation_says_so(harness: Harness) -> None
     assert run["emulated"] is True
     assert any("durations mean nothing" in problem for problem in run["problems"])
     assert "noise" not in harness(*SHORT, "--emulated").out
+
+
+def test_a_kernel_without_sched_setattr_has_the_default_policy(bench: Bench) -> None:
+    done = bench.call(*SHORT, preexec_fn=without("sched_setattr", errno.ENOSYS))
+    assert done.status == 0, done.err or done.run["problems"]
+
+
+def test_a_cpuset_is_all_there_is(bench: Bench, cpuset: tuple[int, Path]) -> None:
+    cpu, processes = cpuset
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + METRICS.format(name="timer", rate=1)
+               + WAITS)  # fmt: skip
+
+    def call(*words: str) -> Result:
+        return bench.call(*SHORT, *words, preexec_fn=lambda: processes.write_text("0") and None)
+
+    done = call("--cpus", str(cpu), "--load", "timers", "--load-cpus", "all")
+    assert done.said("every allowed CPU is measured: the harness itself"), done.err
+    assert [load["cpus"] for load in done.run["loads"]] == [str(cpu)]
+    done = call()
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"--cpus: only CPU {cpu} is allowed" in done.err
+    done = call("--cpus", "0")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "--cpus: CPU 0 is not allowed here" in done.err
 
 
 # Refusals: exit 2, one line, nothing else

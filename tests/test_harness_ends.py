@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -25,7 +28,9 @@ from measuring import (
     needs_root,
     needs_stress,
     needs_two_cpus,
+    threads,
     wait_until,
+    without,
 )
 
 pytest_plugins = ["measuring"]
@@ -128,6 +133,74 @@ def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Be
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=30)
     assert names(bench.scratch) == ["lowlat-measure-mine"]
+
+
+# What is inherited
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGHUP, 0), (signal.SIGINT, 130)])
+def test_an_ignored_signal_is_nohup_s_or_a_script_s(
+    bench: Bench, number: signal.Signals, status: int
+) -> None:
+    """What nohup ignores stays ignored; a job in the background of a script ends all the same."""
+    process = bench.start(
+        *QUICK[2:], "--duration", "2s", "--no-oslat", "--json", str(bench.json),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
+    )  # fmt: skip
+    assert wait_until(lambda: threads(process.pid) > 1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (status, "")
+    assert json.loads(bench.json.read_text())["complete"] is (status == 0)
+
+
+def test_ignored_children_are_waited_for(bench: Bench) -> None:
+    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    done = bench.call(
+        *QUICK, "--oslat", preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    )
+    assert (done.status, done.run["complete"]) == (0, True), done.run["problems"]
+
+
+def test_a_child_that_could_not_be_watched_is_not_started(bench: Bench) -> None:
+    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    done = bench.call(*QUICK, "--oslat", preexec_fn=without("signalfd4", errno.EMFILE))
+    assert (done.status, done.run["complete"]) == (1, False)
+    assert done.said("oslat could not be started (Too many open files)"), done.run["problems"]
+
+
+def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
+    def limit() -> None:
+        ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # without CAP_SYS_RESOURCE, as a user
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 20, 8 << 20))
+
+    bench.play("oslat", HELP + "ulimit -f\n")
+    done = bench.call(*QUICK, "--oslat", preexec_fn=limit)
+    assert done.status == 0, done.run["problems"]
+    assert int(done.run["oslat"]["output"]) * 512 == 8 << 20
+
+
+def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
+    """A tracer that does not wait for it keeps it from ending, as a broken disk would."""
+    bench.env["HOME"] = str(bench.folder)
+    bench.play("oslat", HELP + "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60\n")
+    process = bench.start(*QUICK, "--oslat", "--json", str(bench.json))
+    assert wait_until((bench.folder / "mark").exists)
+    stuck = int((bench.folder / "mark").read_text())
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(0x4206, ctypes.c_long(stuck), None, None):  # PTRACE_SEIZE
+        process.kill()
+        process.communicate()
+        pytest.skip(f"no process can be traced here ({os.strerror(ctypes.get_errno())})")
+    try:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.kill(stuck, signal.SIGKILL)
+        os.waitpid(stuck, 0x40000000)  # __WALL
+    assert (process.returncode, err) == (130, "")
+    assert json.loads(bench.json.read_text())["complete"] is False
 
 
 # SIGINT in every phase: (the options, which program is played, "": stress-ng, and what it does)

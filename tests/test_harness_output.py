@@ -6,7 +6,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import resource
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -14,7 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from measuring import SHORT, Bench, Harness, names, needs_root, needs_two_cpus, wait_until
+from measuring import (
+    SHORT,
+    Bench,
+    Harness,
+    names,
+    needs_root,
+    needs_two_cpus,
+    threads,
+    wait_until,
+)
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -111,6 +122,102 @@ def test_a_result_without_room_goes_to_standard_output(bench: Bench, small: Path
     assert json.loads(out)["schema"] == "lowlat.run/1"
 
 
+def test_a_result_too_large_for_a_file_goes_to_standard_output(bench: Bench) -> None:
+    target = bench.folder / "runs" / "run.json"
+    target.parent.mkdir()
+    process = bench.start(
+        *SHORT, "--json", str(target),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)),
+    )  # fmt: skip
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "can't be written (File too large)" in err
+    assert json.loads(out)["schema"] == "lowlat.run/1"
+    assert names(target.parent) == []
+
+
+def test_a_reader_that_stops_does_not_keep_a_run_from_ending(bench: Bench) -> None:
+    process = bench.start(*SHORT, "--json", "-")
+    assert process.stdout is not None
+    reader = process.stdout.fileno()
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    assert wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
+    process.send_signal(signal.SIGTERM)
+    try:
+        assert process.wait(20) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# Second by second
+
+
+def follow(bench: Bench, *words: str) -> subprocess.Popen[str]:
+    always = ("--cpus", "1", "--warmup", "0s", "--no-oslat", "--follow")
+    return bench.start(*always, "--json", str(bench.json), *words)
+
+
+def test_lines_without_room_end_and_the_run_goes_on(bench: Bench) -> None:
+    with Path("/dev/full").open("w") as full:
+        argv = [bench.program, "--cpus", "1", *SHORT, "--duration", "1500ms", "--follow"]
+        done = subprocess.run(
+            [*argv, "--json", str(bench.json)], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+    run = json.loads(bench.json.read_text())
+    assert (done.returncode, run["complete"]) == (1, False)
+    assert "--follow ended early (No space left on device)" in run["problems"]
+    assert run["cpus"][0]["runtime_ns"] >= 1.5e9
+    assert "standard output: can't be written" in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_root
+@pytest.mark.root
+def test_lines_that_cannot_begin_are_said_and_no_summary_takes_their_place(bench: Bench) -> None:
+    hide = 'mount --bind /dev/null /proc/softirqs && exec "$@"'
+    argv = ["unshare", "-m", "sh", "-c", hide, "sh", bench.program, "--cpus", "1", *SHORT]
+    done = subprocess.run(
+        [*argv, "--follow", "--json", str(bench.json)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    problems = json.loads(bench.json.read_text())["problems"]
+    assert any("--follow ended early" in problem for problem in problems)
+
+
+def test_a_second_has_one_line_even_after_a_stall(bench: Bench) -> None:
+    process = follow(bench, "--duration", "5s")
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(2.3)
+    process.send_signal(signal.SIGCONT)
+    out, _ = process.communicate(timeout=30)
+    seconds = [int(json.loads(line)["time_s"]) for line in [first, *out.splitlines()]]
+    assert len(seconds) >= 2
+    assert sorted(set(seconds)) == seconds
+
+
+def test_lines_that_nobody_reads_do_not_hold_up_the_run(bench: Bench) -> None:
+    process = follow(bench, "--duration", "60s")
+    assert process.stdout is not None
+    # The other end of the same pipe (proc_pid_fd(5)).
+    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.close(writer)
+    assert wait_until(lambda: threads(process.pid) > 1)
+    time.sleep(2)  # a line is due meanwhile
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    assert json.loads(bench.json.read_text())["complete"] is False
+
+
 def test_events_that_cannot_be_written_are_told_in_the_result(bench: Bench) -> None:
     done = bench.call(*SHORT, "--events", "/dev/full")
     assert (done.status, done.run["complete"]) == (1, False)
@@ -125,6 +232,25 @@ def test_a_full_standard_output_is_said(bench: Bench, words: Sequence[str]) -> N
         )
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "can't be written (No space left on device)" in done.stderr
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.parametrize("why", ["No space left on device", "File exists"])
+def test_a_capture_that_cannot_be_whole_leaves_nothing(bench: Bench, small: Path, why: str) -> None:
+    folder = small / "capture"
+    folder.mkdir()
+    if why == "File exists":
+        (folder / "switches.csv").write_text("mine")
+    else:
+        with pytest.raises(OSError, match="No space"):
+            (small / "filler").write_bytes(b"x" * (1 << 20))
+    before = names(folder)
+    done = bench.call(*SHORT, "--capture", str(folder), "--observer", "switches")
+    assert (done.status, done.run["complete"]) == (1, False)
+    assert done.said(f"--capture '{folder}': can't be written ({why})"), done.run["problems"]
+    assert names(folder) == before
+    assert not before or (folder / "switches.csv").read_text() == "mine"
 
 
 @pytest.mark.parametrize("slash", ["", "/", "//"])

@@ -353,6 +353,17 @@ def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
     assert "host" in stage.kept()
 
 
+def test_what_nohup_ignores_ends_nothing(stage: Stage) -> None:
+    stage.play(f'echo $$ >"$(dirname "$0")/pid"; sleep 1; echo \'{RUN}\'')
+    code = DRIVER.format(program=str(stage.program), out=str(stage.out))
+    argv = ["nohup", sys.executable, "-c", code]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        _await(stage.program.with_name("pid"))
+        child.send_signal(signal.SIGHUP)
+        assert child.wait(20) == 0
+    assert stage.kept()["schema"] == "lowlat.run/1"
+
+
 def test_a_second_signal_ends_a_harness_that_hangs(stage: Stage) -> None:
     stage.play('trap "" INT TERM; echo $$ >"$(dirname "$0")/pid"; while :; do sleep 0.05; done')
     assert _interrupted(stage, signal.SIGINT, again=0.5) == 1

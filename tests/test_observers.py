@@ -5,6 +5,7 @@ detectors' own switches; what both cost, and leave."""
 from __future__ import annotations
 
 import bisect
+import errno
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ import pytest
 from lowlat.causes.attribution import attach
 from lowlat.causes.capture import read_capture, read_switches
 from lowlat.causes.tracetext import parse, parse_switch
-from measuring import needs_root, needs_two_cpus, online
+from measuring import SHORT, Bench, needs_root, needs_two_cpus, online, without
 
 pytest_plugins = ["measuring"]
 
@@ -157,20 +158,26 @@ def test_nothing_is_left_even_of_a_run_that_was_killed(program: str, tmp_path: P
     with tracefs(tmp_path / "tracefs") as root:
         argv = [program, f"--cpus={online()[-1]}", "--duration=60s", "--no-oslat"]
         (tmp_path / "killed").mkdir()
+
+        def plain() -> None:
+            short = [*argv, "--duration=100ms", "--warmup=0s"]
+            subprocess.run(short, stdout=subprocess.DEVNULL, timeout=60, check=False)
+
         killed = subprocess.Popen(
             [*argv, f"--capture={tmp_path}/killed"], stdout=subprocess.DEVNULL
         )
         try:
             _until(lambda: len(instances(root, killed.pid)) == 2)
             time.sleep(0.5)
-            # Another run leaves alone what is in use.
+            # Another run leaves alone what is in use, with a capture or without.
             measured(program, tmp_path / "beside", "--duration=200ms", "--observer=trace")
+            plain()
             assert len(instances(root, killed.pid)) == 2
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.wait()
         assert len(instances(root, killed.pid)) == 2
-        measured(program, tmp_path / "after", "--duration=200ms", "--observer=trace")
+        plain()
         assert instances(root, killed.pid) == []
 
 
@@ -194,6 +201,20 @@ def test_tracefs_need_not_be_mounted(program: str, tmp_path: Path) -> None:
     document = measured(str(script), tmp_path / "capture", "--duration=200ms", "--observer=trace")
     assert document["attribution"]["observer"] == "trace"
     assert document["complete"], document["problems"]
+
+
+@needs_two_cpus
+def test_switches_that_are_not_permitted_are_said_and_done_without(bench: Bench) -> None:
+    """They are what `lowlat-gen measure` asks for unless it is told otherwise."""
+    folder = bench.folder / "capture"
+    folder.mkdir()
+    done = bench.call(
+        *SHORT, "--capture", str(folder), "--observer", "switches",
+        preexec_fn=without("perf_event_open", errno.EACCES),
+    )  # fmt: skip
+    assert (done.status, done.run["complete"]) == (0, True)
+    assert done.said("the detectors' switches can't be recorded (Permission denied)")
+    assert json.loads((folder / "capture.json").read_text())["observer"] == "none"
 
 
 def test_another_observer_is_refused(program: str) -> None:

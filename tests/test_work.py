@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import statistics
+import time
 
 import pytest
 
@@ -56,6 +59,18 @@ def test_work_under_emulation_is_marked(bench: Bench) -> None:
     assert done.run["work"][0]["emulated"] is True
     assert done.said("--work measures durations only")
     assert "work kill" not in done.out
+
+
+def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
+    process = bench.start("--cpus", "1", "--duration", "2s", "--warmup", "0s", "--no-oslat",
+                          "--work", "usleep", "--json", str(bench.json))  # fmt: skip
+    while process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+    process.communicate()
+    (work,) = json.loads(bench.json.read_text())["work"]
+    assert work["samples"] * work["mean_ns"] > 1e9, "of 2 s"
 
 
 @pytest.mark.parametrize(

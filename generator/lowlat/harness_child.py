@@ -86,7 +86,7 @@ def _watch(
 
 
 class _Forwarder:
-    """Hands signals on to the child while it runs."""
+    """Hands signals on to the child while it runs; what nohup ignores stays ignored."""
 
     def __init__(self) -> None:
         self.child: Optional[subprocess.Popen[bytes]] = None
@@ -95,7 +95,9 @@ class _Forwarder:
         self._saved: dict[int, Any] = {}
 
     def __enter__(self) -> _Forwarder:
-        self._saved = {number: signal.signal(number, self._receive) for number in _FORWARDED}
+        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        wanted = [number for number in _FORWARDED if not (nohup and number == signal.SIGHUP)]
+        self._saved = {number: signal.signal(number, self._receive) for number in wanted}
         return self
 
     def __exit__(self, *_: object) -> None:

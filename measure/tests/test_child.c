@@ -2,9 +2,12 @@
 #include "child.h"
 #include "tap.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "cleanup.h"
 #include "text.h"
@@ -114,6 +117,42 @@ static void test_ignored_signal(const struct scratch *scratch)
 	signal(SIGINT, SIG_DFL);
 }
 
+/* Its keeper waits for the exec, and that for somebody to read the output. */
+static void test_a_harness_that_dies_while_starting(void)
+{
+	char path[PATH_MAX + 16], family[64];
+	char *argv[] = { "sleep", "300", NULL };
+	struct scratch scratch;
+	const struct child_options options = {
+		.argv = argv, .output = path, .scratch = &scratch, .limit_ns = 60 * NS_PER_S
+	};
+	struct child child = { 0 };
+	pid_t harness;
+	int tries;
+
+	ok(!scratch_init(&scratch), "a private folder");
+	snprintf(path, sizeof(path), "%s/pipe", scratch.path);
+	ok(!mkfifo(path, 0600), "a pipe to write to");
+	harness = fork();
+	if (!harness)
+		_exit(child_start(&options, &child) != 0);
+	snprintf(family, sizeof(family), "/proc/%d/task/%d/children", harness, harness);
+	for (tries = 0; tries < 1000; tries++) {
+		_cleanup_free_ char *keeper = text_read_trimmed(family);
+
+		if (keeper && *keeper)
+			break;
+		usleep(10000);
+	}
+	kill(harness, SIGKILL);
+	waitpid(harness, NULL, 0);
+	close(open(path, O_RDONLY));
+	for (tries = 0; tries < 1000 && !access(scratch.path, F_OK); tries++)
+		usleep(10000);
+	ok(access(scratch.path, F_OK), "its keeper takes the folder away");
+	scratch_deinit(&scratch);
+}
+
 int main(void)
 {
 	/* Out of the program's process group, deaf to signals, and its parent gone. */
@@ -131,6 +170,7 @@ int main(void)
 	test_confined(&scratch);
 	test_limits(&scratch);
 	test_ignored_signal(&scratch);
+	test_a_harness_that_dies_while_starting();
 	scratch_deinit(&scratch);
 	return tap_end();
 }

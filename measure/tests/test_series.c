@@ -2,6 +2,12 @@
 #include "series.h"
 #include "tap.h"
 
+#include <errno.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "units.h"
 
 static unsigned int ids[] = { 2, 3 };
@@ -148,6 +154,57 @@ static void test_without_room_or_counters(void)
 	series_deinit(&series);
 }
 
+/* A CPU that is not there has no column. */
+static void test_a_failed_read_costs_one_step(void)
+{
+	struct detector items[2] = { 0 };
+	struct detectors detectors = { .items = items, .count = 1 };
+	unsigned int here = (unsigned int)sched_getcpu(), none = CPULIST_MAX;
+	struct cpulist one = { .cpus = &here, .count = 1 };
+	uint64_t counts[] = { 0 };
+	struct counter_row row;
+	const struct counter_snapshot before = counted(&row, counts, clock_raw_ns() - 9 * NS_PER_S);
+	struct rlimit files, no_files;
+	struct series series;
+
+	ok(!series_init(&detectors, &one, true, &series), "made, and counts");
+	series_begin(&series, &before);
+	getrlimit(RLIMIT_NOFILE, &files);
+	no_files = (struct rlimit){ 0, files.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &no_files);
+	series_tick(&series);
+	setrlimit(RLIMIT_NOFILE, &files);
+	ok(series.count == 0 && series.counted && series.error == -EMFILE, "no step without");
+	series.next_ns = 0;
+	series_tick(&series);
+	ok(series.count == 1 && series.counted && series.error, "the next one has both");
+	here = none;
+	series.next_ns = 0;
+	series_tick(&series);
+	ok(series.count == 2 && !series.counted && series.error == -ENXIO, "offline");
+	series_deinit(&series);
+}
+
+static void test_all_memory_is_there_from_the_start(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct detector items[2] = { 0 };
+	struct detectors detectors;
+	struct series series;
+	size_t missing = 0;
+	char *end;
+
+	begin(&series, items, &detectors);
+	end = (char *)(series.points + cpus.count * SERIES_STEPS);
+	for (char *at = (char *)((uintptr_t)series.points / page * page); at < end; at += page) {
+		unsigned char present = 0;
+
+		missing += mincore(at, page, &present) || !(present & 1);
+	}
+	ok(!missing, "%zu pages are to come", missing);
+	series_deinit(&series);
+}
+
 int main(void)
 {
 	test_steps();
@@ -155,5 +212,7 @@ int main(void)
 	test_an_interrupt_that_was_freed_counts_nothing();
 	test_a_long_run_has_longer_steps();
 	test_without_room_or_counters();
+	test_a_failed_read_costs_one_step();
+	test_all_memory_is_there_from_the_start();
 	return tap_end();
 }

@@ -22,15 +22,18 @@ static bool exists(const struct trace *trace, const char *name)
 static void test_saving(const struct trace *trace, const struct cpulist *cpus)
 {
 	char root[TREE_PATH], name[64];
+	struct strings made = { 0 };
 	int folder;
 
 	tree_make(root);
 	folder = open(root, O_RDONLY | O_DIRECTORY);
 	snprintf(name, sizeof(name), "trace.%u", cpus->cpus[0]);
-	ok(trace_save(trace, cpus, folder) == 0, "saved");
+	ok(trace_save(trace, cpus, folder, &made) == 0 && made.count == 2, "saved, and told");
 	ok(faccessat(folder, name, R_OK, 0) == 0, "%s is there", name);
 	ok(faccessat(folder, "trace.senders", R_OK, 0) == 0, "trace.senders is there");
-	ok(trace_save(trace, cpus, folder) == -EEXIST, "nothing is overwritten");
+	ok(trace_save(trace, cpus, folder, &made) == -EEXIST && made.count == 2,
+	   "nothing is overwritten");
+	strings_deinit(&made);
 	close(folder);
 	tree_remove(root);
 }
@@ -56,6 +59,7 @@ static void test_life(struct trace *trace, const struct cpulist *cpus)
 	mkdirat(trace->root, "instances/lowlat-measure-1-abandoned", 0700);
 	mkdirat(trace->root, "instances/lowlat-others", 0700);
 	/* Under the same number, as if it had been used again: the first is held and stays. */
+	instances_sweep();
 	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
 	ok(!exists(trace, "lowlat-measure-1-abandoned"), "what was abandoned is gone");
 	ok(exists(trace, "lowlat-others"), "what is not ours stays");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "names.h"
 #include "units.h"
 
 static struct clock_source source;
@@ -70,8 +71,12 @@ int main(void)
 	result = work_on(WORK_KILL, &missing, 50000);
 	ok(result->error == -EINVAL && !result->samples, "no work where there is no such CPU");
 	work_result_free(result);
-	ok(work_find("usleep", 6) == WORK_USLEEP && work_find("kill,", 4) == WORK_KILL, "by name");
-	ok(work_find("kil", 3) == WORK_KINDS && work_find("", 0) == WORK_KINDS, "no other name");
+	ok(names_find(work_name, "usleep", 6) == WORK_USLEEP &&
+		   names_find(work_name, "kill,", 4) == WORK_KILL,
+	   "by name");
+	ok(names_find(work_name, "kil", 3) == WORK_KINDS &&
+		   names_find(work_name, "", 0) == WORK_KINDS,
+	   "no other name");
 	cpulist_deinit(&allowed);
 	return tap_end();
 }
