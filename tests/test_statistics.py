@@ -108,6 +108,24 @@ def test_below_five_boots_an_arm_there_is_no_p(bench: Bench, boots: tuple[int, i
     assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
 
 
+@pytest.mark.parametrize("unknown", [True, False])
+def test_no_softirq_at_all_is_none_and_not_an_unknown_number(bench: Bench, unknown: bool) -> None:
+    before, after = arm("s", BEFORE), arm("t", AFTER, first=1)
+    for run in (*before, *after):
+        for cpu in run["cpus"]:
+            cpu["softirqs_per_s"] = {"RCU": 2.0} if run in before else {}
+    for cpu in before[0]["cpus"]:
+        cpu["softirqs_per_s"] = None if unknown else {}
+    result = bench.json(before, after)
+    assert result["verdict"] == "reduced"
+    found = endpoint(result, "softirqs_per_s")
+    if unknown:
+        # The rule of three, over five runs of two CPUs and 120 s.
+        assert (found["before"], found["ratio_at_least"]) == (2.0, pytest.approx(2.0 * 1200 / 3))
+    else:
+        assert found["before"] == 1.6 and found["after"] == 0.0
+
+
 def test_runs_of_a_boot_are_no_boots(bench: Bench) -> None:
     """Twenty runs in two boots an arm prove nothing; with five boots only the boots count."""
     crowd = [
@@ -218,7 +236,7 @@ def test_only_time_in_which_it_was_counted_bounds_a_zero(bench: Bench) -> None:
     before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]
     after = [{**run, "cpus": [cpu_run(2, 0.0)]} for run in arm("t", AFTER, emulated=True)]
     blind = [
-        {**run, "label": "blind", "cpus": [cpu_run(2, 0.0, kernel_entries_per_s={})]}
+        {**run, "label": "blind", "cpus": [cpu_run(2, 0.0, kernel_entries_per_s=None)]}
         for run in after
     ]
     plain = endpoint(bench.json(before, after), "kernel_entries_per_s")

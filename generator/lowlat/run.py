@@ -89,8 +89,9 @@ class CpuRun:
     max_ns: Optional[float]
     rates_per_s: Mapping[str, float]
     time_weighted_ns: Mapping[str, float]
-    kernel_entries_per_s: Mapping[str, float]
-    softirqs_per_s: Mapping[str, float]
+    #: By row, those that counted; None where the kernel's counters could not be read.
+    kernel_entries_per_s: Optional[Mapping[str, float]]
+    softirqs_per_s: Optional[Mapping[str, float]]
     switches_per_s: Optional[float]
     histogram: tuple[tuple[float, ...], ...] = ()
     causes: tuple[Cause, ...] = ()
@@ -199,8 +200,8 @@ def _cpu(fields: Fields, ends: tuple[float, ...]) -> CpuRun:
         max_ns=fields.maybe_number("max_ns"),
         rates_per_s=fields.numbers("rates_per_s"),
         time_weighted_ns=fields.numbers("time_weighted_ns"),
-        kernel_entries_per_s=fields.numbers("kernel_entries_per_s"),
-        softirqs_per_s=fields.numbers("softirqs_per_s"),
+        kernel_entries_per_s=fields.maybe_numbers("kernel_entries_per_s"),
+        softirqs_per_s=fields.maybe_numbers("softirqs_per_s"),
         switches_per_s=fields.maybe_number("switches_per_s"),
         histogram=_histogram(fields.child("histogram")) if fields.has("histogram") else (),
         causes=tuple(_cause(item) for item in fields.maybe_children("causes")),

@@ -68,6 +68,10 @@ class Fields:
         inner = self.child(key)
         return {name: inner.number(name) for name in inner.names() if inner.has(name)}
 
+    def maybe_numbers(self, key: str) -> Optional[dict[str, float]]:
+        """Like numbers(), but null where the measuring side knew none of them."""
+        return None if self.value(key) is None else self.numbers(key)
+
     def row(self, key: str) -> tuple[float, ...]:
         """A list of finite numbers, zero or above."""
         items = self._list(key)

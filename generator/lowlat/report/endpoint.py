@@ -154,7 +154,8 @@ def _at_least(before: Sequence[float], seconds: float, *, tested: bool) -> float
     With enough boots it allows for the spread before: the least of n boots is above their true
     median once in 2**n times, and the rest of the 5 % is left to the count.
     """
-    if not tested:
+    # Not every boot knows every figure: a row of /proc/interrupts may be there in some only.
+    if not tested or len(before) < ENOUGH_BOOTS:
         return typical(before) * seconds / _RULE_OF_THREE
     left = inference.ALPHA - 0.5 ** len(before)
     return min(before) * seconds / -math.log(left)

@@ -47,8 +47,8 @@ def _time_weighted(share: str) -> Measure:
     return Measure(f"tw_{share}_ns", "ns", lambda cpu: cpu.time_weighted_ns.get(share))
 
 
-def _total(rows: Mapping[str, float]) -> Optional[float]:
-    return rows.get("total", sum(rows.values())) if rows else None
+def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
+    return None if rows is None else rows.get("total", sum(rows.values()))
 
 
 #: The endpoints of a claim.
@@ -91,16 +91,20 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
     )
 
 
-def _counting(rows: Mapping[str, float]) -> dict[str, None]:
-    return {row: None for row, rate in rows.items() if rate and row != "total"}
+def _counting(rows: Optional[Mapping[str, float]]) -> dict[str, None]:
+    return {row: None for row, rate in (rows or {}).items() if rate and row != "total"}
 
 
-def _source(name: str, row: str, of: Callable[[CpuRun], Mapping[str, float]]) -> Measure:
-    # A row that is missing beside others did not grow.
+def _source(name: str, row: str, of: Callable[[CpuRun], Optional[Mapping[str, float]]]) -> Measure:
+    def rate(cpu: CpuRun) -> Optional[float]:
+        rows = of(cpu)
+        # A row that is missing did not grow.
+        return None if rows is None else rows.get(row, 0.0)
+
     return Measure(
         f"{name}@{row}",
         "1/s",
-        lambda cpu: of(cpu).get(row, 0.0) if of(cpu) else None,
+        rate,
         durations=False,
         counted=True,
     )

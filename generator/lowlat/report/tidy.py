@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Optional, Union
 
 from lowlat.errors import Refused
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
@@ -111,8 +111,8 @@ def _histogram(run: Run, cpu: CpuRun) -> Iterator[Row]:
         yield {**_key(run, cpu), "lower_ns": lower, "upper_ns": upper, "count": int(count)}
 
 
-def _rates(run: Run, cpu: CpuRun, rates: Mapping[str, float]) -> Iterator[Row]:
-    for source, rate in rates.items():
+def _rates(run: Run, cpu: CpuRun, rates: Optional[Mapping[str, float]]) -> Iterator[Row]:
+    for source, rate in (rates or {}).items():
         if source != "total":
             yield {**_key(run, cpu), "source": source, "per_s": rate}
 
