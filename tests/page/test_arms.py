@@ -73,7 +73,7 @@ def test_the_axis_of_ratios_has_room_for_its_labels(ratios: tuple[float, ...]) -
 def test_an_arm_is_drawn_by_what_tells_it_apart(desk: Desk) -> None:
     words = sample_runs.arms(desk.folder, boots=1)
     part = sample_runs.write(desk.folder, "part", 1, sample_runs.TUNED, first=1)
-    long = f"before-without-{'x' * 30}-nohz_full"
+    long = f"before-without-{'x' * 39}-nohz_full"
     page = desk.page(*words, "--arm", long, *part)
     drawn = next(a for a in page.all("svg") if "how many times less" in str(a.get("aria-label")))
     assert long in str(drawn["aria-label"])

@@ -208,6 +208,27 @@ def test_drawings_are_readable_on_a_phone(
     assert min(view("phone", pages[kind]).run(size)) >= 9
 
 
+@pytest.mark.parametrize("name", ["light", "phone"])
+def test_names_and_findings_do_not_cover_each_other(
+    view: Callable[..., Viewed], tmp_path: Path, name: str
+) -> None:
+    words = sample_runs.arms(tmp_path, boots=5, seconds=2.0)
+    for arm in ("short", "lowlat-without-workqueue.writeback.cpumask", "W" * 64):
+        words += ["--arm", arm, *sample_runs.write(tmp_path, arm, 5, sample_runs.STOCK, first=1)]
+    assert cli.main(["report", *words, "--html", str(tmp_path / "long.html")]) == 0
+    covered = """(() => {
+        const boxes = [...document.querySelectorAll('svg.chart .over')].map(
+            e => ({text: e.textContent, box: e.getBoundingClientRect()}));
+        const meet = (a, b) => a.left < b.right && b.left < a.right
+            && a.top + 2 < b.bottom - 2 && b.top + 2 < a.bottom - 2;
+        return boxes.flatMap((a, n) => boxes.slice(n + 1)
+            .filter(b => meet(a.box, b.box)).map(b => [a.text, b.text]));
+    })()"""
+    viewed = view(name, tmp_path / "long.html")
+    assert viewed.run("document.querySelectorAll('svg.chart .over').length") >= 8
+    assert viewed.run(covered) == []
+
+
 def test_dark_is_dark_and_paper_is_white(view: Callable[..., Viewed]) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     dark = view("dark")

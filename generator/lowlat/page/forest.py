@@ -16,8 +16,11 @@ from lowlat.report.words import change, interval, number
 
 _ROW, _TOP = 34.0, 22.0
 
+#: Between two lines of text.
+_LINE = 14.0
+
 #: Letters of a line of a drawing, and characters of one on a terminal.
-_WIDE = 58
+_WIDE = 48
 _CHARACTERS = 40
 
 
@@ -67,11 +70,14 @@ def figure(found: Comparison) -> tuple[Figure, ...]:
         return ()
     what = f"{overview.subject(found)} of {found.first}, divided by those of each arm"
     title = f"{overview.subject(found)}: how many times less than {found.first}"
-    canvas = Canvas(f"{title}: {'; '.join(map(_told, drawn))}.", _TOP + len(drawn) * _ROW + BOTTOM)
+    # Where a name and a finding do not fit side by side, they stand one below the other.
+    below = 0.0 if all(len(x.label) + len(_finding(x)) < _WIDE for x in drawn) else _LINE
+    row = _ROW + below
+    canvas = Canvas(f"{title}: {'; '.join(map(_told, drawn))}.", _TOP + len(drawn) * row + BOTTOM)
     across = _scale(drawn, 12.0, WIDTH - RIGHT)
     _axis(canvas, across, found.first)
     for place, line in enumerate(drawn):
-        _draw(canvas, line, across, _TOP + place * _ROW)
+        _draw(canvas, line, across, (_TOP + place * row, below))
     caption = (
         f"{what}: right of 1 it is quieter than {found.first}, left of 1 it is noisier. The square "
         "is the ratio, the line its interval (95 %), each arm's own; an arrow is a bound where "
@@ -93,11 +99,12 @@ def _axis(canvas: Canvas, across: Ratio, first: str) -> None:
     canvas.line(12.0, canvas.bottom, WIDTH - RIGHT, canvas.bottom, "base")
 
 
-def _draw(canvas: Canvas, line: Line, across: Ratio, top: float) -> None:
-    y = top + 24
+def _draw(canvas: Canvas, line: Line, across: Ratio, place: tuple[float, float]) -> None:
+    top, below = place
+    y = top + below + 24
     kind = f"verdict {line.verdict.replace(' ', '-')}"
-    canvas.text(12, top + 12, _clipped(line.label, _WIDE - len(_finding(line))), "name over")
-    canvas.text(WIDTH - RIGHT, top + 12, _finding(line), "name over", "end")
+    canvas.text(12, top + 12, _clipped(line.label, _WIDE), "name over")
+    canvas.text(WIDTH - RIGHT, top + below + 12, _finding(line), "name over", "end")
     if line.low:
         far = across.end if line.high is None else across.at(line.high)
         canvas.line(across.at(line.low), y, far, y, f"interval {kind}")
