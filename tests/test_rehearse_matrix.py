@@ -215,6 +215,14 @@ def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, conte
     assert (status, err) == (0, "") and "1 boots were done before" in out
 
 
+@pytest.mark.parametrize("content", ["", "[1]", '[{"name": "stock"}]', '{"a": 1}'])
+def test_plans_that_are_damaged_are_refused(bench: Bench, content: str) -> None:
+    bench.matrix("--isolate", "2-3")
+    (bench.out / "6.12.1" / "arms.json").write_text(content)
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1) and "arms.json is damaged" in err
+
+
 def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: Bench) -> None:
     bench.matrix("--isolate", "2-3")
     made_with = bench.result()["made_with"]

@@ -108,9 +108,13 @@ class Stage:
         (folder / ARMS).replace(self.folder / ARMS)
 
     def arms(self) -> tuple[Arm, ...]:
-        """The arms as they were planned before; none where there was no scout yet."""
+        """The arms as they were planned before; none where there was no scout yet. Raises Refused
+        where the file of them is damaged."""
         path = self.folder / ARMS
-        return arms.read(path) if path.exists() else ()
+        try:
+            return arms.read(path) if path.exists() else ()
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
 
     def boot(self, arm: Arm, number: int, plan: Plan, stop: threading.Event) -> Booted:
         """Boot once, let the guest do its work, and check that it did. ``plan`` divides the CPUs.
