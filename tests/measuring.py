@@ -68,6 +68,11 @@ class Result:
 Harness = Callable[..., Result]
 
 
+def ran_for(run: dict[str, Any], seconds: float) -> bool:
+    """Its time is counter ticks over a rate that was measured, to some tenths of a ppm."""
+    return all(cpu["runtime_ns"] >= 0.99999e9 * seconds for cpu in run["cpus"])
+
+
 @dataclass
 class Bench:
     """lowlat-measure with programs that a test plays, and folders of its own."""

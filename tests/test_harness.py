@@ -25,6 +25,7 @@ from measuring import (
     needs_root,
     needs_two_cpus,
     online,
+    ran_for,
     without,
 )
 
@@ -131,10 +132,10 @@ def test_default_cpus(harness: Harness) -> None:
 
 def test_figures_agree_with_each_other(harness: Harness) -> None:
     run = harness(*SHORT, "--json").run
+    assert ran_for(run, 0.3)
     for cpu in run["cpus"]:
         counts = cpu["histogram"]["counts"]
         observed = cpu["runtime_ns"] - cpu["dead_ns"]
-        assert cpu["runtime_ns"] >= 0.99 * 3e8
         assert cpu["noise_ppm"] == pytest.approx(1e6 * cpu["noise_ns"] / observed, rel=1e-4)
         assert sum(count for _, _, count in counts) == cpu["events"]
         assert all(a[1] <= b[0] for a, b in zip(counts, counts[1:]))

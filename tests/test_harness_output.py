@@ -23,6 +23,7 @@ from measuring import (
     names,
     needs_root,
     needs_two_cpus,
+    ran_for,
     threads,
     wait_until,
 )
@@ -168,7 +169,7 @@ def test_lines_without_room_end_and_the_run_goes_on(bench: Bench) -> None:
     run = json.loads(bench.json.read_text())
     assert (done.returncode, run["complete"]) == (1, False)
     assert "--follow ended early (No space left on device)" in run["problems"]
-    assert run["cpus"][0]["runtime_ns"] >= 1.5e9
+    assert ran_for(run, 1.5)
     assert "standard output: can't be written" in done.stderr and done.stderr.count("\n") == 1
 
 

@@ -24,6 +24,7 @@ from measuring import (
     needs_stress,
     needs_two_cpus,
     option,
+    ran_for,
 )
 
 pytest_plugins = ["measuring"]
@@ -192,7 +193,7 @@ def test_a_load_that_fills_the_disk_costs_no_run(bench: Bench, small: Path) -> N
     done = bench.call("--duration", "1s", "--warmup", "0s", "--oslat", "--load", "timers")
     assert (done.status, done.run["complete"]) == (1, False)
     assert done.said("oslat ended without a result"), done.run["problems"]
-    assert done.run["cpus"][0]["runtime_ns"] >= 1e9
+    assert ran_for(done.run, 1)
     assert list(small.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from measuring import HELP, Bench, Harness, needs_root, needs_two_cpus
+from measuring import HELP, Bench, Harness, needs_root, needs_two_cpus, ran_for
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -114,5 +114,5 @@ def test_an_oslat_at_fault_costs_no_run(bench: Bench, fault: str) -> None:
     done = bench.call(*QUICK, "--oslat")
     assert (done.status, done.run["complete"], done.run["valid"]) == (1, False, True)
     assert done.said(words), done.run["problems"]
-    assert done.run["cpus"][0]["runtime_ns"] >= 0.299e9  # rounded to whole ticks
+    assert ran_for(done.run, 0.3)
     assert list(bench.scratch.iterdir()) == []
