@@ -248,6 +248,15 @@ def test_an_output_that_cannot_be_written_is_refused(
     assert "no file is named" in lowlat_gen("capture", "--root", host).refusal
 
 
+def test_a_duration_without_evidence_is_refused(
+    lowlat_gen: Gen, host: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.txt"
+    refusal = lowlat_gen("capture", out, "--root", host, "--duration", "3s").refusal
+    assert "--duration 3s: only --evidence waits" in refusal
+    assert not out.exists()
+
+
 def test_a_failed_capture_leaves_nothing_and_keeps_what_was_there(
     lowlat_gen: Gen, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import emulator
@@ -73,6 +74,7 @@ def image_or_skip() -> Image:
         pytest.skip(f"no disk image: {error}")
 
 
+@cache  # which packages there are today is asked of the mirror
 def _image() -> Image:
     source = _source()
     lines = next(source.rounds())

@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.duration is not None and not args.evidence:
+        raise Refused(f"--duration {args.duration}: only --evidence waits", hint="give both")
     if args.evidence_script:
         print(evidence.script(), end="")
         return 0

@@ -23,6 +23,7 @@ from lowlat.verify import Row, State, to_json, verify
 
 #: Longer tells no more: what comes once an hour is for watch.
 _LONGEST_S = 3600.0
+_USUAL = "10s"
 
 #: What is shown first; of several rows with the same text the first one stands for all.
 _GROUPS = (
@@ -42,14 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_duration(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument(
-        "--duration", default="10s", metavar="TIME", help=f"{text} (%(default)s; 0s: not at all)"
-    )
+    parser.add_argument("--duration", metavar="TIME", help=f"{text} ({_USUAL}; 0s: not at all)")
 
 
 def duration(args: argparse.Namespace) -> float:
     """The option's seconds. Raises Refused where it is no time, or too long."""
-    wanted = seconds("--duration", args.duration)
+    wanted = seconds("--duration", _USUAL if args.duration is None else args.duration)
     if wanted > _LONGEST_S:
         raise Refused(f"--duration {args.duration}: too long to wait for", hint="at most 1h")
     return wanted
