@@ -12,13 +12,10 @@ import pytest
 
 from lowlat.report.comparison import holm
 from lowlat.report.inference import Row, infer, smallest_p
-from report_runs import AFTER, BEFORE
+from report_runs import AFTER, BEFORE, SMALLEST
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")
 stats = pytest.importorskip("scipy.stats", reason="the extra `report` is not installed")
-
-#: Five boots against five have 252 relabellings, the measured one and its mirror among them.
-SMALLEST = 2 / 252
 
 
 def by_hand(before: Sequence[float], after: Sequence[float]) -> float:
