@@ -119,6 +119,12 @@ def test_state_that_others_can_write_is_refused(host: Host, name: str) -> None:
     assert "can write it" in refused or f"{name} was edited" in refused
 
 
+def test_a_loop_that_others_can_write_is_refused(host: Host) -> None:
+    host.write("var/lib/lowlat/tune.json", "{}")
+    (host.path / "var/lib/lowlat/tune.json").chmod(0o666)
+    assert "can write it" in refusal(host, "tune", "--status")
+
+
 @pytest.mark.parametrize(
     "name",
     [

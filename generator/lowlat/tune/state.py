@@ -133,10 +133,9 @@ class Ledger:
 
 
 def read(root: Root) -> Optional[State]:
-    """The loop there is or was last. Raises Refused where the file is damaged."""
-    disk = Disk(root)
-    disk.check_ours(files.STATE)
-    held = disk.get(STATE)
+    """The loop there is or was last. Raises Refused where the file is damaged, or, for root, where
+    others could have written it."""
+    held = Disk(root).get_ours(STATE)
     if held is None:
         return None
     try:
