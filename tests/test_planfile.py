@@ -30,7 +30,7 @@ def signed(document: dict[str, Any]) -> str:
     plan = object.__new__(Plan)
     content = {key: value for key, value in document.items() if key not in ("schema", "id")}
     object.__setattr__(plan, "_content", lambda: content)
-    return json.dumps({**document, "id": Plan.id.fget(plan)})  # type: ignore[attr-defined]
+    return json.dumps({**document, "id": plan.id})
 
 
 def setting(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Optional
 
 from lowlat.cpuset import CpuSet
@@ -67,7 +68,7 @@ class Plan:
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
 
-    @property
+    @cached_property
     def id(self) -> str:
         content = json.dumps(self._content(), sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -87,6 +88,10 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "id": self.id, **self._content()}
+
+    def text(self) -> str:
+        """The JSON form as it is stored, always the same bytes."""
+        return json.dumps(self.to_json(), indent=2) + "\n"
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -62,7 +62,7 @@ def in_use(root: Root) -> Optional[Plan]:
 
 def keep_in_use(plan: Plan, root: Root) -> None:
     """Store the plan that ``runtime start`` uses. Raises Refused where that is not possible."""
-    runstate.keep(root, IN_USE, json.dumps(plan.to_json(), indent=2) + "\n")
+    runstate.keep(root, IN_USE, plan.text())
 
 
 def _read_kept(path: str, root: Root) -> Optional[str]:

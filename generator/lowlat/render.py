@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
@@ -41,7 +40,7 @@ class RenderedFile:
 def render(plan: Plan, root: Root) -> tuple[RenderedFile, ...]:
     """Every file of a plan. ``root`` tells where the installed TuneD looks for profiles, and holds
     the user's own ones."""
-    document = json.dumps(plan.to_json(), indent=2) + "\n"
+    document = plan.text()
     return (
         RenderedFile(PLAN, 0o644, document),
         RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from lowlat import planfile, render, tuned
@@ -67,7 +66,7 @@ def apply(proposal: Proposal, loader: Loader, root: Root) -> Boot:
         else:
             _drop_profiles(change)
         units.write(change, tuned=by_tuned)
-        change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
+        change.write(planfile.PLAN, proposal.plan.text())
         decisions.keep(proposal.decision, proposal.plans, change)
         return loader.write(change, proposal.plans)
 

@@ -66,18 +66,24 @@ def tuned(
     stock: Iterable[str], plan: Plan, trial: Sequence[str] = (), place: str = ""
 ) -> tuple[str, ...]:
     """The tuned line: ours stand where the word ``place`` stands, else at the end."""
-    kept = [word for word in stock if word == place or not _conflicts(word, plan, trial)]
+    ours = _names(plan, trial)
+    kept = [word for word in stock if word == place or not _conflicts(word, ours)]
     at = kept.index(place) if place in kept else len(kept)
     return (*kept[:at], *planned(plan), *trial, *kept[at + 1 :])
 
 
 def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
     """The stock parameters that ours replace in the tuned entries."""
-    return tuple(word for word in stock if _conflicts(word, plan, ()))
+    ours = _names(plan)
+    return tuple(word for word in stock if _conflicts(word, ours))
 
 
-def _conflicts(word: str, plan: Plan, trial: Sequence[str]) -> bool:
-    ours = {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
+def _names(plan: Plan, trial: Sequence[str] = ()) -> set[str]:
+    """The parameters of ours that no other word may give."""
+    return {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
+
+
+def _conflicts(word: str, ours: set[str]) -> bool:
     return cmdline.name_of(_plain(word)) in ours
 
 
@@ -85,10 +91,11 @@ def inlined(
     stock: Iterable[str], known: Mapping[str, str], plan: Plan, trial: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The words, where a variable that holds a conflicting parameter is replaced by its value."""
+    ours = _names(plan, trial)
     words: list[str] = []
     for word in stock:
         parts = expanded([word], known)
-        inline = any(_conflicts(part, plan, trial) for part in parts)
+        inline = any(_conflicts(part, ours) for part in parts)
         words.extend(parts if inline else [word])
     return tuple(words)
 
@@ -120,7 +127,8 @@ def check(
     check_planned(entry, words, plan, trial)
     ours = (*planned(plan), *trial)
     rest = [word for word in words if word not in ours]
-    kept = [w for w in stock if not _conflicts(w, plan, trial) and w not in ours]
+    names = _names(plan, trial)
+    kept = [word for word in stock if not _conflicts(word, names) and word not in ours]
     if sorted(rest) != sorted(kept):
         raise Refused(
             f"{entry}: its line is not the stock one and the plan: "

@@ -4,7 +4,6 @@ entries, and lowlat reads back what became of them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from lowlat import planfile
@@ -21,7 +20,7 @@ from lowlat.root import Root
 def apply(proposal: Proposal, root: Root) -> None:
     """Give TuneD a profile with the line, for the administrator to select."""
     with Transaction(root) as change:
-        change.write(planfile.PLAN, json.dumps(proposal.plan.to_json(), indent=2) + "\n")
+        change.write(planfile.PLAN, proposal.plan.text())
         application.write_profile(change, proposal.plan, by_plugin=True)
         decisions.keep(proposal.decision, (proposal.plan,), change)
         if not selection.selected(root):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Optional
 
@@ -50,5 +49,5 @@ def _plan(root: Root) -> Optional[Plan]:
 
 def _adopt(change: Transaction, plan: Plan) -> None:
     """Other kernels have plans of their own: what TuneD and ``runtime`` read becomes this one's."""
-    change.write(planfile.PLAN, json.dumps(plan.to_json(), indent=2) + "\n")
+    change.write(planfile.PLAN, plan.text())
     application.write_profile(change, plan)
