@@ -26,7 +26,8 @@ IN_USE = "/run/lowlat/plan.json"
 #: A plan for 4096 CPUs is a tenth of this.
 _LARGEST = 4 << 20
 
-_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+#: A kernel's release, as it may stand in a file's name.
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
 
 
 def read(path: Optional[str], root: Root) -> Plan:
@@ -92,7 +93,7 @@ def _read_named(path: str) -> str:
 def _check(plan: Plan) -> None:
     if not profile.is_name(plan.profile):
         raise Refused("its profile is no profile's name")
-    if plan.kernel is not None and not _RELEASE.fullmatch(str(plan.kernel)):
+    if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):
         raise Refused("its kernel is no kernel's release")
     for parameter in plan.parameters:
         _check_parameter(parameter)

@@ -5,7 +5,6 @@ its own, once; the hooks of the distribution ask for a new kernel's."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
@@ -16,11 +15,11 @@ from lowlat.boot.held import Held
 from lowlat.boot.transaction import Transaction
 from lowlat.cpuset import CpuSet, CpuSetError
 from lowlat.errors import Refused
-from lowlat.machine import Kernel, Machine
+from lowlat.machine import Machine
 from lowlat.plan import Plan
 from lowlat.planner import Options
 from lowlat.probe import probe
-from lowlat.probe.kernel import read_installed
+from lowlat.probe.kernel import read_release
 from lowlat.root import Root
 from lowlat.wishes import NONE, Wishes
 
@@ -28,9 +27,6 @@ DECISION = f"{files.STATE}/decision.json"
 PLANS = f"{files.STATE}/plans"
 
 SCHEMA = "lowlat.decision/1"
-
-_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
-_IMAGE = re.compile(r"(?:vmlinu[xz]|kernel)-(.+)")
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ def _checked(found: Decision) -> Decision:
 def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
     """Store the decision and the plan of each kernel; plans of an earlier one go."""
     document = json.dumps(decision.to_json(), indent=2) + "\n"
-    fresh = {plan_path(str(plan.kernel)): _text(plan) for plan in plans}
+    fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
     for name in change.root.names(PLANS):
         if f"{PLANS}/{name}" not in fresh:
             change.discard(f"{PLANS}/{name}")
@@ -104,17 +100,6 @@ def plan_path(release: str) -> str:
     return f"{PLANS}/{release}.json"
 
 
-def _text(plan: Plan) -> str:
-    return json.dumps(plan.to_json(), indent=2) + "\n"
-
-
-def installed(root: Root) -> list[str]:
-    """The kernels in /boot, by release."""
-    found = (_IMAGE.fullmatch(name) for name in root.names("/boot"))
-    releases = {match[1] for match in found if match}
-    return sorted(release for release in releases if _RELEASE.fullmatch(release))
-
-
 class Planner:
     """Plans for one kernel after the other, as the decision says; probes the machine once."""
 
@@ -123,14 +108,10 @@ class Planner:
         self._root = root
         self._machine: Optional[Machine] = None
 
-    def stored(self, release: str) -> Optional[Plan]:
-        """The plan that this kernel's entry was made with; None before it has one."""
-        return stored(self._root, release)
-
-    def plan(self, release: Optional[str]) -> Plan:
+    def plan(self, release: str) -> Plan:
         """Raises Refused where there is no such kernel or none can be made for it."""
         machine = self._machine = self._machine or probe(self._root)
-        kernel = self._kernel(machine, release)
+        kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
         plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
         if plan.isolated == self._decision.isolated:
@@ -142,29 +123,20 @@ class Planner:
 
     def plan_and_keep(self, release: str) -> Plan:
         """The stored plan, or a new one, stored before it is used."""
-        known = self.stored(release)
+        known = stored(self._root, release)
         if known is not None:
             return known
         plan = self.plan(release)
         disk = Disk(self._root)
-        for folder in disk.missing_folders(plan_path(release)):
-            disk.make_folder(folder)
-        disk.put(plan_path(release), Held(_text(plan).encode()))
+        disk.make_folders(plan_path(release))
+        disk.put(plan_path(release), Held(plan.text().encode()))
         return plan
-
-    def _kernel(self, machine: Machine, release: Optional[str]) -> Kernel:
-        if release is None or release == machine.kernel.release:
-            return machine.kernel
-        kernel = read_installed(self._root, release)
-        if kernel is None:
-            raise Refused(f"kernel {release[:64]}: not installed")
-        return kernel
 
 
 def stored(root: Root, release: str) -> Optional[Plan]:
     """A kernel's stored plan. Raises Refused where it is damaged or not that kernel's."""
     path = plan_path(release)
-    if not _RELEASE.fullmatch(release) or root.absent(path):
+    if not planfile.RELEASE.fullmatch(release) or root.absent(path):
         return None
     plan = planfile.read(root.host(path), root)
     if plan.kernel != release:

@@ -143,6 +143,13 @@ class Disk:
             os.close(fd)
             os.fsync(at)
 
+    def make_folders(self, path: str) -> list[str]:
+        """Make the missing folders above a file; returns them, the uppermost first."""
+        missing = self.missing_folders(path)
+        for folder in missing:
+            self.make_folder(folder)
+        return missing
+
     def remove_folder(self, path: str) -> None:
         """Remove the folder where it is empty."""
         folder, name = _split(path)

@@ -37,9 +37,7 @@ class Lock:
         self._made: list[str] = []
 
     def __enter__(self) -> Lock:
-        for folder in self._disk.missing_folders(_LOCK):
-            self._disk.make_folder(folder)
-            self._made.append(folder)
+        self._made = self._disk.make_folders(_LOCK)
         self._disk.check_ours(files.STATE)
         with self._disk.folder(files.STATE) as at:
             try:

@@ -7,6 +7,7 @@ import re
 from typing import Optional
 
 from lowlat.catalogue import FEATURES
+from lowlat.errors import Refused
 from lowlat.machine import Config, Kernel
 from lowlat.root import Root
 
@@ -41,6 +42,20 @@ def read_installed(root: Root, release: str) -> Optional[Kernel]:
     text = root.answer(f"features-{release}", lambda it: "\n".join(_features(it, release)))
     features = FEATURES.intersection(text.split())
     return Kernel(release, _realtime(config, "", release), config, features)
+
+
+def read_release(root: Root, release: Optional[str], running: Kernel) -> Kernel:
+    """The kernel of a release; None is the running one. Raises Refused where it is not
+    installed."""
+    if release is None or release == running.release:
+        return running
+    kernel = read_installed(root, release)
+    if kernel is None:
+        raise Refused(
+            f"kernel {release[:64]}: not installed",
+            hint=f"the running one is {running.release or 'unknown'}",
+        )
+    return kernel
 
 
 def _features(root: Root, release: str) -> list[str]:

@@ -126,7 +126,5 @@ def check_folder(root: Root) -> None:
 
 
 def _make_folder(root: Root) -> None:
-    disk = Disk(root)
-    for folder in disk.missing_folders(f"{RUNS}/run"):
-        disk.make_folder(folder)
+    Disk(root).make_folders(f"{RUNS}/run")
     check_folder(root)

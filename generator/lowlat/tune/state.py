@@ -153,8 +153,7 @@ def read(root: Root) -> Optional[State]:
 def write(root: Root, state: State) -> None:
     """Whole or not at all, and on the disk when this returns."""
     disk = Disk(root)
-    for folder in disk.missing_folders(STATE):
-        disk.make_folder(folder)
+    disk.make_folders(STATE)
     disk.put(STATE, Held((json.dumps(state.to_json(), indent=1) + "\n").encode()))
 
 

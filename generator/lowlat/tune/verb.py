@@ -86,7 +86,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _prepare(root: Root, args: argparse.Namespace) -> Beginning:
     begin.check_none(root)
-    machine, plan = common.make_plan(args)
+    _, plan = common.make_plan(args, root)
     begin.check_boot(root, plan)
     application.check_tuned(root, "tuned")
     application.check_way(root, "own")

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     root = hosts.open_host(args)
-    machine, plan = common.make_plan(args)
+    _, plan = common.make_plan(args, root)
     application.check_tuned(root, args.runtime)
     application.check_way(root, args.boot)
     found = loader.detect(root, plan.boot_line)

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any, Optional
+from typing import Any
 
 from lowlat import planner, profile
 from lowlat.errors import Refused
-from lowlat.machine import Kernel, Machine
+from lowlat.machine import Machine
 from lowlat.plan import Plan
 from lowlat.planner import Options
 from lowlat.probe import probe
-from lowlat.probe.kernel import read_installed
-from lowlat.root import Root, open_root
+from lowlat.probe.kernel import read_release
+from lowlat.root import Root
 from lowlat.wishes import Wishes
 
 DEFAULT_PROFILE = "lowlat"
@@ -107,11 +107,10 @@ def options_of(args: argparse.Namespace) -> Options:
     )
 
 
-def make_plan(args: argparse.Namespace) -> tuple[Machine, Plan]:
-    """Probe the machine of ``--root`` and plan for it as the options say."""
-    root = open_root(args.root)
+def make_plan(args: argparse.Namespace, root: Root) -> tuple[Machine, Plan]:
+    """Probe the machine and plan for it as the options say."""
     machine = probe(root)
-    kernel = _kernel(root, machine, args.kernel)
+    kernel = read_release(root, args.kernel, machine.kernel)
     wanted = profile.load(args.profile, root)
     return machine, planner.make_plan(machine, kernel, wanted, options_of(args))
 
@@ -120,18 +119,6 @@ def refuse_plan_options(args: argparse.Namespace, why: str) -> None:
     """Raises Refused where an option that decides a plan was given though it decides nothing."""
     if options_of(args) != Options() or args.profile != DEFAULT_PROFILE or args.kernel:
         raise Refused(f"{why}: the options of a fresh plan have no effect", hint="leave them out")
-
-
-def _kernel(root: Root, machine: Machine, release: Optional[str]) -> Kernel:
-    if release is None or release == machine.kernel.release:
-        return machine.kernel
-    kernel = read_installed(root, release)
-    if kernel is None:
-        raise Refused(
-            f"--kernel {release[:64]}: no such kernel is installed",
-            hint=f"the running one is {machine.kernel.release or 'unknown'}",
-        )
-    return kernel
 
 
 def print_json(document: Any) -> None:

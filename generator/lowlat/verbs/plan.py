@@ -29,11 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    machine, plan = common.make_plan(args)
+    root = open_root(args.root)
+    machine, plan = common.make_plan(args, root)
     isolated = CpuSet.parse_list(plan.isolated)
     drawing.write_svg(args.svg, machine, isolated)
     if args.diff:
-        found = diff(plan, open_root(args.root))
+        found = diff(plan, root)
         if args.json:
             common.print_json(found.to_json())
         else:

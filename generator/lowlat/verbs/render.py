@@ -24,7 +24,7 @@ def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     if args.plan:
         common.refuse_plan_options(args, f"--plan {args.plan}")
-    plan = planfile.read(args.plan, root) if args.plan else common.make_plan(args)[1]
+    plan = planfile.read(args.plan, root) if args.plan else common.make_plan(args, root)[1]
     for path in render.write(render.render(plan, root), args.out):
         print(path)
     return 0
