@@ -9,9 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
-#: Where grub-mkconfig says which script wrote what follows.
-_BEGIN = re.compile(r"### BEGIN (\S+) ###")
-
 _ITEM = re.compile(
     r"\s*(menuentry|submenu)\s+(?P<title>'(?:[^']|'\\'')*'|\"[^\"]*\"|\S+)(.*)\{\s*$"
 )
@@ -31,10 +28,8 @@ class Entry:
     path: tuple[str, ...]
     places: tuple[int, ...]
     titles: tuple[str, ...]
-    script: str
     image: str = ""
     words: tuple[str, ...] = ()
-    line: str = ""
 
     @property
     def id(self) -> str:
@@ -51,12 +46,6 @@ class Menu:
     entries: tuple[Entry, ...]
     variables: Mapping[str, str]
     default: str
-    text: str
-
-    @property
-    def one_shot(self) -> bool:
-        """Whether GRUB clears ``next_entry`` before it boots it."""
-        return "save_env next_entry" in self.text
 
     def find(self, name: str) -> Optional[Entry]:
         """The entry that GRUB boots for such a default; where there is none of that name, in the
@@ -82,19 +71,15 @@ def _names(entry: Entry, depth: int) -> tuple[str, str, str]:
 
 def parse(text: str) -> Menu:
     """Read a grub.cfg."""
-    return Menu(tuple(_entries(text)), variables(text), _default(text), text)
+    return Menu(tuple(_entries(text)), variables(text), _default(text))
 
 
 def _entries(text: str) -> Iterator[Entry]:
-    script = ""
     # What is open: a submenu or entry, or None for a function; and how many items each has seen.
     stack: list[Optional[tuple[str, str, int]]] = []
     counts = [0]
-    image, words, line = "", (), ""  # type: str, tuple[str, ...], str
+    image, words = "", ()  # type: str, tuple[str, ...]
     for row in text.splitlines():
-        begin = _BEGIN.match(row)
-        if begin:
-            script = begin[1]
         item = _ITEM.match(row)
         if item:
             title = _unquoted(item["title"])
@@ -102,7 +87,7 @@ def _entries(text: str) -> Iterator[Entry]:
             stack.append((_unquoted(found[1]) if found else title, title, counts[-1]))
             counts[-1] += 1
             counts.append(0)
-            kind, image, words, line = item[1], "", (), ""
+            kind, image, words = item[1], "", ()
         elif _FUNCTION.match(row):
             stack.append(None)
         elif _CLOSE.match(row) and stack:
@@ -113,10 +98,10 @@ def _entries(text: str) -> Iterator[Entry]:
             if kind == "menuentry":
                 open_now = [level for level in (*stack, top) if level is not None]
                 ids, titles, places = zip(*open_now)
-                yield Entry(ids, places, titles, script, image, words, line)
+                yield Entry(ids, places, titles, image, words)
             kind = "submenu"
         elif stack and (linux := _LINUX.match(row)):
-            image, words, line = linux[1], split(linux[2]), row.strip()
+            image, words = linux[1], split(linux[2])
 
 
 def split(text: str) -> tuple[str, ...]:
