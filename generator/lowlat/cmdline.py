@@ -11,6 +11,9 @@ from lowlat.errors import Refused
 #: COMMAND_LINE_SIZE on x86 and arm64, with the closing NUL; what is beyond is cut silently.
 LIMIT = 2048
 
+#: The parameter that names the plan of a tuned boot.
+MARKER = "lowlat.plan"
+
 #: What may stand in a parameter of ours: nothing a shell, GRUB or the kernel takes apart.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
@@ -43,7 +46,7 @@ def values(line: str, name: str) -> list[str]:
 
 def without(line: str, names: Iterable[str]) -> str:
     """The line without these parameters and our marker: the stock line, read in a boot of ours."""
-    left_out = {name.replace("-", "_") for name in (*names, "lowlat.plan")}
+    left_out = {name.replace("-", "_") for name in (*names, MARKER)}
     return " ".join(item for item in parse(line) if name_of(item) not in left_out)
 
 

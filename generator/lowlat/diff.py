@@ -65,7 +65,7 @@ def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
             now = " and ".join(given) if given else None
             yield Change(parameter.name, CMDLINE, now, parameter.value)
     # A boot of ours carries what another plan put there; the stock line stays as it is.
-    if cmdline.values(line, "lowlat.plan"):
+    if cmdline.values(line, cmdline.MARKER):
         planned = {parameter.name for parameter in plan.parameters}
         for entry in CATALOGUE:
             given = cmdline.values(line, entry.name)

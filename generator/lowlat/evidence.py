@@ -26,6 +26,7 @@ from lowlat.errors import Refused
 from lowlat.plan import Plan
 from lowlat.probe.services import MANAGERS, read_managers
 from lowlat.root import ANSWERS, Root, glob
+from lowlat.runstate import BOOT_ID
 from lowlat.threads import SCHEME, Threads
 
 _IRQ = "/proc/irq/[0-9]*"
@@ -34,7 +35,7 @@ _IRQ = "/proc/irq/[0-9]*"
 _ALWAYS = (
     "/proc/cmdline",
     "/proc/sys/kernel/osrelease",
-    "/proc/sys/kernel/random/boot_id",
+    BOOT_ID,
     f"{_IRQ}/effective_affinity",
     *counters.ISOLATED,
     *overrides.FILES,

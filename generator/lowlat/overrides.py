@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Optional
 
 from lowlat import profile, tuned
+from lowlat.boot.selection import LOCAL
 from lowlat.cpuset import CpuSet
 from lowlat.plan import Plan
 from lowlat.probe.services import read_managers, running
@@ -123,7 +124,7 @@ class Overrides:
 
     @cached_property
     def _ours(self) -> frozenset[str]:
-        return frozenset({*profile.packaged_names(), self._plan.profile, "lowlat-local"})
+        return frozenset({*profile.packaged_names(), self._plan.profile, LOCAL})
 
     @cached_property
     def _loaded(self) -> tuple[tuned.TunedProfile, ...]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Optional
 
+from lowlat import cmdline
 from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 
@@ -84,7 +85,7 @@ class Plan:
     @property
     def boot_line(self) -> str:
         """What the tuned entry adds to the stock line: the parameters and the plan's marker."""
-        return f"{self.cmdline} lowlat.plan={self.id}".strip()
+        return f"{self.cmdline} {cmdline.MARKER}={self.id}".strip()
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "id": self.id, **self._content()}

@@ -47,7 +47,7 @@ def applied(root: Root) -> Optional[Plan]:
 
     Raises Refused as read() does.
     """
-    marker = cmdline.values(root.read("/proc/cmdline") or "", "lowlat.plan")
+    marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
     plan = read(None, root) if marker and not root.absent(PLAN) else None
     return plan if plan and plan.id in marker else None
 

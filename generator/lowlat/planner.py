@@ -214,7 +214,7 @@ def _warnings(machine: Machine, parameters: Iterable[Parameter], target: Target)
     line = machine.cmdline or ""
     for name in sorted(names):
         given = cmdline.values(line, name)
-        if given and not cmdline.values(line, "lowlat.plan"):
+        if given and not cmdline.values(line, cmdline.MARKER):
             shown = f"{name}={given[-1]}" if given[-1] else name
             yield f"the running command line already has {shown}: remove it, or the two conflict"
     added = machine.services.lowlatency_kernel or ""

@@ -16,6 +16,7 @@ import jinja2
 from lowlat import profile, resources, tuned
 from lowlat.boot import hooks
 from lowlat.boot.decision import plan_path
+from lowlat.boot.selection import LOCAL
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
 from lowlat.errors import Refused
@@ -57,8 +58,8 @@ def _tuned(plan: Plan, root: Root) -> Iterator[RenderedFile]:
     folders = tuned.profile_folders(root)
     script = _copy("tuned/script.sh")
     local = _expand("tuned/lowlat-local.conf.j2", plan=plan, sections=_local_sections(plan, wanted))
-    yield RenderedFile(f"{folders[-1]}/lowlat-local/tuned.conf", 0o644, local)
-    yield RenderedFile(f"{folders[-1]}/lowlat-local/script.sh", 0o755, script)
+    yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
+    yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
     packaged = plan.profile in profile.packaged_names()
     own = not packaged or wanted != profile.load_packaged(plan.profile)
     folder = f"{folders[-1 if own else 0]}/{plan.profile}"

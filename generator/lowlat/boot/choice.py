@@ -15,6 +15,7 @@ from lowlat.boot.trials import Pending, Trials
 from lowlat.errors import Refused
 from lowlat.probe.kernel import read_running
 from lowlat.root import Root
+from lowlat.runstate import BOOT_ID
 
 
 def check_applied(root: Root) -> None:
@@ -64,7 +65,7 @@ def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
     trial = boot.named(line.trial_id(entry.id))
     if trial is None:
         raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
-    boot_id = root.read("/proc/sys/kernel/random/boot_id") or ""
+    boot_id = root.read(BOOT_ID) or ""
     with Lock(Disk(root)):
         known = trials.read(root)
         pending = Pending(entry.id, entry.release, trial.words, boot_id)
@@ -103,7 +104,7 @@ def note_return(root: Root) -> None:
 
 def failure(root: Root, known: Trials) -> str:
     """Why a trial that was set did not come up, seen from a boot after it; "" where none was."""
-    boot_id = root.read("/proc/sys/kernel/random/boot_id") or ""
+    boot_id = root.read(BOOT_ID) or ""
     if known.pending is None or known.pending.boot_id == boot_id:
         return ""
     return f"{known.pending.entry} was booted and did not reach its target"

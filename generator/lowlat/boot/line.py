@@ -59,7 +59,7 @@ def planned(plan: Plan) -> tuple[str, ...]:
 
 def marked(words: Iterable[str]) -> bool:
     """Whether a line carries the marker of a plan."""
-    return any(word.startswith("lowlat.plan=") for word in words)
+    return any(word.startswith(f"{cmdline.MARKER}=") for word in words)
 
 
 def tuned(

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Optional
 
-from lowlat import files
+from lowlat import cmdline, files
 from lowlat.boot.disk import Disk
 from lowlat.boot.held import Held, digest
 from lowlat.errors import Refused
@@ -68,7 +68,7 @@ def restore_line(disk: Disk) -> None:
     """Put TuneD's line back as it was, where TuneD did not take ours away when it stopped."""
     theirs = _kept(disk)
     now = disk.get(_LINE)
-    if now is not None and b"lowlat.plan=" in now.content:
+    if now is not None and f"{cmdline.MARKER}=".encode() in now.content:
         disk.set(_LINE, theirs.get(_LINE))
 
 

@@ -134,7 +134,7 @@ def read(root: Root) -> Status:
 def read_boot(root: Root, known: set[str]) -> Running:
     """The boot that runs, by its command line."""
     text = root.read("/proc/cmdline") or ""
-    marker = cmdline.values(text, "lowlat.plan")
+    marker = cmdline.values(text, cmdline.MARKER)
     plan = marker[-1] if marker else None
     trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
     return Running(read_running(root).release, plan, plan in known, trial and plan is not None)

@@ -101,7 +101,7 @@ def _write_page(
 def _stored(drawn: Sequence[Side]) -> Optional[Plan]:
     """The plan applied on this machine, where the runs after were booted with it."""
     markers = {
-        marker for run in drawn[1].runs for marker in cmdline.values(run.cmdline, "lowlat.plan")
+        marker for run in drawn[1].runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)
     }
     with suppress(Refused):
         plan = planfile.read(None, Root())

@@ -20,7 +20,7 @@ from lowlat.verify import State
 _ORDER = [state.value for state in State]
 
 #: Parameters that differ by the entry, not by its settings.
-_OWN = ("lowlat.plan", "BOOT_IMAGE")
+_OWN = (cmdline.MARKER, "BOOT_IMAGE")
 
 _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 

@@ -109,7 +109,7 @@ class Boot:
     def _missing(self, given: list[str]) -> str:
         if given:
             return f"/proc/cmdline has it with the value {given[-1] or '(none)'}"
-        marker = f"lowlat.plan={self._plan.id}"
+        marker = f"{cmdline.MARKER}={self._plan.id}"
         words = cmdline.parse(self._line or "")
         names = {cmdline.name_of(word) for word in words}
         planned = {parameter.name.replace("-", "_") for parameter in self._plan.parameters}
