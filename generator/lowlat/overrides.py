@@ -30,7 +30,7 @@ FILES = (
     f"{_GROUPS}/*/cpuset.cpus",
     *(f"/etc/tuned/{name}" for name in ("active_profile", "post_loaded_profile")),
     "/etc/tuned/tuned-main.conf",
-    *(f"{top}/tuned/{name}" for top in ("/etc", "/usr/lib") for name in ("*/tuned.conf",)),
+    *(f"{top}/tuned/*/tuned.conf" for top in ("/etc", "/usr/lib")),
     *(f"{top}/tuned/profiles/*/tuned.conf" for top in ("/etc", "/usr/lib")),
 )
 _SYSTEMD = "/run/systemd/system"

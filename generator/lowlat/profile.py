@@ -167,7 +167,7 @@ def _users(name: str, root: Root) -> Optional[str]:
     return text
 
 
-def _packaged(name: str, root: Optional[Root] = None) -> str:
+def _packaged(name: str, root: Optional[Root]) -> str:
     path = resources.profiles() / name / "lowlat.conf"
     if not is_name(name) or not path.is_file():
         known = names(root or Root())

@@ -37,6 +37,9 @@ class RenderedFile:
     mode: int
     content: str
 
+    def below(self, folder: Path) -> Path:
+        return folder / self.path.lstrip("/")
+
 
 def render(plan: Plan, root: Root) -> tuple[RenderedFile, ...]:
     """Every file of a plan. ``root`` tells where the installed TuneD looks for profiles, and holds
@@ -124,10 +127,10 @@ def write(files: Iterable[RenderedFile], out: str) -> list[str]:
             staging.rename(target)
         else:
             for file in kept:
-                destination = target / file.path.lstrip("/")
+                destination = file.below(target)
                 _folder(destination.parent, target)
-                (staging / file.path.lstrip("/")).replace(destination)
-        return [str(target / file.path.lstrip("/")) for file in kept]
+                file.below(staging).replace(destination)
+        return [str(file.below(target)) for file in kept]
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror}", hint=_HINT) from error
     finally:
@@ -142,7 +145,7 @@ def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None
     if not os.path.lexists(target):
         return
     for file in files:
-        path = target / file.path.lstrip("/")
+        path = file.below(target)
         if path.is_dir() or path.is_symlink():
             raise Refused(f"--out {out}: {path} is there and is no plain file", hint=_HINT)
         for folder in path.parents[: len(path.relative_to(target).parts)]:
@@ -153,7 +156,7 @@ def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None
 
 
 def _write(folder: Path, file: RenderedFile) -> None:
-    path = folder / file.path.lstrip("/")
+    path = file.below(folder)
     _folder(path.parent, folder)
     path.write_text(file.content, "utf-8")
     path.chmod(file.mode)

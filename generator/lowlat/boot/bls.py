@@ -94,7 +94,7 @@ class Bls:
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> None:
         """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
-        where one of ours was."""
+        where one of ours was, or that kernel's stock one is."""
         default = self.describe().default
         self._folder.write(plan_of, self._known())
         newest = next(self.describe().tuned(), None)

@@ -62,7 +62,7 @@ def check_returns(root: Root, loader: Loader) -> None:
 def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
     """Set the trial entry of this entry for the next boot, once; returns it."""
     boot = loader.describe()
-    trial = boot.named(line.trial_id(entry.id))
+    trial = boot.by_id(line.trial_id(entry.id))
     if trial is None:
         raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
     boot_id = root.read(BOOT_ID) or ""

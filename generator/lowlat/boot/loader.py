@@ -48,7 +48,7 @@ class Boot:
         found = (entry for entry in self.entries if entry.release == release and not entry.ours)
         return next(found, None)
 
-    def named(self, ident: str) -> Optional[Entry]:
+    def by_id(self, ident: str) -> Optional[Entry]:
         return next((entry for entry in self.entries if entry.id == ident), None)
 
 

@@ -139,8 +139,9 @@ class Folder:
     ) -> None:
         """Write the entries of every kernel with a plan, then remove those that are left over. What
         fails, or ``check`` refuses, leaves the files that were there before."""
-        before = {snippet.file for snippet in self.read() if snippet.ours}
-        made = dict(self._made(plan_of, known))
+        there = self.read()
+        before = {snippet.file for snippet in there if snippet.ours}
+        made = dict(self._made(there, plan_of, known))
         try:
             for file, text in made.items():
                 self._disk.put(f"{self.path}/{file}", Held(text.encode()))
@@ -152,27 +153,22 @@ class Folder:
         for file in before - made.keys():
             self._disk.remove(f"{self.path}/{file}")
 
-    def _made(self, plan_of: PlanOf, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        for stock in self._stock():
+    def _made(
+        self, there: Sequence[Snippet], plan_of: PlanOf, known: Mapping[str, str]
+    ) -> Iterator[tuple[str, str]]:
+        files = {snippet.name: snippet.file for snippet in there}
+        for stock in _stock(there):
             plan = plan_of(stock.release)
             if plan is None:
                 continue
             for trial in ((), line.trial_words(self._root)):
                 name, text = tuned(stock, plan, trial, known, self._behind)
-                yield self._file(name), text
+                yield files.get(name) or self._new_file(name), text
 
-    def _stock(self) -> Iterator[Snippet]:
-        seen = set()
-        for snippet in self.read():
-            if snippet.stock and snippet.release not in seen:
-                seen.add(snippet.release)
-                yield snippet
-
-    def _file(self, name: str) -> str:
-        there = {snippet.name: snippet.file for snippet in self.read()}
+    def _new_file(self, name: str) -> str:
         tries = (self._root.read("/etc/kernel/tries") or "") if self._counted else ""
         counter = f"+{tries}" if tries.isdecimal() else ""
-        return there.get(name, f"{name}{counter}.conf")
+        return f"{name}{counter}.conf"
 
     def check(self, boot: Boot, before: Entry, plans: Sequence[Plan]) -> None:
         """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
@@ -197,6 +193,15 @@ class Folder:
         for name in self._root.names(self.path):
             if is_ours(name):
                 self._disk.remove(f"{self.path}/{name}")
+
+
+def _stock(there: Sequence[Snippet]) -> Iterator[Snippet]:
+    """The newest entry of each kernel of the distribution's."""
+    seen = set()
+    for snippet in there:
+        if snippet.stock and snippet.release not in seen:
+            seen.add(snippet.release)
+            yield snippet
 
 
 def tuned(

@@ -109,7 +109,7 @@ def read(root: Root) -> Status:
     disk = Disk(root)
     decision = decisions.read(root)
     known = trials.read(root)
-    journal = journals.read(disk) if not root.absent(journals.JOURNAL) else journals.Journal()
+    journal = journals.read(disk)
     stored = tuple(decisions.all_stored(root))
     plans = {str(plan.kernel): plan.id for plan in stored}
     running = read_boot(root, set(plans.values()))

@@ -69,10 +69,7 @@ def written(root: Root, trials: Trials) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if before is None:
-            disk.remove(TRIALS)
-        else:
-            disk.put(TRIALS, before)
+        disk.set(TRIALS, before)
         raise
 
 

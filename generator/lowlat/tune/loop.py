@@ -157,7 +157,7 @@ class Loop:
         return self._loader
 
     def _entry(self) -> Entry:
-        entry = self._found().describe().named(self.state.entry)
+        entry = self._found().describe().by_id(self.state.entry)
         if entry is None:
             raise Refused(f"{self.state.entry} is gone: its kernel or its line changed")
         return entry

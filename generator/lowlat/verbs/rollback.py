@@ -26,12 +26,8 @@ def main(args: argparse.Namespace) -> int:
             reversal.tidy(root)
         print("nothing is applied")
         return 0
-    disk = Disk(root)
-    journal = journals.read(disk)
-    kept = edited(disk, journal)
     if args.dry_run:
-        for path in journal.entries:
-            print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
+        _show(root)
         return 0
     mounts.check_mounted(root)
     # Also where the machine boots by something else by now.
@@ -50,6 +46,14 @@ def main(args: argparse.Namespace) -> int:
     if left:
         raise Unmet("; ".join(left), hint="take it away there")
     return 0
+
+
+def _show(root: Root) -> None:
+    disk = Disk(root)
+    journal = journals.read(disk)
+    kept = edited(disk, journal)
+    for path in journal.entries:
+        print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
 
 
 def _by_tuned(root: Root) -> bool:

@@ -32,13 +32,12 @@ class Runtime:
 
     def _row(self, setting: Setting, outcomes: Sequence[Outcome]) -> Row:
         astray = [item for item in outcomes if item.failed]
+        held = outcomes[0].value if len(outcomes) == 1 else _share(outcomes)
         if astray:
             state, by = self._blame(astray)
-            held = astray[0].value if len(outcomes) == 1 else _share(outcomes)
             evidence = _said(astray)
         else:
             state, by = (State.EFFECTIVE if outcomes else State.UNVERIFIABLE), None
-            held = outcomes[0].value if len(outcomes) == 1 else _share(outcomes)
             evidence = self._good(setting, outcomes)
         return Row(setting.name, setting.target, setting.value, held, state, evidence, by)
 
