@@ -96,7 +96,7 @@ def test_a_journal_that_cannot_be_written_is_told_once(host: Path) -> None:
     (host / "run/lowlat/runtime.new").mkdir()
     watch = Watch(Root(str(host)), restore=True)
     _, problem = watch.look()
-    assert problem.startswith("nothing was put back: ")
+    assert problem.startswith("nothing was put back: /run/lowlat/runtime.json: ")
     assert list(watch.look()) == []
     assert (host / MASK).read_text() == "f\n"
 

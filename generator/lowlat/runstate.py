@@ -27,7 +27,7 @@ def keep(root: Root, path: str, text: str) -> None:
             os.fsync(file.fileno())
         fresh.replace(target)
     except OSError as error:
-        raise _refusal(str(target), error) from error
+        raise _refusal(path, error) from error
 
 
 def forget(root: Root, path: str) -> None:
