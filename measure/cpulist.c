@@ -134,6 +134,11 @@ static int keep_where(const struct cpulist *a, const struct cpulist *b, bool in_
 	return 0;
 }
 
+int cpulist_copy(const struct cpulist *list, struct cpulist *ret)
+{
+	return keep_where(list, list, true, ret);
+}
+
 int cpulist_minus(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret)
 {
 	return keep_where(a, b, false, ret);

@@ -34,6 +34,7 @@ bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part);
 
 /* Set operations. Return 0 or -ENOMEM. */
+int cpulist_copy(const struct cpulist *list, struct cpulist *ret);
 int cpulist_minus(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
 int cpulist_and(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
 

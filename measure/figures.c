@@ -31,30 +31,23 @@ struct figures figures_of(const struct run *run, const struct detector *detector
 	return figures;
 }
 
-double figures_mean_floor(const struct run *run)
+struct means figures_means(const struct run *run)
 {
-	double sum = 0, count = 0;
+	struct means means = { 0 };
+	double count = 0;
 
 	for (size_t i = 0; i < run->detectors.count; i++) {
-		if (!run->detectors.items[i].measured)
+		const struct detector *detector = &run->detectors.items[i];
+
+		if (!detector->measured)
 			continue;
-		sum += figures_of(run, &run->detectors.items[i]).floor_ns;
+		means.floor_ns += figures_of(run, detector).floor_ns;
+		means.loop_period_ns += figures_of(run, detector).loop_period_ns;
 		count++;
 	}
-	return ratio(sum, count);
-}
-
-double figures_mean_period(const struct run *run)
-{
-	double sum = 0, count = 0;
-
-	for (size_t i = 0; i < run->detectors.count; i++) {
-		if (!run->detectors.items[i].measured)
-			continue;
-		sum += figures_of(run, &run->detectors.items[i]).loop_period_ns;
-		count++;
-	}
-	return ratio(sum, count);
+	means.floor_ns = ratio(means.floor_ns, count);
+	means.loop_period_ns = ratio(means.loop_period_ns, count);
+	return means;
 }
 
 double figures_rate(const struct run *run, const struct counters *before,

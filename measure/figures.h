@@ -25,9 +25,13 @@ struct figures {
 
 struct figures figures_of(const struct run *run, const struct detector *detector);
 
-/* Means over the measured CPUs; 0 where none was measured. */
-double figures_mean_floor(const struct run *run);
-double figures_mean_period(const struct run *run);
+/* Means over the measured CPUs, in ns; 0 where none was measured. */
+struct means {
+	double floor_ns;
+	double loop_period_ns;
+};
+
+struct means figures_means(const struct run *run);
 
 /* Growth of one row per second; window: between the two snapshots. */
 double figures_rate(const struct run *run, const struct counters *before,

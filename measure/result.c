@@ -3,10 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
-#include "cleanup.h"
 #include "figures.h"
 #include "result_beside.h"
 #include "result_cpu.h"
@@ -23,10 +20,11 @@ static json_t *known(double value)
 
 static json_t *clock_to_json(const struct run *run)
 {
+	const struct means means = figures_means(run);
+
 	return json_pack("{s:s, s:f, s:o, s:o, s:b}", "source", run->clock.name, "hz",
-			 run->clock.hz, "floor_ns", known(figures_mean_floor(run)),
-			 "loop_period_ns", known(figures_mean_period(run)), "invariant",
-			 run->clock.invariant);
+			 run->clock.hz, "floor_ns", known(means.floor_ns), "loop_period_ns",
+			 known(means.loop_period_ns), "invariant", run->clock.invariant);
 }
 
 static json_t *policy_to_json(const struct run *run)

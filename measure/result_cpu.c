@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "result_cpu.h"
 
-#include <math.h>
-
 #include "figures.h"
 #include "result_series.h"
 #include "value.h"
 
-static json_t *rates_to_json(const struct run *run, const struct detector *detector)
+static json_t *rates_to_json(const struct run *run, const struct spin *spin, double runtime_ns)
 {
 	static const char *const names[SPIN_LEVELS] = { "100ns", "1us", "10us", "100us" };
-	const double seconds = figures_of(run, detector).runtime_ns / 1e9;
+	const double seconds = runtime_ns / 1e9;
 	json_t *rates = json_object();
 
 	for (int i = 0; i < SPIN_LEVELS; i++) {
 		/* What the threshold hid is unknown, not zero. */
 		const bool seen = run_levels_ns[i] >= run->threshold_ns && seconds > 0;
-		const double count = (double)detector->spin.over[i];
+		const double count = (double)spin->over[i];
 
 		json_object_set_new(rates, names[i],
 				    seen ? json_real(count / seconds) : json_null());
@@ -24,7 +22,7 @@ static json_t *rates_to_json(const struct run *run, const struct detector *detec
 	return rates;
 }
 
-static json_t *percentiles_to_json(const struct run *run, const struct detector *detector)
+static json_t *percentiles_to_json(const struct hist *hist, double runtime_ns)
 {
 	static const struct {
 		const char *name;
@@ -35,12 +33,10 @@ static json_t *percentiles_to_json(const struct run *run, const struct detector 
 		{ "p99.99", 0.9999 },
 		{ "p99.9999", 0.999999 },
 	};
-	const double runtime = figures_of(run, detector).runtime_ns;
 	json_t *percentiles = json_object();
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		const double delay =
-			hist_time_weighted(detector->spin.hist, wanted[i].quantile, runtime);
+		const double delay = hist_time_weighted(hist, wanted[i].quantile, runtime_ns);
 
 		json_object_set_new(percentiles, wanted[i].name, json_real(delay));
 	}
@@ -163,8 +159,10 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	json_object_set_new(cpu, "events", json_integer((json_int_t)detector->spin.gaps));
 	json_object_set_new(cpu, "lost_events", json_integer((json_int_t)detector->spin.log_lost));
 	json_object_set_new(cpu, "max_ns", value_whole(figures.max_ns));
-	json_object_set_new(cpu, "rates_per_s", rates_to_json(run, detector));
-	json_object_set_new(cpu, "time_weighted_ns", percentiles_to_json(run, detector));
+	json_object_set_new(cpu, "rates_per_s",
+			    rates_to_json(run, &detector->spin, figures.runtime_ns));
+	json_object_set_new(cpu, "time_weighted_ns",
+			    percentiles_to_json(detector->spin.hist, figures.runtime_ns));
 	json_object_set_new(cpu, "histogram", value_hist(detector->spin.hist));
 	json_object_set_new(cpu, "series", result_series_cpu(run, column));
 	json_object_set_new(cpu, "page_faults", json_integer(detector->page_faults));

@@ -41,12 +41,15 @@ static int choose_measured(const struct options *options, const struct host *hos
 
 	if (options->cpus.count) {
 		err = check_online("cpus", &options->cpus, host, message);
-		return err ? err : cpulist_and(&options->cpus, &options->cpus, ret);
-	}
-	err = cpulist_and(&host->allowed, &host->isolated, ret);
-	if (!err && !ret->count) {
-		cpulist_deinit(ret);
-		err = cpulist_minus(&host->allowed, &lowest, ret);
+		if (err)
+			return err;
+		err = cpulist_copy(&options->cpus, ret);
+	} else {
+		err = cpulist_and(&host->allowed, &host->isolated, ret);
+		if (!err && !ret->count) {
+			cpulist_deinit(ret);
+			err = cpulist_minus(&host->allowed, &lowest, ret);
+		}
 	}
 	if (err)
 		return out_of_memory(message);
@@ -68,11 +71,11 @@ static int choose_load(const struct options *options, const struct host *host, s
 	if (err || !options->load)
 		return err;
 	if (options->load_everywhere)
-		err = cpulist_and(&host->allowed, &host->allowed, &setup->load);
+		err = cpulist_copy(&host->allowed, &setup->load);
 	else if (options->load_cpus.count)
-		err = cpulist_and(&options->load_cpus, &options->load_cpus, &setup->load);
+		err = cpulist_copy(&options->load_cpus, &setup->load);
 	else
-		err = cpulist_and(&setup->rest, &setup->rest, &setup->load);
+		err = cpulist_copy(&setup->rest, &setup->load);
 	if (err)
 		return out_of_memory(message);
 	if (!setup->load.count)

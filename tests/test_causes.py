@@ -52,7 +52,7 @@ def explained(
     """One CPU of a run of one second with these gaps and this trace."""
     cpu = {"cpu": 1, "thread": SPINNER, "begin": 0, "end": 10**9, "entries": len(lines)}
     capture = {
-        "schema": "lowlat.capture/1", "observer": "trace", "clock": "x86-tsc",
+        "schema": "lowlat.run-capture/1", "observer": "trace", "clock": "x86-tsc",
         "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
         "cpus": [{**cpu, "lost": 0, "steal_s": 0.0, **more}],
         "missing": [], "senders_lost": 0,

@@ -13,7 +13,7 @@ from typing import Optional, overload
 from lowlat.errors import LowlatError
 from lowlat.run_fields import Fields, read_document
 
-SCHEMA = "lowlat.capture/1"
+SCHEMA = "lowlat.run-capture/1"
 
 
 @dataclass(frozen=True)
