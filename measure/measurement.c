@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pages.h"
 #include "units.h"
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
@@ -54,19 +55,6 @@ static void take_counters(struct run *run, struct counter_snapshot *ret)
 	run->complete = false;
 	strings_add(&run->problems, "/proc/interrupts or /proc/softirqs can't be read (%s)",
 		    strerror(-err));
-}
-
-/*
- * Once before it counts: the first write to a page shared with a forked keeper copies it, and that
- * interrupts every CPU that runs one of our threads.
- */
-static void rehearse_counters(struct run *run)
-{
-	run->counters_valid = true;
-	take_counters(run, &run->before);
-	take_counters(run, &run->after);
-	counter_snapshot_deinit(&run->before);
-	counter_snapshot_deinit(&run->after);
 }
 
 static void end_follow(struct run *run, int err)
@@ -130,6 +118,8 @@ static void measure(struct run *run)
 			&run->series))
 		strings_add(&run->problems, "no series of the run (%s)", strerror(ENOMEM));
 	capture_begin(&run->capture);
+	pages_own();
+	run->counters_valid = true;
 	take_counters(run, &run->before);
 	series_begin(&run->series, &run->before);
 	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
@@ -196,7 +186,6 @@ void measurement_make(struct run *run)
 			    strerror(-err));
 	} else {
 		capture_attach(&run->capture, &run->detectors);
-		rehearse_counters(run);
 		run_wait_until(run, start + run->options.warmup_ns);
 		run_wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
 	}
