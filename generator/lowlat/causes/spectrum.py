@@ -20,7 +20,7 @@ SPAN_MAX_S = 256.0
 _ROUNDS_MAX = 12
 
 #: How far two clocks may drift from each other: what NTP may slew.
-_CLOCKS_APART = 5e-4
+CLOCKS_APART = 5e-4
 
 #: Periods that Linux is known for, in Hz. (kernel/Kconfig.hz, mm/vmstat.c, kernel/watchdog.c,
 #: kernel/time/clocksource.c, mm/page-writeback.c, mm/compaction.c)
@@ -114,6 +114,6 @@ def _add(combs: list[Comb], comb: Comb, span: float) -> None:
 def _name(frequency: float, span: float) -> str:
     """What comes at that frequency, within its resolution and 500 ppm between the clocks."""
     for known, name in _KNOWN:
-        if abs(frequency - known) <= max(0.5 / span, _CLOCKS_APART * known):
+        if abs(frequency - known) <= max(0.5 / span, CLOCKS_APART * known):
             return name
     return "a timer"

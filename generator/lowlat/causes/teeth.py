@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
+from lowlat.causes.spectrum import CLOCKS_APART
+
 if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 HIGHEST_HZ = 2048.0
 OVERSAMPLING = 4
-
-#: How far two clocks may drift from each other: what NTP may slew.
-CLOCKS_APART = 5e-4
 
 _PERIODS_MIN = 8
 _LEAST_TIMES = 20

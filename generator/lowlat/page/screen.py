@@ -19,6 +19,7 @@ from lowlat.page.side import sides
 from lowlat.report import overview, text
 from lowlat.report.comparison import Comparison, Runs
 from lowlat.report.tables import Table
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.terminal import bold, colour_wanted, printable
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ _LEAST = 2
 _NOTES = 6
 
 _COLOURS = {
-    "reduced": "green",
-    "increased": "red",
-    "refused": "red",
-    "no-measurable-change": "yellow",
-    "descriptive-only": "yellow",
+    REDUCED: "green",
+    INCREASED: "red",
+    REFUSED: "red",
+    UNCHANGED: "yellow",
+    DESCRIPTIVE: "yellow",
 }
 
 _SIDES = {"before": "yellow", "after": "cyan"}

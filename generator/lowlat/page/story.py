@@ -19,6 +19,7 @@ from lowlat.plan import Plan
 from lowlat.report import overview
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
@@ -26,11 +27,11 @@ _MOST_CPUS = 64
 _EMULATED = "The runs were made under emulation: time there is the host's, and no duration is told."
 
 _VERDICTS = {
-    "reduced": "Less noise",
-    "increased": "More noise",
-    "no-measurable-change": "No measurable change",
-    "descriptive-only": "Described, not tested",
-    "refused": "Not comparable",
+    REDUCED: "Less noise",
+    INCREASED: "More noise",
+    UNCHANGED: "No measurable change",
+    DESCRIPTIVE: "Described, not tested",
+    REFUSED: "Not comparable",
 }
 
 

@@ -15,6 +15,7 @@ from lowlat.rehearse import folder, outcome
 from lowlat.rehearse.compared import Compared, compared, write_page
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.rehearsal import Rehearsal, rehearse
+from lowlat.report.verdict import REFUSED
 from lowlat.terminal import bold, say
 from lowlat.verbs import common
 
@@ -102,7 +103,7 @@ def main(args: argparse.Namespace) -> int:
     if found:
         say(f"Page: {write_page(found, results)}")
     say(str(path))
-    refused = any(arm.report.verdict == "refused" for one in found for arm in one.found.arms)
+    refused = any(arm.report.verdict == REFUSED for one in found for arm in one.found.arms)
     return 1 if any(outcome.findings(done)) or refused or not found else 0
 
 

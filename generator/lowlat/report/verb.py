@@ -15,6 +15,7 @@ from lowlat.errors import Refused
 from lowlat.page import output, screen
 from lowlat.report import comparison, document, evidence, gate, markdown, selftest
 from lowlat.report.comparison import Runs, compare
+from lowlat.report.verdict import REFUSED
 from lowlat.run import read_run
 from lowlat.terminal import say
 
@@ -94,7 +95,7 @@ def main(args: argparse.Namespace) -> int:
         for line in written:
             say(line)
     gate.check(gates, found)
-    return 1 if any(arm.report.verdict == "refused" for arm in found.arms) else 0
+    return 1 if any(arm.report.verdict == REFUSED for arm in found.arms) else 0
 
 
 def _self_test(args: argparse.Namespace) -> int:

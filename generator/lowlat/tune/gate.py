@@ -10,6 +10,7 @@ from typing import Optional
 from lowlat.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import ENTRIES
+from lowlat.report.verdict import REFUSED
 from lowlat.report.words import number
 
 NOISE = "noise_ppm"
@@ -22,7 +23,7 @@ def misses(report: Report, isolated: CpuSet, bad: Sequence[str]) -> tuple[str, .
     """Why the gate is not passed, one reason each; ``bad`` are the settings that verify found not
     in effect."""
     reasons = [f"verify finds not in effect: {', '.join(dict.fromkeys(bad))}"] if bad else []
-    if report.verdict == "refused":
+    if report.verdict == REFUSED:
         return (*reasons, f"the runs cannot be compared: {report.why}")
     reasons += _entries(report, isolated)
     if not report.emulated:
