@@ -13,6 +13,7 @@ from lowlat.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, boots_needed
 from lowlat.report.figures import ENTRIES
+from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.words import number, plain, source
 
@@ -113,10 +114,10 @@ def _remedy(cause: str, where: str) -> Iterator[Step]:
 
 def _left(report: Report, where: str) -> Iterator[Step]:
     """The largest source that is left."""
-    rows = [e for e in report.endpoints if e.cpu == "all" and e.name.startswith(f"{ENTRIES}@")]
+    rows = parts_of(report, ENTRIES)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:
-        name = source(largest.name.partition("@")[2])
+        name = source(largest.name)
         why = f"The most that is left{where} comes from {name}, {number(largest.after)} a second:"
         yield Step(f"{why} see who interrupts which CPU.", "lowlat-gen top")
 

@@ -18,9 +18,9 @@ from lowlat.report.words import number
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
-def measured(found: Comparison, sides: Sequence[Side]) -> Iterator[Table]:
-    """What the runs tell of the cost."""
-    yield from (table for table in (throughput(found.arms), _power(sides)) if table.rows)
+def measured(found: Comparison, sides: Sequence[Side]) -> tuple[Table, Table]:
+    """What the runs tell of the cost: of throughput and of power, without rows where nothing."""
+    return throughput(found.arms), _power(sides)
 
 
 def stated(names: Iterable[str]) -> Iterator[Table]:
@@ -32,14 +32,14 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
         yield Table(("setting", "what it costs, by the catalogue", "risk"), rows)
 
 
-def unknown(found: Comparison, sides: Sequence[Side]) -> Iterator[str]:
+def unknown(done: Table, power: Table) -> Iterator[str]:
     """What was not measured, and how to have it."""
-    if not throughput(found.arms).rows:
+    if not done.rows:
         yield (
             "Throughput was not measured alike on both sides. "
             "'lowlat-gen measure --load mixed' counts what the loads get done."
         )
-    if not _power(sides).rows:
+    if not power.rows:
         yield (
             "The runs hold no reading of the processor's clocks and idle states: a machine lends "
             "them to root only, and a virtual one to nobody."

@@ -70,12 +70,13 @@ def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> 
     lead = f"In the last run of {sides[1].name}." if len(found.arms) > 1 else ""
     drawn = roles.figure(sides[1].details[-1])
     yield Section("machine", "The machine and its roles", lead, drawn)
+    measured = costs.measured(found, sides)
     yield Section(
         "costs",
         "What it costs",
-        tables=tuple(costs.measured(found, sides)),
+        tables=tuple(table for table in measured if table.rows),
         words=tuple(costs.stated(names)),
-        remarks=tuple(costs.unknown(found, sides)),
+        remarks=tuple(costs.unknown(*measured)),
     )
 
 

@@ -15,9 +15,9 @@ from lowlat.page.canvas import LEFT, RIGHT, WIDTH, Canvas
 from lowlat.page.figure import Cell, Data, Figure
 from lowlat.page.markup import tag
 from lowlat.page.side import Side
-from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import ENTRIES
+from lowlat.report.tables import parts_of
 from lowlat.report.words import number, plain, source
 from lowlat.run import Run
 
@@ -82,17 +82,10 @@ def _mean(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
 
 def entries(found: Comparison, sides: Sequence[Side]) -> Stack:
     """The kernel entries by the row of /proc/interrupts that counted them, a second."""
-    first = {row.name: row.before for arm in reversed(found.arms) for row in _rows(arm.report)}
-    others = [{row.name: row.after for row in _rows(arm.report)} for arm in found.arms]
-    named = [
-        {source(name.partition("@")[2]): rate for name, rate in rates.items()}
-        for rates in (first, *others)
-    ]
-    return _stack("kernel entries by source", "a second", sides, named)
-
-
-def _rows(report: Report) -> Iterable[Endpoint]:
-    return (e for e in report.endpoints if e.cpu == "all" and e.name.startswith(f"{ENTRIES}@"))
+    rows = [list(parts_of(arm.report, ENTRIES)) for arm in found.arms]
+    first = {source(row.name): row.before for arm in reversed(rows) for row in arm}
+    others = ({source(row.name): row.after for row in arm} for arm in rows)
+    return _stack("kernel entries by source", "a second", sides, [first, *others])
 
 
 def _stack(

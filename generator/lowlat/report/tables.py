@@ -85,7 +85,7 @@ def _summary(report: Report) -> Table:
             for name, title, unit in rows
             if (e := report.get(name)) is not None
         ),
-        note=_ADJUSTED.format(report.primary.name) if report.primary and tested else "",
+        note=_ADJUSTED if tested else "",
         wide=True,
     )
 
@@ -152,7 +152,7 @@ def _softirqs(report: Report) -> Table:
 
 
 def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) -> Table:
-    parts = sorted(_parts(report, name), key=lambda e: e.before + e.after, reverse=True)
+    parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
     shown, rest = parts[:_MOST_SOURCES], parts[_MOST_SOURCES:]
     rows = [(words(e.name), number(e.before), number(e.after), change(e)) for e in shown]
     if rest:
@@ -172,7 +172,7 @@ def throughput(arms: Sequence[Named]) -> Table:
                 *(number(e.before), number(e.after), gain(e)),
             )
             for arm in arms
-            for e in _parts(arm.report, THROUGHPUT)
+            for e in parts_of(arm.report, THROUGHPUT)
         ),
         note="the emulator's, counted against the host's clock: it moves with the host's load"
         if emulated
@@ -181,7 +181,7 @@ def throughput(arms: Sequence[Named]) -> Table:
     )
 
 
-def _parts(report: Report, name: str) -> Iterator[Endpoint]:
+def parts_of(report: Report, name: str) -> Iterator[Endpoint]:
     """The figures ``name@ROW`` over all CPUs, named by their row."""
     for endpoint in report.endpoints:
         figure, _, row = endpoint.name.partition("@")
