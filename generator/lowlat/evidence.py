@@ -149,10 +149,11 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
 
 def script() -> str:
     """The POSIX sh script that prints the same archive."""
-    source = resources.templates() / "evidence.sh.j2"
     known = files()
     template = jinja2.Template(
-        source.read_text("utf-8"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        resources.template("evidence.sh.j2"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
     )
     return str(
         template.render(

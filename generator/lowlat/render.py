@@ -59,7 +59,7 @@ def _tuned(plan: Plan, root: Root) -> Iterator[RenderedFile]:
     where it is packaged, in its last (/etc) where it is the user's."""
     wanted = profile.load(plan.profile, root)
     folders = tuned.profile_folders(root)
-    script = _copy("tuned/script.sh")
+    script = resources.template("tuned/script.sh")
     local = _expand("tuned/lowlat-local.conf.j2", plan=plan, sections=_local_sections(plan, wanted))
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
@@ -188,7 +188,3 @@ def _expand(name: str, **values: object) -> str:
     )
     environment.filters["shell"] = _shell
     return environment.get_template(name).render(**values)
-
-
-def _copy(name: str) -> str:
-    return (resources.templates() / name).read_text("utf-8")

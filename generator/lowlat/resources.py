@@ -15,6 +15,11 @@ def templates() -> Path:
     return _folder("templates")
 
 
+def template(name: str) -> str:
+    """The text of a file below templates/."""
+    return (templates() / name).read_text("utf-8")
+
+
 def _folder(name: str) -> Path:
     # setup.cfg maps lowlat.profiles and lowlat.templates to the top-level folders.
     spec = find_spec(f"lowlat.{name}")

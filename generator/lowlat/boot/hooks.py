@@ -18,7 +18,7 @@ _OWN = "/etc/kernel/install.d"
 
 def grub(lowlat_gen: str) -> tuple[tuple[str, int, str], ...]:
     """The files that make grub-mkconfig write our entries: path, mode and content."""
-    return (_settings(lowlat_gen), (GRUB, 0o755, _template("grub/99_lowlat")))
+    return (_settings(lowlat_gen), (GRUB, 0o755, resources.template("grub/99_lowlat")))
 
 
 def write_grub(change: Transaction) -> None:
@@ -31,7 +31,7 @@ def write_plugin(change: Transaction) -> None:
     path, mode, content = _settings(programs.ourselves(change.root))
     change.write(path, content, mode)
     if not _packaged(change.root):
-        change.write(f"{_OWN}/{_PLUGIN}", _template(f"kernel-install/{_PLUGIN}"), 0o755)
+        change.write(f"{_OWN}/{_PLUGIN}", resources.template(f"kernel-install/{_PLUGIN}"), 0o755)
 
 
 def _packaged(root: Root) -> bool:
@@ -45,7 +45,3 @@ def _settings(lowlat_gen: str) -> tuple[str, int, str]:
         f"LOWLAT_GEN='{lowlat_gen}'\n"
     )
     return (SETTINGS, 0o644, text)
-
-
-def _template(name: str) -> str:
-    return (resources.templates() / name).read_text("utf-8")

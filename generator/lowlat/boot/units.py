@@ -29,7 +29,7 @@ def write(change: Transaction, *, tuned: bool) -> None:
         return
     for name in (BOOT, TRIAL):
         if _packaged(change.root, name) is None:
-            text = (resources.templates() / "systemd" / name).read_text("utf-8")
+            text = resources.template(f"systemd/{name}")
             text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(change.root))
             change.write(f"{_OWN}/{name}", text)
     wanted = f"{_OWN}/tuned.service.wants/{BOOT}"

@@ -65,7 +65,7 @@ def _told(group: Group, prefix: str = "", spoken: str = "") -> _Told:
 
 
 def _filled(template: str, told: Sequence[_Told], title: str) -> str:
-    style = (resources.templates() / "report.css").read_text("utf-8")
+    style = resources.template("report.css")
     return (
         _environment()
         .get_template(template)

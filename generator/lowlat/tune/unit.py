@@ -17,7 +17,7 @@ WANTED = f"/etc/systemd/system/multi-user.target.wants/{NAME}"
 
 def enable(root: Root, seconds: float) -> None:
     """Have it run in the next boots, each time for at most that long."""
-    text = (resources.templates() / "systemd" / NAME).read_text("utf-8")
+    text = resources.template(f"systemd/{NAME}")
     text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(root))
     text = re.sub("(?m)^TimeoutStartSec=.*", f"TimeoutStartSec={seconds:.0f}", text)
     with Transaction(root) as change:
