@@ -232,4 +232,4 @@ def test_a_slice_with_tasks_in_it_is_not_stopped(slice_plan: Path) -> None:
 def test_a_refusing_systemd_is_quoted(slice_plan: Path) -> None:
     done = in_namespace(slice_plan, '$RUN start --plan "$1"', STATUS="4")
     assert done.returncode == 1
-    assert "is not isolated: systemctl set-property: status 4" in done.stdout
+    assert "is not isolated: systemctl set-property: exit status 4" in done.stdout

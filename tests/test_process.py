@@ -23,6 +23,13 @@ def test_output_status_and_input_come_through() -> None:
     assert not done.timed_out
 
 
+@pytest.mark.parametrize(
+    ("said", "why"), [("no\n  such file \n\n", "such file"), ("\n", "exit status 3")]
+)
+def test_why_a_program_failed_is_the_last_line_it_said(said: str, why: str) -> None:
+    assert process.Finished(3, "", said).last_words == why
+
+
 def test_what_takes_too_long_is_ended_with_all_it_started() -> None:
     begin = time.monotonic()
     done = process.run(["sh", "-c", STUBBORN], timeout=0.5)

@@ -107,6 +107,4 @@ def _systemctl(*words: str) -> str:
         return error.message
     if ended.timed_out:
         return f"systemctl {words[0]} did not end within {_SYSTEMCTL_S:.0f} s"
-    lines = ended.stderr.strip().splitlines()
-    why = lines[-1] if lines else f"status {ended.status}"
-    return f"systemctl {words[0]}: {why}" if ended.status else ""
+    return f"systemctl {words[0]}: {ended.last_words}" if ended.status else ""

@@ -25,7 +25,7 @@ from lowlat.harness_time import (
     throughput_seconds,
     work_seconds,
 )
-from lowlat.process import Finished, find
+from lowlat.process import Finished, find, last_line
 from lowlat.terminal import Progress, say
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -167,7 +167,7 @@ def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
 def _document(finished: Finished) -> dict[str, object]:
     if finished.timed_out:
         raise LowlatError("lowlat-measure did not end in time and was ended")
-    words = _last_line(finished.stderr)
+    words = last_line(finished.stderr).removeprefix("lowlat-measure: ")
     if finished.status == 2:
         raise Refused(words or "lowlat-measure refused to run")
     try:
@@ -184,11 +184,6 @@ def _ending(status: int) -> str:
     if status < 0:
         return f"was killed by {signal.Signals(-status).name}"
     return f"was {_SIGNALLED[status]}" if status in _SIGNALLED else f"ended with status {status}"
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return re.sub(r"^lowlat-measure: ", "", lines[-1]) if lines else ""
 
 
 def _problems(document: Mapping[str, object]) -> tuple[str, ...]:

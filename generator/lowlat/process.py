@@ -29,6 +29,11 @@ class Finished:
     stderr: str
     timed_out: bool = False
 
+    @property
+    def last_words(self) -> str:
+        """Why it failed, as it says itself."""
+        return last_line(self.stderr) or f"exit status {self.status}"
+
 
 def find(program: str) -> Optional[str]:
     """The program's path, also from /usr/sbin and /sbin, which a user's PATH often lacks."""
@@ -106,6 +111,11 @@ def attend(argv: Sequence[str]) -> int:
 def text(output: bytes) -> str:
     """What a program wrote; what is no UTF-8 in it becomes a replacement character."""
     return output.decode("utf-8", "replace")
+
+
+def last_line(said: str) -> str:
+    """The last line that is not blank, "" where there is none."""
+    return (said.strip().splitlines() or [""])[-1].strip()
 
 
 def end_group(child: subprocess.Popen[bytes], grace: float = 3.0) -> None:

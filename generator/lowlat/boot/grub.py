@@ -107,7 +107,7 @@ class Grub:
         """What grub-mkconfig makes of all there is in /etc/grub.d and /etc/default."""
         done = programs.run(self._root, [self._names.mkconfig])
         if done.status != 0:
-            raise Refused(f"{self._names.mkconfig} fails: {programs.last_words(done)}")
+            raise Refused(f"{self._names.mkconfig} fails: {done.last_words}")
         if "\ufffd" in done.stdout:
             raise Refused(f"{self._names.mkconfig} writes a text that is no UTF-8")
         return done.stdout
@@ -157,7 +157,7 @@ class Grub:
             done = programs.run(self._root, [self._names.check, self._disk.stage(path, held)])
             if done.status != 0:
                 self._disk.unstage(path)
-                raise Refused(f"grub-script-check: {programs.last_words(done)}")
+                raise Refused(f"grub-script-check: {done.last_words}")
             self._disk.commit(path)
 
     # --------------------------------------------------------------- choosing

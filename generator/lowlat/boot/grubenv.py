@@ -45,7 +45,7 @@ class Environment:
         finally:
             self.tidy()
         if done.status != 0 or self.read().get(name) != value:
-            raise Refused(f"{self.path}: {programs.last_words(done)}")
+            raise Refused(f"{self.path}: {done.last_words}")
 
     def _edit(self, words: Sequence[str]) -> Finished:
         tool = programs.need(self._root, "grub-editenv", "grub2-editenv")
@@ -77,7 +77,7 @@ class Environment:
         for target, bad in (("fs", _READ_ONLY_FS), ("abstraction", _READ_ONLY_LAYERS)):
             done = programs.run(self._root, [tool, f"--target={target}", self.path])
             if done.status != 0:
-                raise Refused(f"{where}, for grub-probe says: {programs.last_words(done)}")
+                raise Refused(f"{where}, for grub-probe says: {done.last_words}")
             found = sorted(bad.intersection(_kinds(done.stdout)))
             if found:
                 raise Refused(

@@ -71,12 +71,6 @@ def ourselves(root: Root) -> str:
     return path
 
 
-def last_words(done: Finished) -> str:
-    """Why a program failed, as it says itself."""
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"exit status {done.status}"
-
-
 def _language(root: Root) -> dict[str, str]:
     """What the menu's titles are written in: the system's, as when a package writes them."""
     text = root.read("/etc/default/locale") or root.read("/etc/locale.conf") or ""

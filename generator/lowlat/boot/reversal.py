@@ -67,7 +67,7 @@ def _restart_tuned(root: Root) -> str:
         done = programs.run(root, ["systemctl", "restart", "tuned.service"])
     except LowlatError as error:
         return str(error)
-    return programs.last_words(done) if done.status else ""
+    return done.last_words if done.status else ""
 
 
 def left(root: Root, loader: Loader) -> list[str]:

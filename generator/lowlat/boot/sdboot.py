@@ -144,4 +144,4 @@ class SystemdBoot:
         tool = programs.need(self._root, "bootctl")
         done = programs.run(self._root, [tool, verb, ident])
         if done.status != 0:
-            raise LowlatError(f"bootctl {verb} {ident}: {programs.last_words(done)}")
+            raise LowlatError(f"bootctl {verb} {ident}: {done.last_words}")

@@ -152,7 +152,7 @@ def apt(lines: Sequence[str], arch: str) -> Iterator[Mapping[str, str]]:
         if not any((folder / "lists").glob("*_Packages*")):
             raise Refused(
                 f"--fetch-kernel: no package lists from {lines[0].split()[-3]}: "
-                f"{_last_line(updated.stderr)}",
+                f"{updated.last_words}",
                 hint=f"is there a network? {_BY_HAND}",
             )
         yield environment
@@ -214,7 +214,7 @@ def _take(release: str, environment: Mapping[str, str], cache: Path) -> Kernel:
             )
         packages = sorted(folder.glob("*.deb"))
         if got.status or len(packages) != len(names):
-            raise LowlatError(f"cannot download {names[0]}: {_last_line(got.stderr)}")
+            raise LowlatError(f"cannot download {names[0]}: {got.last_words}")
         with step(f"unpacking {release}"):
             tree = unpack(packages, release, folder / "tree")
         target = cache / release
@@ -234,8 +234,3 @@ def needed(release: str, shown: str) -> list[str]:
     """The kernel's own packages among those that ``apt-cache show`` says its image depends on."""
     depends = " ".join(re.findall(r"^Depends:(.*)$", shown, re.MULTILINE))
     return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "apt-get said nothing"

@@ -82,7 +82,7 @@ class Loop:
         done = programs.run(self._root, argv)
         if done.status != 0:
             raise LowlatError(
-                f"systemctl reboot fails: {programs.last_words(done)}",
+                f"systemctl reboot fails: {done.last_words}",
                 hint="reboot by hand: the loop goes on after it",
             )
 

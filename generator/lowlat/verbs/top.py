@@ -95,9 +95,8 @@ def _follow(
 
 def _check(child: subprocess.Popen[bytes], shown: bool) -> None:
     """The harness has ended by itself."""
-    status, errors = child.wait(), _text(child.stderr)
-    last = errors.strip().splitlines()[-1:] or [f"ended with status {status}"]
-    words = last[0].replace("lowlat-measure: ", "", 1)
+    status, said = child.wait(), process.last_line(_text(child.stderr))
+    words = said.removeprefix("lowlat-measure: ") or f"ended with status {status}"
     if status == 2:
         raise Refused(words)
     if not shown or status < 0:
