@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Optional
 
 from lowlat import profile
-from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 from lowlat.machine import Machine
 from lowlat.plan import Plan
@@ -70,7 +69,7 @@ def planned(machine: Machine, options: RehearseOptions) -> Iterator[Arm]:
     wanted = options.plan
     for name in options.profiles:
         whole = _plan(machine, name, wanted)
-        if not len(CpuSet.parse_list(whole.isolated)) and wanted is options.plan:
+        if not whole.isolated and wanted is options.plan:
             raise Refused(
                 f"profile {name} isolates no CPU: there is nothing to compare",
                 hint="name one that does first",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +66,14 @@ def _verified(booted: Booted) -> list[dict[str, Any]]:
     return rows
 
 
-def describe(rehearsal: Rehearsal) -> Iterator[str]:
-    """Which guest and kernels, every arm's command line, what was in effect, what was left out."""
+def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
+    """Which guest and kernels, every arm's command line, what was in effect, what was left out;
+    ``wrong`` are its findings."""
     for played in rehearsal.played:
         yield from _told(played)
     if rehearsal.host_plan is not None:
         yield f"  this machine's own plan would add  {rehearsal.host_plan.boot_line}"
     rows = sum(len(_verified(one)) for played in rehearsal.played for one in played.booted)
-    wrong = list(findings(rehearsal))
     yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
     yield from (f"    {text}" for text in wrong)
     yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))
@@ -112,8 +112,8 @@ def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
             yield f"{name}: {why.get(name, 'not planned in the guest')}"
 
 
-def write(rehearsal: Rehearsal) -> Path:
-    """Keep the outcome beside the runs; returns the file's path."""
+def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
+    """Keep the outcome with its findings beside the runs; returns the file's path."""
     host = rehearsal.host_plan
     document = {
         "schema": SCHEMA,
@@ -121,7 +121,7 @@ def write(rehearsal: Rehearsal) -> Path:
         "made_with": dict(rehearsal.made_with),
         "host_line": host.boot_line if host else None,
         "kernels": [_kernel(played) for played in rehearsal.played],
-        "findings": list(findings(rehearsal)),
+        "findings": list(wrong),
         "not_rehearsed": list(not_rehearsed(rehearsal)),
     }
     path = rehearsal.folder / "rehearsal.json"

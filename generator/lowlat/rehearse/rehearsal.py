@@ -87,13 +87,13 @@ def prepare(
     machine = probe(Root())
     options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
     begun = Request.read(results)
-    kernels = begun.kernels if begun else _kernels(options)
-    made_with = provenance.of(machine, kernels)
+    chosen = begun.kernels if begun else _kernels(options)
+    made_with = provenance.of(machine, chosen)
     if begun:
         begun.check(made_with)
-    stages = tuple(_stage(options, machine, kernel, results) for kernel in kernels)
+    stages = tuple(_stage(options, machine, kernel, results) for kernel in chosen)
     if not begun:
-        Request(options, kernels, made_with).make(results)
+        Request(options, chosen, made_with).make(results)
     return machine, made_with, stages
 
 

@@ -97,14 +97,15 @@ def main(args: argparse.Namespace) -> int:
         if (results / folder.REQUEST).exists():
             say(f"\nStopped; 'lowlat-gen rehearse --resume {results}' goes on with it.")
         raise
-    path = outcome.write(done)
+    wrong = tuple(outcome.findings(done))
+    path = outcome.write(done, wrong)
     found = list(compared(done))
-    _tell(done, found)
+    _tell(done, wrong, found)
     if found:
         say(f"Page: {write_page(found, results)}")
     say(str(path))
     refused = any(arm.report.verdict == REFUSED for one in found for arm in one.found.arms)
-    return 1 if any(outcome.findings(done)) or refused or not found else 0
+    return 1 if wrong or refused or not found else 0
 
 
 def _end_guests_too() -> None:
@@ -114,9 +115,9 @@ def _end_guests_too() -> None:
             signal.signal(number, lambda got, _: sys.exit(128 + got))
 
 
-def _tell(done: Rehearsal, found: Sequence[Compared]) -> None:
+def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> None:
     say()
-    say("\n".join(outcome.describe(done)))
+    say("\n".join(outcome.describe(done, wrong)))
     say()
     for one in found:
         if len(found) > 1:
