@@ -6,7 +6,7 @@ A core is its CPU numbers in brackets: [1 17] isolated, (0 16) housekeeping.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from lowlat.cpuset import CpuSet
@@ -50,7 +50,7 @@ class _Pen:
             indent = "  "
         for box in package.boxes:
             yield from self._box(box, indent)
-        yield from _more(package, indent, "packages")
+        yield from (indent + line for line in more(package, "packages"))
 
     def _box(self, box: Box, indent: str) -> Iterator[str]:
         if box.title:
@@ -59,7 +59,7 @@ class _Pen:
         for domain in box.domains:
             yield from self._domain(domain, indent)
         yield from self.devices(box.devices, indent)
-        yield from _more(box, indent, "nodes")
+        yield from (indent + line for line in more(box, "nodes"))
 
     def _domain(self, domain: Domain, indent: str) -> Iterator[str]:
         title = domain.title
@@ -67,7 +67,7 @@ class _Pen:
             label = "  ".join(filter(None, (title, row.label)))
             yield from self._row(row, indent + (f"{label}  " if label else ""))
             title = " " * len(title)
-        yield from _more(domain, indent, "caches")
+        yield from (indent + line for line in more(domain, "caches"))
 
     def _row(self, row: Row, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
@@ -96,10 +96,7 @@ class _Pen:
         return self._paint(text, _COLOURS.get(run[0].role, "")) + words, WIDTH
 
     def devices(self, devices: Sequence[Device], indent: str) -> Iterator[str]:
-        for device in devices[:_MOST_DEVICES]:
-            yield f"{indent}{describe(device)}"[: WIDTH + 8]
-        if len(devices) > _MOST_DEVICES:
-            yield f"{indent}and {len(devices) - _MOST_DEVICES} more devices"
+        yield from (f"{indent}{line}"[: WIDTH + 8] for line in device_lines(devices))
 
     def legend(self, picture: Picture) -> str:
         if not picture.roles:
@@ -109,7 +106,23 @@ class _Pen:
         return f"{isolated} an isolated core   {kept} a housekeeping core"
 
 
-def describe(device: Device) -> str:
+def device_lines(devices: Sequence[Device]) -> Iterator[str]:
+    """The first devices, and how many there are besides."""
+    yield from map(_described, devices[:_MOST_DEVICES])
+    if len(devices) > _MOST_DEVICES:
+        yield f"and {len(devices) - _MOST_DEVICES} more devices"
+
+
+def more(part: Package | Box | Domain, what: str, limit: int = 56) -> Iterator[str]:
+    """What stands for the parts that look like this one; nothing where there are none."""
+    if part.times > 1:
+        kept = sum(cell.role == "housekeeping" for cell in cells_of(part))
+        roles = f", each with {kept} housekeeping" if kept else ""
+        cpus = shorten(part.more, limit)
+        yield f"and {part.times - 1} more {what} like it{roles}: CPU {cpus}"
+
+
+def _described(device: Device) -> str:
     """A device in a line: what it is, its names, driver and interrupts."""
     count = len(device.interrupts)
     words = (
@@ -152,10 +165,3 @@ def _count(cells: Sequence[Cell]) -> str:
 
 def _bracket(role: str, text: str) -> str:
     return f"({text})" if role == "housekeeping" else f"[{text}]"
-
-
-def _more(part: Package | Box | Domain, indent: str, what: str) -> Iterable[str]:
-    if part.times > 1:
-        kept = sum(cell.role == "housekeeping" for cell in cells_of(part))
-        roles = f", each with {kept} housekeeping" if kept else ""
-        yield f"{indent}and {part.times - 1} more {what} like it{roles}: CPU {shorten(part.more)}"

@@ -16,6 +16,9 @@ from lowlat.machine import Core, Device, Machine
 
 _ORDER = {"network": 0, "nvme": 1, "storage": 2}
 
+#: Up to this many CPUs a file has room for every package of the same look.
+_ROOM = 256
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -73,9 +76,10 @@ class Picture:
     roles: bool
 
 
-def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, few: int = 2) -> Picture:
-    """The picture of a machine, with roles where the isolated CPUs of a plan are given. As many
-    as ``few`` equal neighbours are drawn one by one."""
+def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, roomy: bool = False) -> Picture:
+    """The picture of a machine, with roles where the isolated CPUs of a plan are given. A
+    ``roomy`` one has more of the parts that look alike one by one."""
+    few = 8 if roomy and len(machine.cpus.online) <= _ROOM else 2
     maker = _Maker(machine, isolated, few)
     shown = {node for core in machine.cores for node in core.nodes}
     return Picture(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from lowlat.cpuset import CpuSet
-from lowlat.draw import describe, names, shorten
+from lowlat.draw import device_lines, more, names, shorten
 from lowlat.machine import Device
 from lowlat.picture import Box, Cell, Domain, Package, Picture, Row, cells_of
 from lowlat.terminal import printable
@@ -25,7 +25,6 @@ _MINI = 11
 
 #: More cores in one row than this become small tiles without numbers.
 _MANY = 64
-_MOST_DEVICES = 6
 
 # Dark tiles with light numbers against light tiles with dark ones: the roles can be told apart in
 # print without colour. Panels carry their own ground, so the page behind may be light or dark.
@@ -184,19 +183,11 @@ def _hinted(cell: Cell, markup: str) -> str:
 
 
 def _device_lines(devices: Sequence[Device]) -> list[_Block]:
-    lines = [_text_line(describe(device), "note") for device in devices[:_MOST_DEVICES]]
-    if len(devices) > _MOST_DEVICES:
-        lines.append(_text_line(f"and {len(devices) - _MOST_DEVICES} more devices", "note"))
-    return lines
+    return [_text_line(line, "note") for line in device_lines(devices)]
 
 
 def _more(part: Package | Box | Domain, what: str) -> list[_Block]:
-    if part.times == 1:
-        return []
-    kept = sum(cell.role == "housekeeping" for cell in cells_of(part))
-    roles = f", each with {kept} housekeeping" if kept else ""
-    text = f"and {part.times - 1} more {what} like it{roles}: CPU {shorten(part.more, 72)}"
-    return [_text_line(text, "note")]
+    return [_text_line(line, "note") for line in more(part, what, 72)]
 
 
 def _legend(picture: Picture) -> _Block:

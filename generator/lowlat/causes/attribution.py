@@ -87,7 +87,7 @@ class _Analyst:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self._slack = 0 if capture.counter else self._ticks(1000)
+        self._slack = 0 if capture.counter else capture.clock.span(1000)
         self._senders = Senders([], CpuSet(), capture.clock)
         self._switches: dict[int, list[tuple[int, bool]]] = {}
         if capture.observer == "trace":
@@ -96,9 +96,6 @@ class _Analyst:
             self._senders = Senders(sent, cpus, capture.clock)
         elif capture.observer == "switches":
             self._switches = read_switches(capture)
-
-    def _ticks(self, ns: float) -> int:
-        return int(ns / max(self._capture.clock.ns(1), 1e-9))
 
     def cpu(self, cpu: CpuCapture, gaps: Sequence[Gap], item: Document) -> Document:
         """The keys to add to one CPU of the run."""

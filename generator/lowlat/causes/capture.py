@@ -33,6 +33,10 @@ class Clock:
         (t0, r0), (t1, r1) = self.first, self.last
         return ticks * (r1 - r0) / max(t1 - t0, 1)
 
+    def span(self, ns: float) -> int:
+        """A duration in whole ticks."""
+        return int(ns / max(self.ns(1), 1e-9))
+
 
 @dataclass(frozen=True)
 class CpuCapture:

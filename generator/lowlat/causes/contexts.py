@@ -37,7 +37,7 @@ class Contexts:
     def __init__(self, thread: int, senders: Senders, clock: Clock) -> None:
         self._thread = thread
         self._senders = senders
-        self._ns = max(clock.ns(1), 1e-9)
+        self._clock = clock
         self._last = 0
         self._pid = thread
         #: Interrupts, innermost last; and what is open in each thread, its own stay first.
@@ -80,8 +80,8 @@ class Contexts:
 
     def _nmi(self, event: TraceEvent) -> Context:
         """It is told of at its end, with its length."""
-        length = int(event.field("delta_ns") or 0) / self._ns
-        begin = max(event.time - int(length), self._last)
+        length = self._clock.span(int(event.field("delta_ns") or 0))
+        begin = max(event.time - length, self._last)
         return self._begin(Context("nmi", event.text.partition("(")[0], begin, row="NMI"))
 
     def _begin(self, context: Context) -> Context:

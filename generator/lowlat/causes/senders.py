@@ -33,7 +33,7 @@ class Senders:
     """What was sent to each CPU, in order of time. An arrival is asked for once, in that order."""
 
     def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: Clock) -> None:
-        self._reach = int(_LATEST_NS / max(clock.ns(1), 1e-9))
+        self._reach = clock.span(_LATEST_NS)
         self._sent: dict[tuple[int, bool], list[Sent]] = {}
         for event in events:
             sent = _sent(event)

@@ -12,9 +12,6 @@ from lowlat.page.figure import Data, Figure
 from lowlat.picture import arrange
 from lowlat.svg import svg
 
-#: Up to this many CPUs every package of the same look is drawn.
-_ROOM = 256
-
 
 def figure(detail: Detail) -> tuple[Figure, ...]:
     """The machine of a run, in the boot it was made in; none where the run tells of no CPU."""
@@ -22,8 +19,7 @@ def figure(detail: Detail) -> tuple[Figure, ...]:
         return ()
     run = detail.run
     isolated = run.isolated & detail.online
-    few = 8 if len(detail.online) <= _ROOM else 2
-    picture = arrange(_machine(detail), isolated or None, few=few)
+    picture = arrange(_machine(detail), isolated or None, roomy=True)
     drawing = Markup(svg(picture, style=""))  # noqa: S704  # the drawing escapes what it is given
     return (Figure("The machine", _caption(detail, isolated), drawing, _data(detail, isolated)),)
 

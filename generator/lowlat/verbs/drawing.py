@@ -15,9 +15,6 @@ from lowlat.machine import Machine
 from lowlat.picture import arrange
 from lowlat.terminal import colour_wanted
 
-#: Up to this many CPUs a file has room for every package of the same look.
-_ROOM = 256
-
 
 def add_svg(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--svg", metavar="FILE", help="write the drawing as SVG too")
@@ -34,5 +31,4 @@ def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] =
         return
     from lowlat.svg import svg  # rarely asked for
 
-    few = 8 if len(machine.cpus.online) <= _ROOM else 2
-    files.write("--svg", out, svg(arrange(machine, isolated, few=few)).encode())
+    files.write("--svg", out, svg(arrange(machine, isolated, roomy=True)).encode())
