@@ -320,14 +320,14 @@ def test_without_the_parameter_the_running_tick_is_no_fault_of_the_kernel(host: 
 _FROM_ITS_START = "tsc: Marking TSC unstable due to TSCs unsynchronized"
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        _FROM_ITS_START,
-        "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
-        "TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.",
-    ],
+_UNSTABLE_TSC = (
+    _FROM_ITS_START,
+    "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
+    "TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.",
 )
+
+
+@pytest.mark.parametrize("message", _UNSTABLE_TSC)
 def test_an_unstable_tsc_keeps_the_tick_unless_it_is_seen_to_stop(host: Path, message: str) -> None:
     (host / "var/log/dmesg").write_text(f"{DMESG}{message}\n")
     count(host, [250, 250, 1, 1])
@@ -353,6 +353,14 @@ def test_only_a_clock_that_becomes_unstable_keeps_the_tick(
     (host / "var/log/dmesg").write_text(f"{DMESG}{messages}\n")
     row = rows(host, int(state != "effective"))["nohz_full"]
     assert row["state"] == state and messages.splitlines()[0] in row["evidence"]
+
+
+@pytest.mark.parametrize("message", [*_UNSTABLE_TSC, "sched_clock: Marking unstable (1, 2)"])
+def test_an_unstable_tsc_contradicts_the_trust_in_it(tmp_path: Path, message: str) -> None:
+    host = planned(tmp_path, "--enable", "tsc")
+    (host / "var/log/dmesg").write_text(f"{DMESG}{message}\n")
+    row = rows(host, 1)["tsc"]
+    assert row["state"] == "ignored-by-kernel" and message in row["evidence"]
 
 
 def about(root: Path, status: int, name: str) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from lowlat.catalogue.entry import (
     Target,
     Tunable,
 )
+from lowlat.kmsg import UNSTABLE_CLOCK
 
 
 def _trusted_tsc(target: Target) -> Optional[bool]:
@@ -37,9 +38,6 @@ def _watchdog_off_already(target: Target) -> Optional[str]:
         return "from 7.3 on the watchdog stays on the CPU that boots the system"
     return None
 
-
-#: arch/x86/kernel/tsc.c, mark_tsc_unstable(); kernel/time/clocksource.c
-_UNSTABLE = r"Marking (TSC|clocksource 'tsc.*') (as )?unstable"
 
 _INVARIANT_TSC = Need(
     _trusted_tsc,
@@ -95,7 +93,7 @@ ENTRIES = (
         risk=Risk.HIDES_FAULTS,
         accepts=r"nowatchdog",
         # The clock source is the TSC without this too: only the kernel's silence can tell.
-        sign=Sign(contradiction=_UNSTABLE),
+        sign=Sign(contradiction=UNSTABLE_CLOCK),
     ),
     Tunable(
         name="clocksource",
