@@ -552,20 +552,16 @@ def test_a_run_keeps_what_it_read(bench: Bench) -> None:
     assert run.loads[0].command == "stress-ng --fault 1 --yaml /tmp/stock.yaml"
     assert run.clock.floor_ns == 18.4
     assert run.cpu(2).histogram == ((100.0, 200.0, 5.0),)
-    assert (run.cpu(2).causes, run.cpu(2).soft, run.harness) == ((), None, "0.1.0")
+    assert (run.cpu(2).causes, run.harness) == ((), "0.1.0")
 
 
 def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
     cause = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900, "more": "x"}
-    soft = {"window_ns": 1e6, "windows": 5, "work": {"min": 1, "p50": 2, "max": None}}
-    cpus = [cpu_run(2, 4.0, causes=[cause], soft=soft)]
+    cpus = [cpu_run(2, 4.0, causes=[cause])]
     content = document("stock", 0, cpus=cpus, work=[{"kind": "usleep", "samples": 5}])
     run = read_run(Path(bench.write("run.json", content)))
     (found,) = run.cpu(2).causes
     assert (found.kind, found.cause, found.events, found.time_ns) == ("irq", "local_timer", 4, 900)
-    work = run.cpu(2).soft
-    assert work is not None
-    assert (work.window_ns, work.work) == (1e6, {"min": 1.0, "p50": 2.0})
     assert run.work == ({"kind": "usleep", "samples": 5},)
 
 

@@ -25,7 +25,7 @@ from lowlat.cpuset import CpuSet
 from lowlat.errors import Refused
 from lowlat.plan import Plan
 from lowlat.probe.services import MANAGERS, read_managers
-from lowlat.root import ANSWERS, Root, glob
+from lowlat.root import ANSWERS, Root, glob, is_glob
 from lowlat.runstate import BOOT_ID
 from lowlat.threads import SCHEME, Threads
 
@@ -65,7 +65,7 @@ def folders(patterns: Iterable[str]) -> list[str]:
 def _folders(pattern: str) -> Iterator[str]:
     above = ""
     for part in pattern.strip("/").split("/"):
-        if any(sign in part for sign in "*[?"):
+        if is_glob(part):
             yield above
         above = f"{above}/{part}"
 

@@ -24,12 +24,11 @@ SCHEMA = "lowlat.run/1"
 
 @dataclass(frozen=True)
 class Clock:
-    """How time was read: frequency in Hz, the cost of one read and of one loop in ns."""
+    """How time was read: frequency in Hz, and the cost of one read in ns."""
 
     source: str
     hz: float
     floor_ns: Optional[float]
-    loop_period_ns: Optional[float]
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,6 @@ class Cause:
     cause: str
     events: float
     time_ns: float
-
-
-@dataclass(frozen=True)
-class Soft:
-    """The work done in each window of so many ns, and its distribution (min, p1, p50, p99, max)."""
-
-    window_ns: float
-    work: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -95,8 +86,6 @@ class CpuRun:
     switches_per_s: Optional[float]
     histogram: tuple[tuple[float, ...], ...] = ()
     causes: tuple[Cause, ...] = ()
-    soft: Optional[Soft] = None
-    page_faults: Optional[float] = None
     #: None in a run of a harness that kept none.
     series: Optional[Series] = None
 
@@ -127,7 +116,6 @@ class Run:
     machine: str = ""
     #: The version of lowlat-measure, "" where it was not recorded.
     harness: str = ""
-    seed: Optional[float] = None
     #: Figures of other kinds of work (getting the time, memory, ...), as they were recorded.
     work: tuple[Mapping[str, object], ...] = ()
     #: What other measuring programs than oslat said: cyclictest, rtla's osnoise and timerlat.
@@ -172,7 +160,6 @@ def read_run(path: Path) -> Run:
         oslat=_load(fields.child("oslat"), "oslat") if fields.has("oslat") else None,
         machine=_machine(fields.child("host")) if fields.has("host") else "",
         harness=fields.text("harness") if fields.has("harness") else "",
-        seed=fields.number("seed") if fields.has("seed") else None,
         work=tuple(item.all() for item in fields.maybe_children("work")),
         second_opinions=tuple(_load(item) for item in fields.maybe_children("second_opinions")),
     )
@@ -205,8 +192,6 @@ def _cpu(fields: Fields, ends: tuple[float, ...]) -> CpuRun:
         switches_per_s=fields.maybe_number("switches_per_s"),
         histogram=_histogram(fields.child("histogram")) if fields.has("histogram") else (),
         causes=tuple(_cause(item) for item in fields.maybe_children("causes")),
-        soft=_soft(fields.child("soft")) if fields.has("soft") else None,
-        page_faults=fields.number("page_faults") if fields.has("page_faults") else None,
         series=_series(fields.child("series"), ends) if fields.has("series") and ends else None,
     )
 
@@ -234,10 +219,6 @@ def _cause(fields: Fields) -> Cause:
     )
 
 
-def _soft(fields: Fields) -> Soft:
-    return Soft(fields.number("window_ns"), fields.numbers("work"))
-
-
 def _machine(host: Fields) -> str:
     keys = ("arch", "processor", "hypervisor")
     return ", ".join(host.text(key) for key in keys if host.has(key))
@@ -248,7 +229,6 @@ def _clock(fields: Fields) -> Clock:
         source=fields.text("source"),
         hz=fields.number("hz"),
         floor_ns=fields.maybe_number("floor_ns"),
-        loop_period_ns=fields.maybe_number("loop_period_ns"),
     )
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Optional, TextIO
+from typing import TextIO
 
 
 def colour_wanted(stream: TextIO) -> bool:
@@ -44,10 +44,9 @@ def step(title: str) -> Iterator[None]:
 class Progress:
     """A bar that fills over a known number of seconds; a line now and then where nobody watches."""
 
-    def __init__(self, title: str, seconds: float, stream: Optional[TextIO] = None) -> None:
+    def __init__(self, title: str, seconds: float) -> None:
         self._title = title
         self._seconds = max(seconds, 0.001)
-        self._stream = stream or sys.stdout
         self._begin = time.monotonic()
         self._shown = -1
 
@@ -56,15 +55,15 @@ class Progress:
         shown = int(share * 20)
         if shown == self._shown:
             return
-        if self._stream.isatty():
+        if sys.stdout.isatty():
             bar = "█" * shown + "░" * (20 - shown)
-            self._stream.write(f"\r  {self._title} {bar} {share:4.0%}")
+            sys.stdout.write(f"\r  {self._title} {bar} {share:4.0%}")
         elif shown // 5 != self._shown // 5:
-            self._stream.write(f"  {self._title} {share:4.0%}\n")
-        self._stream.flush()
+            sys.stdout.write(f"  {self._title} {share:4.0%}\n")
+        sys.stdout.flush()
         self._shown = shown
 
     def done(self) -> None:
-        if self._stream.isatty():
-            self._stream.write("\r\033[K")
-            self._stream.flush()
+        if sys.stdout.isatty():
+            sys.stdout.write("\r\033[K")
+            sys.stdout.flush()

@@ -57,11 +57,6 @@ class Loop:
     dead: int
     spent: int
 
-    @property
-    def period_ratio(self) -> float:
-        """Loop period against the bare reading."""
-        return self.spent / self.reads / self.floor
-
 
 def online() -> list[int]:
     """CPUs on which this process may run."""

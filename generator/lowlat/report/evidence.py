@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lowlat.cpuset import CpuSet
 from lowlat.run import Run
 from lowlat.run_fields import Fields, read_document
 from lowlat.verify import SCHEMA, State
@@ -74,10 +73,9 @@ def unknown(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _not_isolated(after: Sequence[Run]) -> Iterator[Missing]:
-    bare: dict[str, None] = {str(run.measured - run.isolated): None for run in after}
+    bare = dict.fromkeys(run.measured - run.isolated for run in after)
     for cpus in filter(None, bare):
-        number = len(CpuSet.parse_list(cpus))
-        noun = "CPU" if number == 1 else "CPUs"
+        noun = "CPU" if len(cpus) == 1 else "CPUs"
         yield Missing("isolcpus", f"{noun} {cpus} measured after, but not isolated by the kernel")
 
 
