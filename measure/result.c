@@ -93,7 +93,7 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "work", result_works(run));
 	json_object_set_new(root, "realtime_bounds", bounds_to_json(run));
 	json_object_set_new(root, "task_isolation", json_string(isolation_word(run)));
-	json_object_set_new(root, "harness", json_string(LOWLAT_VERSION));
+	json_object_set_new(root, "harness", json_string(LOWLAT_BUILD));
 	return root;
 }
 

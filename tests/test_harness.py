@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -250,7 +251,12 @@ def test_help_names_every_option(harness: Harness) -> None:
     for name in ("cpus", "duration", "warmup", "threshold", "policy", "load", "load-cpus", "oslat",
                  "no-oslat", "emulated", "label", "seed", "json", "events"):  # fmt: skip
         assert f"--{name} " in done.out
-    assert harness("--version").out.startswith("lowlat-measure ")
+
+
+def test_a_run_names_the_build_that_made_it(harness: Harness) -> None:
+    version = harness("--version").out.split()[1]
+    made_by = harness(*SHORT, "--json").run["harness"]
+    assert re.fullmatch(rf"{re.escape(version)}\+[0-9a-f]{{8}}", made_by)
 
 
 def test_help_and_refusal_name_the_same_scenarios(harness: Harness) -> None:

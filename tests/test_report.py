@@ -298,11 +298,16 @@ def test_settings_in_effect_are_not(bench: Bench, state: str) -> None:
 
 
 def test_cpus_the_kernel_did_not_isolate(bench: Bench) -> None:
-    files = _arms(bench, document("s", 90.0), document("t", 4.0, isolated="2"))
-    _, out = bench.call(*files)
+    after = document("t", 4.0, isolated="2", cmdline="quiet isolcpus=2-3")
+    _, out = bench.call(*_arms(bench, document("s", 90.0), after))
     assert "Not in effect: isolcpus: CPU 3 measured after, but not isolated" in out
     assert "was not checked (--verify FILE)" in out
     assert out.splitlines()[0].startswith("Noise on the measured CPUs")
+
+
+def test_cpus_nobody_wanted_isolated_are_not_missing(bench: Bench) -> None:
+    _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0, isolated="")))
+    assert "Not in effect" not in out
 
 
 # The text

@@ -67,6 +67,7 @@ def test_at_most_6_percent_false_findings_on_the_recorded_variance(bench: Bench)
     # report makes up for.
     assert max(small for small, _, _ in found[HALVES]) > 0.1
     assert all(false <= 0.06 for name in found for _, false, _ in found[name])
+    assert "one run a boot" in out and "run 0.0 %" not in out
     stated = re.findall(r"is found with a chance of at least 80% from", out)
     assert len(stated) == len(recorded.CAMPAIGNS)
 

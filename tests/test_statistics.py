@@ -204,8 +204,11 @@ def test_a_gate_on_a_bound_names_its_condition(bench: Bench) -> None:
 
 def test_zero_in_some_boots_is_ranked(bench: Bench) -> None:
     after = (0.0, 0.0, 1.0, 0.0, 2.0)
-    found = endpoint(compared(bench, after), "noise_ppm")
+    result = compared(bench, after)
+    found = endpoint(result, "noise_ppm")
     assert (found["after"], found["ci95"]) == (pytest.approx(0.6), None)
+    assert (found["before"], found["ratio"]) == (pytest.approx(100.4), pytest.approx(100.4 / 0.6))
+    assert any("the ratio is of plain means" in flag for flag in result["flags"])
     assert found["p"] == pytest.approx(SMALLEST)
     both = bench.json(arm("s", [0.0] * 5), arm("t", [0.0] * 5, first=1))
     assert both["verdict"] == "no-measurable-change"

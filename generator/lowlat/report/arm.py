@@ -75,12 +75,18 @@ class Arm:
         return result
 
 
-def typical(values: Sequence[float]) -> float:
-    """What stands for several boots: the geometric mean, whose ratios the test is about; the mean
-    where some boot has a zero, so that it is zero only where all are."""
+def mixed(values: Sequence[float]) -> bool:
+    """Whether some boots have a zero and others have not."""
+    return min(values) <= 0 < max(values)
+
+
+def typical(values: Sequence[float], *, plain: bool = False) -> float:
+    """What stands for several boots: the geometric mean, whose ratios the test is about; the
+    ``plain`` one where some boot that it is compared with has a zero and others have not, so that
+    it is zero only where all are."""
     if min(values) == max(values):
         return values[0]
-    if min(values) <= 0:
+    if plain or mixed(values):
         return math.fsum(values) / len(values)
     return math.exp(math.fsum(map(math.log, values)) / len(values))
 

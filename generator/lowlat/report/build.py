@@ -57,7 +57,8 @@ def build(
         pair = Pair.of(*arms)
         concluded, figures = _concluded(pair)
         if concluded.word != REFUSED:
-            flags += [*verdict.order_flags(pair), *inside.flags(pair), *_bounds(figures)]
+            flags += [*verdict.order_flags(pair), *inside.flags(pair)]
+            flags += [*_bounds(figures), *_ranked(figures)]
             more, words = tail.endpoints(pair)
             figures, flags = (*figures, *more), [*flags, *words]
     return Report(
@@ -99,9 +100,18 @@ def _unclaimed(pair: Pair, primary: Endpoint) -> str:
 def _bounds(figures: Iterable[Endpoint]) -> Iterable[str]:
     if any(endpoint.ratio_at_least for endpoint in figures):
         yield (
-            'where nothing was counted after, "> 900x less" is a bound (95 %), which holds if '
-            "boots do not differ in it"
+            'where nothing was counted after, the number in "> …x less" is a bound (95 %), which '
+            "holds if boots do not differ in it"
         )
+
+
+def _ranked(figures: Iterable[Endpoint]) -> Iterable[str]:
+    for endpoint in figures:
+        if endpoint.primary and endpoint.p is not None and endpoint.ratio and not endpoint.ci95:
+            yield (
+                f"{endpoint.name} is zero in some boots: their ranks were tested; the ratio is of "
+                "plain means and has no interval"
+            )
 
 
 def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,16 +28,20 @@ _CLOSEST = 0.95
 @dataclass(frozen=True)
 class Variance:
     """Standard deviations of the logarithm between boots, between the runs of a boot and between
-    the blocks of a run; the trend a boot; and how alike (0 to 1) neighbouring boots are."""
+    the blocks of a run, None where there was one each, so that the level above holds it too; the
+    trend a boot; and how alike (0 to 1) neighbouring boots are."""
 
     boot: float
-    run: float
-    block: float
+    run: Optional[float]
+    block: Optional[float]
     drift: float
     alike: float
 
     def __str__(self) -> str:
-        parts = (f"{name} {getattr(self, name) * 100:.1f} %" for name in ("boot", "run", "block"))
+        parts = [f"boot {self.boot * 100:.1f} %"]
+        for name, deviation, above in (("run", self.run, "boot"), ("block", self.block, "run")):
+            told = f"one {name} a {above}"
+            parts.append(told if deviation is None else f"{name} {deviation * 100:.1f} %")
         drift = round(self.drift * 100, 1) + 0.0  # never minus zero
         trend = f"trend {drift:+.1f} % a boot, neighbours alike {self.alike:.2f}"
         return f"{', '.join(parts)}, {trend}"
@@ -72,8 +76,8 @@ def fit(campaign: Nested) -> Variance:
     together = float(np.corrcoef(rest[:-1], rest[1:])[0, 1]) if rest.any() else 0.0
     return Variance(
         boot=math.sqrt(boot),
-        run=math.sqrt(run),
-        block=math.sqrt(block),
+        run=math.sqrt(run) if per_boot > 1 else None,
+        block=math.sqrt(block) if per_run > 1 else None,
         drift=float(line.slope),
         alike=min(max(together, 0.0), _CLOSEST),
     )
@@ -96,8 +100,9 @@ def simulate(variance: Variance, shape: Shape, campaigns: int, draw: np.random.G
 
     count = 2 * shape.boots
     levels = _levels(variance, campaigns, count, draw)
-    runs = levels[..., None] + variance.run * draw.normal(size=(campaigns, count, shape.runs))
-    blocks = variance.block * draw.normal(size=(*runs.shape, shape.blocks))
+    apart = (variance.run or 0.0) * draw.normal(size=(campaigns, count, shape.runs))
+    runs = levels[..., None] + apart
+    blocks = (variance.block or 0.0) * draw.normal(size=(*runs.shape, shape.blocks))
     figures = np.exp(runs[..., None] + blocks).mean(axis=-1)
     return np.log(np.median(figures, axis=-1))  # type: ignore[no-any-return]
 

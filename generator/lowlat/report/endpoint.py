@@ -10,7 +10,7 @@ from typing import Optional, Union
 
 from lowlat.cpuset import CpuSet
 from lowlat.report import comparable, figures, inference
-from lowlat.report.arm import Arm, typical
+from lowlat.report.arm import Arm, mixed, typical
 from lowlat.report.figures import Key, Measure
 from lowlat.run import Run
 
@@ -132,9 +132,11 @@ def _endpoint(
     *,
     tested: bool,
 ) -> Endpoint:
-    one, other = typical(before), typical(after)
-    bounded = measure.counted and not other
+    plain = mixed(before) or mixed(after)
+    one, other = typical(before, plain=plain), typical(after, plain=plain)
+    bounded = measure.counted and one and not other
     seconds = pair.after.empty_seconds(measure, _of(cpu, pair.cpus)) if bounded else 0.0
+    bound = _at_least(before, seconds, tested=tested) if seconds else 0.0
     return Endpoint(
         name=measure.name,
         unit=measure.unit,
@@ -142,7 +144,7 @@ def _endpoint(
         before=one,
         after=other,
         ratio=one / other if other else None,
-        ratio_at_least=_at_least(before, seconds, tested=tested) if seconds and one else None,
+        ratio_at_least=bound or None,
         primary=cpu == "all" and measure.name == pair.primary,
     )
 

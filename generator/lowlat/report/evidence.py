@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lowlat import cmdline
 from lowlat.run import Run
 from lowlat.run_fields import Fields, read_document
 from lowlat.verify import SCHEMA, State
@@ -58,7 +59,8 @@ def read_verify(path: Path) -> tuple[Setting, ...]:
 
 
 def not_in_effect(settings: Sequence[Setting], after: Sequence[Run]) -> tuple[Missing, ...]:
-    """The settings that verify found missing, and CPUs the kernel did not isolate."""
+    """The settings that verify found missing, and CPUs that the kernel was told to isolate and did
+    not."""
     return (
         *(Missing(row.name, row.why()) for row in settings if row.state in _LOST),
         *_not_isolated(after),
@@ -73,7 +75,8 @@ def unknown(settings: Sequence[Setting]) -> Iterator[str]:
 
 
 def _not_isolated(after: Sequence[Run]) -> Iterator[Missing]:
-    bare = dict.fromkeys(run.measured - run.isolated for run in after)
+    asked = [run for run in after if cmdline.values(run.cmdline, "isolcpus")]
+    bare = dict.fromkeys(run.measured - run.isolated for run in asked)
     for cpus in filter(None, bare):
         noun = "CPU" if len(cpus) == 1 else "CPUs"
         yield Missing("isolcpus", f"{noun} {cpus} measured after, but not isolated by the kernel")

@@ -115,7 +115,7 @@ def _once(values: Array, where: Places) -> str:
     """What the report finds where one half of the boots is taken for an arm."""
     before, after = (values[half] for half in power.arms(where))
     (p,) = inference.p_values(before[None], after[None])
-    told = f"ratio {math.exp(before.mean() - after.mean()):.3g}, p = {p:.2g}"
+    told = f"ratio {math.exp(before.mean() - after.mean()):.4g}, p = {p:.2g}"
     if p > inference.ALPHA:
         return f"{told}, no change found"
     back = "" if power.stands(before, after, where) else ", which the report takes back"

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Union
 
+from lowlat.cpuset import CpuSet
 from lowlat.report import inference
+from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair
 from lowlat.report.gaps import Gaps, gaps_of
 
@@ -161,9 +163,13 @@ def _complaints(levels: list[Union[Level, str]]) -> Iterator[str]:
 
 
 def _lengths(pair: Pair) -> str:
-    ours, theirs = (arm.seconds(pair.cpus) / len(pair.cpus) for arm in (pair.before, pair.after))
-    times = f"{ours:.4g} s before, {theirs:.4g} s after"
-    return f"the longest gap grows with the time measured: {times}, each CPU"
+    ours, theirs = (_times(arm, pair.cpus) for arm in (pair.before, pair.after))
+    return f"the longest gap grows with the time measured: {ours} before, {theirs} after, each CPU"
+
+
+def _times(arm: Arm, cpus: CpuSet) -> str:
+    number, seconds = len(arm.runs), arm.seconds(cpus) / len(cpus)
+    return f"{number} x {seconds / number:.4g} s" if number > 1 else f"{seconds:.4g} s"
 
 
 def _named(span_s: float) -> str:
