@@ -19,9 +19,13 @@ _ROW, _TOP = 34.0, 22.0
 #: Between two lines of text.
 _LINE = 14.0
 
-#: Letters of a line of a drawing, and characters of one on a terminal.
+#: Letters of a line of a drawing; characters of an axis on a terminal, at most and at least.
 _WIDE = 48
 _CHARACTERS = 40
+_FEWEST = 16
+
+#: Between the columns there.
+_GAP = "  "
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def _draw(canvas: Canvas, line: Line, across: Ratio, place: tuple[float, float])
     top, below = place
     y = top + below + 24
     kind = f"verdict {line.verdict.replace(' ', '-')}"
-    canvas.text(12, top + 12, _clipped(line.label, _WIDE), "name over")
+    canvas.text(12, top + 12, clipped(line.label, _WIDE), "name over")
     canvas.text(WIDTH - RIGHT, top + below + 12, _finding(line), "name over", "end")
     if line.low:
         far = across.end if line.high is None else across.at(line.high)
@@ -117,7 +121,7 @@ def _draw(canvas: Canvas, line: Line, across: Ratio, place: tuple[float, float])
         canvas.rect(across.at(line.ratio) - 3.5, y - 3.5, 7, 7, f"point {kind}", hint)
 
 
-def _clipped(label: str, room: int) -> str:
+def clipped(label: str, room: int) -> str:
     """What tells arms apart stands at the end of their names."""
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
@@ -141,22 +145,26 @@ def _data(drawn: Sequence[Line]) -> Data:
     return Data("arms.csv", header, tuple(rows))
 
 
-def text(found: Comparison) -> Iterator[str]:
+def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
     """The same in characters: the ratio, between the ends of its interval; none where no arm has a
-    ratio, or there is but one."""
+    ratio, or there is but one. In ``width`` columns, where they are given, the axis is shorter and
+    long names lose their beginnings."""
     drawn = lines(found)
     if len(drawn) < 2 or not any(line.ends for line in drawn):
         return
-    across = _scale(drawn, 0, _CHARACTERS - 1)
     name = max(len(line.label) for line in drawn)
     words = max(len(line.words) for line in drawn)
-    yield (
-        f"how many times less than {found.first}, left of 1 more, with the interval (95 %) of each"
-    )
-    yield f"{'':{name}}  {_scale_text(across)}"
+    room = _CHARACTERS
+    if width is not None:
+        left = width - words - max(len(line.verdict) for line in drawn) - 3 * len(_GAP)
+        room = min(max(left - name, _FEWEST), _CHARACTERS)
+        name = max(min(name, left - room), 1)
+    across = _scale(drawn, 0, room - 1)
+    yield f"how many times less than {found.first} (left of 1: more), and its interval (95 %)"
+    yield f"{'':{name}}{_GAP}{_scale_text(across)}"
     for line in drawn:
-        row = f"{line.label:{name}}  {_characters(line, across)}  {line.words:{words}}"
-        yield f"{row}  {line.verdict}"
+        label = f"{clipped(line.label, name):{name}}"
+        yield _GAP.join((label, _characters(line, across), f"{line.words:{words}}", line.verdict))
 
 
 def _times(ratio: float) -> str:
@@ -165,7 +173,7 @@ def _times(ratio: float) -> str:
 
 
 def _scale_text(across: Ratio) -> str:
-    cells = [" "] * (_CHARACTERS + 6)
+    cells = [" "] * (round(across.end) + 7)
     for value in across.ticks():
         written = f"|{_times(value)}"
         place = round(across.at(value))
@@ -175,11 +183,11 @@ def _scale_text(across: Ratio) -> str:
 
 
 def _characters(line: Line, across: Ratio) -> str:
-    cells = [" "] * _CHARACTERS
+    cells = [" "] * (round(across.end) + 1)
     cells[round(across.at(1.0))] = ":"
     if line.low:
         first = round(across.at(line.low))
-        last = _CHARACTERS - 1 if line.high is None else round(across.at(line.high))
+        last = round(across.end) if line.high is None else round(across.at(line.high))
         cells[first : last + 1] = "-" * (last + 1 - first)
         cells[first], cells[last] = "[", ">" if line.high is None else "]"
     if line.ratio:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 #: From this many columns on tables stand side by side.
 _WIDE = 150
 
-#: Lines that the finding and what follows the tables may take, and the parts always shown.
+#: Lines that the finding and what follows the tables may take, and the parts of one arm that are
+#: always shown.
 _AROUND = 12
 _LEAST = 2
 
@@ -42,6 +43,10 @@ _COLOURS = {
     UNCHANGED: "yellow",
     DESCRIPTIVE: "yellow",
 }
+
+#: Columns between two of a table, and those that are left to a name at least.
+_PADDING = 3
+_NAME = 12
 
 _SIDES = {"before": "yellow", "after": "cyan"}
 
@@ -78,6 +83,7 @@ def _blocks() -> bool:
 
 def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
     from rich.console import Console, Group
+    from rich.table import Table as Grid
 
     out = io.StringIO()
     console = Console(
@@ -89,57 +95,60 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
     )
     colour = _COLOURS[found.arms[0].report.verdict] if len(found.arms) == 1 else ""
     console.print(_line(overview.headline(found), f"bold {colour}".strip()))
-    parts = [_table(table) for table in overview.shown(found)]
+    glance = list(forest.text(found, console.width))
+    parts = [_table(table, console.width) for table in overview.shown(found, brief=bool(glance))]
     if chart.lines:
         parts.insert(1, _histograms(chart))
-    glance = list(forest.text(found))
     if glance:
         parts.insert(0, Group(*map(_line, glance), ""))
-    _arrange(console, parts)
+        _stack(console, parts, least=1)
+    elif console.width < _WIDE:
+        _stack(console, parts, least=_LEAST)
+    else:
+        grid = Grid.grid(padding=(0, 4))
+        grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
+        console.print(grid)
     for style, line in _ending(found, looked=looked):
         console.print(_line(line, style))
     return out.getvalue()
 
 
-def _arrange(console: Console, parts: Sequence[RenderableType]) -> None:
-    """Side by side where the terminal is wide."""
-    from rich.console import Group
-    from rich.table import Table as Grid
-
-    if console.width < _WIDE:
-        shown = _fitting(console, parts)
-        for part in shown:
-            console.print(part)
-        if len(shown) < len(parts):
-            more = f"{len(parts) - len(shown)} more tables do not fit: --html FILE has all"
-            console.print(_line(more, "dim"))
-        return
-    grid = Grid.grid(padding=(0, 4))
-    grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
-    console.print(grid)
+def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> None:
+    """One below the other, as many as fit, but ``least`` of them."""
+    shown = _fitting(console, parts, least)
+    for part in shown:
+        console.print(part)
+    if len(shown) < len(parts):
+        left = f"{len(parts) - len(shown)} of {len(parts)} parts"
+        console.print(_line(f"{left} do not fit here: --html FILE has all", "dim"))
 
 
-def _fitting(console: Console, parts: Sequence[RenderableType]) -> Sequence[RenderableType]:
+def _fitting(
+    console: Console, parts: Sequence[RenderableType], least: int
+) -> Sequence[RenderableType]:
     """The first parts that fit on the screen; all of them where the output is no screen."""
     if not sys.stdout.isatty():
         return parts
     room = shutil.get_terminal_size().lines - _AROUND
     for number, part in enumerate(parts):
         room -= len(console.render_lines(part))
-        if room < 0 and number >= _LEAST:
+        if room < 0 and number >= least:
             return parts[:number]
     return parts
 
 
-def _table(table: Table) -> RenderableType:
+def _table(table: Table, width: int) -> RenderableType:
+    """A row each; where they are too wide, the first cells lose their beginnings."""
     from rich import box
     from rich.table import Table as Drawn
 
     drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=table.note or None)
     for place, title in enumerate(table.header):
         drawn.add_column(_line(title), justify="right" if place else "left")
-    for row in table.rows:
-        drawn.add_row(*map(_line, row))
+    widths = [max(map(len, column)) for column in zip(table.header, *table.rows)]
+    first = max(width - sum(_PADDING + wide for wide in widths[1:]) - _PADDING, _NAME)
+    for name, *row in table.rows:
+        drawn.add_row(_line(forest.clipped(name, first)), *map(_line, row))
     return drawn
 
 

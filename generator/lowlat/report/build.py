@@ -100,7 +100,7 @@ def _unclaimed(pair: Pair, primary: Endpoint) -> str:
 def _bounds(figures: Iterable[Endpoint]) -> Iterable[str]:
     if any(endpoint.ratio_at_least for endpoint in figures):
         yield (
-            'where nothing was counted after, the number in "> …x less" is a bound (95 %), which '
+            'where nothing was counted after, the number in "> ...x less" is a bound (95 %), which '
             "holds if boots do not differ in it"
         )
 

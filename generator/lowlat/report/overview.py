@@ -5,6 +5,7 @@ is the measure of the others."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.report.comparison import Comparison, Named
@@ -16,6 +17,9 @@ from lowlat.report.words import headline as finding
 
 #: So many arms are named in a sentence; of more it tells how many.
 _FEW = 4
+
+#: The columns that are left of the table where a chart tells the change and the verdict.
+_BRIEF = (0, 2, 4, 5)
 
 
 def headline(found: Comparison) -> str:
@@ -49,9 +53,16 @@ def _counted(found: Comparison) -> Iterator[str]:
         yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.arms)} arms{which}"
 
 
-def shown(found: Comparison) -> tuple[Table, ...]:
+def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the one of several."""
-    return tables(found.arms[0].report) if len(found.arms) == 1 else (table(found),)
+    if len(found.arms) == 1:
+        return tables(found.arms[0].report)
+    whole = table(found)
+    if not brief:
+        return (whole,)
+    rows = (whole.header, *whole.rows)
+    header, *rest = (tuple(row[place] for place in _BRIEF) for row in rows)
+    return (replace(whole, header=header, rows=tuple(rest)),)
 
 
 def table(found: Comparison) -> Table:
