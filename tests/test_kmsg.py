@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,13 @@ def test_the_live_messages_are_read_to_their_end() -> None:
     messages = read_messages(Root())
     assert messages is not None
     assert parse(process.last_line(shown.stdout)).text in messages.text
+
+
+def test_a_device_that_is_empty_has_no_messages() -> None:
+    """As in containers, where /dev/null stands in its place; in a process that can be ended."""
+    code = "from lowlat import kmsg; kmsg.DEVICE = '/dev/null'; print(kmsg._read_kernel())"
+    done = process.run([sys.executable, "-c", code], timeout=30)
+    assert (done.status, done.stdout) == (0, "None\n")
 
 
 @pytest.mark.parametrize(

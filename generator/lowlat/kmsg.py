@@ -12,6 +12,8 @@ from lowlat import process
 from lowlat.errors import LowlatError
 from lowlat.root import Root
 
+DEVICE = "/dev/kmsg"
+
 #: Where a captured machine keeps them, as dmesg or /dev/kmsg print them.
 LOG = "/var/log/dmesg"
 
@@ -73,7 +75,7 @@ def parse(text: str) -> Messages:
 
 def _read_kernel() -> Optional[Messages]:
     try:
-        fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(DEVICE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -100,11 +102,14 @@ def _read_records(fd: int) -> list[str]:
     records: list[str] = []
     while True:
         try:
-            records.append(os.read(fd, 8192).decode("utf-8", "replace"))
+            record = os.read(fd, 8192)
         except BrokenPipeError:
             continue  # overwritten while reading: the next read goes on with the oldest left
         except OSError:
             return records  # EAGAIN: the end
+        if not record:
+            return records  # containers put /dev/null there
+        records.append(record.decode("utf-8", "replace"))
 
 
 def parse_record(record: str) -> str:
