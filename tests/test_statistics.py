@@ -214,6 +214,24 @@ def test_zero_in_some_boots_is_ranked(bench: Bench) -> None:
     assert both["verdict"] == "no-measurable-change"
 
 
+def test_zero_in_some_boots_leaves_a_bound(bench: Bench) -> None:
+    """Each of them is taken for a single event, in 120 s on one CPU."""
+
+    def entries(name: str, rates: Sequence[float]) -> list[dict[str, Any]]:
+        runs = arm(name, rates, first=int(name == "t"), emulated=True)
+        return [{**run, "cpus": [cpu_run(2, rate)]} for run, rate in zip(runs, rates)]
+
+    before, after = entries("s", [1e3 * value for value in BEFORE]), (0.0, 0.1, 0.05, 0.0, 0.2)
+    result = bench.json(before, entries("t", after), "--require", "kernel_entries_per_s>=100000")
+    found = endpoint(result, "kernel_entries_per_s")
+    raised = bench.json(before, entries("t", [rate or 1 / 120 for rate in after]))
+    (least, _) = endpoint(raised, "kernel_entries_per_s")["ci95"]
+    assert (found["ci95"], found["ratio_at_least"]) == (None, pytest.approx(least))
+    assert result["verdict"] == "reduced" and least > 100_000
+    out = bench.call(*bench.runs("b", *before), "--against", *bench.runs("a", *entries("t", after)))
+    assert f"(ratio at least {least:,.0f} (95 %), p = " in out[1].splitlines()[0]
+
+
 def test_a_run_that_counted_something_is_not_nothing(bench: Bench) -> None:
     """Three runs a boot, whose median is zero in every boot: there is no bound for zero events."""
     before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]

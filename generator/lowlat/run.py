@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -127,6 +127,10 @@ class Run:
 
     def cpu(self, number: int) -> CpuRun:
         return next(cpu for cpu in self.cpus if cpu.cpu == number)
+
+    def seconds(self, cpus: Iterable[int]) -> float:
+        """The measured time of these CPUs together."""
+        return sum(self.cpu(number).runtime_ns for number in cpus) / 1e9
 
 
 def read_run(path: Path) -> Run:

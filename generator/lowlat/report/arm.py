@@ -57,9 +57,9 @@ class Arm:
             _collect(result, {key: median(values) for key, values in seen.items()})
         return {key: tuple(values) for key, values in result.items()}
 
-    def seconds(self, cpus: Iterable[int]) -> float:
+    def seconds(self, cpus: Collection[int]) -> float:
         """The measured time of these CPUs over all runs."""
-        return sum(run.cpu(number).runtime_ns for run in self.runs for number in cpus) / 1e9
+        return sum(run.seconds(cpus) for run in self.runs)
 
     def empty_seconds(self, measure: Measure, cpus: Collection[int]) -> float:
         """The measured time of these CPUs where the figure is known, 0 where it is ever above zero:

@@ -85,9 +85,15 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
     concluded = verdict.of(primary, boots)
     drifted = verdict.drifted(pair, primary)
     if drifted and concluded.word != verdict.UNCHANGED:
-        bare = tuple(replace(endpoint, p=None, ci95=None) for endpoint in found)
+        bare = tuple(map(_untested, found))
         return Verdict(DESCRIPTIVE, f"{boot_words(boots)}; no claim: {drifted}"), bare
     return concluded, found
+
+
+def _untested(endpoint: Endpoint) -> Endpoint:
+    # A bound where nothing at all was counted is no test's.
+    least = endpoint.ratio_at_least if endpoint.ratio is None else None
+    return replace(endpoint, p=None, ci95=None, ratio_at_least=least)
 
 
 def _unclaimed(pair: Pair, primary: Endpoint) -> str:
@@ -98,7 +104,7 @@ def _unclaimed(pair: Pair, primary: Endpoint) -> str:
 
 
 def _bounds(figures: Iterable[Endpoint]) -> Iterable[str]:
-    if any(endpoint.ratio_at_least for endpoint in figures):
+    if any(endpoint.ratio_at_least and endpoint.ratio is None for endpoint in figures):
         yield (
             'where nothing was counted after, the number in "> ...x less" is a bound (95 %), which '
             "holds if boots do not differ in it"
@@ -109,8 +115,9 @@ def _ranked(figures: Iterable[Endpoint]) -> Iterable[str]:
     for endpoint in figures:
         if endpoint.primary and endpoint.p is not None and endpoint.ratio and not endpoint.ci95:
             yield (
-                f"{endpoint.name} is zero in some boots: their ranks were tested; the ratio is of "
-                "plain means and has no interval"
+                f"{endpoint.name} is zero in some boots: ranks were tested, the ratio is of plain "
+                'means; "at least" is the low end of its interval (95 %) with one event in each '
+                "of those boots"
             )
 
 

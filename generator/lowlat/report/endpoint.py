@@ -31,7 +31,8 @@ class Endpoint:
     ``p`` of the primary endpoint stands alone, those of the others are adjusted for all of them;
     ``ci95`` of the ratio is each endpoint's own. Where nothing at all was counted after,
     ``ratio_at_least`` holds with 95 % confidence if boots do not differ in it: boots that count
-    nothing do not show how far others may lie above them.
+    nothing do not show how far others may lie above them. Where only some boots counted nothing,
+    it is the low end of the interval with each of them taken for one event.
     """
 
     name: str
@@ -107,6 +108,7 @@ def _tested(
     boots = len(pair.before.boots), len(pair.after.boots)
     known = [key for key in found if (len(ours[key]), len(theirs[key])) == boots]
     claimed = [key for key in known if key[0] in CLAIMED]
+    counted = {measure.name for measure in pair.measures if measure.counted}
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
     result = {}
     for family in families:
@@ -114,7 +116,23 @@ def _tested(
         for key, one in zip(family, inference.infer(rows)):
             if not _torn(found[key], one):
                 result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
+                if key[0] in counted and mixed(theirs[key]) and min(ours[key]) > 0:
+                    raised = _raised(theirs[key], pair.after, _of(key[1], pair.cpus))
+                    least = _low_end(ours[key], raised)
+                    result[key] = replace(result[key], ratio_at_least=least)
     return result
+
+
+def _raised(values: Sequence[float], arm: Arm, cpus: Collection[int]) -> list[float]:
+    """Of each boot its rate, of one that counted nothing that of a single event in a run."""
+    seconds = ([run.seconds(cpus) for run in boot.runs] for boot in arm.boots)
+    return [value or 1 / min(times) for value, times in zip(values, seconds)]
+
+
+def _low_end(before: Sequence[float], after: Sequence[float]) -> Optional[float]:
+    """The low end of the ratio's interval where it tells that there are fewer."""
+    (found,) = inference.infer([inference.Row(tuple(before), tuple(after))])
+    return found.ci95[0] if found.ci95 and found.ci95[0] > 1 else None
 
 
 def _torn(endpoint: Endpoint, result: inference.Result) -> bool:

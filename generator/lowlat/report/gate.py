@@ -80,12 +80,12 @@ def _noted(gates: Sequence[Gate], arm: Named) -> Named:
 
 def _condition(endpoint: Endpoint, report: Report) -> str:
     """What a gate on this figure takes for granted, "" where its interval tells."""
-    if endpoint.ci95 is None and endpoint.ratio_at_least is not None:
+    if endpoint.ratio is None and endpoint.ratio_at_least is not None:
         return (
             f"--require takes the bound of {endpoint.name}, of which nothing was counted after: it "
             "holds if boots do not differ in it"
         )
-    if endpoint.ratio is None or endpoint.ci95 or _needs_bound(endpoint, report):
+    if endpoint.ratio is None or _bound(endpoint) or _needs_bound(endpoint, report):
         return ""
     return f"--require takes the ratio of {endpoint.name} as it is: there is no interval of it"
 

@@ -109,10 +109,11 @@ def headline(report: Report) -> str:
 
 
 def interval(endpoint: Endpoint) -> str:
-    """The interval of the ratio before/after: "55 to 70", "" where there is none. Where 1 is not in
-    it, it has the digits to show that."""
+    """The interval of the ratio before/after: "55 to 70", "at least 55" where only its low end is
+    known, "" where nothing is. Where 1 is not in it, it has the digits to show that."""
     if endpoint.ci95 is None:
-        return ""
+        least_known = endpoint.ratio_at_least if endpoint.ratio else None
+        return f"at least {_digits(least_known, 3)}" if least_known else ""
     low, high = endpoint.ci95
     least = 3
     while not low <= 1 <= high and "1" in (_digits(low, least), _digits(high, least)):
@@ -135,7 +136,7 @@ def _basis(report: Report, primary: Endpoint) -> str:
     boots = boot_words(report.boots)
     if primary.p is None:
         return boots
-    between = f"ratio {interval(primary)} (95 %), " if primary.ci95 else ""
+    between = f"ratio {interval(primary)} (95 %), " if interval(primary) else ""
     return f"{between}p = {probability(primary.p)}, {boots}"
 
 
