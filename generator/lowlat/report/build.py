@@ -21,7 +21,7 @@ SCHEMA = "lowlat.report/1"
 
 @dataclass(frozen=True)
 class Report:
-    """The document ``lowlat.report/1``."""
+    """The document ``lowlat.report/1``, and whether the kernel isolated all CPUs measured after."""
 
     verdict: str
     why: str
@@ -30,6 +30,7 @@ class Report:
     endpoints: tuple[Endpoint, ...]
     not_in_effect: tuple[evidence.Missing, ...]
     flags: tuple[str, ...]
+    isolated: bool
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[Endpoint]:
         return next((e for e in self.endpoints if e.name == name and e.cpu == cpu), None)
@@ -69,6 +70,7 @@ def build(
         endpoints=figures,
         not_in_effect=evidence.not_in_effect(settings or (), after),
         flags=tuple(flags),
+        isolated=not any(run.measured - run.isolated for run in after),
     )
 
 

@@ -95,12 +95,12 @@ def drifted(pair: Pair, primary: Endpoint) -> Optional[str]:
 
 
 def _size(primary: Endpoint) -> float:
-    """The change in the logarithm, without its direction; of one to or from nothing what is known
+    """The change in the logarithm, without its direction; where boots counted nothing what is known
     of it."""
-    if primary.ratio:
-        return abs(math.log(primary.ratio))
     if primary.ratio_at_least:
         return max(0.0, math.log(primary.ratio_at_least))
+    if primary.ratio:
+        return abs(math.log(primary.ratio))
     return math.inf
 
 

@@ -141,8 +141,7 @@ def _basis(report: Report, primary: Endpoint) -> str:
 
 
 def _where(report: Report) -> str:
-    lost = any(missing.name == "isolcpus" for missing in report.not_in_effect)
-    return f"the {'measured' if lost else 'isolated'} CPUs"
+    return f"the {'isolated' if report.isolated else 'measured'} CPUs"
 
 
 def _times(primary: Endpoint, less: str) -> Optional[str]:

@@ -26,8 +26,13 @@ def main(args: argparse.Namespace) -> int:
             reversal.tidy(root)
         print("nothing is applied")
         return 0
+    # What is damaged is refused before there is so much as a lock.
+    disk = Disk(root)
+    journal = journals.read(disk)
+    kept = edited(disk, journal)
     if args.dry_run:
-        _show(root)
+        for path in journal.entries:
+            print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
         return 0
     mounts.check_mounted(root)
     # Also where the machine boots by something else by now.
@@ -46,14 +51,6 @@ def main(args: argparse.Namespace) -> int:
     if left:
         raise Unmet("; ".join(left), hint="take it away there")
     return 0
-
-
-def _show(root: Root) -> None:
-    disk = Disk(root)
-    journal = journals.read(disk)
-    kept = edited(disk, journal)
-    for path in journal.entries:
-        print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
 
 
 def _by_tuned(root: Root) -> bool:
