@@ -84,8 +84,8 @@ def figure(found: Comparison) -> tuple[Figure, ...]:
         _draw(canvas, line, across, (_TOP + place * row, below))
     caption = (
         f"{what}: right of 1 it is quieter than {found.first}, left of 1 it is noisier. The square "
-        "is the ratio, the line its interval (95 %), each arm's own; an arrow is a bound where "
-        "nothing was counted any more. The verdicts allow for the number of arms."
+        "is the ratio, the line its interval (95 %), each arm's own; an arrow is a bound, where "
+        "some boots or all counted nothing. The verdicts allow for the number of arms."
     )
     return (Figure(title, caption, canvas.svg(), _data(drawn)),)
 

@@ -80,7 +80,8 @@ def sentences(found: Comparison) -> Iterator[str]:
         yield "The figure the verdict is about is the share of the time that was lost, in ppm."
     yield (
         "A boot is one observation: its runs are taken together by their median, and boots by "
-        "their geometric mean. Runs of one boot are too much alike to count on their own."
+        "their geometric mean, the plain one where only some of them counted nothing. Runs of one "
+        "boot are too much alike to count on their own."
     )
     tested = sum(map(_tested, found.arms))
     if tested:

@@ -71,7 +71,7 @@ class Arm:
             if any(values):
                 return 0.0
             if None not in values:
-                result += sum(cpu.runtime_ns for cpu in found) / 1e9
+                result += run.seconds(cpus)
         return result
 
 

@@ -116,10 +116,10 @@ def _tested(
         for key, one in zip(family, inference.infer(rows)):
             if not _torn(found[key], one):
                 result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
-                if key[0] in counted and mixed(theirs[key]) and min(ours[key]) > 0:
-                    raised = _raised(theirs[key], pair.after, _of(key[1], pair.cpus))
-                    least = _low_end(ours[key], raised)
-                    result[key] = replace(result[key], ratio_at_least=least)
+    for key, endpoint in result.items():
+        if endpoint.changed and key[0] in counted and mixed(theirs[key]) and min(ours[key]) > 0:
+            raised = _raised(theirs[key], pair.after, _of(key[1], pair.cpus))
+            result[key] = replace(endpoint, ratio_at_least=_low_end(ours[key], raised))
     return result
 
 
