@@ -3,7 +3,7 @@
 #ifndef LOWLAT_COMPANIONS_H
 #define LOWLAT_COMPANIONS_H
 
-#include "run.h"
+#include "session.h"
 
 /*
  * Makes what the load is fenced in with, before anything is started: its memory cgroup, and a

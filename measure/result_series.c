@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "result_series.h"
 
-#include "value.h"
+#include "json_value.h"
 
 json_t *result_series(const struct run *run)
 {

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "run.h"
+#include "session.h"
 
 /* The length of a step, and when each ended, in seconds since the beginning. */
 json_t *result_series(const struct run *run);

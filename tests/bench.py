@@ -22,16 +22,16 @@ from typing import Any, Optional
 
 import report_runs
 import synthetic
-from lowlat.errors import Refused
-from lowlat.harness_child import find_harness
-from lowlat.plan import Plan
-from lowlat.planfile import IN_USE
-from lowlat.planner import Options, make_plan
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
+from lowlat.measure.child import find_harness
+from lowlat.model.plan import Plan
+from lowlat.plan.planner import Options, make_plan
+from lowlat.plan.profile import load_packaged
+from lowlat.plan.store import IN_USE
 from lowlat.probe import probe
-from lowlat.profile import load_packaged
-from lowlat.root import Root
-from lowlat.runtime import JOURNAL, inspect
-from lowlat.watch import Watch
+from lowlat.runtime.settings import JOURNAL, inspect
+from lowlat.verify.watch import Watch
 
 #: watch's own default.
 INTERVAL_S = 60.0

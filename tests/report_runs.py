@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.report import verb
+from lowlat.verbs import report as verb
 
 DATA = Path(__file__).parent / "data" / "runs"
 OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")

@@ -16,10 +16,11 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from lowlat.machine import Kernel, Machine
-from lowlat.rehearse import scout, tuning
+from lowlat.host.root import Root
+from lowlat.model.machine import Kernel, Machine
+from lowlat.rehearse import guest_tuned as tuning
+from lowlat.rehearse import scout
 from lowlat.rehearse.task import VERIFY, Facts, Task
-from lowlat.root import Root
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 

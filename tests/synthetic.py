@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
-from lowlat.archive import Contents, dump
-from lowlat.cpuset import CpuSet
-from lowlat.machine import Cache, Core, CoreType, Cpus, Machine, Node
+from lowlat.host.archive import Contents, dump
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Cache, Core, CoreType, Cpus, Machine, Node
 
 #: What a tree can lack or say oddly, each as some real machine does.
 QUIRKS = frozenset(

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import synthetic
 from conftest import Answer, Tree
-from lowlat import archive
-from lowlat.archive import Archive, Contents, Recorder
+from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
-from lowlat.errors import Refused
+from lowlat.host import archive
+from lowlat.host.archive import Archive, Contents, Recorder
+from lowlat.host.redact import redact
+from lowlat.host.root import Root, open_root
 from lowlat.probe import probe
-from lowlat.redact import redact
-from lowlat.root import Root, open_root
 from lowlat.verbs.capture import capture
 
 Gen = Callable[..., Answer]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import profile
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Risk, Stage, Tunable
 from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.plan import profile
 from trees import lowlat
 
 #: What the mission names; each must be an entry or a stated refusal.

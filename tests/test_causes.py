@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lowlat.base.errors import LowlatError
 from lowlat.catalogue import CATALOGUE
-from lowlat.causes.attribution import attach
-from lowlat.causes.capture import Clock
-from lowlat.causes.remedy import remedy
-from lowlat.causes.tracetext import parse, parse_switch
-from lowlat.errors import LowlatError
+from lowlat.measure.causes.attribution import attach
+from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.ftrace import parse, parse_switch
+from lowlat.measure.causes.remedy import remedy
 
 #: The detector's thread in the texts below; one tick is one ns.
 SPINNER = 77

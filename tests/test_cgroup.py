@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import cgroup
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.runtime import cgroup
 from trees import CONFIG, lowlat, machine, write_tree
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")

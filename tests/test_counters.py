@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowlat import counters
-from lowlat.cpuset import CpuSet
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.verify import counters
 
 X86 = """            CPU0       CPU2
    8:          1          0   IO-APIC   8-edge      rtc0

@@ -32,7 +32,7 @@ def host(tmp_path: Path, line: str = "root=/dev/sda1 quiet") -> Path:
 def diff(root: Path, *words: str) -> dict[str, Any]:
     document = lowlat("plan", "--root", root, "--diff", "--json", *words).json()
     assert list(document) == ["schema", "changes", "unchanged"]
-    assert document["schema"] == "lowlat.diff/1"
+    assert document["schema"] == "lowlat.verify.diff/1"
     for change in document["changes"]:
         assert list(change) == ["name", "where", "now", "planned"]
     return dict(document)
@@ -67,7 +67,7 @@ def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> No
     (root / "proc/cmdline").write_text(f"root=/dev/sda1 {document['cmdline']['text']}\n")
     (root / MASK).write_text("1\n")
     (root / "proc/irq/7/smp_affinity").write_text("1\n")
-    assert diff(root) == {"schema": "lowlat.diff/1", "changes": [], "unchanged": 6 + 9}
+    assert diff(root) == {"schema": "lowlat.verify.diff/1", "changes": [], "unchanged": 6 + 9}
     out = lowlat("plan", "--root", root, "--diff").out
     assert out.splitlines()[-1] == "0 would change, 15 are as planned already."
 

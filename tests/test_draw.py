@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import synthetic
 from conftest import Answer, Tree
-from lowlat.cpuset import CpuSet
-from lowlat.draw import draw, shorten
-from lowlat.machine import Device, Machine, Processor
-from lowlat.picture import arrange
-from lowlat.split import split
-from lowlat.svg import svg
-from lowlat.wishes import Wishes
+from lowlat.draw.layout import arrange
+from lowlat.draw.svg import svg
+from lowlat.draw.text import draw, shorten
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Device, Machine, Processor
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.split import split
 
 Gen = Callable[..., Answer]
 Kind, Shape = synthetic.Kind, synthetic.Shape

@@ -17,12 +17,12 @@ from typing import Any, Callable, Optional, TypeVar
 import pytest
 
 from conftest import Answer
-from lowlat import counters, evidence
-from lowlat.archive import Archive, parse
 from lowlat.catalogue import CATALOGUE
-from lowlat.cpuset import CpuSet
-from lowlat.root import open_root
+from lowlat.host.archive import Archive, parse
+from lowlat.host.root import open_root
+from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.capture import capture
+from lowlat.verify import counters, evidence
 
 Gen = Callable[..., Answer]
 Wanted = TypeVar("Wanted")

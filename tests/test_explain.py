@@ -9,10 +9,11 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from lowlat import cli, profile
+from lowlat import cli
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.plan import profile
 from trees import lowlat
 
 WIDTH, HEIGHT = 88, 24

@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from lowlat.report.comparison import holm
-from lowlat.report.inference import Row, infer, smallest_p
+from lowlat.report.stats.permutation import Row, infer, smallest_p
 from report_runs import AFTER, BEFORE, SMALLEST
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 from lowlat.rehearse.kernel import Wanted
 from lowlat.rehearse.packages import needed
 from lowlat.rehearse.unpack import unpack

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import process
-from lowlat.kmsg import parse, parse_record, read_journal, read_messages
-from lowlat.root import Root
+from lowlat.base import process
+from lowlat.host.kmsg import parse, parse_record, read_journal, read_messages
+from lowlat.host.root import Root
 
 
 def test_a_record_loses_its_prefix_its_properties_and_its_escapes() -> None:

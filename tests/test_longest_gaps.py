@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
 from report_runs import Bench, cpu_run, document, endpoint
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")

@@ -17,11 +17,11 @@ import pytest
 
 import synthetic
 from conftest import Answer
-from lowlat.cpuset import CpuSet
+from lowlat.host.root import open_root
+from lowlat.model.cpuset import CpuSet
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.split import Split, split
 from lowlat.probe import probe
-from lowlat.root import open_root
-from lowlat.split import Split, split
-from lowlat.wishes import Wishes
 from test_split_properties import check
 
 FOLDER = Path(__file__).with_name("machines")

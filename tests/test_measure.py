@@ -16,10 +16,11 @@ from typing import Optional
 
 import pytest
 
-from lowlat import harness, harness_child, harness_output
-from lowlat.errors import LowlatError, Refused, Unmet
+from lowlat import harness, harness_output
+from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.harness_folder import private_folder
-from lowlat.run import read_run
+from lowlat.measure import child as harness_child
+from lowlat.model.run import read_run
 
 REAL = Path(__file__).parents[1] / "measure" / "build" / "lowlat-measure"
 RUN = '{"schema": "lowlat.run/1", "complete": true, "problems": ["no oslat"]}'
@@ -259,7 +260,9 @@ def test_the_harness_is_found_beside_us_in_the_package_or_on_the_path(
     assert harness_child.find_harness() == str(stage.program)
     monkeypatch.setattr(sys, "argv", ["lowlat-gen"])
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
-    monkeypatch.setattr(harness_child, "__file__", str(tmp_path / "lowlat" / "harness_child.py"))
+    monkeypatch.setattr(
+        harness_child, "__file__", str(tmp_path / "lowlat" / "measure" / "child.py")
+    )
     monkeypatch.setenv("PATH", str(stage.program.parent))
     assert harness_child.find_harness() == str(stage.program)
     packaged = tmp_path / "lowlat" / "libexec" / "lowlat-measure"

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from lowlat.causes.attribution import attach
-from lowlat.causes.capture import read_capture, read_switches
-from lowlat.causes.tracetext import parse, parse_switch
+from lowlat.measure.causes.attribution import attach
+from lowlat.measure.causes.capture import read_capture, read_switches
+from lowlat.measure.causes.ftrace import parse, parse_switch
 from measuring import SHORT, Bench, needs_root, needs_two_cpus, online, without
 
 pytest_plugins = ["measuring"]

@@ -59,7 +59,7 @@ def test_missing_program(
 @needs_root
 @pytest.mark.root
 def test_cyclictest_is_a_second_opinion(bench: Bench) -> None:
-    from lowlat.report import cyclictest
+    from lowlat.measure.tools import cyclictest
 
     done = bench.call(*QUICK, "--no-oslat", "--second-opinion", "cyclictest")
     (opinion,) = done.run["second_opinions"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.report.order import Order, drift
+from lowlat.report.stats.drift import Order, drift
 from report_runs import AFTER, BEFORE, Bench, arm, cpu_run
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")

@@ -17,15 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import synthetic
-from lowlat import archive, cmdline
-from lowlat.cpuset import MAX_CPU, CpuSet, CpuSetError
-from lowlat.errors import LowlatError, Refused
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.host import archive
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.cpuset import MAX_CPU, CpuSet, CpuSetError
 from lowlat.probe import kernel, probe
 from lowlat.probe.devices import parse_udev
 from lowlat.probe.interrupts import parse_interrupts
 from lowlat.probe.platform import parse_processor, read_arch
 from lowlat.probe.topology import parse_cpuinfo_cpus
-from lowlat.root import Root
 
 SETS = st.sets(st.integers(0, 300), max_size=40).map(CpuSet.of)
 

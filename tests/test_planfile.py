@@ -10,9 +10,10 @@ from typing import Any, Callable
 
 import pytest
 
-from lowlat import planfile, profile
-from lowlat.plan import Plan
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan import store as planfile
 from trees import CONFIG, lowlat, machine, write_tree
 
 Change = Callable[[dict[str, Any]], None]

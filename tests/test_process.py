@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 from measuring import alive
 
 #: Its leader ends at the first signal; what it started ignores that one.

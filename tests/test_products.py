@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import profile
 from lowlat.catalogue import CATALOGUE
+from lowlat.plan import profile
 
 PRODUCE = runpy.run_path("packaging/produce")
 PRODUCTS: dict[Path, str] = PRODUCE["products"]()

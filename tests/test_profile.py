@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import profile
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.plan import profile
 from trees import lowlat, machine, write_tree
 
 

@@ -17,32 +17,42 @@ from typing import Any, Optional
 
 import pytest
 
-from lowlat import cli, process, profile
+from lowlat import cli
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.catalogue import CATALOGUE
-from lowlat.cpuset import CpuSet
-from lowlat.errors import LowlatError, Refused
-from lowlat.machine import Core, Cpus, Machine, Processor
-from lowlat.plan import Plan
-from lowlat.planner import Options, make_plan
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Cpus, Machine, Processor
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.planner import Options, make_plan
+from lowlat.rehearse import (
+    boots as stage,
+)
 from lowlat.rehearse import (
     complaints,
-    folder,
-    outcome,
     qemu,
-    stage,
     stream,
-    tuning,
     vm,
 )
+from lowlat.rehearse import (
+    guest_tuned as tuning,
+)
+from lowlat.rehearse import (
+    results as outcome,
+)
+from lowlat.rehearse import (
+    store as folder,
+)
 from lowlat.rehearse.arm import Arm
-from lowlat.rehearse.crew import Failure
-from lowlat.rehearse.guest import harness_argv
+from lowlat.rehearse.guest_measure import harness_argv
+from lowlat.rehearse.jobs import Failure
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.rehearse.shape import Shape, shape
 from lowlat.rehearse.task import Facts, Task
-from lowlat.root import Root
-from lowlat.wishes import Wishes
+from lowlat.rehearse.vm_size import Shape, shape
 from trees import lowlat
 
 
@@ -216,9 +226,9 @@ def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
 ) -> None:
     # Two guests at once, of which each would take minutes.
     script = (
-        "import pathlib, sys, lowlat.rehearse.verb as verb\n"
+        "import pathlib, sys, lowlat.verbs.rehearse as verb\n"
         "from functools import partial\n"
-        "from lowlat.rehearse import crew, folder, stream\n"
+        "from lowlat.rehearse import jobs as crew, store as folder, stream\n"
         "def boot(name, stop):\n"
         "    run = ['sh', '-c', f'echo $$ >{name}.new; mv {name}.new {name}.pid; exec sleep 300']\n"
         "    stream.follow(run, {'PATH': '/bin:/usr/bin'}, pathlib.Path(f'{name}.log'), 60, stop)\n"

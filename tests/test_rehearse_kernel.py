@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
 from lowlat.rehearse import kernel, packages
 from lowlat.rehearse.kernel import Kernel, Wanted
 

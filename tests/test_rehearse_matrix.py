@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 import stand_in_guest as guest
+from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.errors import Refused
-from lowlat.planner import Options
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.planner import Options
 from lowlat.rehearse import arm
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.rehearse.shape import Shape, side_by_side
-from lowlat.wishes import Wishes
+from lowlat.rehearse.vm_size import Shape, side_by_side
 
 #: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM.
 VERB = """\

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from lowlat.errors import Refused, Unmet
-from lowlat.report import oslat, stress
-from lowlat.run import read_run
+from lowlat.base.errors import Refused, Unmet
+from lowlat.measure.tools import oslat
+from lowlat.measure.tools import stress_ng as stress
+from lowlat.model.run import read_run
 from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import planfile, planner, profile
+from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Risk
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
-from lowlat.machine import (
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import (
     Clock,
     Config,
     Core,
@@ -29,9 +29,10 @@ from lowlat.machine import (
     Processor,
     Services,
 )
-from lowlat.plan import Plan
-from lowlat.planner import Options
-from lowlat.root import Root
+from lowlat.model.plan import Plan
+from lowlat.plan import planner, profile
+from lowlat.plan import store as planfile
+from lowlat.plan.planner import Options
 
 _OPTIONS = """
     CPU_ISOLATION NO_HZ_FULL RCU_NOCB_CPU RCU_LAZY CPUSETS PREEMPT_DYNAMIC IRQ_FORCED_THREADING PSI

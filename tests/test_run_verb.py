@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 import trees
-from lowlat.cpuset import CpuSet
-from lowlat.guides import GUIDES
+from lowlat.explain.guides import GUIDES
+from lowlat.model.cpuset import CpuSet
 from trees import lowlat
 
 ALLOWED = sorted(os.sched_getaffinity(0))

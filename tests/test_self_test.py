@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
 from lowlat.report import recorded
 from lowlat.report.campaign import Shape, Variance, fit, simulate
 from lowlat.report.power import boots_needed

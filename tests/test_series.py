@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from lowlat.model.run import Series, read_run
 from lowlat.report import load
-from lowlat.run import Series, read_run
 from report_runs import cpu_run, document
 
 

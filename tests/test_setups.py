@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.errors import Refused, Unmet
+from lowlat.base.errors import Refused, Unmet
 from lowlat.harness import MeasureOptions
-from lowlat.setups import set_ups
+from lowlat.measure.policies import set_ups
 from test_measure import RUN, Stage, stage
 
 __all__ = ["stage"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.errors import Refused, Unmet
+from lowlat.base.errors import Refused, Unmet
 from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, document, endpoint
 
 pytest.importorskip("scipy", reason="the extra `report` is not installed")

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from lowlat.causes import spectrum
+from lowlat.measure.causes import spectrum
 
 pytestmark = pytest.mark.skipif(not spectrum.available(), reason="no numpy (extra report)")
 

@@ -10,8 +10,8 @@ from typing import Any, Callable
 import pytest
 
 from conftest import Answer, Tree
-from lowlat.cpuset import CpuSet
-from lowlat.split import default_housekeeping_cores
+from lowlat.model.cpuset import CpuSet
+from lowlat.plan.split import default_housekeeping_cores
 from synthetic import NAMED, Kind, Shape
 
 Gen = Callable[..., Answer]

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 import synthetic
 from conftest import EXAMPLES
-from lowlat.archive import Archive
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
-from lowlat.machine import Cache, Core, CoreType, Cpus, Device, Interrupt, Machine, Node
+from lowlat.base.errors import Refused
+from lowlat.host.archive import Archive
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Cache, Core, CoreType, Cpus, Device, Interrupt, Machine, Node
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.split import Split, split
 from lowlat.probe import probe
-from lowlat.root import Root
-from lowlat.split import Split, split
-from lowlat.wishes import Wishes
 from synthetic import Kind, Shape
 
 # ------------------------------------------------------------ random machines

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.errors import Unmet
+from lowlat.base.errors import Unmet
 from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, cpu_run, document, endpoint
 
 pytest.importorskip("scipy", reason="the extra `report` is not installed")

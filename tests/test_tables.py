@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
 from lowlat.report import load
 from report_runs import Bench, cpu_run, document
 

@@ -10,9 +10,10 @@ from typing import Optional
 
 import pytest
 
-from lowlat import targets, threads
-from lowlat.root import Root
-from lowlat.threads import Threads
+from lowlat.host.root import Root
+from lowlat.runtime import kthreads as threads
+from lowlat.runtime import targets
+from lowlat.runtime.kthreads import Threads
 from trees import lowlat, machine, write_tree
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: changes a kernel thread")

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from lowlat.report import alone, cyclictest, opinion, oslat, rtla, stress
-from lowlat.run import Load
+from lowlat.measure.tools import cyclictest, oslat, rtla
+from lowlat.measure.tools import stress_ng as stress
+from lowlat.measure.tools import throughput as alone
+from lowlat.model.run import Load
+from lowlat.report import opinion
 from report_runs import Bench, document, endpoint
 
 TOOLS = Path(__file__).parent / "data" / "tools"

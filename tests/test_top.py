@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from lowlat.causes.occupants import Occupant, Occupants, parse_stat
-from lowlat.cpuset import CpuSet
-from lowlat.errors import LowlatError
-from lowlat.root import Root
-from lowlat.top import parse_line
+from lowlat.base.errors import LowlatError
+from lowlat.host.root import Root
+from lowlat.measure.causes.threads import Occupant, Occupants, parse_stat
+from lowlat.measure.follow import parse_line
+from lowlat.model.cpuset import CpuSet
 from measuring import needs_two_cpus, online
 
 pytest_plugins = ["measuring"]

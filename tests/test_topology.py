@@ -22,11 +22,11 @@ from xml.etree import ElementTree
 import pytest
 
 import synthetic
-from lowlat.cpuset import CpuSet
-from lowlat.machine import Machine
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.probe.topology import CPU, NODE
-from lowlat.root import Root
 from synthetic import NAMED, Kind, Shape
 
 MACHINES = Path(

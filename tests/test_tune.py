@@ -11,11 +11,11 @@ from typing import Optional
 
 import pytest
 
+from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.status import Running
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused, Unmet
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
-from lowlat.root import Root
 from lowlat.tune import gate, state
 from lowlat.tune.schedule import Step, decide, order
 from lowlat.tune.state import STOCK, TUNED, Ledger, Leg, Outcome, Phase, State

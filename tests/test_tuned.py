@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 
-from lowlat import planfile, profile, resources, runtime, tuned
-from lowlat.root import Root
+from lowlat.base import resources
+from lowlat.host import tuned
+from lowlat.host.root import Root
+from lowlat.plan import profile
+from lowlat.plan import store as planfile
+from lowlat.runtime import settings as runtime
 from trees import lowlat, machine, write_tree
 from tuned_oracle import SYSTEM_PYTHON, TunedOracle, oracle
 

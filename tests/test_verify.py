@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from lowlat import cli, evidence, planfile
-from lowlat.archive import Recorder
-from lowlat.root import Root
-from lowlat.verify import verify
+from lowlat import cli
+from lowlat.host.archive import Recorder
+from lowlat.host.root import Root
+from lowlat.plan import store as planfile
+from lowlat.verify import evidence, verify
 from trees import CONFIG, CPU, Answer, machine, write_tree
 
 LINE = (

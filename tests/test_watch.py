@@ -16,8 +16,8 @@ from typing import Callable
 import pytest
 
 from conftest import Answer
-from lowlat.root import Root
-from lowlat.watch import Watch
+from lowlat.host.root import Root
+from lowlat.verify.watch import Watch
 from test_verify import SWAYED, planned, tuned
 from trees import write_tree
 

@@ -16,8 +16,8 @@ from typing import Any, Optional, Union
 
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 from lowlat.harness_output import user_folder
 from lowlat.rehearse import packages
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import NoReturn, Optional, TextIO
 
 from lowlat import __version__
-from lowlat.errors import LowlatError, Refused
+from lowlat.base.errors import LowlatError, Refused
 
 #: Verb, its module, and its line of help.
 VERBS = {
@@ -31,11 +31,11 @@ VERBS = {
         "write the plan, boot entry and TuneD profile below a folder",
     ),
     "rehearse": (
-        "lowlat.rehearse.verb",
+        "lowlat.verbs.rehearse",
         "boot a kernel in a VM, stock and tuned, and measure both",
     ),
     "measure": ("lowlat.harness", "measure the noise on the isolated CPUs"),
-    "report": ("lowlat.report.verb", "compare runs: how much noise went away"),
+    "report": ("lowlat.verbs.report", "compare runs: how much noise went away"),
     "apply": ("lowlat.verbs.apply", "add the tuned boot entries; the default stays"),
     "trial": ("lowlat.verbs.trial", "boot the tuned entry once"),
     "promote": ("lowlat.verbs.promote", "make the entry that was tried the default"),
@@ -43,7 +43,7 @@ VERBS = {
     "status": ("lowlat.verbs.status", "what is applied, tried, and booted next"),
     "boot": ("lowlat.verbs.boot", "what hooks and units of the system call; not for people"),
     "runtime": ("lowlat.verbs.runtime", "set, undo or check the run-time half (TuneD calls it)"),
-    "tune": ("lowlat.tune.verb", "measure, apply, try, measure again, then promote or not"),
+    "tune": ("lowlat.verbs.tune", "measure, apply, try, measure again, then promote or not"),
     "verify": ("lowlat.verbs.verify", "planned against effective, with the evidence"),
     "watch": ("lowlat.verbs.watch", "tell when something undoes the run-time half"),
     "top": ("lowlat.verbs.top", "each second, who interrupts which isolated CPU"),

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
-from lowlat.errors import LowlatError, Refused, Unmet
-from lowlat.files import Output
-from lowlat.harness_child import execute, find_harness
+from lowlat.base.errors import LowlatError, Refused, Unmet
+from lowlat.base.files import Output
+from lowlat.base.process import Finished, find, last_line
+from lowlat.base.terminal import Progress, say
 from lowlat.harness_folder import private_folder
 from lowlat.harness_output import default_path
-from lowlat.harness_time import (
+from lowlat.measure.child import execute, find_harness
+from lowlat.measure.expected_time import (
     THROUGHPUT_RUNS,
     opinions_seconds,
     throughput_seconds,
     work_seconds,
 )
-from lowlat.process import Finished, find, last_line
-from lowlat.terminal import Progress, say
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
@@ -155,7 +155,7 @@ def _gaps(folder: Path) -> Path:
 
 def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
     # Imported late: `--no-causes` needs none of it.
-    from lowlat.causes.attribution import attach
+    from lowlat.measure.causes.attribution import attach
 
     try:
         attach(document, folder, gaps)
@@ -232,7 +232,7 @@ def main(args: argparse.Namespace) -> int:
     or invalid (it is kept, and the others are made), and what measure() raises.
     """
     # Imported late: it has the options of this module.
-    from lowlat.setups import set_ups
+    from lowlat.measure.policies import set_ups
 
     complaints = []
     for options in set_ups(_options(args)):
@@ -257,8 +257,8 @@ def _options(args: argparse.Namespace) -> MeasureOptions:
 def _host() -> Mapping[str, object]:
     # Imported late: `--help` and refused input need no probe.
     from lowlat.harness_host import facts
+    from lowlat.host.root import Root
     from lowlat.probe import probe
-    from lowlat.root import Root
 
     return facts(probe(Root()))
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from lowlat.machine import Core, Machine
+from lowlat.model.machine import Core, Machine
 
 
 def facts(machine: Machine) -> dict[str, object]:

@@ -7,8 +7,8 @@ import os
 from datetime import datetime, timezone
 from pathlib import Path
 
-from lowlat.errors import Refused
-from lowlat.files import STATE
+from lowlat.base.errors import Refused
+from lowlat.base.files import STATE
 
 
 def state_folder() -> Path:

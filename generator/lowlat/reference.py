@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from lowlat.catalogue import AREAS, CATALOGUE
 from lowlat.catalogue.entry import Stage, Tunable
 from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
-from lowlat.explain import packaged, parts
+from lowlat.explain.entries import packaged, parts
 
 PRODUCED = "Produced from the catalogue by packaging/produce."
 

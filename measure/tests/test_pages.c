@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "pages.h"
+#include "unshare.h"
 #include "tap.h"
 
 #include <signal.h>

@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 import pytest
 
-from lowlat.process import find
+from lowlat.base.process import find
 from trees import CONFIG, Answer, machine, write_tree
 
 RELEASE = "6.12.107-test"

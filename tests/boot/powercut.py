@@ -18,7 +18,7 @@ import pytest
 from hosttree import Host, Namespace
 from replay import KEPT, Call, content_of, read_log
 
-from lowlat.process import find
+from lowlat.base.process import find
 from trees import Answer
 
 NEEDS_CC = pytest.mark.skipif(find("cc") is None, reason="there is no C compiler for cut.c")

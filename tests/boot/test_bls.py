@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hosttree import NEEDS, OLDER, RELEASE, REPOSITORY, Host, Namespace, bare, entries_of, make
 
-from lowlat.process import find
+from lowlat.base.process import find
 
 pytest_plugins = ["hosttree"]
 pytestmark = NEEDS

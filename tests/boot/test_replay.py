@@ -24,7 +24,7 @@ from powercut import (
 )
 from test_bls import FEDORA, make_fedora, try_entry
 
-from lowlat.process import find
+from lowlat.base.process import find
 from trees import write_tree
 
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import Transaction, edited, roll_back
-from lowlat.errors import LowlatError, Refused
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 THEIRS = "/etc/default/theirs.cfg"
 OURS = "/etc/lowlat/deep/ours.conf"

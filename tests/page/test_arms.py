@@ -10,7 +10,7 @@ import pytest
 import sample_runs
 from pages import Desk
 
-from lowlat.page.axis import Ratio
+from lowlat.view.plot.axis import Ratio
 
 
 @pytest.fixture

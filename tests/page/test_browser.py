@@ -15,11 +15,11 @@ import pytest
 import sample_runs
 
 from lowlat import cli
+from lowlat.model.run import read_run
 from lowlat.page.document import render_groups
 from lowlat.page.group import Group
 from lowlat.report.comparison import Runs, compare
-from lowlat.report.evidence import Setting
-from lowlat.run import read_run
+from lowlat.report.in_effect import Setting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

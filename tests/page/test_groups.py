@@ -9,10 +9,10 @@ import pytest
 import sample_runs
 from pages import HOSTILE, Page
 
+from lowlat.model.run import read_run
 from lowlat.page.document import render_groups
 from lowlat.page.group import Group
 from lowlat.report.comparison import Runs, compare
-from lowlat.run import read_run
 
 
 def read(name: str, paths: list[str]) -> Runs:

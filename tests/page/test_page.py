@@ -18,11 +18,11 @@ from pages import HOSTILE, Desk, Page
 
 from lowlat import cli
 from lowlat.harness_host import facts
-from lowlat.plan import Plan
-from lowlat.planner import Options, make_plan
+from lowlat.host.root import open_root
+from lowlat.model.plan import Plan
+from lowlat.plan.planner import Options, make_plan
+from lowlat.plan.profile import load_packaged
 from lowlat.probe import probe
-from lowlat.profile import load_packaged
-from lowlat.root import open_root
 
 MACHINES = Path(__file__).parents[1] / "machines"
 

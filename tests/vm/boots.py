@@ -22,8 +22,8 @@ import image
 import kernels
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

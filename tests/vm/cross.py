@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from kernels import folder
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"

@@ -23,9 +23,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lowlat import cli, current, runtime
+from lowlat import cli
 from lowlat.catalogue import lookup
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.plan import current
+from lowlat.runtime import settings as runtime
 
 Row = dict[str, str]
 

@@ -11,8 +11,8 @@ from typing import Callable
 
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 from lowlat.rehearse import vm
 
 #: Intel's name: of others' multi-processors the kernel believes no clock without more proof.

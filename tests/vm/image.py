@@ -21,8 +21,8 @@ import emulator
 import pytest
 from kernels import folder
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
 
 SUITE = "trixie"

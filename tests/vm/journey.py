@@ -14,7 +14,7 @@ import boots
 import pytest
 from boots import Guest
 
-from lowlat import process
+from lowlat.base import process
 
 _HERE = Path(__file__).parent
 

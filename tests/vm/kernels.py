@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.harness_output import user_folder
 from lowlat.rehearse import packages
 from lowlat.rehearse.kernel import Kernel, Wanted

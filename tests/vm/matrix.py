@@ -18,8 +18,8 @@ import emulator
 import initramfs
 from kernels import busybox_or_skip
 
-from lowlat import archive
-from lowlat.errors import LowlatError
+from lowlat.base.errors import LowlatError
+from lowlat.host import archive
 from lowlat.rehearse.kernel import Kernel
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"

@@ -14,7 +14,7 @@ import powercut
 import pytest
 from journey import Journey, packages_or_skip, task
 
-from lowlat.process import find
+from lowlat.base.process import find
 
 #: The parameters that a trial alone has.
 TRIAL = {

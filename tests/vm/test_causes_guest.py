@@ -17,8 +17,8 @@ import pytest
 from cross import built_or_skip
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
-from lowlat import process
-from lowlat.causes.attribution import attach
+from lowlat.base import process
+from lowlat.measure.causes.attribution import attach
 
 pytestmark = pytest.mark.vm
 

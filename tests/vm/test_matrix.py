@@ -19,9 +19,11 @@ import pytest
 import results
 from kernels import KERNELS, OLD, Packaged, packaged_or_skip
 
-from lowlat import archive, evidence, profile
+from lowlat.host import archive
+from lowlat.plan import profile
 from lowlat.rehearse import complaints
 from lowlat.rehearse.kernel import Kernel
+from lowlat.verify import evidence
 
 pytestmark = pytest.mark.vm
 

@@ -12,11 +12,11 @@ import emulator
 import pytest
 from kernels import KERNELS, packaged_or_skip
 
-from lowlat import process
-from lowlat.errors import LowlatError
-from lowlat.harness_child import find_harness
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
+from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
-from lowlat.rehearse.shape import Shape
+from lowlat.rehearse.vm_size import Shape
 
 pytestmark = pytest.mark.vm
 

@@ -14,10 +14,11 @@ import pytest
 from kernels import kernel_or_skip
 
 from lowlat import cli
-from lowlat.rehearse import kernel, outcome, packages
+from lowlat.model.run import read_run
+from lowlat.rehearse import kernel, packages
+from lowlat.rehearse import results as outcome
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import Runs, compare
-from lowlat.run import read_run
 
 pytestmark = pytest.mark.vm
 

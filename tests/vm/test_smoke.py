@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 from kernels import kernel_or_skip
 
-from lowlat import profile
-from lowlat.cpuset import CpuSet
-from lowlat.machine import Core, Cpus, Kernel, Machine
-from lowlat.plan import Plan
-from lowlat.planner import Options, make_plan
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Cpus, Kernel, Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.planner import Options, make_plan
 from lowlat.probe.kernel import parse_config
 from lowlat.rehearse import kernel as kernels
-from lowlat.rehearse import outcome, rehearsal
+from lowlat.rehearse import rehearsal
+from lowlat.rehearse import results as outcome
 from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.wishes import Wishes
 
 
 @pytest.mark.smoke

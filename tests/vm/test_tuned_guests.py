@@ -18,10 +18,11 @@ import pytest
 import results
 from kernels import KERNELS, Packaged, packaged_or_skip
 
-from lowlat import process, profile
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
+from lowlat.plan import profile
 from lowlat.rehearse import vm
-from lowlat.rehearse.shape import Shape
+from lowlat.rehearse.vm_size import Shape
 
 pytestmark = pytest.mark.vm
 

@@ -9,19 +9,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
-from lowlat import files, planfile, planner, profile
+from lowlat.base import files
+from lowlat.base.errors import Refused
 from lowlat.boot.disk import Disk
-from lowlat.boot.held import Held
+from lowlat.boot.file_snapshot import Held
 from lowlat.boot.transaction import Transaction
-from lowlat.cpuset import CpuSet, CpuSetError
-from lowlat.errors import Refused
-from lowlat.machine import Machine
-from lowlat.plan import Plan
-from lowlat.planner import Options
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import planner, profile
+from lowlat.plan import store as planfile
+from lowlat.plan.cpu_request import NONE, Wishes
+from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
-from lowlat.root import Root
-from lowlat.wishes import NONE, Wishes
 
 DECISION = f"{files.STATE}/decision.json"
 PLANS = f"{files.STATE}/plans"

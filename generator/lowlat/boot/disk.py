@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Optional
 
-from lowlat.boot.held import Held
-from lowlat.errors import Refused
-from lowlat.root import Root
+from lowlat.base.errors import Refused
+from lowlat.boot.file_snapshot import Held
+from lowlat.host.root import Root
 
 #: A file is written under its name with this behind it, then renamed. grub-mkconfig runs no script
 #: and systemd, TuneD and the boot loaders read no file whose name ends in "~".

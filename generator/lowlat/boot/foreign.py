@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Optional
 
-from lowlat import cmdline
-from lowlat.errors import Refused
-from lowlat.root import Root
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
+from lowlat.model import cmdline
 
 _TUNED = "/etc/tuned/bootcmdline"
 _SUSE = "/etc/sysconfig/bootloader"

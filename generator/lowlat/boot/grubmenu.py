@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import re
 
-from lowlat.boot import grubcfg, grubentries, hooks, line
-from lowlat.boot.grubcfg import Menu
-from lowlat.boot.loader import Boot, Entry
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
+from lowlat.boot import entry_line as line
+from lowlat.boot import hooks
+from lowlat.boot.loaders import grub_cfg as grubcfg
+from lowlat.boot.loaders import grub_entries as grubentries
+from lowlat.boot.loaders.grub_cfg import Menu
+from lowlat.boot.loaders.interface import Boot, Entry
 
 
 def entry(item: grubcfg.Entry, menu: Menu) -> Entry:

@@ -4,10 +4,10 @@ plugin of kernel-install's. Both do nothing until /etc/lowlat/boot.conf says whe
 
 from __future__ import annotations
 
-from lowlat import resources
+from lowlat.base import resources
 from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 SETTINGS = "/etc/lowlat/boot.conf"
 GRUB = "/etc/grub.d/99_lowlat"

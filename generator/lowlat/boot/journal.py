@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
-from lowlat import files
+from lowlat.base import files
+from lowlat.base.errors import Refused
 from lowlat.boot.disk import Disk
-from lowlat.boot.held import Held, digest
-from lowlat.errors import Refused
+from lowlat.boot.file_snapshot import Held, digest
 
 JOURNAL = f"{files.STATE}/journal.json"
 

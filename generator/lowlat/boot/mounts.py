@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 
-from lowlat.errors import Refused
-from lowlat.root import Root
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
 
 _BOOT = ("/boot", "/boot/efi", "/boot/firmware", "/efi")
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
-from lowlat.process import Finished
-from lowlat.root import Root
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.process import Finished
+from lowlat.host.root import Root
 
 _FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 

@@ -6,18 +6,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from lowlat import cmdline, profile, tuned
-from lowlat.boot import choice, plugin, selection, transaction, trials
+from lowlat.base.errors import LowlatError
 from lowlat.boot import decision as decisions
 from lowlat.boot import journal as journals
-from lowlat.boot import loader as loaders
+from lowlat.boot import (
+    promote as choice,
+)
+from lowlat.boot import (
+    transaction,
+    trials,
+)
+from lowlat.boot import (
+    tuned_plugin as plugin,
+)
+from lowlat.boot import (
+    tuned_profile as selection,
+)
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
-from lowlat.boot.loader import Boot, Entry
+from lowlat.boot.loaders import interface as loaders
+from lowlat.boot.loaders.interface import Boot, Entry
 from lowlat.boot.trials import Trials
-from lowlat.errors import LowlatError
+from lowlat.host import tuned
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.plan import profile
 from lowlat.probe.kernel import read_running
-from lowlat.root import Root
 
 SCHEMA = "lowlat.status/1"
 

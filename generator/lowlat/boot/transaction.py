@@ -14,13 +14,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Optional, Union
 
-from lowlat import files
+from lowlat.base import files
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
-from lowlat.boot.held import Held, digest
+from lowlat.boot.file_snapshot import Held, digest
 from lowlat.boot.journal import Entry, Journal
-from lowlat.errors import LowlatError, Refused
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 _LOCK = f"{files.STATE}/lock"
 

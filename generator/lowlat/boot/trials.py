@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
-from lowlat import files
+from lowlat.base import files
+from lowlat.base.errors import Refused
 from lowlat.boot.disk import Disk
-from lowlat.boot.held import Held
-from lowlat.errors import Refused
-from lowlat.root import Root
+from lowlat.boot.file_snapshot import Held
+from lowlat.host.root import Root
 
 TRIALS = f"{files.STATE}/trials.json"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat import resources
+from lowlat.base import resources
 from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 #: Started by the parameter systemd.wants= of a trial's line, in no other boot.
 TRIAL = "lowlat-trial.service"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from typing import Optional
 
+from lowlat.base.errors import Refused
 from lowlat.catalogue import (
     clocks,
     cpusets,
@@ -27,7 +28,6 @@ from lowlat.catalogue import (
 )
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
-from lowlat.errors import Refused
 
 #: The areas, in the order of the catalogue, with their entries.
 AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (

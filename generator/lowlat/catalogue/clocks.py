@@ -17,7 +17,7 @@ from lowlat.catalogue.entry import (
     Target,
     Tunable,
 )
-from lowlat.kmsg import UNSTABLE_CLOCK
+from lowlat.host.kmsg import UNSTABLE_CLOCK
 
 
 def _trusted_tsc(target: Target) -> Optional[bool]:

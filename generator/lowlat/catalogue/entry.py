@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Callable, Optional
 
-from lowlat.cpuset import CpuSet
-from lowlat.machine import ARM, Kernel, Machine
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import ARM, Kernel, Machine
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
 

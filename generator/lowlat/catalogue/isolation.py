@@ -15,7 +15,7 @@ from lowlat.catalogue.entry import (
     Tunable,
     config,
 )
-from lowlat.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
 

@@ -18,7 +18,7 @@ from lowlat.catalogue.entry import (
     Tunable,
     feature,
 )
-from lowlat.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet
 
 _MASK = "/sys/devices/virtual/workqueue/cpumask"
 _WRITEBACK = "/sys/bus/workqueue/devices/writeback/cpumask"

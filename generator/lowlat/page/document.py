@@ -12,15 +12,17 @@ from typing import Optional
 import jinja2
 from markupsafe import Markup
 
-from lowlat import __version__, resources
-from lowlat.page import method, settings, story
+from lowlat import __version__
+from lowlat.base import resources
+from lowlat.model.plan import Plan
 from lowlat.page.group import Group
-from lowlat.page.side import Side
-from lowlat.page.story import Story
-from lowlat.plan import Plan
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
-from lowlat.report.words import plain
+from lowlat.report.wording import plain
+from lowlat.view import contents as story
+from lowlat.view import method, settings
+from lowlat.view.arm import Side
+from lowlat.view.contents import Story
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.page.side import Side, detailed, sides
-from lowlat.plan import Plan
+from lowlat.model.plan import Plan
 from lowlat.report.comparison import Comparison, Runs
+from lowlat.view.arm import Side, detailed, sides
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lowlat.machine import ARM, CoreType, Machine
+from lowlat.host.root import Root
+from lowlat.model.machine import ARM, CoreType, Machine
 from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
-from lowlat.root import Root
 
 
 def probe(root: Root) -> Machine:

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
-from lowlat.machine import Device, Interrupt
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Device, Interrupt
 
 _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 #: DMI text (systemd's virt.c knows the same table) and what it says.
 _DMI_SIGNS = (

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.machine import Interrupt
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.machine import Interrupt
 
 #: A column of a CPU that never took the interrupt, as the kernel prints it (" %10u").
 _NEVER = " " * 10 + "0"

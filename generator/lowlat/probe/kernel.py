@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from lowlat.base.errors import Refused
 from lowlat.catalogue import FEATURES
-from lowlat.errors import Refused
-from lowlat.machine import Config, Kernel
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.machine import Config, Kernel
 
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"\.parmtype=(\w+):")

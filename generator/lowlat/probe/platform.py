@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
-from lowlat.machine import Clock, Firmware, IdleState, Power, Processor
+from lowlat.host.root import Root
+from lowlat.model.machine import Clock, Firmware, IdleState, Power, Processor
 from lowlat.probe.topology import CPU, numbered
-from lowlat.root import Root
 
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from lowlat import cmdline
-from lowlat.machine import LOWLATENCY_KERNEL, Services
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.machine import LOWLATENCY_KERNEL, Services
 
 #: The daemons that also move CPUs, interrupts or frequencies about, by their process name.
 MANAGERS = frozenset(

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
-from lowlat.machine import Cache, Core, CoreType, Cpus, Node
-from lowlat.root import Root
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Cache, Core, CoreType, Cpus, Node
 
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"

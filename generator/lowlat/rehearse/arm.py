@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional
 
-from lowlat import profile
-from lowlat.errors import Refused
-from lowlat.machine import Machine
-from lowlat.plan import Plan
-from lowlat.planner import Options, make_plan
+from lowlat.base.errors import Refused
+from lowlat.model.machine import Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse.options import STOCK, RehearseOptions
-from lowlat.wishes import Wishes
 
 
 @dataclass(frozen=True)

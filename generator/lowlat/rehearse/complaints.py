@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from lowlat.catalogue import lookup
-from lowlat.cmdline import without_virtme
-from lowlat.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS
+from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS
+from lowlat.model.cmdline import without_virtme
 
 
 def of(messages: str, parameters: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
 from lowlat.harness_output import user_folder
 
 #: Flavours that are only taken when asked for by name: "6.12" never means the -rt kernel.

@@ -8,19 +8,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Optional
 
-from lowlat import profile
+from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
 from lowlat.harness import seconds
-from lowlat.machine import Core, Cpus, Machine
-from lowlat.planner import Options
+from lowlat.host.root import Root
+from lowlat.host.tuned import chain
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Cpus, Machine
+from lowlat.plan import profile
+from lowlat.plan.cpu_request import merge
+from lowlat.plan.planner import Options
+from lowlat.plan.split import split
 from lowlat.report import comparison
-from lowlat.root import Root
-from lowlat.split import split
-from lowlat.tuned import chain
 from lowlat.typed import typed
-from lowlat.wishes import merge
 
 STOCK = "stock"
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import step
 from lowlat.rehearse.kernel import Kernel, Wanted
 from lowlat.rehearse.unpack import unpack
-from lowlat.terminal import step
 
 _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 

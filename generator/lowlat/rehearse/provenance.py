@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
-from lowlat import __version__, process
-from lowlat.errors import LowlatError, Refused
-from lowlat.harness_child import find_harness
-from lowlat.machine import Machine
+from lowlat import __version__
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.measure.child import find_harness
+from lowlat.model.machine import Machine
 from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import Kernel
 

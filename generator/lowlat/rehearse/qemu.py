@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from lowlat import process
-from lowlat.errors import Refused
+from lowlat.base import process
+from lowlat.base.errors import Refused
 
 _KVM_PROBE_S = 15.0
 _ASK_S = 20.0

@@ -9,26 +9,28 @@ from functools import partial
 from pathlib import Path
 from typing import Optional
 
-from lowlat import profile
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
-from lowlat.harness_child import find_harness
-from lowlat.machine import Machine
-from lowlat.plan import Plan
-from lowlat.planner import make_plan
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import say, step
+from lowlat.host.root import Root
+from lowlat.measure.child import find_harness
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import crew, folder, packages, provenance, qemu, vm
+from lowlat.rehearse import jobs as crew
 from lowlat.rehearse import kernel as kernels
+from lowlat.rehearse import packages, provenance, qemu, vm
+from lowlat.rehearse import store as folder
 from lowlat.rehearse.arm import Arm
-from lowlat.rehearse.crew import Failure, Piece
-from lowlat.rehearse.folder import Request
+from lowlat.rehearse.boots import Booted, Stage
+from lowlat.rehearse.jobs import Failure, Piece
 from lowlat.rehearse.kernel import Kernel
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.rehearse.shape import shape, side_by_side
-from lowlat.rehearse.stage import Booted, Stage
-from lowlat.root import Root
-from lowlat.terminal import say, step
+from lowlat.rehearse.store import Request
+from lowlat.rehearse.vm_size import shape, side_by_side
 
 
 @dataclass(frozen=True)

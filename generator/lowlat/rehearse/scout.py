@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lowlat.errors import LowlatError, Refused
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.host.root import Root
 from lowlat.probe import probe
-from lowlat.rehearse import arm, tuning
+from lowlat.rehearse import arm
+from lowlat.rehearse import guest_tuned as tuning
 from lowlat.rehearse.arm import Arm
 from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
 from lowlat.rehearse.task import ARMS, TASK, TUNED_LOG
-from lowlat.root import Root
 
 #: Why there is no plan, where there is none.
 REFUSED = "refused.txt"

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Optional
 
-from lowlat import process
+from lowlat.base import process
 
 _POLL_S = 0.2
 

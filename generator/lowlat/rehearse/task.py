@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from lowlat.errors import LowlatError
+from lowlat.base.errors import LowlatError
 from lowlat.rehearse.arm import Arm
 
 #: Names of the files in a boot's folder.

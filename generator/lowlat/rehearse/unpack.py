@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from lowlat import process
-from lowlat.errors import LowlatError
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
 
 _UNPACK_S = 300.0
 

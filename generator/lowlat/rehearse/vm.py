@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat import process
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import Kernel
-from lowlat.rehearse.shape import Shape
 from lowlat.rehearse.stream import follow
+from lowlat.rehearse.vm_size import Shape
 
 #: What a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108

@@ -10,10 +10,10 @@ from datetime import datetime
 from statistics import median
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
 from lowlat.report import figures
 from lowlat.report.figures import Key, Measure
-from lowlat.run import Run
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional, Union
 
-from lowlat.cpuset import CpuSet
-from lowlat.report import comparable, evidence, inference, inside, tail, verdict
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
+from lowlat.report import comparable, inside, tail, verdict
+from lowlat.report import in_effect as evidence
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, primary_name
+from lowlat.report.stats import permutation as inference
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict, boot_words
-from lowlat.run import Run
 
 __all__ = ["SCHEMA", "Endpoint", "Report", "build"]
 

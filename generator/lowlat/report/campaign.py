@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lowlat.report.inference import Array
+    from lowlat.report.stats.permutation import Array
 
     Places = NDArray[np.intp]
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
 from lowlat.report import traits
-from lowlat.run import Run
 
 Runs = Sequence[Run]
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.report import inference, verdict
+from lowlat.model.run import Run
+from lowlat.report import verdict
 from lowlat.report.build import Report, build
 from lowlat.report.endpoint import ENOUGH_BOOTS
-from lowlat.report.evidence import Setting
-from lowlat.report.inference import ALPHA
-from lowlat.run import Run
+from lowlat.report.in_effect import Setting
+from lowlat.report.stats import permutation as inference
+from lowlat.report.stats.permutation import ALPHA
 
 SCHEMA = "lowlat.comparison/1"
 

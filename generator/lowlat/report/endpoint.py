@@ -8,11 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional, Union
 
-from lowlat.cpuset import CpuSet
-from lowlat.report import comparable, figures, inference
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
+from lowlat.report import comparable, figures
 from lowlat.report.arm import Arm, mixed, typical
 from lowlat.report.figures import Key, Measure
-from lowlat.run import Run
+from lowlat.report.stats import permutation as inference
 
 #: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
 ENOUGH_BOOTS = 5

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Callable, Optional, Union
 
-from lowlat.cpuset import CpuSet
-from lowlat.report import alone, opinion, oslat, stress
-from lowlat.run import CpuRun, Run
+from lowlat.measure.tools import oslat
+from lowlat.measure.tools import stress_ng as stress
+from lowlat.measure.tools import throughput as alone
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import CpuRun, Run
+from lowlat.report import opinion
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
 from lowlat.report.arm import Arm
-from lowlat.run import Run
 
 if TYPE_CHECKING:
-    from lowlat.report.inference import Array
+    from lowlat.report.stats.permutation import Array
 
 #: RUN.events is the log that ``lowlat-measure --events`` wrote of RUN.json.
 EVENTS = ".events"

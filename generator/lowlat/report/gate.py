@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.errors import Refused, Unmet
+from lowlat.base.errors import Refused, Unmet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import NAME, Comparison, Named
 from lowlat.report.endpoint import CLAIMED, ENOUGH_BOOTS

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lowlat.report import inference
 from lowlat.report.arm import Arm, Boot
 from lowlat.report.endpoint import Pair
+from lowlat.report.stats import permutation as inference
 
 #: Fewer runs than this say nothing about how they spread.
 _ENOUGH_RUNS = 3

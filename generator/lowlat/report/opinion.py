@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Optional
 
-from lowlat.report import cyclictest, rtla
-from lowlat.run import Load
+from lowlat.measure.tools import cyclictest, rtla
+from lowlat.model.run import Load
 
 
 def name(tool: str) -> str:

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lowlat.report import inference
 from lowlat.report.campaign import Nested, Shape, Variance, orders, places, simulate
 from lowlat.report.endpoint import ENOUGH_BOOTS
-from lowlat.report.order import Order, drift
+from lowlat.report.stats import permutation as inference
+from lowlat.report.stats.drift import Order, drift
 
 if TYPE_CHECKING:
     import numpy as np
 
     from lowlat.report.campaign import Places
-    from lowlat.report.inference import Array
+    from lowlat.report.stats.permutation import Array
 
 #: The change that is planted: the figure falls by a fifth; and the chance of finding it asked for.
 PLANTED = 0.8

@@ -12,18 +12,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Optional
 
-from lowlat.errors import Refused
-from lowlat.report import inference, power, recorded
+from lowlat.base.errors import Refused
+from lowlat.model.run import Run
+from lowlat.report import power, recorded
 from lowlat.report.arm import Arm
 from lowlat.report.campaign import Nested, Variance, fit, orders, places, simulate
 from lowlat.report.comparable import common_cpus, refusal
 from lowlat.report.endpoint import ENOUGH_BOOTS, primary_name
 from lowlat.report.figures import ENDPOINTS
-from lowlat.run import Run
+from lowlat.report.stats import permutation as inference
 
 if TYPE_CHECKING:
     from lowlat.report.campaign import Places
-    from lowlat.report.inference import Array
+    from lowlat.report.stats.permutation import Array
 
 CAMPAIGNS = 2000
 

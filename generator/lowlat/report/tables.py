@@ -11,7 +11,7 @@ from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import Named
 from lowlat.report.figures import ENTRIES, LEVELS, SOFTIRQS, THROUGHPUT
 from lowlat.report.tail import longest
-from lowlat.report.words import change, gain, interval, number, probability, source
+from lowlat.report.wording import change, gain, interval, number, probability, source
 
 #: More rows than this do not fit on one screen; all of them are in the JSON.
 _MOST_CPUS = 8

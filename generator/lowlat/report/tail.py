@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Optional, Union
 
-from lowlat.cpuset import CpuSet
-from lowlat.report import inference
+from lowlat.model.cpuset import CpuSet
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair
 from lowlat.report.gaps import Gaps, gaps_of
+from lowlat.report.stats import permutation as inference
 
 if TYPE_CHECKING:
-    from lowlat.report.inference import Array
+    from lowlat.report.stats.permutation import Array
 
 NAME = "return_level_ns"
 

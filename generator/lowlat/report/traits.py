@@ -7,8 +7,11 @@ import os.path
 import shlex
 from typing import Callable
 
-from lowlat.report import alone, opinion, oslat, stress
-from lowlat.run import Load, Run
+from lowlat.measure.tools import oslat
+from lowlat.measure.tools import stress_ng as stress
+from lowlat.measure.tools import throughput as alone
+from lowlat.model.run import Load, Run
+from lowlat.report import opinion
 
 #: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
 _PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.report import comparable, inference, order
+from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import ENOUGH_BOOTS, Endpoint, Pair
+from lowlat.report.stats import drift as order
+from lowlat.report.stats import permutation as inference
 
 REDUCED = "reduced"
 INCREASED = "increased"

@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import ENTRIES
 from lowlat.report.verdict import REFUSED
-from lowlat.report.words import number
+from lowlat.report.wording import number
 
 NOISE = "noise_ppm"
 

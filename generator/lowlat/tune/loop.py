@@ -10,17 +10,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Optional
 
-from lowlat.boot import choice, loader, programs, status, trials
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import say
+from lowlat.boot import programs, status, trials
+from lowlat.boot import promote as choice
 from lowlat.boot.disk import Disk
-from lowlat.boot.loader import Boot, Entry, Loader
+from lowlat.boot.loaders import interface as loader
+from lowlat.boot.loaders.interface import Boot, Entry, Loader
 from lowlat.boot.transaction import Lock, Transaction
-from lowlat.cpuset import CpuSet
-from lowlat.errors import LowlatError, Refused
-from lowlat.report.words import headline, plain
-from lowlat.root import Root
-from lowlat.runstate import BOOT_ID
-from lowlat.terminal import say
-from lowlat.tune import bench, gate, unit
+from lowlat.host.root import Root
+from lowlat.host.runstate import BOOT_ID
+from lowlat.model.cpuset import CpuSet
+from lowlat.report.wording import headline, plain
+from lowlat.tune import gate, unit
+from lowlat.tune import steps as bench
 from lowlat.tune.schedule import Step, decide
 from lowlat.tune.state import TUNED, Ledger, Outcome, Phase, State
 

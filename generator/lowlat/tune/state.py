@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any, Optional
 
-from lowlat import files
+from lowlat.base import files
+from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.boot.disk import Disk
-from lowlat.boot.held import Held
-from lowlat.cpuset import CpuSet
-from lowlat.errors import LowlatError, Refused, Unmet
+from lowlat.boot.file_snapshot import Held
 from lowlat.harness import seconds
-from lowlat.root import Root
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 
 STATE = f"{files.STATE}/tune.json"
 RUNS = f"{files.STATE}/runs"

@@ -7,8 +7,8 @@ import fcntl
 import os
 from pathlib import Path
 
-from lowlat.errors import Refused
-from lowlat.root import Root
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
 
 #: Goes with the boot. The file stays; the lock goes with its process.
 _LOCK = "/run/lowlat/tune.lock"

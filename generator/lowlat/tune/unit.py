@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from lowlat import resources
+from lowlat.base import resources
 from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
-from lowlat.root import Root
+from lowlat.host.root import Root
 
 NAME = "lowlat-tune.service"
 PATH = f"/etc/systemd/system/{NAME}"

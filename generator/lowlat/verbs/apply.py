@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.boot import application, journal, loader, plugin, trials
-from lowlat.boot.application import Proposal
+from lowlat.base.errors import Refused
+from lowlat.boot import apply as application
+from lowlat.boot import journal, trials
+from lowlat.boot import tuned_plugin as plugin
+from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import PLANS, Decision
 from lowlat.boot.disk import Disk
-from lowlat.boot.loader import Loader
+from lowlat.boot.loaders import interface as loader
+from lowlat.boot.loaders.interface import Loader
 from lowlat.boot.transaction import edited
-from lowlat.errors import Refused
-from lowlat.root import Root
-from lowlat.verbs import common, hosts
+from lowlat.host.root import Root
+from lowlat.verbs import hosts
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,14 +7,29 @@ import argparse
 import sys
 from typing import Optional
 
-from lowlat.boot import choice, decision, foreign, grubentries, line, loader, start, trials
+from lowlat.base.errors import LowlatError
+from lowlat.boot import (
+    at_boot as start,
+)
+from lowlat.boot import (
+    decision,
+    foreign,
+    trials,
+)
+from lowlat.boot import (
+    entry_line as line,
+)
+from lowlat.boot import (
+    promote as choice,
+)
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import grub_entries as grubentries
+from lowlat.boot.loaders import interface as loader
 from lowlat.boot.transaction import Lock
-from lowlat.errors import LowlatError
-from lowlat.plan import Plan
-from lowlat.root import Root, open_root
-from lowlat.verbs import common
+from lowlat.host.root import Root, open_root
+from lowlat.model.plan import Plan
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,14 +9,15 @@ import gzip
 import os
 from typing import Optional
 
-from lowlat import evidence, files
-from lowlat.archive import Recorder, dump
-from lowlat.errors import Refused
+from lowlat.base import files
+from lowlat.base.errors import Refused
+from lowlat.host.archive import Recorder, dump
+from lowlat.host.redact import LEFT_OUT, redact
+from lowlat.host.root import Root, open_root
 from lowlat.probe import probe
-from lowlat.redact import LEFT_OUT, redact
-from lowlat.root import Root, open_root
-from lowlat.verbs.common import add_root
+from lowlat.verbs.options import add_root
 from lowlat.verbs.verify import add_duration, duration
+from lowlat.verify import evidence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from lowlat import current, planfile
-from lowlat.plan import Plan
-from lowlat.root import Root, open_root
-from lowlat.verbs import common
+from lowlat.host.root import Root, open_root
+from lowlat.model.plan import Plan
+from lowlat.plan import current
+from lowlat.plan import store as planfile
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator
 from typing import Optional
 
-from lowlat import files
-from lowlat.cpuset import CpuSet
-from lowlat.draw import draw
-from lowlat.machine import Machine
-from lowlat.picture import arrange
-from lowlat.terminal import colour_wanted
+from lowlat.base import files
+from lowlat.base.terminal import colour_wanted
+from lowlat.draw.layout import arrange
+from lowlat.draw.text import draw
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
 
 
 def add_svg(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,6 @@ def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] =
     """Write the file of ``--svg``. Raises Refused where it cannot be written."""
     if out is None:
         return
-    from lowlat.svg import svg  # rarely asked for
+    from lowlat.draw.svg import svg  # rarely asked for
 
     files.write("--svg", out, svg(arrange(machine, isolated, roomy=True)).encode())

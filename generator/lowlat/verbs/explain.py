@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 import textwrap
 
-from lowlat import profile, reference
+from lowlat import reference
+from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, alias, elsewhere, lookup, never
-from lowlat.errors import Refused
-from lowlat.explain import explain, explain_profile, overview
-from lowlat.guides import GUIDES
-from lowlat.root import Root
+from lowlat.explain.entries import explain, explain_profile, overview
+from lowlat.explain.guides import GUIDES
+from lowlat.host.root import Root
+from lowlat.plan import profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from lowlat.errors import Refused
-from lowlat.root import Root, open_root
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root, open_root
 
 
 def add_host(parser: argparse.ArgumentParser) -> None:

@@ -8,13 +8,14 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from lowlat.cpuset import CpuSet
-from lowlat.diff import CMDLINE, Change, Diff, diff
-from lowlat.plan import Plan
-from lowlat.root import open_root
-from lowlat.terminal import bold
-from lowlat.threads import spoken
-from lowlat.verbs import common, drawing
+from lowlat.base.terminal import bold
+from lowlat.host.root import open_root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.runtime.kthreads import spoken
+from lowlat.verbs import drawing
+from lowlat.verbs import options as common
+from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,12 @@ import argparse
 from collections.abc import Iterator
 from typing import Optional
 
-from lowlat.machine import Machine
+from lowlat.base.terminal import printable
+from lowlat.host.root import open_root
+from lowlat.model.machine import Machine
 from lowlat.probe import probe
-from lowlat.root import open_root
-from lowlat.terminal import printable
-from lowlat.verbs.common import add_json, add_root, print_json
 from lowlat.verbs.drawing import add_svg, drawing, write_svg
+from lowlat.verbs.options import add_json, add_root, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.boot import choice, loader
+from lowlat.boot import promote as choice
+from lowlat.boot.loaders import interface as loader
 from lowlat.verbs import hosts
 
 

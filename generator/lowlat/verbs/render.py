@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat import planfile, render
-from lowlat.root import open_root
-from lowlat.verbs import common
+from lowlat.host.root import open_root
+from lowlat.plan import store as planfile
+from lowlat.render import files as render
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 from contextlib import suppress
 
-from lowlat.boot import decision, loader, mounts, reversal
+from lowlat.base.errors import LowlatError, Unmet
+from lowlat.boot import decision, mounts
 from lowlat.boot import journal as journals
+from lowlat.boot import rollback as reversal
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import interface as loader
 from lowlat.boot.transaction import edited
-from lowlat.errors import LowlatError, Unmet
-from lowlat.root import Root
+from lowlat.host.root import Root
 from lowlat.verbs import hosts
 
 

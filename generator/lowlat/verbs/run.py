@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat import place, render
-from lowlat.cpuset import CpuSet, CpuSetError
-from lowlat.errors import Refused
-from lowlat.place import Place
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root, open_root
+from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.probe.topology import CPU
-from lowlat.root import Root, open_root
-from lowlat.verbs import common, cpus
+from lowlat.render import files as render
+from lowlat.runtime import launch as place
+from lowlat.runtime.launch import Place
+from lowlat.verbs import cpus
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,12 +6,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from lowlat import current, planfile, runtime, tuned
-from lowlat.errors import LowlatError, Refused
-from lowlat.plan import Plan
-from lowlat.root import Root, open_root
-from lowlat.threads import spoken
-from lowlat.verbs import common
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.host import tuned
+from lowlat.host.root import Root, open_root
+from lowlat.model.plan import Plan
+from lowlat.plan import current
+from lowlat.plan import store as planfile
+from lowlat.runtime import settings as runtime
+from lowlat.runtime.kthreads import spoken
+from lowlat.verbs import options as common
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

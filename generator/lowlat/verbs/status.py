@@ -7,10 +7,10 @@ import argparse
 from collections.abc import Iterator
 
 from lowlat.boot import status
-from lowlat.boot.loader import Entry
+from lowlat.boot.loaders.interface import Entry
 from lowlat.boot.status import Status
-from lowlat.root import open_root
-from lowlat.verbs import common
+from lowlat.host.root import open_root
+from lowlat.verbs import options as common
 
 _STATES = {
     "none": "nothing is applied",

@@ -13,15 +13,15 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Callable, Optional
 
-from lowlat import process
-from lowlat.causes.occupants import Occupants
-from lowlat.cpuset import CpuSet
-from lowlat.errors import LowlatError, Refused
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import printable, say
 from lowlat.harness import seconds
-from lowlat.harness_child import find_harness
-from lowlat.root import Root
-from lowlat.terminal import printable, say
-from lowlat.top import CpuSecond, Second, parse_line
+from lowlat.host.root import Root
+from lowlat.measure.causes.threads import Occupants
+from lowlat.measure.child import find_harness
+from lowlat.measure.follow import CpuSecond, Second, parse_line
+from lowlat.model.cpuset import CpuSet
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.boot import choice, line, loader
-from lowlat.boot.loader import Entry
+from lowlat.boot import entry_line as line
+from lowlat.boot import promote as choice
+from lowlat.boot.loaders import interface as loader
+from lowlat.boot.loaders.interface import Entry
+from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
-from lowlat.root import Root
 from lowlat.verbs import hosts
 
 

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Optional
 
-from lowlat import counters, planfile, tuned
-from lowlat.cpuset import CpuSet
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import bold, printable, say
 from lowlat.harness import seconds
-from lowlat.plan import Plan
-from lowlat.root import Root, open_root
-from lowlat.terminal import bold, printable, say
-from lowlat.threads import SCHEME
-from lowlat.verbs import common
-from lowlat.verify import Row, State, to_json, verify
+from lowlat.host import tuned
+from lowlat.host.root import Root, open_root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.plan import store as planfile
+from lowlat.runtime.kthreads import SCHEME
+from lowlat.verbs import options as common
+from lowlat.verify import Row, State, counters, to_json, verify
 
 #: Longer tells no more: what comes once an hour is for watch.
 _LONGEST_S = 3600.0

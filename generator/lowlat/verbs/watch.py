@@ -7,14 +7,14 @@ import argparse
 import signal
 from typing import Optional
 
-from lowlat import planfile
-from lowlat.errors import Refused
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import printable, say
 from lowlat.harness import seconds
-from lowlat.plan import Plan
-from lowlat.root import open_root
-from lowlat.terminal import printable, say
-from lowlat.verbs import common
-from lowlat.watch import Watch
+from lowlat.host.root import open_root
+from lowlat.model.plan import Plan
+from lowlat.plan import store as planfile
+from lowlat.verbs import options as common
+from lowlat.verify.watch import Watch
 
 _END = (signal.SIGINT, signal.SIGTERM)
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Optional
 
-from lowlat.counters import Counted
-from lowlat.kmsg import read_messages
-from lowlat.plan import Plan
-from lowlat.root import Root
+from lowlat.host.kmsg import read_messages
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
 from lowlat.verify.boot import Boot
-from lowlat.verify.row import Row as Row
-from lowlat.verify.row import State as State
+from lowlat.verify.counters import Counted
+from lowlat.verify.finding import Row as Row
+from lowlat.verify.finding import State as State
 from lowlat.verify.runtime import Runtime
 from lowlat.verify.ticks import Ticks
 

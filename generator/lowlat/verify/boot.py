@@ -8,23 +8,24 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Optional
 
-from lowlat import cmdline, runtime
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Sign, Stage
-from lowlat.counters import Counted
-from lowlat.kmsg import (
+from lowlat.host.kmsg import (
     CLOCK_BECAME_UNSTABLE,
     MALFORMED_PARAMETER,
     UNKNOWN_PARAMETERS,
     UNSTABLE_CLOCK,
     Messages,
 )
-from lowlat.machine import Kernel
-from lowlat.plan import Parameter, Plan
-from lowlat.root import Root
-from lowlat.threads import SCHEME, Threads
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.machine import Kernel
+from lowlat.model.plan import Parameter, Plan
+from lowlat.runtime import settings as runtime
+from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.verify import ticks
-from lowlat.verify.row import Row, State
+from lowlat.verify.counters import Counted
+from lowlat.verify.finding import Row, State
 
 _WHERE = "cmdline"
 

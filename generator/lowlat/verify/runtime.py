@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Optional
 
-from lowlat import runtime, threads
-from lowlat.cpuset import CpuSet, CpuSetError
-from lowlat.overrides import Overrides
-from lowlat.plan import Plan, Setting
-from lowlat.root import Root
-from lowlat.runtime import Outcome
-from lowlat.verify.row import Row, State
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan, Setting
+from lowlat.runtime import kthreads as threads
+from lowlat.runtime import settings as runtime
+from lowlat.runtime.settings import Outcome
+from lowlat.verify.finding import Row, State
+from lowlat.verify.overrides import Overrides
 
 
 class Runtime:

@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat import counters
-from lowlat.counters import Counted
-from lowlat.cpuset import CpuSet
-from lowlat.plan import Plan
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
-from lowlat.root import Root
-from lowlat.verify.row import Row, State
+from lowlat.verify import counters
+from lowlat.verify.counters import Counted
+from lowlat.verify.finding import Row, State
 
 #: Timer interrupts per second from which a tick runs. The slowest one comes 100 times (HZ=100). One
 #: that is stopped leaves the fair server's 1 to 4 (kernel 6.12 and newer) and now and then a timer

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What can go wrong, as values of one small family.
+
+Only :mod:`lowlat.cli` prints them and turns them into an exit status.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.base.terminal import printable
+
+
+class LowlatError(Exception):
+    """Something the user has to know: one sentence, and optionally what to do about it."""
+
+    status = 1
+
+    def __init__(self, message: str, *, hint: Optional[str] = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{_plain(self.message, 400)} ({self.hint})" if self.hint else self.message
+        return _plain(text, 600)
+
+
+def _plain(text: str, limit: int) -> str:
+    """The text on one line, without what a terminal would obey, and not longer than can be read."""
+    words = " ".join(text.split())
+    shown = printable(words)
+    return shown if len(shown) <= limit else f"{shown[: limit - 2]} …"
+
+
+class Refused(LowlatError):
+    """Bad input or an impossible request; nothing was done (exit status 2)."""
+
+    status = 2
+
+
+class Unmet(LowlatError):
+    """The work was done, but its result is not as wished (exit status 1)."""
+
+    status = 1

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Writing a file that a user named: whole or not at all. And where lowlat keeps its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Union
+
+from lowlat.base.errors import Refused
+
+#: Where root's plans and runs are kept.
+STATE = "/var/lib/lowlat"
+
+_HINT = "name a file you can write"
+
+
+class Output:
+    """A file that appears under its name only with commit(); ``what`` is the option that named it.
+
+    Raises Refused on entry where it could not be written, before any work is done for it.
+    """
+
+    def __init__(self, what: str, path: str) -> None:
+        self._name = f"{what} {path}"
+        self._path = path
+        self._beside = f"{path}.{os.getpid()}.new"
+
+    def __enter__(self) -> Output:
+        try:
+            if os.path.lexists(self._path) and not stat.S_ISREG(os.lstat(self._path).st_mode):
+                raise Refused(f"{self._name}: is there and is not a plain file", hint=_HINT)
+            os.close(os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no such name is possible"
+            raise Refused(f"{self._name}: {why}", hint=_HINT) from error
+        return self
+
+    def commit(self, data: bytes) -> None:
+        """Write everything and take the name; raises Refused where the disk is full."""
+        try:
+            with os.fdopen(os.open(self._beside, os.O_WRONLY | os.O_NOFOLLOW), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(self._beside).replace(self._path)
+        except OSError as error:
+            raise Refused(f"{self._name}: {error.strerror}", hint=_HINT) from error
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            Path(self._beside).unlink()
+
+
+def write(what: str, out: str, data: bytes) -> None:
+    """Write the data beside the file, then put it in its place; ``what`` is the option's name.
+
+    Raises Refused where that is not possible, and leaves nothing behind.
+    """
+    with Output(what, out) as output:
+        output.commit(data)
+
+
+def read(path: Union[str, Path], limit: int, *, owned: bool = False) -> bytes:
+    """The content of a plain file that a user named, at most ``limit`` bytes.
+
+    Raises OSError where it cannot be read, is no plain file or is larger; with ``owned``, for root,
+    also where others than root could have written it.
+    """
+    # Opened without waiting: a named pipe would never answer.
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file:
+        held = os.fstat(fd)
+        if not stat.S_ISREG(held.st_mode):
+            raise OSError(errno.EINVAL, "not a plain file")
+        if owned and os.geteuid() == 0 and (held.st_uid != 0 or held.st_mode & 0o022):
+            raise OSError(errno.EPERM, "others than root can write it")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
+    return data

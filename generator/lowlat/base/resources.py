@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Where the package's data lies: profiles and templates, installed or in a source checkout."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def profiles() -> Path:
+    return _folder("profiles")
+
+
+def templates() -> Path:
+    return _folder("templates")
+
+
+def template(name: str) -> str:
+    """The text of a file below templates/."""
+    return (templates() / name).read_text("utf-8")
+
+
+def _folder(name: str) -> Path:
+    # setup.cfg maps lowlat.profiles and lowlat.templates to the top-level folders.
+    spec = find_spec(f"lowlat.{name}")
+    if spec is not None and spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations)))
+    return Path(__file__).resolve().parents[3] / name

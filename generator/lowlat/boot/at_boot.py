@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens in every boot before TuneD starts: the run-time half follows the boot's marker."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.boot import (
+    apply as application,
+)
+from lowlat.boot import (
+    decision,
+    status,
+)
+from lowlat.boot import (
+    promote as choice,
+)
+from lowlat.boot import (
+    tuned_profile as selection,
+)
+from lowlat.boot.disk import Disk
+from lowlat.boot.transaction import Lock, Transaction
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.plan import store as planfile
+
+
+def select(root: Root) -> str:
+    """Select lowlat-local in a boot of ours and make this kernel's plan the applied one; restore
+    the administrator's profile in every other boot, and where it cannot be told. Returns what was
+    done."""
+    plan = _plan(root)
+    if plan is None:
+        disk = Disk(root)
+        with Lock(disk):
+            restored = selection.restore(disk)
+            selection.forget(disk)
+        choice.note_return(root)
+        return "a stock boot" + (": the administrator's profile is back" if restored else "")
+    kept = ""
+    with Transaction(root) as change:
+        try:
+            _adopt(change, plan)
+        except Refused as error:
+            kept = f" ({error})"
+        selection.select(change.disk)
+    return f"a boot of plan {plan.id}: {selection.LOCAL} is selected{kept}"
+
+
+def _plan(root: Root) -> Optional[Plan]:
+    """The plan that this boot's line names; None in a stock boot, or where the plan is damaged."""
+    release = status.read_boot(root, set()).kernel or ""
+    with suppress(Refused):
+        plan = decision.stored(root, release)
+        if plan is not None and status.read_boot(root, {plan.id}).ours:
+            return plan
+    return None
+
+
+def _adopt(change: Transaction, plan: Plan) -> None:
+    """Other kernels have plans of their own: what TuneD and ``runtime`` read becomes this one's."""
+    change.write(planfile.PLAN, plan.text())
+    application.write_profile(change, plan)

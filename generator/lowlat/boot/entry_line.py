@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A kernel's tuned line: its stock line, what conflicts taken out, ours put in. Words in, words
+out; a word is a parameter as the boot loader's file writes it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.plan import Plan
+
+#: What a trial's line has beside the planned parameters: whatever panics reboots after 30 s, be it
+#: the kernel, initramfs-tools (it reads the same parameter) or dracut; systemd reboots where it
+#: crashes itself (kernel-command-line(7)); and the unit that records that the boot came up reboots
+#: where it does not.
+TRIAL = (
+    "panic=30",
+    "rd.shell=0",
+    "rd.emergency=reboot",
+    "systemd.crash_reboot=1",
+    "systemd.wants=lowlat-trial.service",
+)
+
+#: systemd arms the watchdog, and feeds it, as soon as udev has loaded its driver. The same limit
+#: holds for its shutdown, whose last writes to a slow disk must not be cut.
+_WATCHDOG = "systemd.watchdog_sec=180"
+
+#: May stand on a line more than once.
+_MANY = frozenset({"systemd.wants"})
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+
+
+def trial_words(root: Root) -> tuple[str, ...]:
+    """The parameters of a trial on this machine."""
+    return (*TRIAL, _WATCHDOG) if has_watchdog(root) else TRIAL
+
+
+def has_watchdog(root: Root) -> bool:
+    """Whether the watchdog that systemd opens, the first, is hardware: softdog is the kernel."""
+    first = "/sys/class/watchdog/watchdog0"
+    return root.exists(first) and root.read(f"{first}/identity") != "Software Watchdog"
+
+
+def is_watched(root: Root, words: Iterable[str]) -> bool:
+    """Whether a boot with this line arms the hardware watchdog."""
+    return has_watchdog(root) and _WATCHDOG in words
+
+
+def planned(plan: Plan) -> tuple[str, ...]:
+    """The plan's parameters and its marker."""
+    return tuple(plan.boot_line.split())
+
+
+def marked(words: Iterable[str]) -> bool:
+    """Whether a line carries the marker of a plan."""
+    return any(word.startswith(f"{cmdline.MARKER}=") for word in words)
+
+
+def tuned(
+    stock: Iterable[str], plan: Plan, trial: Sequence[str] = (), place: str = ""
+) -> tuple[str, ...]:
+    """The tuned line: ours stand where the word ``place`` stands, else at the end."""
+    ours = _names(plan, trial)
+    kept = [word for word in stock if word == place or not _conflicts(word, ours)]
+    at = kept.index(place) if place in kept else len(kept)
+    return (*kept[:at], *planned(plan), *trial, *kept[at + 1 :])
+
+
+def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
+    """The stock parameters that ours replace in the tuned entries."""
+    ours = _names(plan)
+    return tuple(word for word in stock if _conflicts(word, ours))
+
+
+def _names(plan: Plan, trial: Sequence[str] = ()) -> set[str]:
+    """The parameters of ours that no other word may give."""
+    return {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
+
+
+def _conflicts(word: str, ours: set[str]) -> bool:
+    return cmdline.name_of(_plain(word)) in ours
+
+
+def inlined(
+    stock: Iterable[str], known: Mapping[str, str], plan: Plan, trial: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The words, where a variable that holds a conflicting parameter is replaced by its value."""
+    ours = _names(plan, trial)
+    words: list[str] = []
+    for word in stock:
+        parts = expanded([word], known)
+        inline = any(_conflicts(part, ours) for part in parts)
+        words.extend(parts if inline else [word])
+    return tuple(words)
+
+
+def expanded(words: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
+    """The words with the values of the variables that are known; one may become many or none."""
+    texts = (_VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word) for word in words)
+    return tuple(part for text in texts for part in cmdline.parse(text))
+
+
+def entry_id(release: str, words: Iterable[str]) -> str:
+    """The id of a kernel's tuned entry. It goes with the line: another line is another entry, so a
+    default that names this one never boots a line that was not tried."""
+    said = "\0".join((release, *words))
+    return f"lowlat-{release}-{hashlib.sha256(said.encode()).hexdigest()[:10]}"
+
+
+def trial_id(entry: str) -> str:
+    return f"{entry}-trial"
+
+
+def check(
+    entry: str, words: Sequence[str], stock: Sequence[str], plan: Plan, trial: Sequence[str] = ()
+) -> None:
+    """Compare an entry's line, read back, with the plan and with the stock line of that kernel.
+
+    Raises Refused where a parameter is missing, doubled or overridden, or the kernel would cut it.
+    """
+    check_planned(entry, words, plan, trial)
+    ours = (*planned(plan), *trial)
+    rest = [word for word in words if word not in ours]
+    names = _names(plan, trial)
+    kept = [word for word in stock if not _conflicts(word, names) and word not in ours]
+    if sorted(rest) != sorted(kept):
+        raise Refused(
+            f"{entry}: its line is not the stock one and the plan: "
+            f"{_first_difference(rest, kept)} differs"
+        )
+
+
+def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
+    """Raises Refused where what is planned is not on the line, once each, or is cut off."""
+    for word in (*planned(plan), *trial):
+        _check_once(entry, words, word)
+    check_length(entry, words)
+
+
+def check_length(entry: str, words: Iterable[str]) -> None:
+    cmdline.check_length(f"BOOT_IMAGE={' ' * 64}{' '.join(words)}", f"{entry}: its line")
+
+
+def _check_once(entry: str, words: Sequence[str], word: str) -> None:
+    name = cmdline.name_of(word)
+    given = [each for each in words if cmdline.name_of(_plain(each)) == name]
+    if name in _MANY:
+        given = [each for each in given if each == word]
+    if word not in given:
+        raise Refused(f"{entry}: {word[:60]} is not on its line")
+    if len(given) > 1:
+        other = next((each for each in given if each != word), word)
+        raise Refused(f"{entry}: {name} is on its line twice, as {word[:60]} and {other[:60]}")
+
+
+def _first_difference(one: Sequence[str], other: Sequence[str]) -> str:
+    for word in (*one, *other):
+        if one.count(word) != other.count(word):
+            return f"'{word[:80]}'"
+    return "nothing"
+
+
+def _plain(word: str) -> str:
+    """A word without the quotes and backslashes that GRUB takes away."""
+    return re.sub(r"""\\(.)|["']""", r"\1", word)
+
+
+def same(running: str, words: Sequence[str]) -> Optional[str]:
+    """None where a running command line is that of an entry, else the first word that differs.
+
+    The loader puts BOOT_IMAGE and initrd before it. What a variable may have added, which only the
+    loader knows, must not touch a parameter of the entry.
+    """
+    added = ("BOOT_IMAGE", "initrd")
+    have = [_plain(word) for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
+    want = [_plain(word) for word in words if not _VARIABLE.search(word)]
+    open_ended = any(_VARIABLE.search(word) for word in words)
+    names = {cmdline.name_of(word) for word in want}
+    missing = [word for word in want if word not in have]
+    more = [word for word in have if word not in want]
+    if open_ended:
+        more = [word for word in more if cmdline.name_of(word) in names]
+    return next(iter((*missing, *more)), None)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GRUB whose configuration grub-mkconfig generates: Debian, Ubuntu, openSUSE Leap.
+
+Our script in /etc/grub.d makes the entries; grub.cfg is always generated, checked and then
+renamed, never edited.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from lowlat.base.errors import Refused
+from lowlat.boot import entry_line as line
+from lowlat.boot import grubmenu, hooks, mounts, programs
+from lowlat.boot.disk import Disk
+from lowlat.boot.file_snapshot import Held
+from lowlat.boot.loaders import grub_cfg as grubcfg
+from lowlat.boot.loaders import grub_entries as grubentries
+from lowlat.boot.loaders.grub_cfg import Menu
+from lowlat.boot.loaders.grub_env import Environment
+from lowlat.boot.loaders.interface import Boot, Entry
+from lowlat.boot.transaction import Transaction
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+
+DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
+
+#: The first tuned entry, after the stock one, is that of the newest kernel.
+_NEWEST = f"{grubentries.SUBMENU}>1"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a distribution calls GRUB's files and tools: grub or grub2."""
+
+    folder: str
+    mkconfig: str
+    check: str
+
+    @property
+    def config(self) -> str:
+        return f"{self.folder}/grub.cfg"
+
+
+def find(root: Root) -> Optional[Grub]:
+    for name in ("grub", "grub2"):
+        folder = f"/boot/{name}"
+        mkconfig = programs.find(root, f"{name}-mkconfig")
+        check = programs.find(root, f"{name}-script-check")
+        if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
+            return Grub(root, Names(folder, mkconfig, check))
+    return None
+
+
+class Grub:
+    name = "GRUB"
+
+    def __init__(self, root: Root, names: Names) -> None:
+        self._root = root
+        self._names = names
+        self._disk = Disk(root)
+        self._environment = Environment(root, f"{names.folder}/grubenv")
+
+    def check(self) -> None:
+        if os.geteuid() != 0:
+            raise Refused("grub-mkconfig runs for root only", hint="run as root")
+        if not self._root.exists("/etc/grub.d/10_linux"):
+            raise Refused("/etc/grub.d/10_linux: is not there", hint="is GRUB installed in full?")
+        mounts.check_writable(self._root, self._names.folder)
+
+    # ------------------------------------------------------------- describing
+
+    def describe(self) -> Boot:
+        return self._boot(grubcfg.parse(self._live()))
+
+    def _boot(self, menu: Menu) -> Boot:
+        kept = self._environment.read()
+        entries = tuple(grubmenu.entry(item, menu) for item in menu.entries)
+
+        def find(name: str) -> Optional[Entry]:
+            if "saved_entry" in name:
+                name = kept.get("saved_entry", "0")
+            found = menu.find(name)
+            return None if found is None else entries[menu.entries.index(found)]
+
+        following = kept.get("next_entry")
+        return Boot(entries, find(menu.default), find(following) if following else None)
+
+    def _live(self) -> str:
+        held = self._disk.get(self._names.config)
+        if held is None or held.link:
+            raise Refused(f"{self._names.config}: is no plain file", hint="is /boot mounted?")
+        return held.content.decode("utf-8", "replace")
+
+    # ---------------------------------------------------------------- writing
+
+    def pending(self) -> Sequence[str]:
+        # Our own section is no pending change of somebody's: an apply that was cut left it out.
+        live, fresh = (
+            grubmenu.without_us(text).splitlines() for text in (self._live(), self._generate())
+        )
+        what = (self._names.config, "as it would be generated now")
+        return tuple(difflib.unified_diff(live, fresh, *what, n=0, lineterm=""))
+
+    def _generate(self) -> str:
+        """What grub-mkconfig makes of all there is in /etc/grub.d and /etc/default."""
+        done = programs.run(self._root, [self._names.mkconfig])
+        if done.status != 0:
+            raise Refused(f"{self._names.mkconfig} fails: {done.last_words}")
+        if "\ufffd" in done.stdout:
+            raise Refused(f"{self._names.mkconfig} writes a text that is no UTF-8")
+        return done.stdout
+
+    def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
+        before = self.describe()
+        bare = grubmenu.without_us(self._generate())
+        hooks.write_grub(change)
+        text = self._generate()
+        if not grubmenu.still_promoted(before, self._boot(grubcfg.parse(text))):
+            # What was promoted has another line now: that has to be tried first.
+            change.put_back(DEFAULT)
+            text = self._generate()
+            bare = grubmenu.with_default_of(bare, text)
+        boot = self._check(text, bare, plans)
+        self._install(text)
+        return boot
+
+    def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> Boot:
+        """What GRUB will do. Raises Refused where the configuration is not what it would be without
+        us, and our entries at its end, each with the stock line of its kernel and its plan."""
+        if grubmenu.without_us(text) != bare:
+            raise Refused(f"{hooks.GRUB}: changes what other scripts of /etc/grub.d write")
+        menu = grubcfg.parse(text)
+        boot = self._boot(menu)
+        by_release = {plan.kernel: plan for plan in plans}
+        for entry in (*boot.tuned(), *boot.tuned(trial=True)):
+            stock, plan = boot.stock(entry.release), by_release.get(entry.release)
+            if stock is None or plan is None:
+                raise Refused(f"{entry.id}: there is no stock entry or no plan of that kernel")
+            trial = line.trial_words(self._root) if entry.trial else ()
+            line.check(entry.id, entry.words, stock.words, plan, trial)
+        made = {entry.release for entry in boot.tuned()}
+        for plan in plans:
+            if plan.kernel not in made:
+                raise Refused(f"{hooks.GRUB} made no entry for kernel {plan.kernel}")
+        grubmenu.check_last(menu)
+        return boot
+
+    def _install(self, text: str) -> None:
+        """Check the configuration with GRUB's own parser, then rename it into its place."""
+        path, now = self._names.config, self._disk.get(self._names.config)
+        content = text.encode()
+        if now is None or now.content != content:
+            owner = Held(content, 0o600) if now is None else now
+            held = Held(content, owner.mode, owner.uid, owner.gid, owner.xattrs)
+            done = programs.run(self._root, [self._names.check, self._disk.stage(path, held)])
+            if done.status != 0:
+                self._disk.unstage(path)
+                raise Refused(f"grub-script-check: {done.last_words}")
+            self._disk.commit(path)
+
+    # --------------------------------------------------------------- choosing
+
+    def check_one_shot(self) -> None:
+        if "save_env next_entry" not in self._live():
+            raise Refused(f"{self._names.config} does not clear a one-shot entry")
+        self._environment.check_clearable()
+
+    def one_shot(self, entry: Optional[Entry]) -> None:
+        self._environment.set("next_entry", None if entry is None else entry.name)
+
+    def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
+        bare = grubmenu.without_us(self._generate())
+        if entry is None:
+            change.put_back(DEFAULT)
+        else:
+            if "default/grub.d" not in (self._root.read(self._names.mkconfig) or ""):
+                raise Refused(
+                    f"{self._names.mkconfig} reads no files in /etc/default/grub.d",
+                    hint=f"set GRUB_DEFAULT='{entry.name}' in /etc/default/grub",
+                )
+            change.write(DEFAULT, _default_file(_NEWEST if follow else entry.name))
+        text = self._generate()
+        if grubmenu.without_us(text) != grubmenu.with_default_of(bare, text):
+            raise Refused(f"{DEFAULT}: changes more than the default")
+        boot = self._boot(grubcfg.parse(text))
+        wanted = next(boot.tuned(), None) if follow else entry
+        if wanted is not None and (boot.default is None or boot.default.id != wanted.id):
+            raise Refused(
+                f"{DEFAULT} does not make {wanted.id} the default",
+                hint=f"what sets GRUB_DEFAULT after it? {_later(self._root)}",
+            )
+        self._install(text)
+        return boot
+
+    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> None:
+        """Nothing: the packages of kernels call grub-mkconfig, and that our script."""
+
+    def remove(self) -> None:
+        self._disk.unstage(self._names.config)
+        self._environment.tidy()
+        following = self._environment.read().get("next_entry", "")
+        if following.startswith(f"{grubentries.SUBMENU}>"):
+            self._environment.set("next_entry", None)
+        self._install(self._generate())
+
+
+def _default_file(name: str) -> str:
+    return (
+        "# SPDX-License-Identifier: GPL-2.0-or-later\n"
+        "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
+        f"GRUB_DEFAULT='{name}'\n"
+    )
+
+
+def _later(root: Root) -> str:
+    own = DEFAULT.rpartition("/")[2]
+    later = [name for name in root.names("/etc/default/grub.d") if name > own]
+    return ", ".join(later) or "or a script does"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""GRUB's tuned entries, made of what the distribution's own 10_linux prints: for every kernel with
+a plan one entry, and one more to try it once. Text in, text out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from lowlat.boot import entry_line as line
+from lowlat.boot.loaders import grub_cfg as grubcfg
+from lowlat.model.plan import Plan
+
+#: 10_linux is run with this parameter: where it comes out, the planned ones go.
+PLACE = "lowlat.line"
+
+SUBMENU = "lowlat"
+
+#: The submenu's first entry has the stock line: GRUB boots the first one where the one that it was
+#: told to boot is gone, with its kernel or because its line changed.
+STOCK = "lowlat-stock"
+
+_HEAD = re.compile(
+    r"(?P<begin>\s*menuentry )'(?P<title>(?:[^']|'\\'')*)'(?P<classes>.*)"
+    r"(?P<option>--id |\$menuentry_id_option )'gnulinux-(?P<release>.+)-advanced-[^']*'(?P<end>.*)"
+)
+_LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+\S+\s*)(.*)$")
+_CLOSE = re.compile(r"\s*\}\s*$")
+
+
+@dataclass(frozen=True)
+class Stock:
+    """One entry of the distribution, as it is written: its first row taken apart, and the rest."""
+
+    head: re.Match[str]
+    rows: tuple[str, ...]
+
+    @property
+    def release(self) -> str:
+        return self.head["release"]
+
+
+def submenu(
+    text: str,
+    plan_of: Callable[[str], Optional[Plan]],
+    trial: Sequence[str],
+    known: Mapping[str, str],
+) -> str:
+    """Our submenu for the entries in ``text``; "" where no kernel has a plan.
+
+    ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables.
+    """
+    found = list(stock_entries(text))
+    planned = [(stock, plan) for stock in found if (plan := plan_of(stock.release))]
+    if not planned:
+        return ""
+    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {", *_as_it_is(found[0])]
+    for extra in ((), trial):
+        for stock, plan in planned:
+            rows += _tuned(stock, plan, extra, known)
+    return "\n".join((*rows, "}", ""))
+
+
+def stock_entries(text: str) -> Iterator[Stock]:
+    """The distribution's normal entries, one a kernel, newest first; those for recovery and for
+    other init systems are left out."""
+    rows: list[str] = []
+    head: Optional[re.Match[str]] = None
+    for row in text.splitlines():
+        found = _HEAD.match(row)
+        if found:
+            head, rows = found, []
+        elif head and _CLOSE.match(row):
+            yield Stock(head, tuple(rows))
+            head = None
+        else:
+            rows.append(row)
+
+
+def _as_it_is(stock: Stock) -> Iterator[str]:
+    yield _head(stock, "stock", STOCK)
+    for row in stock.rows:
+        linux = _LINUX.match(row)
+        if linux:
+            words = (word for word in grubcfg.split(linux[2]) if word != PLACE)
+            row = linux[1] + " ".join(words)
+        yield row
+    yield "}"
+
+
+def _tuned(
+    stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
+) -> Iterator[str]:
+    body, name = [], ""
+    for row in stock.rows:
+        linux = _LINUX.match(row)
+        if linux:
+            words = line.inlined(grubcfg.split(linux[2]), known, plan)
+            name = line.entry_id(stock.release, line.tuned(words, plan, (), PLACE))
+            words = line.inlined(words, known, plan, trial)
+            row = linux[1] + " ".join(line.tuned(words, plan, trial, PLACE))
+        body.append(row)
+    title, name = ("lowlat, one try", line.trial_id(name)) if trial else ("lowlat", name)
+    yield from (_head(stock, title, name), *body, "}")
+
+
+def _head(stock: Stock, title: str, name: str) -> str:
+    head = stock.head
+    return (
+        f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
+        f"'{name}'{head['end']}"
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Trying an entry once, recording that it came up, and making it the default."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.boot import decision as decisions
+from lowlat.boot import entry_line as line
+from lowlat.boot import trials, units
+from lowlat.boot.disk import Disk
+from lowlat.boot.loaders.interface import Boot, Entry, Loader
+from lowlat.boot.transaction import Lock, Transaction
+from lowlat.boot.trials import Pending, Trials
+from lowlat.host.root import Root
+from lowlat.host.runstate import BOOT_ID
+from lowlat.probe.kernel import read_running
+
+
+def check_applied(root: Root) -> None:
+    """Raises Refused where there are no entries of ours to choose."""
+    made = decisions.read(root)
+    if made is None:
+        raise Refused("nothing is applied here", hint="'lowlat-gen apply' comes first")
+    if made.boot == "tuned":
+        raise Refused(
+            "TuneD's bootloader plugin changes the stock entries: there is none to try once",
+            hint="apply with --boot own",
+        )
+
+
+def pick(boot: Boot, root: Root, release: Optional[str]) -> Entry:
+    """The tuned entry of a kernel: of the one asked for, else of the running one, else of the
+    newest. Raises Refused where there is none."""
+    found = list(boot.tuned())
+    wanted = release or read_running(root).release
+    chosen = next((entry for entry in found if entry.release == wanted), None)
+    if chosen is None and release is None and found:
+        chosen = found[0]
+    if chosen is None:
+        raise Refused(
+            f"there is no tuned entry for Linux {(release or '')[:64]}".rstrip(),
+            hint="'lowlat-gen status' lists them",
+        )
+    return chosen
+
+
+def check_returns(root: Root, loader: Loader) -> None:
+    """Raises Refused where the boot after the trial might not be stock."""
+    loader.check_one_shot()
+    if not units.present(root):
+        raise Refused("systemd does not start this system: nobody would record the trial")
+    kexec = root.read("/etc/default/kexec") or ""
+    if root.read("/sys/kernel/kexec_loaded") == "1" or "LOAD_KEXEC=true" in kexec:
+        raise Refused(
+            "reboots go through kexec here, past the boot loader",
+            hint="unload it with 'kexec -u' and set LOAD_KEXEC=false in /etc/default/kexec",
+        )
+
+
+def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
+    """Set the trial entry of this entry for the next boot, once; returns it."""
+    boot = loader.describe()
+    trial = boot.by_id(line.trial_id(entry.id))
+    if trial is None:
+        raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
+    boot_id = root.read(BOOT_ID) or ""
+    with Lock(Disk(root)):
+        known = trials.read(root)
+        pending = Pending(entry.id, entry.release, trial.words, boot_id)
+        # The record first: a trial that nobody knows of could not be seen to come up.
+        with trials.written(root, replace(known, pending=pending, failed="")):
+            loader.one_shot(trial)
+            if loader.describe().next != trial:
+                raise Refused(f"{loader.name} does not boot {trial.id} next")
+    return trial
+
+
+def record(root: Root) -> str:
+    """Called in a trial that came up: compare its line with the entry's; what to say about it."""
+    with Lock(Disk(root)):
+        known = trials.read(root)
+        pending = known.pending
+        if pending is None:
+            return "no trial was set: nothing is recorded"
+        different = line.same(root.read("/proc/cmdline") or "", pending.words)
+        if different is not None:
+            failed = f"it booted with another line, '{different[:80]}' differs"
+            trials.write(root, replace(known, pending=None, failed=failed))
+            return f"{pending.entry}: {failed}"
+        trials.write(root, known.came_up(pending.entry))
+        return f"{pending.entry} came up: 'lowlat-gen promote' makes it the default"
+
+
+def note_return(root: Root) -> None:
+    """Called in every other boot: a trial that was set and did not come up has failed."""
+    with Lock(Disk(root)):
+        known = trials.read(root)
+        failed = failure(root, known)
+        if failed:
+            trials.write(root, replace(known, pending=None, failed=failed))
+
+
+def failure(root: Root, known: Trials) -> str:
+    """Why a trial that was set did not come up, seen from a boot after it; "" where none was."""
+    boot_id = root.read(BOOT_ID) or ""
+    if known.pending is None or known.pending.boot_id == boot_id:
+        return ""
+    return f"{known.pending.entry} was booted and did not reach its target"
+
+
+def check_tried(root: Root, entry: Entry) -> None:
+    """Raises Refused where this entry's line was not seen to boot."""
+    seen = trials.read(root).seen
+    if entry.id in seen:
+        return
+    changed = any(f"lowlat-{entry.release}-" in each for each in seen)
+    why = "its line changed since it was tried" if changed else "it was not tried yet"
+    raise Refused(f"{entry.id}: {why}", hint="'lowlat-gen trial', reboot, then promote")
+
+
+def promote(root: Root, loader: Loader, entry: Entry, follow: bool) -> Boot:
+    """Make an entry the default whose line was tried."""
+    with Transaction(root) as change:
+        check_tried(root, entry)
+        known = replace(trials.read(root), promoted=entry.id, follow=follow)
+        with trials.written(root, known):
+            return loader.make_default(change, entry, follow)

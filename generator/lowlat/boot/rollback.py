@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rolling back: from any state, also after a crash, and as often as one likes."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from lowlat.base import files
+from lowlat.base.errors import LowlatError, Unmet
+from lowlat.boot import decision as decisions
+from lowlat.boot import (
+    entry_line as line,
+)
+from lowlat.boot import (
+    foreign,
+    programs,
+    trials,
+)
+from lowlat.boot import journal as journals
+from lowlat.boot import (
+    tuned_plugin as plugin,
+)
+from lowlat.boot import (
+    tuned_profile as selection,
+)
+from lowlat.boot.disk import BESIDE, Disk
+from lowlat.boot.loaders.interface import Loader
+from lowlat.boot.transaction import Lock, roll_back
+from lowlat.host import tuned
+from lowlat.host.root import Root
+
+#: What tells that something was applied, or was about to be.
+_OWN = frozenset(
+    {"decision.json", "trials.json", "journal.json", "plans", "administrator.json", "default.json"}
+)
+
+
+def applied(root: Root) -> bool:
+    """Whether there is anything to take back."""
+    names = (name.partition(BESIDE)[0] for name in root.names(files.STATE))
+    return any(name in _OWN for name in names)
+
+
+def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
+    """Take everything back and return what was kept, for somebody edited it since. Where the boot
+    loader is gone (None), so are its entries.
+
+    The journal goes last: until then a second run finds all it needs. Raises LowlatError where the
+    loader's own generator does not work; what lowlat wrote is back by then. Raises Unmet where all
+    is back but TuneD could not be restarted.
+    """
+    disk = Disk(root)
+    with Lock(disk):
+        journal = journals.read(disk)
+        # While its files are still there: TuneD undoes with them what it did.
+        failed = _restart_tuned(root) if selection.restore(disk) else ""
+        selection.restore_line(disk)
+        kept = roll_back(disk, journal)
+        try:
+            if loader is not None:
+                loader.remove()
+        except LowlatError as error:
+            raise LowlatError(
+                f"the inputs are as they were, but the boot entries are still there: {error}",
+                hint="mend that, then run 'lowlat-gen rollback' again",
+            ) from error
+        _forget(disk, set(kept))
+    if failed:
+        raise Unmet(
+            f"the boot is as it was, but TuneD still has lowlat's profile: {failed}",
+            hint="restart tuned.service",
+        )
+    return kept
+
+
+def _restart_tuned(root: Root) -> str:
+    """Have it load what is selected now; why that failed, or ""."""
+    if not root.live or tuned.state(root) != "running":
+        return ""
+    try:
+        done = programs.run(root, ["systemctl", "restart", "tuned.service"])
+    except LowlatError as error:
+        return str(error)
+    return done.last_words if done.status else ""
+
+
+def left(root: Root, loader: Loader) -> list[str]:
+    """What puts a line of ours onto stock entries still, which is not lowlat's to change: a person,
+    or what TuneD left behind where it did not run."""
+    found = (
+        f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
+        for entry in plugin.marked(loader.describe())
+        for word in entry.words
+        if line.marked([word])
+    )
+    return list(dict.fromkeys(found))
+
+
+def tidy(root: Root) -> None:
+    """Remove the state folder where a crash left nothing in it."""
+    if not root.absent(files.STATE) and not set(root.names(files.STATE)) - {"lock"}:
+        with Lock(Disk(root)):
+            pass
+
+
+def _forget(disk: Disk, kept: set[str]) -> None:
+    """Remove what lowlat keeps for itself."""
+    selection.forget(disk)
+    for name in disk.root.names(decisions.PLANS):
+        disk.remove(f"{decisions.PLANS}/{name}")
+    disk.remove_folder(decisions.PLANS)
+    for path in (decisions.DECISION, trials.TRIALS):
+        if path not in kept:
+            disk.remove(path)
+        disk.unstage(path)
+    disk.unstage(journals.JOURNAL)
+    disk.remove(journals.JOURNAL)

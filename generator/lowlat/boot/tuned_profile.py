@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TuneD's active profile follows the boot: lowlat-local in a tuned one, the administrator's in
+every other. Its own two files are written before it starts; theirs are kept to the byte, with
+--boot tuned also the file in which TuneD keeps its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Optional
+
+from lowlat.base import files
+from lowlat.base.errors import Refused
+from lowlat.boot.disk import Disk
+from lowlat.boot.file_snapshot import Held, digest
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+
+LOCAL = "lowlat-local"
+
+_ACTIVE = "/etc/tuned/active_profile"
+_MODE = "/etc/tuned/profile_mode"
+
+#: What TuneD's bootloader plugin puts onto every line, read by its script in /etc/grub.d.
+_LINE = "/etc/tuned/bootcmdline"
+
+#: The administrator's files, while ours are there.
+_KEPT = f"{files.STATE}/administrator.json"
+
+
+def selected(root: Root) -> bool:
+    """Whether TuneD is told to load the profile of this machine."""
+    return (root.read(_ACTIVE) or "").split()[:1] == [LOCAL]
+
+
+def select(disk: Disk) -> None:
+    """Remember what the administrator selected, and select lowlat-local."""
+    if selected(disk.root):
+        return
+    theirs = remember(disk)
+    disk.put(_MODE, _like(theirs[_MODE], b"manual\n"))
+    disk.put(_ACTIVE, _like(theirs[_ACTIVE], f"{LOCAL}\n".encode()))
+
+
+def remember(disk: Disk, *, line: bool = False) -> Mapping[str, Optional[Held]]:
+    """Keep what the administrator selected, for restore(), and with ``line`` TuneD's line for
+    restore_line()."""
+    paths = (_ACTIVE, _MODE, _LINE) if line else (_ACTIVE, _MODE)
+    theirs = {path: disk.get(path) for path in paths}
+    document = {path: held and held.to_json() for path, held in theirs.items()}
+    disk.put(_KEPT, Held(json.dumps(document).encode(), 0o600))
+    return theirs
+
+
+def restore(disk: Disk) -> bool:
+    """Put the administrator's selection back, where lowlat-local is selected; tells whether it
+    was, now or before a crash in here. What the administrator selected since is left alone."""
+    theirs = _kept(disk)
+    ours = selected(disk.root)
+    # A crash may have left only the one of the two files changed.
+    if ours or (theirs and digest(disk.get(_ACTIVE)) == digest(theirs[_ACTIVE])):
+        # The profile last: until it is back, a second try finds lowlat-local selected.
+        for path in (_MODE, _ACTIVE):
+            disk.set(path, theirs.get(path))
+    return ours or bool(theirs)
+
+
+def restore_line(disk: Disk) -> None:
+    """Put TuneD's line back as it was, where TuneD did not take ours away when it stopped."""
+    theirs = _kept(disk)
+    now = disk.get(_LINE)
+    if now is not None and f"{cmdline.MARKER}=".encode() in now.content:
+        disk.set(_LINE, theirs.get(_LINE))
+
+
+def forget(disk: Disk) -> None:
+    """Remove what was kept for restore(), and what a crash left beside the files."""
+    disk.remove(_KEPT)
+    for path in (_MODE, _ACTIVE, _LINE, _KEPT):
+        disk.unstage(path)
+
+
+def _kept(disk: Disk) -> Mapping[str, Optional[Held]]:
+    held = disk.get_ours(_KEPT)
+    if held is None:
+        return {}
+    try:
+        document = json.loads(held.content)
+        return {
+            path: None if document.get(path) is None else Held.from_json(document[path])
+            for path in (_ACTIVE, _MODE, _LINE)
+        }
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Refused(f"{_KEPT} is damaged", hint="select a profile with tuned-adm") from error
+
+
+def _like(theirs: Optional[Held], content: bytes) -> Held:
+    return Held(content) if theirs is None else Held(content, theirs.mode, theirs.uid, theirs.gid)

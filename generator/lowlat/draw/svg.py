@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The picture of a machine as SVG, for a document: every core a tile, every part with a title."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from lowlat.base.terminal import printable
+from lowlat.draw.layout import Box, Cell, Domain, Package, Picture, Row, cells_of
+from lowlat.draw.text import device_lines, more, names, shorten
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Device
+
+WIDTH = 960
+
+_PAD = 12
+_GAP = 10
+_LINE = 17
+_NARROW = 380
+_THREAD = (30, 24)
+_MINI = 11
+
+#: More cores in one row than this become small tiles without numbers.
+_MANY = 64
+
+# Dark tiles with light numbers against light tiles with dark ones: the roles can be told apart in
+# print without colour. Panels carry their own ground, so the page behind may be light or dark.
+_STYLE = """
+text { font: 12px system-ui, 'DejaVu Sans', 'Liberation Sans', sans-serif; fill: #374151 }
+.head { font-size: 17px; font-weight: 600; fill: #111827 }
+.name { font-weight: 600; fill: #111827 }
+.note { fill: #4b5563 }
+.page { fill: #ffffff; stroke: #d1d5db }
+.package { fill: #f3f4f6; stroke: #c3c9d3 }
+.node { fill: #ffffff; stroke: #d5dae2 }
+.cache { fill: #eef2f7; stroke: #dde3ec }
+.tile { stroke-width: 1 }
+.isolated { fill: #0f766e; stroke: #0b5750 }
+.housekeeping { fill: #fde9b8; stroke: #d39b23 }
+.core { fill: #dbe4f3; stroke: #8fa5c9 }
+.number { font-size: 11px; text-anchor: middle; fill: #1f2937 }
+.light { fill: #ffffff }
+.line { stroke: #ffffff; stroke-opacity: .35 }
+.dark { stroke: #1f2937; stroke-opacity: .18 }
+"""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Markup with its size; its own origin is the upper left corner."""
+
+    width: float
+    height: float
+    markup: str
+
+
+def svg(picture: Picture, style: str = _STYLE) -> str:
+    """The SVG document, with a title and a description for those who cannot see it. A page that
+    draws it in colours of its own, maybe several times, gives no ``style``."""
+    room = WIDTH - 2 * _PAD
+    parts = [_text_line(_heading(picture), "head", 24)]
+    parts += [_flow([_package(p, room) for p in picture.packages], room)]
+    parts += _device_lines(picture.devices)
+    if picture.memory_only:
+        parts.append(_text_line(f"Without online CPUs: NUMA node {picture.memory_only}", "note"))
+    if picture.offline:
+        parts.append(_text_line(f"Offline: CPU {shorten(picture.offline, 120)}", "note"))
+    parts.append(_legend(picture))
+    page = _stack(parts)
+    width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" {_named(picture, style)}'
+        f"{_styled(style)}"
+        f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>\n'
+        f"{_moved(page, _PAD, _PAD)}</svg>\n"
+    )
+
+
+def _named(picture: Picture, style: str) -> str:
+    heading, description = _safe(_heading(picture)), _safe(_description(picture))
+    if not style:  # addresses would not be its own in a page
+        words = f"{heading}. {description}".replace('"', "&quot;")
+        return f'aria-label="{words}">\n'
+    return (
+        'aria-labelledby="title description">\n'
+        f'<title id="title">{heading}</title>\n<desc id="description">{description}</desc>\n'
+    )
+
+
+def _styled(style: str) -> str:
+    return f"<style>{style}</style>\n" if style else ""
+
+
+def _heading(picture: Picture) -> str:
+    return f"{picture.title}: {'isolated and housekeeping CPUs' if picture.roles else 'CPUs'}"
+
+
+def _description(picture: Picture) -> str:
+    cells = [cell for package in picture.packages for cell in cells_of(package)]
+    found = []
+    for role in ("isolated", "housekeeping", ""):
+        cpus = CpuSet.of(cpu for cell in cells if cell.role == role for cpu in cell.cpus.ids)
+        if cpus:
+            found.append(f"{role or 'online'}: CPU {cpus}")
+    return "Drawn cores, " + "; ".join(found)
+
+
+# ----------------------------------------------------------------- the parts
+
+
+def _package(package: Package, room: float) -> _Block:
+    inner = room - 2 * _PAD
+    boxes = [_box(box, inner) for box in package.boxes]
+    parts = [_flow(boxes, inner), *_more(package, "packages")]
+    return _panel(package.title, "package", parts)
+
+
+def _box(box: Box, room: float) -> _Block:
+    inner = room - 2 * _PAD if box.title else room
+    domains = [_domain(domain, inner) for domain in box.domains]
+    parts = [_flow(domains, inner), *_more(box, "nodes")]
+    for domain in box.domains:
+        parts += _more(domain, "caches")
+    parts += _device_lines(box.devices)
+    return _panel(box.title, "node", parts) if box.title else _stack(parts)
+
+
+def _domain(domain: Domain, room: float) -> _Block:
+    parts = []
+    for row in domain.rows:
+        if row.label:
+            parts.append(_text_line(row.label, "note"))
+        parts.append(_row(row, room - 2 * _PAD))
+    return _panel(domain.title, "cache", parts)
+
+
+def _row(row: Row, room: float) -> _Block:
+    if len(row.cells) > _MANY:
+        return _flow([_mini(cell) for cell in row.cells], min(room, 32 * (_MINI + 3)), 3)
+    tiles = [_tile(cell) for cell in row.cells]
+    widest = max(tile.width for tile in tiles) + 4
+    # Few cores leave room for another package beside them; the lines are of equal length.
+    fitting = (_NARROW if len(tiles) <= 16 else room) // widest
+    lines = math.ceil(len(tiles) / max(fitting, 1))
+    return _flow(tiles, math.ceil(len(tiles) / lines) * widest, 4)
+
+
+def _mini(cell: Cell) -> _Block:
+    return _Block(_MINI, _MINI, _hinted(cell, _rect(0, 0, _MINI, _MINI, _class(cell), 2)))
+
+
+def _tile(cell: Cell) -> _Block:
+    width, height = _THREAD
+    if max(cell.cpus.ids) > 999:
+        width += 6
+    columns = min(len(cell.cpus), 4)
+    rows = math.ceil(len(cell.cpus) / columns)
+    markup = _rect(0, 0, columns * width, rows * height, _class(cell), 4)
+    light = cell.role == "isolated"
+    for position, cpu in enumerate(cell.cpus):
+        row, column = divmod(position, columns)
+        if column:
+            line = f'x1="{column * width}" x2="{column * width}" y1="{row * height + 4}"'
+            shade = "line" if light else "dark"
+            markup += f'<line class="{shade}" {line} y2="{(row + 1) * height - 4}"/>'
+        x, y = (column + 0.5) * width, (row + 0.5) * height + 4
+        kind = "number light" if light else "number"
+        markup += f'<text class="{kind}" x="{x:g}" y="{y:g}">{cpu}</text>'
+    return _Block(columns * width, rows * height, _hinted(cell, markup))
+
+
+def _class(cell: Cell) -> str:
+    return f"tile {cell.role or 'core'}"
+
+
+def _hinted(cell: Cell, markup: str) -> str:
+    role = f", {cell.role}" if cell.role else ""
+    return f"<g><title>Core of CPU {names(cell.cpus)}{role}</title>{markup}</g>"
+
+
+def _device_lines(devices: Sequence[Device]) -> list[_Block]:
+    return [_text_line(line, "note") for line in device_lines(devices)]
+
+
+def _more(part: Package | Box | Domain, what: str) -> list[_Block]:
+    return [_text_line(line, "note") for line in more(part, what, 72)]
+
+
+def _legend(picture: Picture) -> _Block:
+    entries = (
+        [("isolated", "isolated core"), ("housekeeping", "housekeeping core")]
+        if picture.roles
+        else [("core", "core")]
+    )
+    blocks = []
+    for kind, words in entries:
+        text = _text_line(words, "note")
+        tile = _rect(0, 2, 22, 13, f"tile {kind}", 3)
+        blocks.append(_Block(text.width + 30, _LINE, tile + _moved(text, 28, 0)))
+    blocks.append(_text_line("a tile is a core with the numbers of its hardware threads", "note"))
+    legend = _flow(blocks, WIDTH - 2 * _PAD, 18)
+    return _Block(legend.width, legend.height + 6, _moved(legend, 0, 6))
+
+
+# -------------------------------------------------------------------- layout
+
+
+def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
+    # No font is measured: this is the average letter of a wide one (DejaVu Sans, and bold).
+    letter = 17 * 0.61 if kind == "head" else 12 * 0.58
+    most = int((WIDTH - 6 * _PAD) / letter)
+    shown = text if len(text) <= most else f"{text[: most - 1]}…"
+    markup = f'<text class="{kind}" x="0" y="{height - 5:g}">{_safe(shown)}</text>'
+    return _Block(len(shown) * letter, height, markup)
+
+
+def _panel(title: str, kind: str, parts: Iterable[_Block]) -> _Block:
+    heading = [_text_line(title, "name" if kind != "cache" else "note")] if title else []
+    inner = _stack([*heading, *parts])
+    width, height = inner.width + 2 * _PAD, inner.height + 2 * _PAD
+    return _Block(width, height, _rect(0, 0, width, height, kind, 6) + _moved(inner, _PAD, _PAD))
+
+
+def _stack(parts: Iterable[_Block]) -> _Block:
+    y = width = 0.0
+    markup = ""
+    for part in parts:
+        markup += _moved(part, 0, y)
+        y += part.height + 5
+        width = max(width, part.width)
+    return _Block(width, max(y - 5, 0), markup)
+
+
+def _flow(blocks: Sequence[_Block], room: float, gap: float = _GAP) -> _Block:
+    """The blocks side by side, in as many lines as the room asks for."""
+    x = y = width = line = 0.0
+    markup = ""
+    for block in blocks:
+        if x and x + block.width > room:
+            x, y, line = 0.0, y + line + gap, 0.0
+        markup += _moved(block, x, y)
+        width, line = max(width, x + block.width), max(line, block.height)
+        x += block.width + gap
+    return _Block(width, y + line, markup)
+
+
+def _moved(block: _Block, x: float, y: float) -> str:
+    return f'<g transform="translate({x:g} {y:g})">{block.markup}</g>\n'
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str, radius: int) -> str:
+    return (
+        f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+        f'rx="{radius}"/>'
+    )
+
+
+def _safe(text: str) -> str:
+    """Text for XML: control characters cannot stand in it at all."""
+    return escape(printable(text))

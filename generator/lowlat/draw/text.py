@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The picture of a machine in plain characters, for the terminal.
+
+A core is its CPU numbers in brackets: [1 17] isolated, (0 16) housekeeping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from lowlat.base.terminal import printable
+from lowlat.draw.layout import Box, Cell, Domain, Package, Picture, Row, cells_of
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Device
+
+WIDTH = 92
+
+#: More cores in one row than this are told in a sentence.
+_MANY = 32
+_MOST_DEVICES = 6
+
+_COLOURS = {"isolated": "32", "housekeeping": "33"}
+
+
+def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
+    """The lines of the drawing; no line is longer than 100 columns."""
+    pen = _Pen(colour)
+    for package in picture.packages:
+        yield from pen.package(package)
+    yield from pen.devices(picture.devices, "")
+    if picture.memory_only:
+        yield f"Without online CPUs: NUMA node {shorten(picture.memory_only)}"
+    if picture.offline:
+        yield f"Offline: CPU {shorten(picture.offline)}"
+    yield pen.legend(picture)
+
+
+class _Pen:
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._colour and code else text
+
+    def package(self, package: Package) -> Iterator[str]:
+        indent = ""
+        if package.title:
+            yield self._paint(package.title, "1")
+            indent = "  "
+        for box in package.boxes:
+            yield from self._box(box, indent)
+        yield from (indent + line for line in more(package, "packages"))
+
+    def _box(self, box: Box, indent: str) -> Iterator[str]:
+        if box.title:
+            yield indent + self._paint(box.title, "1")
+            indent += "  "
+        for domain in box.domains:
+            yield from self._domain(domain, indent)
+        yield from self.devices(box.devices, indent)
+        yield from (indent + line for line in more(box, "nodes"))
+
+    def _domain(self, domain: Domain, indent: str) -> Iterator[str]:
+        title = domain.title
+        for row in domain.rows:
+            label = "  ".join(filter(None, (title, row.label)))
+            yield from self._row(row, indent + (f"{label}  " if label else ""))
+            title = " " * len(title)
+        yield from (indent + line for line in more(domain, "caches"))
+
+    def _row(self, row: Row, lead: str) -> Iterator[str]:
+        parts = [self._cell(cell) for cell in row.cells]
+        if len(row.cells) > _MANY:
+            parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
+        used = WIDTH
+        line = lead
+        for position, (text, size) in enumerate(parts):
+            if position and used + size > WIDTH:
+                yield line.rstrip()
+                line = " " * len(lead)
+            if not position or used + size > WIDTH:
+                used = len(lead)
+            line += f"{text} "
+            used += size + 1
+        yield line.rstrip()
+
+    def _cell(self, cell: Cell) -> tuple[str, int]:
+        text = _bracket(cell.role, names(cell.cpus))
+        return self._paint(text, _COLOURS.get(cell.role, "")), len(text)
+
+    def _summary(self, run: Sequence[Cell]) -> tuple[str, int]:
+        cpus = CpuSet.of(cpu for cell in run for cpu in cell.cpus.ids)
+        text = _bracket(run[0].role, shorten(cpus))
+        words = f" {_count(run)}"
+        return self._paint(text, _COLOURS.get(run[0].role, "")) + words, WIDTH
+
+    def devices(self, devices: Sequence[Device], indent: str) -> Iterator[str]:
+        yield from (f"{indent}{line}"[: WIDTH + 8] for line in device_lines(devices))
+
+    def legend(self, picture: Picture) -> str:
+        if not picture.roles:
+            return "A bracket is a core, with the numbers of its online CPUs."
+        isolated = self._paint("[ ]", _COLOURS["isolated"])
+        kept = self._paint("( )", _COLOURS["housekeeping"])
+        return f"{isolated} an isolated core   {kept} a housekeeping core"
+
+
+def device_lines(devices: Sequence[Device]) -> Iterator[str]:
+    """The first devices, and how many there are besides."""
+    yield from map(_described, devices[:_MOST_DEVICES])
+    if len(devices) > _MOST_DEVICES:
+        yield f"and {len(devices) - _MOST_DEVICES} more devices"
+
+
+def more(part: Package | Box | Domain, what: str, limit: int = 56) -> Iterator[str]:
+    """What stands for the parts that look like this one; nothing where there are none."""
+    if part.times > 1:
+        kept = sum(cell.role == "housekeeping" for cell in cells_of(part))
+        roles = f", each with {kept} housekeeping" if kept else ""
+        cpus = shorten(part.more, limit)
+        yield f"and {part.times - 1} more {what} like it{roles}: CPU {cpus}"
+
+
+def _described(device: Device) -> str:
+    """A device in a line: what it is, its names, driver and interrupts."""
+    count = len(device.interrupts)
+    words = (
+        device.kind if device.kind != "other" else "device",
+        " ".join(device.names),
+        device.address,
+        device.driver or "",
+        f"{count} interrupt{'s' if count != 1 else ''}" if count else "",
+        device.model or "",
+    )
+    return printable("  ".join(filter(None, words)))
+
+
+def names(cpus: CpuSet) -> str:
+    """The CPUs of one core: each by its number, many neighbours as a range."""
+    return str(cpus) if len(cpus) > 4 else " ".join(map(str, cpus))
+
+
+def shorten(cpus: CpuSet, limit: int = 56) -> str:
+    """A CPU list that fits on a line; what is cut is counted."""
+    text = str(cpus)
+    if len(text) <= limit:
+        return text
+    parts = text.split(",")
+    kept = parts[:1]
+    while len(",".join([*kept, parts[len(kept)], "…", parts[-1]])) + 14 <= limit:
+        kept.append(parts[len(kept)])
+    return f"{','.join(kept)},…,{parts[-1]} ({len(cpus)} CPUs)"
+
+
+def _alike(cell: Cell) -> tuple[str, int]:
+    return (cell.role, len(cell.cpus))
+
+
+def _count(cells: Sequence[Cell]) -> str:
+    threads = len(cells[0].cpus)
+    each = f" of {threads} threads" if threads > 1 else ""
+    return f"{len(cells)} core{'s' if len(cells) > 1 else ''}{each}"
+
+
+def _bracket(role: str, text: str) -> str:
+    return f"({text})" if role == "housekeeping" else f"[{text}]"

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What one tunable or profile does, costs and needs: the catalogue, in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from lowlat.catalogue import CATALOGUE, lookup
+from lowlat.catalogue.entry import Risk, Stage, Tunable
+from lowlat.catalogue.never import ELSEWHERE, NEVER
+from lowlat.plan import profile
+from lowlat.plan.profile import Profile
+
+_WIDTH = 88
+
+
+def explain(entry: Tunable) -> str:
+    """One entry, at most a screen."""
+    return "\n".join([entry.name, *(_paragraph(*part) for part in parts(entry))])
+
+
+def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
+    """Everything there is to say of an entry, each with its label."""
+    yield "What", _sentence(entry.why)
+    yield "Where", "kernel command line" if entry.stage is Stage.BOOT else "run time"
+    yield "Cost", f"{entry.cost} (class: {entry.risk.value})"
+    yield "Needs", "; ".join([*(need.wants for need in entry.needs), "root"])
+    if entry.conflicts:
+        yield "Not with", ", ".join(entry.conflicts)
+    if entry.implies:
+        yield "Includes", ", ".join(entry.implies)
+    if entry.accepts:
+        yield "Accepts", f"{entry.name}=VALUE, VALUE being {entry.accepts}"
+    yield "Set by", ", ".join(profiles_with(entry)) or "no profile: by name only"
+    yield "Seen", entry.evidence
+    yield "Source", entry.source
+    yield "Enable", f"lowlat-gen plan --enable {entry.name}"
+
+
+def profiles_with(entry: Tunable) -> list[str]:
+    """The packaged profiles that have the entry on."""
+    return [found.name for found in packaged() if found.settings.get(entry.name, "off") != "off"]
+
+
+@cache
+def packaged() -> tuple[Profile, ...]:
+    """The packaged profiles, by name."""
+    return tuple(map(profile.load_packaged, profile.packaged_names()))
+
+
+def explain_profile(wanted: Profile) -> str:
+    """One profile: whom it is for, what it costs, what it sets."""
+    on = {name: value for name, value in wanted.settings.items() if value != "off"}
+    harmless = [name for name in on if lookup(name).risk is Risk.NONE]
+    lines = [
+        f"{wanted.name}: {wanted.summary}",
+        _paragraph("For", _sentence(wanted.audience or "not said")),
+        _paragraph("Costs", _sentence(wanted.costs or "not said")),
+    ]
+    if not wanted.isolates:
+        lines.append(_paragraph("CPUs", "isolates none"))
+    if harmless:
+        lines.append(_paragraph("Sets", _named(on, harmless)))
+    for risk in Risk:
+        names = [name for name in on if lookup(name).risk is risk is not Risk.NONE]
+        if names:
+            lines.append(_paragraph("At a cost", f"({risk.value}) {_named(on, names)}"))
+    lines.append(_paragraph("See", f"lowlat-gen plan --profile {wanted.name}"))
+    return "\n".join(lines)
+
+
+def _named(settings: Mapping[str, str], names: list[str]) -> str:
+    return ", ".join(
+        name if settings[name] == "on" else f"{name}={settings[name]}" for name in names
+    )
+
+
+def overview() -> str:
+    """Every name with the first words of what it does, what is never set, and the profiles."""
+    profiles = {found.name: found.summary for found in packaged()}
+    groups = (
+        ("Set or offered", {entry.name: entry.why for entry in CATALOGUE}),
+        ("Never set", NEVER),
+        ("Not set by lowlat: what to do instead", ELSEWHERE),
+        ("Profiles", profiles),
+    )
+    return "\n\n".join(_table(title, rows) for title, rows in groups)
+
+
+def _table(title: str, rows: Mapping[str, str]) -> str:
+    width = max(map(len, rows))
+    room = _WIDTH - width - 4
+    lines = (
+        f"  {name:{width}}  {textwrap.shorten(text, room, placeholder=' …')}"
+        for name, text in rows.items()
+    )
+    return "\n".join([f"{title}:", *lines])
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:] + "."
+
+
+def _paragraph(label: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=f"  {label:10}",
+        subsequent_indent=" " * 12,
+        break_on_hyphens=False,
+    )

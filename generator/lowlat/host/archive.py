@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A captured machine as one text archive: exactly what a probe asked of its root, and the answers.
+
+The first line names the format. Then one record a line, with a blank between its words:
+
+    f PATH TEXT     a file of one line          l PATH TARGET   a symbolic link
+    f PATH          any other file; its lines   d PATH NAMES    a folder's names
+                    follow, each after a "|"    m PATH MODE     permission bits, octal
+    e PATH          something is there          # TEXT          a remark
+
+A "\\" alone ends a file whose last line has no newline. Bytes that are not printable text,
+backslashes, and blanks in paths and names are written as \\xNN. What was not there has no record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Callable, Optional
+
+from lowlat import __version__
+from lowlat.base.errors import Refused
+from lowlat.host.root import ANSWERS, Root, unpack
+
+SCHEMA = "lowlat.capture/1"
+
+#: Larger than any machine's archive, compressed or not; guards the reader's memory.
+_LIMIT = 128 << 20
+
+_UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPE = re.compile(rb"\\(x[0-9a-f]{2})?")
+
+
+#: PATH_MAX, which no path of a real machine exceeds.
+_LONGEST_PATH = 4096
+
+
+@dataclass
+class Contents:
+    """What a root answered, by path."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    present: set[str] = field(default_factory=set)
+
+    def paths(self) -> set[str]:
+        return {*self.files, *self.folders, *self.links, *self.modes, *self.present}
+
+
+class Archive(Root):
+    """A root that answers from an archive, and never from this host."""
+
+    def __init__(self, path: str, contents: Contents) -> None:
+        self.path = path
+        self.live = False
+        self._contents = contents
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        return self._contents.files.get(path)
+
+    def names(self, path: str) -> tuple[str, ...]:
+        return self._contents.folders.get(path, ())
+
+    def absent(self, path: str) -> bool:
+        return not self.exists(path)
+
+    def exists(self, path: str) -> bool:
+        return path in self._everything
+
+    def link(self, path: str) -> Optional[str]:
+        return self._contents.links.get(path)
+
+    def mode(self, path: str) -> Optional[int]:
+        return self._contents.modes.get(path)
+
+    def answer(self, name: str, ask: Callable[[Root], str]) -> str:
+        return self.read(f"{ANSWERS}/{name}") or ""
+
+    def host(self, path: str) -> str:
+        raise Refused(f"{self.path}: nothing can be written into an archive")
+
+    @cached_property
+    def _everything(self) -> set[str]:
+        """All recorded paths and the folders above them."""
+        found: set[str] = set()
+        for path in self._contents.paths():
+            while path and path not in found:
+                found.add(path)
+                path = path.rpartition("/")[0]
+        return found
+
+
+class Recorder(Root):
+    """A root that passes every question on to another one and keeps the answers."""
+
+    def __init__(self, inner: Root) -> None:
+        self.path = inner.path
+        self.live = inner.live
+        self.contents = Contents()
+        self._inner = inner
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        data = self._inner.read_bytes(path)
+        if data is not None:
+            self.contents.files[path] = data
+        return data
+
+    def names(self, path: str) -> tuple[str, ...]:
+        names = self._inner.names(path)
+        if names:
+            self.contents.folders[path] = names
+        return names
+
+    def exists(self, path: str) -> bool:
+        there = self._inner.exists(path)
+        if there:
+            self.contents.present.add(path)
+        return there
+
+    def link(self, path: str) -> Optional[str]:
+        target = self._inner.link(path)
+        if target is not None:
+            self.contents.links[path] = target
+        return target
+
+    def mode(self, path: str) -> Optional[int]:
+        mode = self._inner.mode(path)
+        if mode is not None:
+            self.contents.modes[path] = mode
+        return mode
+
+    def answer(self, name: str, ask: Callable[[Root], str]) -> str:
+        said = self._inner.answer(name, ask)
+        self.contents.files[f"{ANSWERS}/{name}"] = said.encode("utf-8", "replace")
+        return said
+
+    def absent(self, path: str) -> bool:
+        return self._inner.absent(path)
+
+    def host(self, path: str) -> str:
+        return self._inner.host(path)
+
+
+# ------------------------------------------------------------------- writing
+
+
+def dump(contents: Contents, remarks: tuple[str, ...] = ()) -> str:
+    """The archive's text, in order of the paths."""
+    lines = [f"{SCHEMA} lowlat-gen {__version__}"]
+    lines += [f"# {remark}" for remark in remarks]
+    for path in sorted(contents.paths()):
+        lines += _records(contents, path)
+    return "\n".join(lines) + "\n"
+
+
+def _records(contents: Contents, path: str) -> Iterator[str]:
+    where = _word(path)
+    if path in contents.folders:
+        yield " ".join(["d", where, *map(_word, contents.folders[path])])
+    if path in contents.links:
+        yield f"l {where} {_word(contents.links[path])}"
+    if path in contents.modes:
+        yield f"m {where} {contents.modes[path]:04o}"
+    if path in contents.files:
+        yield from _file_records(where, contents.files[path])
+    elif path in contents.present:
+        yield f"e {where}"
+
+
+def _file_records(where: str, data: bytes) -> Iterator[str]:
+    lines = [_escape(line) for line in data.decode("utf-8", "surrogateescape").split("\n")]
+    if len(lines) == 2 and lines[0] and not lines[1]:
+        yield f"f {where} {lines[0]}"
+        return
+    yield f"f {where}"
+    unended = lines.pop()
+    yield from (f"|{line}" for line in lines)
+    if unended:
+        yield f"|{unended}"
+        yield "\\"
+
+
+def _escape(text: str) -> str:
+    return _UNPRINTABLE.sub(_hex, text)
+
+
+def _hex(found: re.Match[str]) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape"))
+
+
+def _word(text: str) -> str:
+    return _escape(text).replace(" ", "\\x20").replace("\t", "\\x09")
+
+
+# ------------------------------------------------------------------- reading
+
+
+def load(path: str) -> Archive:
+    """The archive in a file, plain or compressed with gzip.
+
+    Raises Refused, naming the line, where it is damaged or not an archive.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_LIMIT)
+    except OSError as error:
+        raise Refused(f"--root {path}: {error.strerror}") from error
+    try:
+        return Archive(str(Path(path).absolute()), parse(unpack(data, _LIMIT)))
+    except ValueError as error:
+        raise Refused(
+            f"--root {path}: not a capture archive, {error}",
+            hint="give what 'lowlat-gen capture' wrote, or a folder",
+        ) from error
+
+
+def parse(data: bytes) -> Contents:
+    """Read an archive. Raises ValueError, with the line, where it is not one."""
+    lines = data.split(b"\n")
+    if lines[0].split(b" ")[0] != SCHEMA.encode():
+        raise ValueError(f"it does not start with {SCHEMA}")
+    if lines[-1]:
+        raise ValueError("its last line is cut off")
+    contents = Contents()
+    number = 1
+    while number < len(lines) - 1:
+        try:
+            number = _parse_record(contents, lines, number)
+        except ValueError as error:
+            raise ValueError(f"line {number + 1}: {error}") from error
+    return contents
+
+
+def _parse_record(contents: Contents, lines: list[bytes], number: int) -> int:
+    """Take in the record that begins at a line; the number of the first line after it."""
+    kind, _, rest = lines[number].partition(b" ")
+    if kind == b"#":
+        return number + 1
+    first, blank, rest = rest.partition(b" ")
+    path = _text(first)
+    if not path.startswith("/") or len(path) > _LONGEST_PATH:
+        raise ValueError("no path")
+    if kind == b"f":
+        if path in contents.files:
+            raise ValueError(f"{path[:80]} is there twice")
+        if blank:
+            contents.files[path] = _plain(rest) + b"\n"
+            return number + 1
+        return _parse_lines(contents, path, lines, number + 1)
+    if kind == b"d":
+        contents.folders[path] = tuple(map(_text, rest.split(b" ")))
+    elif kind == b"l":
+        contents.links[path] = _text(rest)
+    elif kind == b"m":
+        contents.modes[path] = int(_text(rest)[:8], 8)
+    elif kind == b"e":
+        contents.present.add(path)
+    else:
+        raise ValueError("no such kind of record")
+    return number + 1
+
+
+def _parse_lines(contents: Contents, path: str, lines: list[bytes], number: int) -> int:
+    begin = number
+    while number < len(lines) and lines[number].startswith(b"|"):
+        number += 1
+    data = b"".join(_plain(line[1:]) + b"\n" for line in lines[begin:number])
+    if number < len(lines) and lines[number] == b"\\":
+        data = data[:-1]
+        number += 1
+    contents.files[path] = data
+    return number
+
+
+def _text(word: bytes) -> str:
+    return _plain(word).decode("utf-8", "surrogateescape")
+
+
+def _plain(line: bytes) -> bytes:
+    return _ESCAPE.sub(_byte, line) if b"\\" in line else line
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    if not found[1]:
+        raise ValueError("a backslash that is no escape")
+    return bytes([int(found[1][1:], 16)])

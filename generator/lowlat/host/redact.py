@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Take out of a capture what tells machines and people apart and changes no plan.
+
+Serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with "x", letter
+by letter: the length of a command line counts, its values here don't.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lowlat.host.archive import Contents
+from lowlat.host.kmsg import LOG
+from lowlat.host.runstate import BOOT_ID
+
+LEFT_OUT = (
+    "serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with x"
+)
+
+_ADDRESSES = re.compile(
+    r"\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b"  # UUID
+    r"|(?<![0-9A-Za-z:.-])(?:[0-9A-Fa-f]{2}[:-]){5,19}[0-9A-Fa-f]{2}(?![0-9A-Za-z:])"  # MAC, GUID
+    r"|(?<![0-9A-Za-z.:-])(?:\d{1,3}\.){3}\d{1,3}(?![0-9A-Za-z.-])"  # IPv4
+    r"|(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{1,4}:){4,7}(?::?[0-9A-Fa-f]{1,4}){1,2}(?![0-9A-Za-z:])"
+    r"|(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{1,4}:){1,6}:(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,5})?"
+)
+
+#: Parameters whose value names a host, a disk, a network or a secret.
+_PRIVATE = re.compile(
+    r"(?<![^\s\"'])((?:root|resume|ip|nfsroot|nfsaddrs|netroot|ifname|bootdev|bootif|bridge|bond|team|"
+    r"vlan|netconsole|cryptdevice|cryptkey|ostree|addr|"
+    r"(?:nfs\.|rd\.|luks\.|systemd\.setenv|systemd\.set_credential\w*)[.\w-]*|"
+    r"(?:[\w.-]*[._-])?(?:ds|user|url|key|mac|nqn|id)|"
+    r"[\w.-]*(?:host|uuid|serial|iscsi|passw|secret|token|credential|machine.id|auth)[\w.-]*)"
+    r"[= ])(\"[^\"]*\"?|[^\s=\"-][^\s\"]*|=\S+)",
+    re.IGNORECASE,
+)
+
+#: Lines "key: value" of /proc/cpuinfo and /proc/sysinfo that tell one machine from another.
+_IDENTIFYING = re.compile(
+    r"^([^:\n]*(?:serial|sequence code|plant|uuid|\bname\b(?<!model name))[^:\n]*:)(.*)$"
+    r"|(identification = )(\w+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BUILDER = re.compile(r"\([^()\s]+@[^()\s]+\)")
+_BUILD_NAMES = re.compile(
+    r"^(CONFIG_(?:DEFAULT_HOSTNAME|CMDLINE|BUILD_SALT|LOCALVERSION_USER)=)(.*)$", re.MULTILINE
+)
+
+#: An interface that udev named after its MAC address.
+_MAC_NAME = re.compile(r"\b(enx|wlx|wwx|slx)[0-9a-f]{12}\b")
+
+
+def redact(contents: Contents, host_name: str = "") -> Contents:
+    """The contents without what identifies; paths and names are replaced alike everywhere."""
+    names = _Names()
+    files = {
+        names.replace(path): names.replace(_file(path, data, host_name))
+        for path, data in sorted(contents.files.items())
+    }
+    return replace(
+        contents,
+        files={path: data.encode("utf-8", "surrogateescape") for path, data in files.items()},
+        folders={
+            names.replace(path): tuple(sorted(map(names.replace, found)))
+            for path, found in sorted(contents.folders.items())
+        },
+        links={names.replace(p): names.replace(t) for p, t in sorted(contents.links.items())},
+        modes={names.replace(path): mode for path, mode in sorted(contents.modes.items())},
+        present=set(map(names.replace, sorted(contents.present))),
+    )
+
+
+class _Names:
+    """Interfaces named after a MAC address, numbered in the order they are met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, str] = {}
+
+    def replace(self, text: str) -> str:
+        return _MAC_NAME.sub(self._number, text)
+
+    def _number(self, found: re.Match[str]) -> str:
+        return self._numbers.setdefault(found[0], f"{found[1]}{len(self._numbers):012}")
+
+
+def _file(path: str, data: bytes, host_name: str) -> str:
+    text = data.decode("utf-8", "surrogateescape")
+    if path == "/proc/cmdline":
+        text, dashes, init = text.partition(" -- ")
+        text = _PRIVATE.sub(_cross_out, text) + dashes + _crossed(init)
+        if len(host_name) > 2:
+            text = re.sub(rf"\b{re.escape(host_name)}\b", "x" * len(host_name), text)
+    elif path in ("/proc/cpuinfo", "/proc/sysinfo"):
+        text = _IDENTIFYING.sub(_cross_out, text)
+    elif path in ("/proc/version", LOG):
+        text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda found: _crossed(found[0]), text))
+    elif path == BOOT_ID or path.startswith("/run/lowlat/"):
+        return text  # a boot's number is nobody's, and what belongs to it carries it
+    elif path == "/etc/default/grub":
+        text = _lines(text, ("GRUB_ENABLE_BLSCFG",))
+    elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
+        text = _BUILD_NAMES.sub(_cross_out, _lines(text, ("CONFIG_",)))  # without the remarks
+    return _ADDRESSES.sub(lambda found: _crossed(found[0]), text)
+
+
+def _cross_out(found: re.Match[str]) -> str:
+    """The key as it is, the value crossed out."""
+    key, value = (group for group in found.groups() if group is not None)
+    return key + _crossed(value)
+
+
+def _crossed(text: str) -> str:
+    return re.sub(r"[0-9A-Za-z]", "x", text)
+
+
+def _lines(text: str, names: Iterable[str]) -> str:
+    kept = [line for line in text.split("\n") if line.strip().startswith(tuple(names))]
+    return "".join(f"{line}\n" for line in kept)

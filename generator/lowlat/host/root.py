@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The host's files, live or captured, behind one small reading interface.
+
+Paths are those of the host ("/sys/devices/system/cpu/online"). What cannot be read is ``None``:
+unknown, never absent. Nobody else opens files of the host for reading.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import stat
+import zlib
+from contextlib import suppress
+from typing import Callable, Optional
+
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet, CpuSetError
+
+#: No file that is read as text is larger than this; /proc/kcore is not such a file.
+_LIMIT = 64 << 20
+
+_CHUNK = 1 << 16
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+#: Where a captured machine keeps what programs and libraries of the host said.
+ANSWERS = "/.lowlat"
+
+
+class Root:
+    """The tree below a folder: ``/`` for the running machine, another one for a captured one."""
+
+    def __init__(self, path: str = "/") -> None:
+        self.path = os.path.realpath(path)
+        self.live = self.path == "/"
+        self._prefix = "" if self.live else self.path
+        #: Folders that were reached without any link: what is in them need not be checked again.
+        self._plain: set[str] = set()
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        """The file's content, unpacked where it is compressed with gzip; None where it is missing,
+        vanished, unreadable or a link loop."""
+        try:
+            fd = os.open(path, _READ) if self.live else self._open_inside(self._prefix + path)
+        except (OSError, ValueError):  # a name that a file gave may hold a NUL
+            return None
+        try:
+            return unpack(_read_all(fd, self.live))
+        except (OSError, ValueError):
+            return None
+        finally:
+            os.close(fd)
+
+    def _open_inside(self, path: str) -> int:
+        """Open a file of a captured tree; raises OSError where a link leads out of it."""
+        folder = path.rpartition("/")[0]
+        if folder in self._plain:
+            with suppress(OSError):
+                return os.open(path, _READ | os.O_NOFOLLOW)
+        fd = os.open(path, _READ)
+        real = os.readlink(f"/proc/self/fd/{fd}")
+        if real == path:
+            self._plain.add(folder)
+        elif not self._inside(real):
+            os.close(fd)
+            raise OSError(errno.ELOOP, "leads out of the captured tree")
+        return fd
+
+    def _inside(self, real: str) -> bool:
+        # An absolute link inside a captured tree would otherwise answer with this host's file.
+        return real == self.path or real.startswith(self.path + "/")
+
+    def holds(self, fd: int) -> bool:
+        """Whether an open file lies in this tree, and no link led out of it."""
+        return self.live or self._inside(os.readlink(f"/proc/self/fd/{fd}"))
+
+    def host(self, path: str) -> str:
+        """The real path of a host's path, for the few who write."""
+        return self._prefix + path
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """The sorted names in a folder; empty where it is missing."""
+        try:
+            if self.live:
+                return tuple(sorted(os.listdir(path)))
+            fd = os.open(self._prefix + path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                real = os.readlink(f"/proc/self/fd/{fd}")
+                return tuple(sorted(os.listdir(fd))) if self._inside(real) else ()
+            finally:
+                os.close(fd)
+        except (OSError, ValueError):
+            return ()
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(self._prefix + path)
+
+    def absent(self, path: str) -> bool:
+        """Whether the file is certainly not there; False also where nobody may look."""
+        try:
+            os.lstat(self._prefix + path)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return True
+        except OSError:
+            return False
+        return False
+
+    def link(self, path: str) -> Optional[str]:
+        """Where a symbolic link points, as it is written."""
+        try:
+            return os.readlink(self._prefix + path)
+        except OSError:
+            return None
+
+    def mode(self, path: str) -> Optional[int]:
+        """The permission bits of a file."""
+        try:
+            return os.stat(self._prefix + path).st_mode & 0o7777
+        except (OSError, ValueError):
+            return None
+
+    def answer(self, name: str, ask: Callable[[Root], str]) -> str:
+        """What ``ask`` finds out in its own way; a captured machine says it again."""
+        said = None if self.live else self.read(f"{ANSWERS}/{name}")
+        return ask(self) if said is None else said
+
+    # What follows is built on the seven above.
+
+    def read(self, path: str) -> Optional[str]:
+        data = self.read_bytes(path)
+        return None if data is None else data.decode("utf-8", "replace").strip("\n\0 \t")
+
+    def read_int(self, path: str) -> Optional[int]:
+        text = self.read(path)
+        try:
+            return None if text is None or len(text) > 20 else int(text, 10)
+        except ValueError:
+            return None
+
+    def read_cpus(self, list_path: str, mask_path: Optional[str] = None) -> Optional[CpuSet]:
+        """The CPUs in a list file, or in the mask file beside it where there is no list."""
+        for path, parse in ((list_path, CpuSet.parse_list), (mask_path, CpuSet.parse_mask)):
+            text = self.read(path) if path else None
+            if text is None:
+                continue
+            try:
+                return parse(text)
+            except CpuSetError:
+                continue
+        return None
+
+
+def glob(root: Root, pattern: str) -> list[str]:
+    """The existing paths that a pattern names; one without wildcards names itself."""
+    if not is_glob(pattern):
+        return [pattern]
+    found = [""]
+    for part in pattern.strip("/").split("/"):
+        found = [
+            f"{folder}/{name}"
+            for folder in found
+            for name in (root.names(folder or "/") if is_glob(part) else (part,))
+            if name == part or fnmatch.fnmatchcase(name, part)
+        ]
+    return [path for path in found if root.exists(path)]
+
+
+def is_glob(text: str) -> bool:
+    return any(sign in text for sign in "*[?")
+
+
+def open_root(path: str) -> Root:
+    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote.
+
+    Raises Refused where it is neither.
+    """
+    hint = "give the folder or the archive of a captured machine"
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
+    if stat.S_ISDIR(mode):
+        return Root(path)
+    if not stat.S_ISREG(mode):
+        raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
+    from lowlat.host.archive import load  # most runs read the live machine
+
+    return load(path)
+
+
+def unpack(data: bytes, limit: int = _LIMIT) -> bytes:
+    """The data as it is, or what gzip packed into it. Raises ValueError where that is damaged or
+    larger than the limit."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = unpacker.decompress(data, limit)
+    except zlib.error as error:
+        raise ValueError("the compressed data is damaged") from error
+    if not unpacker.eof:
+        raise ValueError("the compressed data is cut off or too large")
+    return unpacked
+
+
+def _read_all(fd: int, live: bool) -> bytes:
+    chunks = []
+    size = 0
+    while size < _LIMIT:
+        chunk = os.read(fd, _CHUNK)
+        chunks.append(chunk)
+        size += len(chunk)
+        # The kernel's own files may give less than is asked for before they end.
+        if not chunk or (not live and len(chunk) < _CHUNK):
+            break
+    return b"".join(chunks)

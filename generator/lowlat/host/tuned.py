@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""TuneD on this host: is it there, which profiles are active, and what they and their parents say.
+
+Its files are read as its own loader reads them (tuned/profiles/loader.py, locator.py); what only
+TuneD can expand, variables and functions, is left as it is written.
+"""
+
+from __future__ import annotations
+
+import configparser
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Optional
+
+from lowlat.host.root import Root
+from lowlat.probe.services import read_managers
+
+_MAIN = "/etc/tuned/tuned-main.conf"
+
+#: The profile that TuneD falls back to is in every package of it.
+_STOCK = "balanced"
+
+#: Where distributions install it.
+PROGRAMS = ("/usr/sbin/tuned", "/usr/bin/tuned", "/usr/local/sbin/tuned")
+
+#: By state: what a user has to know and can do.
+_ADVICE = {
+    "absent": "TuneD is not installed: install the package tuned, or nothing applies the run-time "
+    "half and puts it back",
+    "stopped": "TuneD is not running: 'systemctl enable --now tuned' starts it, and "
+    "'tuned-adm profile' selects a profile",
+    "one-shot": f"TuneD runs without its daemon (daemon=0 in {_MAIN}): it applies a profile once "
+    "and does not revert it",
+    "running": "",
+}
+
+
+@dataclass(frozen=True)
+class TunedProfile:
+    """One tuned.conf as it is written: ``sections`` maps sections to options, [main] included."""
+
+    name: str
+    path: str
+    sections: Mapping[str, Mapping[str, str]]
+
+
+def state(root: Root) -> str:
+    """One of absent, stopped, running and one-shot: installed, but told to run without a daemon."""
+    if not any(root.exists(path) for path in PROGRAMS):
+        return "absent"
+    if _main(root).get("daemon", "1").lower() in ("0", "no", "false", "off"):
+        return "one-shot"
+    return "running" if "tuned" in read_managers(root) else "stopped"
+
+
+def advice(root: Root) -> str:
+    """What to know about a TuneD that does not do all of its part; "" where it is running."""
+    return _ADVICE[state(root)]
+
+
+def active_profiles(root: Root) -> tuple[str, ...]:
+    """The profiles that TuneD merges, in that order; the post-loaded one comes last."""
+    names = ("active_profile", "post_loaded_profile")
+    return tuple(name for file in names for name in (root.read(f"/etc/tuned/{file}") or "").split())
+
+
+def profile_folders(root: Root) -> tuple[str, ...]:
+    """Where TuneD looks for profiles; a later folder goes before an earlier one.
+
+    Up to 2.22 profiles lie directly in tuned/, from 2.23 on in tuned/profiles/ or where
+    ``profile_dirs`` says.
+    """
+    if not _has_subfolders(root):
+        return ("/usr/lib/tuned", "/etc/tuned")
+    told = re.split("[,;]", _main(root).get("profile_dirs", ""))
+    folders = tuple(posixpath.normpath(path.strip()) for path in told if path.strip())
+    if folders and all(folder.startswith("/") for folder in folders):
+        return folders
+    return ("/usr/lib/tuned/profiles", "/etc/tuned/profiles")
+
+
+def chain(root: Root, name: str) -> tuple[TunedProfile, ...]:
+    """The profile and all it includes, in the order in which TuneD loads them: what a later one
+    says holds. Empty where TuneD itself could not load it."""
+    loaded: list[TunedProfile] = []
+    return tuple(loaded) if _load(root, name, loaded, set()) else ()
+
+
+def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> bool:
+    path = _locate(root, name, seen)
+    if path is None:
+        return False
+    if not path:
+        return True
+    seen.add(path)
+    sections = _parse(root.read(path))
+    if sections is None:
+        return False
+    for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
+        # What TuneD would compute first cannot be told here.
+        if included and "$" not in included and not _load(root, included, loaded, seen):
+            return False
+    loaded.append(TunedProfile(_plain(name), path, sections))
+    return True
+
+
+def _locate(root: Root, name: str, seen: set[str]) -> Optional[str]:
+    """The profile's file; "" where it is loaded already or optional ("-name") and not there."""
+    paths = [f"{folder}/{_plain(name)}/tuned.conf" for folder in reversed(profile_folders(root))]
+    for path in paths:
+        if path not in seen and root.read(path) is not None:
+            return path
+    return "" if name.startswith("-") or seen.intersection(paths) else None
+
+
+def _plain(name: str) -> str:
+    return Path(name[1:] if name.startswith("-") else name).name
+
+
+def _parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
+    parser = configparser.ConfigParser(
+        delimiters=("=",), inline_comment_prefixes=("#",), strict=False, interpolation=None
+    )
+    parser.optionxform = str  # type: ignore[method-assign, assignment]
+    try:
+        parser.read_string(text or "")
+    except configparser.Error:
+        return None
+    return MappingProxyType({name: dict(parser[name]) for name in parser.sections()})
+
+
+def _main(root: Root) -> Mapping[str, str]:
+    sections = _parse(f"[main]\n{root.read(_MAIN) or ''}")
+    return {} if sections is None else sections["main"]
+
+
+def _has_subfolders(root: Root) -> bool:
+    if root.exists(f"/usr/lib/tuned/profiles/{_STOCK}"):
+        return True
+    return root.exists("/usr/lib/tuned/profiles") and not root.exists(f"/usr/lib/tuned/{_STOCK}")

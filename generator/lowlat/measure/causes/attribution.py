@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A run's document with the causes of its gaps: what the harness captured, joined and named."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+from lowlat.base.errors import LowlatError
+from lowlat.measure.causes import join, spectrum
+from lowlat.measure.causes.capture import (
+    Capture,
+    CpuCapture,
+    Gap,
+    Gaps,
+    read_capture,
+    read_gaps,
+    read_switches,
+    trace_file,
+)
+from lowlat.measure.causes.context import Context
+from lowlat.measure.causes.ftrace import TraceEvent, parse
+from lowlat.measure.causes.remedy import remedy
+from lowlat.measure.causes.senders import Senders
+from lowlat.measure.causes.timeline import Contexts
+from lowlat.model.cpuset import CpuSet
+
+Document = dict[str, object]
+
+_CHAINS_MAX = 20
+
+#: What arrives as a TLB row has been counted as CAL already (arch/x86/kernel/irq.c).
+_NO_ENTRIES = ("total", "TLB")
+
+_NO_NUMPY = "numpy is not installed, so no periods were looked for"
+
+
+def attach(document: Document, folder: Path, gaps: Path) -> None:
+    """Add causes, their sums and periods to each CPU of a run (schema lowlat.run/1).
+
+    ``folder`` is what ``--capture`` left, ``gaps`` what ``--events`` wrote. Raises LowlatError
+    where the files cannot be read.
+    """
+    capture = read_capture(folder)
+    found = read_gaps(gaps)
+    notes = list(_notes(capture))
+    analyst = _Analyst(capture)
+    for item in _cpus(document):
+        cpu = next((one for one in capture.cpus if one.cpu == item.get("cpu")), None)
+        if cpu is not None:
+            item.update(analyst.cpu(cpu, found.get(cpu.cpu, Gaps()), item))
+    if not spectrum.available():
+        notes.append(_NO_NUMPY)
+    document["attribution"] = {"observer": capture.observer, "notes": notes}
+
+
+def _cpus(document: Mapping[str, object]) -> Iterator[Document]:
+    cpus = document.get("cpus")
+    for item in cpus if isinstance(cpus, list) else ():
+        if isinstance(item, dict):
+            yield item
+
+
+def _notes(capture: Capture) -> Iterator[str]:
+    if capture.trace_error:
+        yield f"the kernel's trace could not be used ({capture.trace_error}): it needs root"
+    if capture.observer == "none":
+        yield "the detectors' switches could not be recorded: root may do it"
+    elif capture.observer == "switches":
+        yield "only the detectors' own switches were recorded: as root, --causes tells more"
+    elif not capture.counter:
+        yield "the trace's times are cut to microseconds"
+    if capture.missing:
+        yield f"this kernel has no trace events {', '.join(capture.missing)}"
+    for cpu in capture.cpus:
+        if cpu.lost:
+            yield f"CPU {cpu.cpu}: {cpu.lost} records found no room, the oldest or latest ones"
+    if capture.senders_lost:
+        yield f"{capture.senders_lost} records of who sent interrupts found no room"
+
+
+class _Analyst:
+    """Works through a capture, CPU by CPU."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._slack = 0 if capture.counter else capture.clock.span(1000)
+        self._senders = Senders([], CpuSet(), capture.clock)
+        self._switches: dict[int, list[tuple[int, bool]]] = {}
+        if capture.observer == "trace":
+            cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
+            sent = parse(_lines(trace_file(capture, None)), capture.clock)
+            self._senders = Senders(sent, cpus, capture.clock)
+        elif capture.observer == "switches":
+            self._switches = read_switches(capture)
+
+    def cpu(self, cpu: CpuCapture, gaps: Sequence[Gap], item: Document) -> Document:
+        """The keys to add to one CPU of the run."""
+        keys: Document = {}
+        joined = join.Joined()
+        sums: Document = {"gaps": len(gaps), "records_lost": cpu.lost}
+        # What stands beside gaps without a kernel event: firmware's interrupts, stolen time.
+        power = item.get("power")
+        sums["smi"] = power.get("smi") if isinstance(power, dict) else None
+        sums["steal_s"] = cpu.steal_s
+        if self._capture.observer == "trace":
+            joined = self._traced(cpu, gaps, item, sums)
+        elif self._capture.observer == "switches":
+            joined = join.join_switches(gaps, self._switches.get(cpu.cpu, []))
+        sums["gaps_with_cause"] = joined.explained
+        sums["chains"] = self._chains(joined)
+        keys["causes"] = self._causes(joined)
+        keys["attribution"] = sums
+        keys["periodicity"] = self._periodicity(cpu, gaps, joined)
+        return keys
+
+    def _traced(
+        self, cpu: CpuCapture, gaps: Sequence[Gap], item: Document, sums: Document
+    ) -> join.Joined:
+        events = parse(_lines(trace_file(self._capture, cpu.cpu)), self._capture.clock)
+        contexts = Contexts(cpu.thread, self._senders, self._capture.clock)
+        first = next(events, None)
+        since = first.time if cpu.lost and first is not None else 0
+        times = array("q")
+
+        def noted() -> Iterator[TraceEvent]:
+            for event in chain([first] if first is not None else [], events):
+                if cpu.begin <= event.time < cpu.end:
+                    times.append(event.time)
+                yield event
+
+        pieces = contexts.pieces(noted())
+        joined = join.join(gaps, pieces, contexts.entered, since, self._slack)
+        held = join.inside(gaps, times, self._slack)
+        sums["kernel_events"] = len(times)
+        sums["kernel_events_in_gaps"] = held[True]
+        counted, named = self._named(contexts.entered, item)
+        sums["kernel_entries"], sums["kernel_entries_named"] = counted, named
+        return joined
+
+    def _named(self, entered: Iterable[Context], item: Mapping[str, object]) -> tuple[int, int]:
+        """How many kernel entries /proc/interrupts counted, and how many of those the trace has."""
+        capture = self._capture
+        seen = Counter(
+            context.row
+            for context in entered
+            if context.row and capture.begin <= context.begin <= capture.end
+        )
+        counted = _counted(item, capture.clock.ns(capture.end - capture.begin) / 1e9)
+        return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
+
+    def _causes(self, joined: join.Joined) -> list[Document]:
+        ordered = sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
+        return [
+            {
+                "class": kind,
+                "cause": cause,
+                "events": tally.events,
+                "time_ns": round(self._capture.clock.ns(tally.ticks)),
+                "remedy": remedy(kind, cause),
+            }
+            for (kind, cause), tally in ordered
+        ]
+
+    def _chains(self, joined: join.Joined) -> list[Document]:
+        ordered = sorted(joined.chains.items(), key=lambda item: -item[1].ticks)[:_CHAINS_MAX]
+        return [
+            {
+                "chain": [f"{kind}: {cause}" for kind, cause in chain],
+                "gaps": tally.events,
+                "time_ns": round(self._capture.clock.ns(tally.ticks)),
+            }
+            for chain, tally in ordered
+        ]
+
+    def _periodicity(self, cpu: CpuCapture, gaps: Sequence[Gap], joined: join.Joined) -> object:
+        if not spectrum.available():
+            return None
+        scale = self._capture.clock.ns(1) / 1e9
+        times = [(gap[0] - cpu.begin) * scale for gap in gaps]
+        found = spectrum.analyse(times, (cpu.end - cpu.begin) * scale)
+        return {
+            "span_s": round(found.span_s, 3),
+            "false_alarm_rate": spectrum.FALSE_ALARM_RATE,
+            "tests": found.tests,
+            "combs": [_comb(comb, joined.first) for comb in found.combs],
+        }
+
+
+def _comb(comb: spectrum.Comb, first: Sequence[join.Cause]) -> Document:
+    causes = Counter(first[place] for place in comb.members if place < len(first))
+    often = causes.most_common(1)
+    return {
+        "frequency_hz": round(comb.frequency_hz, 4),
+        "name": comb.name,
+        "events": comb.events,
+        "power": round(comb.power, 1),
+        "p": comb.p,
+        "cause": ": ".join(often[0][0]) if often else None,
+        "share": round(often[0][1] / comb.events, 3) if often else None,
+    }
+
+
+def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:
+    """The kernel entries of a run's CPU by row, arm64's IPIs as one."""
+    rates = item.get("kernel_entries_per_s")
+    counted: Counter[str] = Counter()
+    for label, rate in rates.items() if isinstance(rates, dict) else ():
+        if label in _NO_ENTRIES or not isinstance(rate, (int, float)):
+            continue
+        number, colon, _ = label.partition(":")
+        row = f"{number}:" if colon else "IPI" if label.startswith("IPI") else label
+        counted[row] += round(rate * seconds)
+    return counted
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield from file
+    except OSError as error:
+        raise LowlatError(f"{path}: {error.strerror}") from error

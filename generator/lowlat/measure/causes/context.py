@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One stay in the kernel or in another thread, and its name, from the event that begins it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from lowlat.measure.causes.ftrace import TraceEvent
+
+#: Interrupt vectors of x86 that other CPUs raise (arch/x86/include/asm/trace/irq_vectors.h).
+_IPI = {
+    "reschedule": "IPI reschedule",
+    "call_function": "IPI function call",
+    "call_function_single": "IPI function call",
+    "irq_work": "IPI irq_work",
+    "x86_platform_ipi": "IPI platform",
+}
+
+#: The rows of /proc/interrupts that count a vector (arch/x86/kernel/irq.c).
+_ROWS = {
+    "local_timer": "LOC",
+    "reschedule": "RES",
+    "call_function": "CAL",
+    "call_function_single": "CAL",
+    "irq_work": "IWI",
+    "thermal_apic": "TRM",
+    "threshold_apic": "THR",
+    "deferred_error_apic": "DFR",
+    "x86_platform_ipi": "PLT",
+    "spurious_apic": "SPU",
+}
+
+#: arm64's name of all interrupts between CPUs, and of their rows together.
+ARM_IPI = "IPI"
+
+_FUNCTIONS_MAX = 3
+
+
+@dataclass(eq=False)
+class Context:
+    """One stay in the kernel or in another thread.
+
+    ``key`` finds its end, ``row`` is where /proc/interrupts counts it ("" where it does not).
+    What ran in it becomes known while it lasts; ``busy`` is a worker with an unfinished work.
+    """
+
+    kind: str
+    name: str
+    begin: int
+    key: str = ""
+    row: str = ""
+    origin: str = ""
+    functions: list[str] = field(default_factory=list)
+    busy: bool = False
+
+    @property
+    def cause(self) -> str:
+        ran = f" ({', '.join(self.functions)})" if self.functions else ""
+        return f"{self.name}{ran}{self.origin}"
+
+    def ran(self, function: str) -> None:
+        if function and function not in self.functions and len(self.functions) < _FUNCTIONS_MAX:
+            self.functions.append(function)
+
+
+def entered(event: TraceEvent) -> Context:
+    """The context that an event "..._entry" begins; its key is that of the "..._exit"."""
+    vector, time = event.name.rpartition("_")[0], event.time
+    if vector == "irq_handler":
+        number = event.field("irq")
+        # The exit does not repeat the device.
+        device = event.text.partition("name=")[2]
+        if device == ARM_IPI:
+            return Context("ipi", device, time, f"irq {number}")
+        return Context("irq", f"irq {number} {device}", time, f"irq {number}", f"{number}:")
+    if vector == "softirq":
+        name = _bracketed(event.text, "action")
+        return Context("softirq", name, time, f"softirq {name}")
+    if vector == "tasklet":
+        name = f"tasklet {event.symbol('func')}".strip()
+        return Context("softirq", name, time, name)
+    if vector == "ipi":  # arm64: the reason in brackets
+        name = f"IPI {event.text.strip('()').removesuffix(' interrupts').lower()}"
+        return Context("ipi", name, time, name, ARM_IPI)
+    kind = "ipi" if vector in _IPI else "irq"
+    return Context(kind, _IPI.get(vector, vector), time, vector, _ROWS.get(vector, ""))
+
+
+def _bracketed(text: str, key: str) -> str:
+    """The part of "vec=1 [action=TIMER]" that a person reads."""
+    found = re.search(rf"\[{key}=(\w+)\]", text)
+    return found[1] if found else text

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel's trace as it prints it (Documentation/trace/ftrace.rst), line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Optional
+
+from lowlat.measure.causes.capture import Clock
+
+# A task's name has 15 characters and cannot hold all that follows it.
+_LINE = re.compile(r"-(\d+) +\[(\d+)\] \S+ +(\d+)(?:\.(\d{6}))?: (\w+): ?(.*)")
+_SWITCH = re.compile(
+    r"prev_comm=(.*) prev_pid=(\d+) prev_prio=\S+ prev_state=(\S+) ==> "
+    r"next_comm=(.*) next_pid=(\d+) next_prio="
+)
+_SYMBOL = re.compile(r"\b(\w+)=([A-Za-z_][\w.]*)")
+
+
+class TraceEvent(NamedTuple):
+    """One event: ticks of the run's clock, the task it ran in, its CPU, name and fields."""
+
+    time: int
+    pid: int
+    comm: str
+    cpu: int
+    name: str
+    text: str
+
+    def symbol(self, key: str) -> str:
+        """A function among the fields, without offset; "" where there is none."""
+        return next((value for name, value in _SYMBOL.findall(self.text) if name == key), "")
+
+    @property
+    def work(self) -> str:
+        """The function that a workqueue's event names: "work struct …: function vmstat_update"."""
+        found = re.search(r"\bfunction ([A-Za-z_][\w.]*)", self.text)
+        return found[1] if found else ""
+
+    def field(self, key: str) -> str:
+        """A field without blanks; "" where there is none."""
+        found = re.search(rf"\b{key}=(\S+)", self.text)
+        return found[1] if found else ""
+
+
+class Switch(NamedTuple):
+    """The fields of sched_switch that matter."""
+
+    before: int
+    after: int
+    comm: str
+
+
+def parse(lines: Iterable[str], clock: Clock) -> Iterator[TraceEvent]:
+    """The events of a trace. A time with a dot is CLOCK_MONOTONIC_RAW in seconds, which the
+    kernel cuts to microseconds; one without is in ticks."""
+    for line in lines:
+        found = _LINE.search(line)
+        if not found:
+            continue
+        pid, cpu, whole, part, name, text = found.groups()
+        time = int(whole)
+        if part:
+            time = clock.ticks(time * 1_000_000_000 + int(part) * 1000)
+        yield TraceEvent(time, int(pid), line[: found.start()].strip(), int(cpu), name, text)
+
+
+def parse_switch(text: str) -> Optional[Switch]:
+    """The fields of a sched_switch event; None where they are not in the known form."""
+    found = _SWITCH.search(text)
+    return Switch(int(found[2]), int(found[5]), found[4]) if found else None

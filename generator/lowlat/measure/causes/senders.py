@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who sent an interrupt to another CPU: the trace events ipi_send_cpu and ipi_send_cpumask, which
+kernels from 6.4 on have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.ftrace import TraceEvent
+from lowlat.model.cpuset import CpuSet, CpuSetError
+
+#: An interrupt that was sent longer ago than this, in ns, is not the one that arrives; on hardware
+#: it takes microseconds, but a virtual CPU may not run for a while.
+_LATEST_NS = 500_000_000
+
+#: What the kernel names when the interrupt only tells of a queue.
+_GENERIC = "generic_smp_call_function_single_interrupt"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One interrupt on its way: when, whether to reschedule, from which code, to do what."""
+
+    time: int
+    reschedule: bool
+    callsite: str
+    callback: str
+
+
+class Senders:
+    """What was sent to each CPU, in order of time. An arrival is asked for once, in that order."""
+
+    def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: Clock) -> None:
+        self._reach = clock.span(_LATEST_NS)
+        self._sent: dict[tuple[int, bool], list[Sent]] = {}
+        for event in events:
+            sent = _sent(event)
+            for cpu in _receivers(event) & cpus:
+                self._sent.setdefault((cpu, sent.reschedule), []).append(sent)
+        self._next = dict.fromkeys(self._sent, 0)
+
+    def origin(self, cpu: int, time: int, vector: str) -> str:
+        """Where the interrupt that arrives now comes from: " from CALLSITE (CALLBACK)", or "".
+
+        It is the latest that has been sent; earlier ones have arrived with it.
+        """
+        key = (cpu, vector == "reschedule")
+        sent = self._sent.get(key, [])
+        first = self._next.get(key, 0)
+        after = first
+        while after < len(sent) and sent[after].time <= time:
+            after += 1
+        self._next[key] = after
+        if after == first or time - sent[after - 1].time > self._reach:
+            return ""
+        latest = sent[after - 1]
+        doing = f" ({latest.callback})" if latest.callback not in ("", _GENERIC) else ""
+        return f" from {latest.callsite}{doing}" if latest.callsite else ""
+
+
+def _sent(event: TraceEvent) -> Sent:
+    callback = event.symbol("callback")
+    return Sent(event.time, not callback, event.symbol("callsite"), callback)
+
+
+def _receivers(event: TraceEvent) -> CpuSet:
+    try:
+        if event.name == "ipi_send_cpu":
+            return CpuSet.of([int(event.field("cpu"))])
+        if event.name == "ipi_send_cpumask":
+            return CpuSet.parse_mask(event.field("cpumask"))
+    except (CpuSetError, ValueError):
+        pass
+    return CpuSet()

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ran on a CPU instead of the detector, from the trace's events: every moment belongs to the
+innermost of the contexts that are open, so that each has its time net of what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.context import ARM_IPI, Context, entered
+from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
+from lowlat.measure.causes.senders import Senders
+
+#: Events inside a context that tell which function ran in it.
+_NAMING = {
+    "hrtimer_expire_entry": "function",
+    "timer_expire_entry": "function",
+    "csd_function_entry": "func",
+}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of time, in ticks, that belonged to one context."""
+
+    begin: int
+    end: int
+    context: Context
+
+
+class Contexts:
+    """Follows one CPU's events; ``thread`` is the detector's number. ``entered`` grows by each
+    context as it begins."""
+
+    def __init__(self, thread: int, senders: Senders, clock: Clock) -> None:
+        self._thread = thread
+        self._senders = senders
+        self._clock = clock
+        self._last = 0
+        self._pid = thread
+        #: Interrupts, innermost last; and what is open in each thread, its own stay first.
+        self._interrupts: list[Context] = []
+        self._threads: dict[int, list[Context]] = {}
+        self.entered: list[Context] = []
+
+    def pieces(self, events: Iterable[TraceEvent]) -> Iterator[Piece]:
+        """The time between the events, each stretch with its innermost context."""
+        for event in events:
+            until, top = event.time, self._top()
+            nmi = self._nmi(event) if event.name == "nmi_handler" else None
+            if nmi is not None:
+                until = nmi.begin
+            if top is not None and self._last and until > self._last:
+                yield Piece(self._last, until, top)
+            if nmi is not None:
+                yield Piece(nmi.begin, event.time, nmi)
+            self._last = event.time
+            if event.pid != self._pid:
+                self._found(event)
+            self._apply(event)
+
+    def _top(self) -> Optional[Context]:
+        if self._interrupts:
+            return self._interrupts[-1]
+        stack = self._threads.get(self._pid)
+        return stack[-1] if stack else None
+
+    def _found(self, event: TraceEvent) -> None:
+        """The task is not the expected one: at the beginning, or where events were lost."""
+        self._interrupts.clear()
+        self._pid = event.pid
+        if event.pid != self._thread and event.pid not in self._threads:
+            # The kernel prints <...> where it has forgotten the name.
+            name = f"task {event.pid}" if event.comm in ("", "<...>") else event.comm
+            self._threads[event.pid] = [
+                Context("thread", name if event.pid else "idle", event.time)
+            ]
+
+    def _nmi(self, event: TraceEvent) -> Context:
+        """It is told of at its end, with its length."""
+        length = self._clock.span(int(event.field("delta_ns") or 0))
+        begin = max(event.time - length, self._last)
+        return self._begin(Context("nmi", event.text.partition("(")[0], begin, row="NMI"))
+
+    def _begin(self, context: Context) -> Context:
+        self.entered.append(context)
+        return context
+
+    def _apply(self, event: TraceEvent) -> None:
+        name = event.name
+        if name == "sched_switch":
+            self._switch(event)
+        elif name in _NAMING:
+            top = self._top()
+            if top is not None:
+                top.ran(event.symbol(_NAMING[name]))
+        elif name.startswith("page_fault_"):
+            if self._pid == self._thread:  # others' faults are their own time
+                self._begin(Context("exception", name.replace("_", " "), event.time))
+        elif name == "workqueue_execute_start":
+            self._work(event)
+        elif name == "workqueue_execute_end":
+            self._work_done()
+        elif name.endswith("_entry"):
+            self._enter(event)
+        elif name.endswith("_exit"):
+            self._leave(entered(event))
+
+    def _enter(self, event: TraceEvent) -> None:
+        context, top = entered(event), self._top()
+        if context.row == ARM_IPI and top is not None and top.name == ARM_IPI:
+            # arm64 tells of the interrupt first, then of its reason.
+            top.name, top.row = context.name, context.row
+            return
+        self._begin(context)
+        if context.kind == "ipi":
+            context.origin = self._senders.origin(event.cpu, event.time, context.key)
+        # A softirq in a thread of its own (PREEMPT_RT) is taken off the CPU together with it.
+        of_thread = context.kind == "softirq" and not self._interrupts
+        stack = self._threads.setdefault(self._pid, []) if of_thread else self._interrupts
+        stack.append(context)
+
+    def _leave(self, wanted: Context) -> None:
+        for stack in (self._interrupts, self._threads.get(self._pid, [])):
+            for depth in range(len(stack) - 1, -1, -1):
+                if stack[depth].key == wanted.key:
+                    del stack[depth:]  # what is above has lost its own end
+                    return
+
+    def _switch(self, event: TraceEvent) -> None:
+        switch = parse_switch(event.text)
+        if switch is None:
+            return
+        # No interrupt outlives a switch; one that seems to has lost its end.
+        self._interrupts.clear()
+        left = self._threads.get(switch.before, [])
+        if not any(context.busy or context.kind == "softirq" for context in left):
+            self._threads.pop(switch.before, None)
+        self._pid = switch.after
+        before = self._threads.get(switch.after, [])
+        if switch.after == self._thread:
+            self._threads[switch.after] = [_again(context, event.time) for context in before]
+            return
+        stay = Context("thread", switch.comm if switch.after else "idle", event.time)
+        if before and before[0].kind == "thread":
+            stay.functions, stay.busy = before[0].functions[-1:], before[0].busy
+        inner = [_again(context, event.time) for context in before if context.kind == "softirq"]
+        self._threads[switch.after] = [self._begin(stay), *inner]
+
+    def _work(self, event: TraceEvent) -> None:
+        stack = self._threads.get(self._pid)
+        if not stack or stack[0].kind != "thread":
+            return
+        # A worker's stay is named by its first work; one more is a cause of its own.
+        if stack[0].functions and not stack[0].busy:
+            stack[0] = self._begin(Context("thread", stack[0].name, event.time))
+        stack[0].ran(event.work)
+        stack[0].busy = True
+
+    def _work_done(self) -> None:
+        stack = self._threads.get(self._pid)
+        if stack:
+            stack[0].busy = False
+
+
+def _again(context: Context, time: int) -> Context:
+    """What goes on after its thread was off the CPU: no new entry."""
+    return Context(context.kind, context.name, time, context.key)

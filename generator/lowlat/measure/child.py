@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Finding lowlat-measure and running it: watched, bounded, and ended in good order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, Callable, Optional
+
+from lowlat.base import process
+from lowlat.base.errors import Refused
+from lowlat.base.process import Finished, find
+
+PROGRAM = "lowlat-measure"
+
+#: How long the harness may take to end its children and write a partial result.
+_GRACE_S = 30.0
+_POLL_S = 0.1
+
+_FORWARDED = {
+    signal.SIGINT: signal.SIGINT,
+    signal.SIGTERM: signal.SIGTERM,
+    signal.SIGHUP: signal.SIGTERM,
+}
+
+
+def find_harness() -> str:
+    """The harness beside the running program, else in the package, else on PATH.
+
+    Raises Refused where there is none.
+    """
+    for path in _beside():
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    found = find(PROGRAM)
+    if found is None:
+        raise Refused(f"{PROGRAM}: not found", hint="build it with 'make harness' or install it")
+    return found
+
+
+def _beside() -> Iterator[Path]:
+    for program in (sys.argv[0], sys.executable):
+        if program and os.sep in program:
+            yield Path(program).absolute().parent / PROGRAM
+    yield Path(__file__).absolute().parents[1] / "libexec" / PROGRAM
+
+
+def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> Finished:
+    """Run the harness to its end, calling ``tick`` meanwhile; ended after ``limit`` seconds.
+
+    A signal to end is handed on, and the harness is given time to write what it has; a second
+    one ends it at once. Raises LowlatError where it cannot be started.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with _Forwarder() as forwarder:
+            child = process.start(argv, stdout=out, stderr=err)
+            try:
+                forwarder.attach(child)
+                timed_out = not _watch(child, tick, forwarder, limit)
+            finally:
+                # One that has ended, killed or not, has left nothing: its keepers see to that.
+                process.end_group(child)
+        return Finished(child.returncode, _content(out), _content(err), timed_out)
+
+
+def _watch(
+    child: subprocess.Popen[bytes], tick: Callable[[], None], forwarder: _Forwarder, limit: float
+) -> bool:
+    begin = time.monotonic()
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(_POLL_S)
+            return True
+        if time.monotonic() > min(begin + limit, forwarder.deadline):
+            return False
+        if forwarder.child:
+            tick()
+
+
+class _Forwarder:
+    """Hands signals on to the child while it runs; what nohup ignores stays ignored."""
+
+    def __init__(self) -> None:
+        self.child: Optional[subprocess.Popen[bytes]] = None
+        self.deadline = float("inf")
+        self._received: list[int] = []
+        self._saved: dict[int, Any] = {}
+
+    def __enter__(self) -> _Forwarder:
+        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        wanted = [number for number in _FORWARDED if not (nohup and number == signal.SIGHUP)]
+        self._saved = {number: signal.signal(number, self._receive) for number in wanted}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._saved.items():
+            signal.signal(number, handler)
+
+    def attach(self, child: subprocess.Popen[bytes]) -> None:
+        self.child = child
+        for number in self._received:
+            self._hand_on(child, number)
+
+    def _receive(self, number: int, _frame: Optional[FrameType]) -> None:
+        self._received.append(number)
+        if self.child:
+            self._hand_on(self.child, number)
+
+    def _hand_on(self, child: subprocess.Popen[bytes], number: int) -> None:
+        again = self.deadline < float("inf")
+        self.deadline = time.monotonic() if again else time.monotonic() + _GRACE_S
+        if not again:
+            child.send_signal(_FORWARDED[signal.Signals(number)])
+
+
+def _content(file: Any) -> str:
+    file.seek(0)
+    return process.text(file.read())

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kernel command line: split as the kernel does, checked against a narrow grammar, measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lowlat.base.errors import Refused
+
+#: COMMAND_LINE_SIZE on x86 and arm64, with the closing NUL; what is beyond is cut silently.
+LIMIT = 2048
+
+#: The parameter that names the plan of a tuned boot.
+MARKER = "lowlat.plan"
+
+#: What may stand in a parameter of ours: nothing a shell, GRUB or the kernel takes apart.
+_SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
+
+
+#: What virtme-ng puts on a guest's line for its own init.
+_VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
+
+
+def without_virtme(line: str) -> str:
+    """The line without what only the init of a rehearsal's guest reads."""
+    return " ".join(word for word in line.split() if not _VIRTME.fullmatch(word))
+
+
+def parse(line: str) -> list[str]:
+    """The parameters of a command line; double quotes keep blanks (lib/cmdline.c, next_arg)."""
+    kernel, _, _ = f" {line} ".partition(" -- ")
+    return re.findall(r'(?:[^\s"]|"[^"]*"?)+', kernel)
+
+
+def name_of(parameter: str) -> str:
+    """A parameter's name as the kernel compares it: "-" and "_" are the same."""
+    return parameter.partition("=")[0].strip('"').replace("-", "_")
+
+
+def values(line: str, name: str) -> list[str]:
+    """Every value that a parameter is given on the line, in order; "" for a flag."""
+    wanted = name.replace("-", "_")
+    return [item.partition("=")[2] for item in parse(line) if name_of(item) == wanted]
+
+
+def without(line: str, names: Iterable[str]) -> str:
+    """The line without these parameters and our marker: the stock line, read in a boot of ours."""
+    left_out = {name.replace("-", "_") for name in (*names, MARKER)}
+    return " ".join(item for item in parse(line) if name_of(item) not in left_out)
+
+
+def join(parameters: Iterable[str]) -> str:
+    """Our parameters as one line.
+
+    Raises Refused for a character that could end a parameter, a quoted string or a shell word.
+    """
+    parts = list(parameters)
+    for part in parts:
+        if not _SAFE.fullmatch(part):
+            raise Refused(f"'{part[:60]}' is not a safe kernel parameter")
+    return " ".join(parts)
+
+
+def check_length(line: str, what: str) -> None:
+    """Raises Refused where the kernel would cut the line."""
+    size = len(line.encode())
+    if size >= LIMIT:
+        raise Refused(
+            f"{what} is {size} bytes long; the kernel cuts it after {LIMIT - 1}",
+            hint="isolate CPUs in fewer, longer ranges",
+        )

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The Machine: what probe learned of a host, as frozen values with a JSON form.
+
+``None`` and empty tuples mean unknown: the file was not there to be read. Only what the kernel
+said is stored; every conclusion is drawn elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
+from typing import Any, Optional
+
+from lowlat.model.cpuset import CpuSet
+
+SCHEMA = "lowlat.machine/1"
+
+X86 = frozenset({"x86_64", "i386", "i686"})
+ARM = frozenset({"aarch64", "armv7l", "armv8l"})
+
+#: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
+LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """The kernel's CPU sets. ``boot`` is the CPU that booted: 0 where online, else the lowest."""
+
+    online: CpuSet
+    offline: CpuSet
+    possible: CpuSet
+    boot: int
+    isolated: Optional[CpuSet] = None
+    nohz_full: Optional[CpuSet] = None
+
+
+@dataclass(frozen=True)
+class Core:
+    """The online hardware threads of one core, and where it lies. ``cache`` is the lowest CPU of
+    its last-level cache domain; books and drawers are the packaging of s390 machines."""
+
+    cpus: CpuSet
+    package: Optional[int] = None
+    die: Optional[int] = None
+    cluster: Optional[int] = None
+    nodes: tuple[int, ...] = ()
+    cache: Optional[int] = None
+    book: Optional[int] = None
+    drawer: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class CoreType:
+    """CPUs of equal capability; the most capable type comes first in ``Machine.core_types``."""
+
+    name: str
+    cpus: CpuSet
+    source: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A NUMA node with its online CPUs; distances by node position as the firmware gives them."""
+
+    id: int
+    cpus: CpuSet
+    distances: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One cache and the online CPUs that share it. ``kind`` is data, instruction, unified or
+    unknown; ``size`` is the kernel's text ("32768K"), "" where it is not known."""
+
+    level: int
+    kind: str
+    size: str
+    cpus: CpuSet
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The clock source in use, and those the kernel would also accept, best first."""
+
+    current: Optional[str] = None
+    available: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """A numbered row of /proc/interrupts; ``count`` is how often it came, on all CPUs.
+
+    ``settable`` is False where nobody may set the affinity (file without write permission, from
+    6.12 on). ``managed`` then tells why: True where the kernel spreads the queues of a device
+    itself, False where the interrupt cannot be moved at all; None where the kernel does not tell.
+    """
+
+    number: int
+    chip: str
+    actions: str
+    affinity: Optional[CpuSet] = None
+    effective: Optional[CpuSet] = None
+    settable: Optional[bool] = None
+    managed: Optional[bool] = None
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Device:
+    """A network interface, an NVMe controller or another PCI device with interrupts.
+
+    ``address`` is the PCI address, or the kernel's name of a device that is not on PCI. ``kind`` is
+    network, nvme, storage, display, accelerator, usb or other. ``names`` are its network
+    interfaces or controllers (eth0, nvme0). ``node`` is None where the firmware does not say, and
+    ``cpus`` are the online CPUs near it. ``interrupts`` are numbers of ``Machine.interrupts``.
+    ``model`` is the hardware database's, else vendor and device number.
+    """
+
+    address: str
+    kind: str
+    names: tuple[str, ...] = ()
+    driver: Optional[str] = None
+    node: Optional[int] = None
+    cpus: Optional[CpuSet] = None
+    interrupts: tuple[int, ...] = ()
+    model: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Of /proc/cpuinfo: the first CPU's vendor, model name and microcode version, and the flags
+    that change a plan."""
+
+    vendor: Optional[str] = None
+    model: Optional[str] = None
+    flags: frozenset[str] = frozenset()
+    flags_known: bool = False
+    microcode: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class IdleState:
+    """An idle state of ``cpu``, which stands for all CPUs of its core type. ``latency_us`` is the
+    time to wake up from it; ``disabled`` is what cpuN/cpuidle/stateM/disable says."""
+
+    cpu: int
+    name: str
+    latency_us: Optional[int] = None
+    disabled: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class Power:
+    """Idle and frequency control as the running kernel offers it."""
+
+    idle_driver: Optional[str] = None
+    frequency_driver: Optional[str] = None
+    governors: tuple[str, ...] = ()
+    smt_control: Optional[str] = None
+    idle_states: tuple[IdleState, ...] = ()
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """``efi``: booted by EFI. ``smi_counter``: the processor counts system management interrupts,
+    and the device to read the counter is there; it is not read here."""
+
+    efi: Optional[bool] = None
+    smi_counter: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class Services:
+    """What else manages this system: the version of control groups ("v1", "v2", "hybrid"), TuneD's
+    active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's package
+    lowlatency-kernel adds to the command line of every boot."""
+
+    cgroup: Optional[str] = None
+    tuned_profile: Optional[str] = None
+    ksm: Optional[bool] = None
+    lowlatency_kernel: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Config:
+    """A kernel's build configuration; ``options`` maps names without CONFIG_ to y, m or a value."""
+
+    path: str
+    options: Mapping[str, str]
+
+    def enabled(self, name: str) -> bool:
+        return self.options.get(name) in ("y", "m")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel, running or installed. ``version`` is (major, minor), never a float.
+
+    ``features`` are those files of the running kernel that are there, of all that the catalogue
+    asks for; of an installed kernel, those that its module parameters will make.
+    """
+
+    release: Optional[str] = None
+    realtime: Optional[bool] = None
+    config: Optional[Config] = None
+    features: frozenset[str] = frozenset()
+
+    @property
+    def version(self) -> Optional[tuple[int, int]]:
+        found = re.match(r"(\d+)\.(\d+)", self.release or "")
+        return (int(found[1]), int(found[2])) if found else None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything probe learned. ``cores`` are in order of their lowest CPU; ``core_types`` has two
+    entries at least or none; ``nodes`` includes those without online CPUs. ``hypervisor`` is the
+    one this machine is a guest of, None on hardware; ``managers`` are running daemons that also
+    move CPUs, interrupts or frequencies; ``cmdline`` is the running kernel's own."""
+
+    arch: Optional[str]
+    cpus: Cpus
+    cores: tuple[Core, ...]
+    core_types: tuple[CoreType, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    caches: tuple[Cache, ...] = ()
+    processor: Processor = field(default_factory=Processor)
+    hypervisor: Optional[str] = None
+    clock: Clock = field(default_factory=Clock)
+    power: Power = field(default_factory=Power)
+    kernel: Kernel = field(default_factory=Kernel)
+    cmdline: Optional[str] = None
+    boot_loader: Optional[str] = None
+    interrupts: tuple[Interrupt, ...] = ()
+    managers: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
+    firmware: Firmware = field(default_factory=Firmware)
+    services: Services = field(default_factory=Services)
+
+    @property
+    def is_x86(self) -> bool:
+        return self.arch in X86
+
+    def core_of(self, cpu: int) -> Core:
+        """The core of an online CPU. Raises KeyError for another."""
+        return self._cores_by_cpu[cpu]
+
+    @cached_property
+    def _cores_by_cpu(self) -> Mapping[int, Core]:
+        return {cpu: core for core in self.cores for cpu in core.cpus.ids}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **_plain(self)}
+
+
+#: Configuration options shown in the JSON form; the others only make it long.
+_SHOWN = re.compile(
+    r"CPU_ISOLATION|NO_HZ\w*|RCU_\w+|HZ|PREEMPT\w*|OSNOISE_TRACER|TIMERLAT_TRACER|HWLAT_TRACER|"
+    r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
+)
+
+
+def _plain(value: Any) -> Any:
+    """A value of this module as JSON types; CPU sets become lists in the kernel's syntax."""
+    if isinstance(value, CpuSet):
+        return str(value)
+    if isinstance(value, Config):
+        shown = {k: v for k, v in sorted(value.options.items()) if _SHOWN.fullmatch(k)}
+        return {"path": value.path, "options": shown}
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return value

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the user asks of the CPU choice, and the rules that no wish may break."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import Core, Machine
+
+#: In place of a list: isolate nothing, every CPU stays with the system.
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
+    ``isolate`` may be "none". ``for_device`` is a network interface, an NVMe controller or a PCI
+    address."""
+
+    isolate: Optional[str] = None
+    housekeeping: Optional[str] = None
+    housekeeping_cores: Optional[int] = None
+    keep_efficiency_cores: bool = False
+    for_device: Optional[str] = None
+
+    @property
+    def choose(self) -> bool:
+        """Whether a list or a device chooses the CPUs."""
+        return (self.isolate, self.housekeeping, self.for_device) != (None, None, None)
+
+
+def merge(general: Wishes, particular: Wishes) -> Wishes:
+    """Both wishes as one; where they differ the particular ones hold. What chooses the CPUs (a
+    list or a device) replaces any other such wish."""
+    chosen = particular if particular.choose else general
+    return Wishes(
+        isolate=chosen.isolate,
+        housekeeping=chosen.housekeeping,
+        housekeeping_cores=particular.housekeeping_cores or general.housekeeping_cores,
+        keep_efficiency_cores=particular.keep_efficiency_cores or general.keep_efficiency_cores,
+        for_device=chosen.for_device,
+    )
+
+
+@dataclass(frozen=True)
+class Named:
+    """The two sets that the user's lists make, the words that made them, and what they cost."""
+
+    isolated: CpuSet
+    housekeeping: CpuSet
+    why: str
+    warnings: tuple[str, ...]
+
+
+def by_lists(machine: Machine, wishes: Wishes) -> Optional[Named]:
+    """The sets that ``--isolate`` and ``--housekeeping`` name; None where neither is given.
+
+    Raises Refused where a list is none, or breaks a rule.
+    """
+    online = machine.cpus.online
+    if wishes.isolate is not None:
+        what = _said("--isolate", wishes.isolate)
+        isolated = parse_cpus(machine, "--isolate", wishes.isolate)
+        if wishes.housekeeping is not None:
+            _check_cover(machine, isolated, wishes.housekeeping)
+    elif wishes.housekeeping is not None:
+        what = _said("--housekeeping", wishes.housekeeping)
+        isolated = online - parse_cpus(machine, "--housekeeping", wishes.housekeeping)
+    else:
+        return None
+    if wishes.for_device is not None:
+        raise Refused(
+            f"--for-device {wishes.for_device} and {what} both choose the CPUs",
+            hint="give one of the two",
+        )
+    _check_rules(machine, what, isolated)
+    kept = online - isolated
+    return Named(isolated, kept, f"by {what}", tuple(_wish_warnings(machine, isolated, kept)))
+
+
+def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
+    """A user's list of online CPUs. Raises Refused, naming the option, where it is not one."""
+    what = _said(option, text)
+    try:
+        cpus = CpuSet.parse_list(text, last=max(machine.cpus.possible | machine.cpus.online))
+    except CpuSetError as error:
+        raise Refused(f"{what}: {error}", hint="give a CPU list like 2-5,8") from error
+    if not cpus:
+        raise Refused(f"{what}: names no CPU", hint="give a CPU list like 2-5,8")
+    known = machine.cpus.online | machine.cpus.offline
+    if not cpus <= known:
+        raise Refused(
+            f"{what}: there is no CPU {cpus - known}", hint=f"online here: {machine.cpus.online}"
+        )
+    if not cpus <= machine.cpus.online:
+        raise Refused(
+            f"{what}: CPU {cpus & machine.cpus.offline} is offline",
+            hint=f"online here: {machine.cpus.online}",
+        )
+    return cpus
+
+
+def _said(option: str, text: str) -> str:
+    """An option as it was typed, short enough for a message."""
+    shown = text if len(text) <= 80 else f"{text[:79]}…"
+    return f"{option} {shown}" if shown else f"{option} ''"
+
+
+def _check_cover(machine: Machine, isolated: CpuSet, text: str) -> None:
+    kept = parse_cpus(machine, "--housekeeping", text)
+    if kept & isolated:
+        raise Refused(f"CPU {kept & isolated} is in both --isolate and --housekeeping")
+    missing = machine.cpus.online - kept - isolated
+    if missing:
+        raise Refused(
+            f"CPU {missing} is neither in --isolate nor in --housekeeping",
+            hint="give one of the two, or name every online CPU once",
+        )
+
+
+def _check_rules(machine: Machine, what: str, isolated: CpuSet) -> None:
+    if isolated == machine.cpus.online:
+        raise Refused(
+            f"{what}: leaves no CPU for the system", hint=f"keep at least CPU {machine.cpus.boot}"
+        )
+    if not isolated:
+        raise Refused(f"{what}: leaves nothing to isolate")
+    if machine.cpus.boot in isolated:
+        raise Refused(
+            f"{what}: would isolate CPU {machine.cpus.boot}, which boots the system and keeps time",
+            hint="leave it to housekeeping",
+        )
+    for core in machine.cores:
+        inside, outside = core.cpus & isolated, core.cpus - isolated
+        if inside and outside:
+            raise Refused(
+                f"{what}: splits a core, CPU {inside} is isolated but its sibling {outside} is not",
+                hint=f"put CPU {core.cpus} on one side",
+            )
+
+
+def _wish_warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
+    warnings = [
+        f"NUMA node {node.id} has no housekeeping CPU left: its kernel work runs on another node"
+        for node in machine.nodes
+        if node.cpus and not node.cpus & kept
+    ]
+    mixed = [kind.name for kind in machine.core_types if kind.cpus & isolated]
+    if len(mixed) > 1:
+        warnings.append(f"the isolated CPUs mix core types ({', '.join(mixed)})")
+    domains: dict[int, list[Core]] = {}
+    for core in machine.cores:
+        if core.cache is not None:
+            domains.setdefault(core.cache, []).append(core)
+    if len(domains) > 1:
+        for _, cores in sorted(domains.items()):
+            cpus = CpuSet.of(cpu for core in cores for cpu in core.cpus)
+            if cpus & isolated and cpus & kept:
+                warnings.append(
+                    f"the last-level cache of CPU {cpus} is shared by isolated CPU "
+                    f"{cpus & isolated} and housekeeping CPU {cpus & kept}"
+                )
+    return warnings

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which CPUs are near which device, and where the busy devices interrupt."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Device, Machine, Node
+
+#: Devices of these kinds interrupt often enough to choose housekeeping cores for them.
+_BUSY_KINDS = ("network", "nvme", "storage")
+
+
+@dataclass(frozen=True)
+class Near:
+    """A device and the CPUs near it; ``place`` says where that is."""
+
+    device: Device
+    cpus: CpuSet
+    place: str
+
+
+def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[str, ...]]:
+    """The CPUs near the device of ``--for-device``; without them the warning that says why not.
+
+    Raises Refused where there is no such device.
+    """
+    device = _find_device(machine, wanted)
+    online = machine.cpus.online
+    node = next((node for node in machine.nodes if node.id == device.node), None)
+    if node is not None and node.cpus:
+        return Near(device, node.cpus, f"NUMA node {node.id}"), ()
+    if device.cpus and device.cpus != online:
+        return Near(device, device.cpus, f"CPU {device.cpus}"), ()
+    why = "the firmware does not say where it is"
+    if device.node is not None:
+        why = f"NUMA node {device.node} has no online CPU"
+    return None, (f"--for-device {wanted}: {why}, so the whole machine is used",)
+
+
+def _find_device(machine: Machine, wanted: str) -> Device:
+    address = wanted.lower() if wanted.count(":") != 1 else f"0000:{wanted.lower()}"
+    controller = re.sub(r"^(nvme\d+)n\d+(p\d+)?$", r"\1", wanted)
+    for device in machine.devices:
+        if wanted in device.names or controller in device.names or address == device.address:
+            return device
+    known = [
+        name
+        for device in machine.devices
+        if device.kind in ("network", "nvme")
+        for name in (device.names or (device.address,))
+    ]
+    shown = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+    raise Refused(
+        f"--for-device {wanted[:64]}: there is no such device",
+        hint=f"there are: {shown}" if known else "no network or NVMe device is known here",
+    )
+
+
+def local_interrupts(machine: Machine, near: Optional[Near]) -> list[tuple[CpuSet, int]]:
+    """The distinct places of busy devices with their interrupts so far; those that are everywhere
+    decide nothing. The device the user named goes before all others."""
+    counts = {interrupt.number: interrupt.count for interrupt in machine.interrupts}
+    places: dict[CpuSet, int] = {}
+    for device in machine.devices:
+        if device.cpus and device.kind in _BUSY_KINDS and device.cpus != machine.cpus.online:
+            came = sum(counts.get(number, 0) for number in device.interrupts)
+            places[device.cpus] = places.get(device.cpus, 0) + came
+    if near is not None and near.device.cpus:
+        places[near.device.cpus] = sum(places.values()) + 1
+    return [(cpus, count) for cpus, count in places.items() if count]
+
+
+def local_to(machine: Machine, near: Optional[Near], node: Node, core: Core) -> Optional[Device]:
+    """A device whose place, smaller than the node, speaks for this core of the node."""
+    busy = [device for device in machine.devices if device.kind in _BUSY_KINDS]
+    for device in busy if near is None else [near.device]:
+        if device.cpus and core.cpus <= device.cpus and not node.cpus <= device.cpus:
+            return device
+    return None

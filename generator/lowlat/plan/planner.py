@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make a Plan: a pure function of machine, kernel, profile and the user's options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+from lowlat.base.errors import Refused
+from lowlat.catalogue import CATALOGUE, lookup
+from lowlat.catalogue.entry import Row, Stage, Target, Tunable
+from lowlat.model import cmdline
+from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
+from lowlat.model.plan import Offer, Parameter, Plan, Setting, Skipped
+from lowlat.plan.cpu_request import Wishes, merge
+from lowlat.plan.profile import Profile
+from lowlat.plan.split import Split, split
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked of a plan, beside the profile. ``enable`` holds NAME or NAME=VALUE.
+
+    ``as_booted`` plans the run-time half for the boot that is running: there a boot parameter
+    takes the place of a run-time setting only where the running line has it.
+    """
+
+    wishes: Wishes = Wishes()
+    enable: tuple[str, ...] = ()
+    disable: tuple[str, ...] = ()
+    as_host: bool = False
+    as_booted: bool = False
+
+
+def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Plan:
+    """Decide everything for one machine, kernel and profile.
+
+    Raises Refused where the CPUs cannot be divided as asked, a setting enabled by name is
+    impossible here, or the line would not fit.
+    """
+    if not profile.isolates and options.wishes != Wishes():
+        raise Refused(
+            f"profile {profile.name} isolates no CPU: there is none to choose",
+            hint="leave the options out, or choose another --profile",
+        )
+    division = split(machine, merge(profile.wishes, options.wishes))
+    target = Target(
+        machine=machine,
+        kernel=kernel,
+        isolated=division.isolated,
+        housekeeping=division.housekeeping,
+        guest=machine.hypervisor is not None and not options.as_host,
+    )
+    made = _Maker(target, _Wanted(profile, options), options.as_booted).make()
+    line = cmdline.join(lookup(p.name).parameter(p.value) for p in made.parameters)
+    result = Plan(
+        profile=profile.name,
+        kernel=kernel.release,
+        cpus=_cpus_json(machine, division),
+        cmdline=line,
+        parameters=tuple(made.parameters),
+        runtime=tuple(made.runtime),
+        optional=tuple(made.optional),
+        skipped=tuple(made.skipped),
+        warnings=(*division.warnings, *_warnings(machine, made.parameters, target)),
+    )
+    stock = cmdline.without(machine.cmdline or "", [p.name for p in result.parameters])
+    cmdline.check_length(f"{stock} {result.boot_line}", "the kernel command line")
+    return result
+
+
+def _cpus_json(machine: Machine, division: Split) -> dict[str, Any]:
+    return {
+        "online": str(machine.cpus.online),
+        "isolated": str(division.isolated),
+        "housekeeping": str(division.housekeeping),
+        "offline": str(division.offline),
+        "reasons": [reason.to_json() for reason in division.reasons],
+    }
+
+
+class _Wanted:
+    """Which entries are wanted, by whom, and with which value."""
+
+    def __init__(self, profile: Profile, options: Options) -> None:
+        self._settings = dict(profile.settings)
+        self.by_user: set[str] = set()
+        for item in options.enable:
+            entry = lookup(item)
+            name, sign, value = item.partition("=")
+            if sign and value in ("", "on", "off"):
+                raise Refused(f"--enable {item[:60]}: not a value", hint=f"--enable {name}")
+            self._settings[entry.name] = value or "on"
+            self.by_user.add(entry.name)
+        for item in options.disable:
+            name = lookup(item).name
+            if name in self.by_user:
+                raise Refused(f"'{name}' is both enabled and disabled")
+            self._settings[name] = "off"
+
+    def on(self, entry: Tunable) -> bool:
+        return self._settings.get(entry.name, "off") != "off"
+
+    def disabled(self, entry: Tunable) -> bool:
+        return self._settings.get(entry.name) == "off"
+
+    def value(self, entry: Tunable) -> Optional[str]:
+        """The value somebody gave; None for the entry's own."""
+        value = self._settings.get(entry.name, "on")
+        if value in ("on", "off"):
+            return None
+        return value
+
+
+class _Maker:
+    """Walks the catalogue once and sorts every entry into set, optional or skipped."""
+
+    def __init__(self, target: Target, wanted: _Wanted, as_booted: bool) -> None:
+        self._target = target
+        self._wanted = wanted
+        self._as_booted = as_booted
+        #: Parameters of this plan that the running line has not.
+        self._not_booted: frozenset[str] = frozenset()
+        self.parameters: list[Parameter] = []
+        self.runtime: list[Setting] = []
+        self.optional: list[Offer] = []
+        self.skipped: list[Skipped] = []
+
+    def make(self) -> _Maker:
+        for entry in CATALOGUE:
+            self._decide(entry)
+        return self
+
+    def _seen_by(self, entry: Tunable) -> Target:
+        if entry.stage is Stage.BOOT:
+            return self._target
+        return replace(self._target, enabled=self._target.enabled - self._not_booted)
+
+    def _decide(self, entry: Tunable) -> None:
+        target = self._seen_by(entry)
+        notes = []
+        for need in entry.needs:
+            met = need.test(target)
+            if met is False:
+                self._leave_out(entry, need.missing)
+                return
+            if met is None:
+                notes.append(need.assumed)
+        obstacle = self._obstacle(entry, target)
+        if not self._wanted.on(entry):
+            self._offer(entry, obstacle)
+        elif obstacle:
+            self._leave_out(entry, obstacle)
+        else:
+            self._set(entry, "; ".join([entry.why, *dict.fromkeys(notes)]))
+
+    def _obstacle(self, entry: Tunable, target: Target) -> Optional[str]:
+        for name in entry.conflicts:
+            if name in target.enabled:
+                return f"{name} is set, which includes it"
+        # What changes nothing here is still set for somebody who asks for it by name.
+        return None if entry.name in self._wanted.by_user else entry.unneeded(target)
+
+    def _leave_out(self, entry: Tunable, why: str) -> None:
+        if entry.name in self._wanted.by_user:
+            raise Refused(f"--enable {entry.name}: {why}")
+        self.skipped.append(Skipped(entry.name, why))
+
+    def _offer(self, entry: Tunable, unneeded: Optional[str]) -> None:
+        if unneeded:
+            self.skipped.append(Skipped(entry.name, unneeded))
+        elif self._wanted.disabled(entry):
+            self.skipped.append(Skipped(entry.name, "switched off by the profile or --disable"))
+        else:
+            self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.name}"))
+
+    def _set(self, entry: Tunable, why: str) -> None:
+        given = self._wanted.value(entry)
+        if given is not None:
+            _check_value(entry, given)
+        fixed = (why, entry.source, entry.risk.value)
+        if entry.stage is Stage.BOOT and entry.value is not None:
+            value = entry.value(self._target) if given is None else given
+            self.parameters.append(Parameter(entry.name, value, *fixed))
+            self._note_absence(entry.name, value)
+        for row in entry.rows(self._target) if entry.rows else ():
+            self.runtime.append(Setting(entry.name, row.path, _value(row, given), *fixed))
+        enabled = self._target.enabled | {entry.name}
+        self._target = replace(self._target, enabled=enabled)
+
+    def _note_absence(self, name: str, value: str) -> None:
+        line = self._target.machine.cmdline or ""
+        if self._as_booted and cmdline.values(line, name)[-1:] != [value]:
+            self._not_booted |= {name}
+
+
+def _value(row: Row, given: Optional[str]) -> str:
+    return row.value if given is None else given
+
+
+def _check_value(entry: Tunable, value: str) -> None:
+    if entry.accepts is None:
+        raise Refused(f"'{entry.name}' takes no value of your own", hint="its value is computed")
+    if not re.fullmatch(entry.accepts, value):
+        raise Refused(
+            f"'{entry.name}={value[:40]}' is not possible", hint=f"it accepts {entry.accepts}"
+        )
+
+
+def _warnings(machine: Machine, parameters: Iterable[Parameter], target: Target) -> Iterable[str]:
+    names = {parameter.name for parameter in parameters}
+    line = machine.cmdline or ""
+    for name in sorted(names):
+        given = cmdline.values(line, name)
+        if given and not cmdline.values(line, cmdline.MARKER):
+            shown = f"{name}={given[-1]}" if given[-1] else name
+            yield f"the running command line already has {shown}: remove it, or the two conflict"
+    added = machine.services.lowlatency_kernel or ""
+    doubled = [item for item in cmdline.parse(added) if item.partition("=")[0] in names]
+    if doubled:
+        yield (
+            f"{LOWLATENCY_KERNEL} (package lowlatency-kernel) adds {' '.join(doubled)} to every "
+            "boot: remove the package, or it and this plan conflict"
+        )
+    if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
+        yield (
+            f"the clock source is {machine.clock.current}: the kernel found the TSC unstable, and "
+            "then the tick never stops"
+        )
+    for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
+        if manager in machine.managers:
+            yield f"{manager} is running and changes settings of its own: it may interfere"
+    if target.kernel.config is None:
+        release = target.kernel.release or "the kernel"
+        yield f"no configuration of {release} was found: what it is built with is assumed"

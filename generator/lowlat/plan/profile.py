@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Profiles: which catalogue entries are on, off or valued otherwise (lowlat.conf, INI)."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base import resources
+from lowlat.base.errors import Refused
+from lowlat.catalogue import lookup
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.plan.cpu_request import NONE, Wishes, merge
+
+USER_PROFILES = "/etc/lowlat/profiles"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """``settings`` maps catalogue names to "on", "off" or a value; ``wishes`` are the profile's
+    own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file), and
+    ``costs`` what it takes away."""
+
+    name: str
+    summary: str
+    settings: Mapping[str, str]
+    wishes: Wishes = Wishes()
+    audience: str = ""
+    costs: str = ""
+
+    @property
+    def isolates(self) -> bool:
+        """False for a profile that leaves every CPU to the system."""
+        return self.wishes.isolate != NONE
+
+
+def is_name(text: str) -> bool:
+    return bool(_NAME.fullmatch(text))
+
+
+def load(name: str, root: Optional[Root] = None) -> Profile:
+    """A profile by name; one in /etc/lowlat/profiles goes before a packaged one of that name, and
+    may name that as its parent.
+
+    Raises Refused where there is none, or it names an unknown setting.
+    """
+    return _load(name, root or Root(), ())
+
+
+def load_packaged(name: str) -> Profile:
+    """The profile of that name as it is packaged, whatever the host has of its own."""
+    return _load(name, None, ())
+
+
+def _load(name: str, root: Optional[Root], children: tuple[str, ...]) -> Profile:
+    """``root`` is None where only packaged profiles count."""
+    text = None if root is None or name in children else _users(name, root)
+    if text is None and (children.count(name) > 1 or name in set(children) - {*packaged_names()}):
+        raise Refused(f"profile {children[0]}: its parents lead back to {name}")
+    if text is None:
+        text = _packaged(name, root)
+    return _build(name, _parse(name, text), root, (*children, name))
+
+
+def _parse(name: str, text: str) -> configparser.ConfigParser:
+    # No section of defaults: a name that no file can hold.
+    parser = configparser.ConfigParser(
+        interpolation=None, delimiters=("=",), default_section="\0", empty_lines_in_values=False
+    )
+    parser.optionxform = str  # type: ignore[method-assign, assignment]
+    try:
+        parser.read_string(text.lstrip("\ufeff"))
+    except configparser.Error as error:
+        raise Refused(f"profile {name}: {error.message.splitlines()[0]}") from error
+    return parser
+
+
+def _build(
+    name: str, parser: configparser.ConfigParser, root: Optional[Root], children: tuple[str, ...]
+) -> Profile:
+    unknown = set(parser.sections()) - {"main", "cpus", "settings"}
+    if unknown:
+        raise Refused(f"profile {name}: there is no section [{sorted(unknown)[0]}]")
+    main = _section(parser, "main")
+    if set(main) - {"parent", "summary", "for", "costs"}:
+        raise Refused(f"profile {name}: [main] has only parent, summary, for and costs")
+    parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
+    return Profile(
+        name=name,
+        summary=main.get("summary", parent.summary),
+        settings={**parent.settings, **_settings(name, _section(parser, "settings"))},
+        wishes=merge(parent.wishes, _wishes(name, _section(parser, "cpus"))),
+        audience=main.get("for", parent.audience),
+        costs=main.get("costs", parent.costs),
+    )
+
+
+def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
+    return dict(parser[name]) if parser.has_section(name) else {}
+
+
+def _settings(name: str, section: Mapping[str, str]) -> Mapping[str, str]:
+    for setting in section:
+        try:
+            lookup(setting)
+        except Refused as error:
+            raise Refused(f"profile {name}: {error.message}", hint=error.hint) from error
+    return section
+
+
+def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
+    known = (
+        *("isolate", "housekeeping", "housekeeping_cores"),
+        *("keep_efficiency_cores", "for_device"),
+    )
+    unknown = set(section) - set(known)
+    if unknown:
+        raise Refused(
+            f"profile {name}: there is no option '{sorted(unknown)[0]}' in [cpus]",
+            hint=f"there are: {', '.join(known)}",
+        )
+    cores = section.get("housekeeping_cores")
+    if cores is not None and not re.fullmatch(r"[1-9][0-9]{0,4}", cores, re.ASCII):
+        raise Refused(
+            f"profile {name}: housekeeping_cores = {cores[:40]} is not a number from 1 on"
+        )
+    keep = section.get("keep_efficiency_cores", "no")
+    if keep not in ("yes", "no"):
+        raise Refused(f"profile {name}: keep_efficiency_cores is yes or no, not {keep[:40]}")
+    for option in ("isolate", "housekeeping"):
+        if section.get(option, NONE) != NONE:
+            _check_list(name, option, section[option])
+    return Wishes(
+        isolate=section.get("isolate"),
+        housekeeping=section.get("housekeeping"),
+        housekeeping_cores=int(cores) if cores else None,
+        keep_efficiency_cores=keep == "yes",
+        for_device=section.get("for_device"),
+    )
+
+
+def _check_list(name: str, option: str, text: str) -> None:
+    try:
+        CpuSet.parse_list(text)
+    except CpuSetError as error:
+        raise Refused(f"profile {name}: {option} = {text[:60]}: {error}") from error
+
+
+def _users(name: str, root: Root) -> Optional[str]:
+    if not is_name(name):
+        raise Refused(f"'{name[:64]}' is not a profile name", hint="letters, digits and - only")
+    path = f"{USER_PROFILES}/{name}/lowlat.conf"
+    mode = root.mode(path)
+    if os.geteuid() == 0 and mode is not None and mode & 0o022:
+        raise Refused(f"{path}: others than its owner can write it", hint="chmod go-w the file")
+    text = root.read(path)
+    # What cannot be read must not silently become the packaged profile of that name.
+    if text is None and not root.absent(path):
+        raise Refused(f"{path}: cannot be read")
+    return text
+
+
+def _packaged(name: str, root: Optional[Root]) -> str:
+    path = resources.profiles() / name / "lowlat.conf"
+    if not is_name(name) or not path.is_file():
+        known = names(root or Root())
+        raise Refused(f"there is no profile '{name[:64]}'", hint=f"there are: {', '.join(known)}")
+    return path.read_text("utf-8")
+
+
+def packaged_names() -> list[str]:
+    """The profiles that come with lowlat."""
+    return sorted(path.parent.name for path in resources.profiles().glob("*/lowlat.conf"))
+
+
+def names(root: Root) -> list[str]:
+    """Every profile's name, packaged and the user's own."""
+    users = (
+        name
+        for name in root.names(USER_PROFILES)
+        if root.exists(f"{USER_PROFILES}/{name}/lowlat.conf")
+    )
+    return sorted({*packaged_names(), *users})

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which CPUs serve the system (housekeeping) and which the latency-critical work (isolated).
+
+A pure function over a Machine. The rules, in order of force: whole cores; the boot CPU's core is
+housekeeping; every NUMA node with online CPUs keeps a housekeeping core; the least capable core
+type is housekeeping; housekeeping cores lie where the busiest devices interrupt, within one
+last-level cache; ties go to the lowest id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, CoreType, Machine, Node
+from lowlat.plan.cpu_request import NONE, Wishes, by_lists
+from lowlat.plan.locality import Near, local_interrupts, local_to, near_device
+
+
+@dataclass(frozen=True)
+class Reason:
+    cpus: CpuSet
+    role: str
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"cpus": str(self.cpus), "role": self.role, "why": self.why}
+
+
+@dataclass(frozen=True)
+class Split:
+    """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU."""
+
+    isolated: CpuSet
+    housekeeping: CpuSet
+    offline: CpuSet
+    reasons: tuple[Reason, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def split(machine: Machine, wishes: Wishes) -> Split:
+    """Divide the online CPUs.
+
+    Raises Refused where a wish breaks a rule or nothing can be isolated.
+    """
+    if wishes.isolate == NONE:
+        return _nothing(machine, wishes)
+    if len(machine.cores) < 2:
+        raise Refused(
+            f"this machine has one core online (CPU {machine.cpus.online}); "
+            "isolating it would leave none for the system",
+            hint="nothing can be isolated here",
+        )
+    named = by_lists(machine, wishes)
+    if named is not None:
+        boot = CpuSet.of([machine.cpus.boot])
+        kept = [
+            Reason(boot, "housekeeping", "boots the system"),
+            Reason(named.housekeeping - boot, "housekeeping", named.why),
+        ]
+        isolated = [Reason(named.isolated, "isolated", named.why)]
+        return _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
+    return _choose(machine, wishes)
+
+
+def _nothing(machine: Machine, wishes: Wishes) -> Split:
+    if wishes != Wishes(isolate=NONE):
+        raise Refused(
+            f"nothing is to be isolated ('{NONE}'), and yet CPUs are to be chosen",
+            hint="leave out one of the two",
+        )
+    why = "nothing is to be isolated: every CPU stays with the system"
+    return _finish(machine, CpuSet(), [Reason(machine.cpus.online, "housekeeping", why)], ())
+
+
+def _choose(machine: Machine, wishes: Wishes) -> Split:
+    near: Optional[Near] = None
+    warnings: tuple[str, ...] = ()
+    if wishes.for_device is not None:
+        near, warnings = near_device(machine, wishes.for_device)
+    least = machine.core_types[-1] if len(machine.core_types) > 1 else None
+    if wishes.keep_efficiency_cores:
+        least = None
+    choice = _Choice(machine, wishes, near, least)
+    if choice.full and least:
+        choice = _Choice(machine, wishes, near, None)
+    if choice.full:
+        raise _nothing_left(machine, wishes, near)
+    isolated = machine.cpus.online - choice.kept
+    return _finish(
+        machine, isolated, [*choice.reasons(), *_why_isolated(choice, isolated)], warnings
+    )
+
+
+def _nothing_left(machine: Machine, wishes: Wishes, near: Optional[Near]) -> Refused:
+    if near is not None:
+        return Refused(
+            f"every core of {near.place} is needed for housekeeping, none is left near "
+            f"{near.device.address}",
+            hint="leave out --for-device, or name the CPUs with --isolate LIST",
+        )
+    if wishes.housekeeping_cores is not None:
+        return Refused(
+            f"--housekeeping-cores {wishes.housekeeping_cores}: leaves nothing to isolate of "
+            f"{len(machine.cores)} cores",
+            hint="give a smaller number",
+        )
+    return Refused(
+        f"every core is needed for housekeeping ({len(machine.cores)} cores, "
+        f"{len(_nodes(machine))} NUMA nodes, at least one core each)",
+        hint="name the CPUs with --isolate LIST to leave a node without housekeeping",
+    )
+
+
+class _Choice:
+    """The housekeeping cores, by their lowest CPU, with the reason for each."""
+
+    def __init__(
+        self, machine: Machine, wishes: Wishes, near: Optional[Near], least: Optional[CoreType]
+    ) -> None:
+        self.machine = machine
+        self.near = near
+        self.least = least
+        self._why: dict[int, str] = {}
+        self._caches: set[int] = set()
+        self._preference = _preference(machine, near)
+        self._take(machine.core_of(machine.cpus.boot), "")
+        for core in machine.cores:
+            if near is not None and not core.cpus <= near.cpus:
+                self._take(core, f"not of {near.place}, where {near.device.address} is")
+            elif least is not None and core.cpus <= least.cpus:
+                self._take(core, "of the least capable core type, which serves the system")
+        for node in sorted(_nodes(machine), key=_smallest_first):
+            self._fill(node, wishes.housekeeping_cores)
+
+    @property
+    def full(self) -> bool:
+        return len(self._why) == len(self.machine.cores)
+
+    @property
+    def kept(self) -> CpuSet:
+        return CpuSet.of(
+            cpu for core in self.machine.cores if core.cpus.first in self._why for cpu in core.cpus
+        )
+
+    def reasons(self) -> Iterable[Reason]:
+        boot = self.machine.cpus.boot
+        yield Reason(CpuSet.of([boot]), "housekeeping", "boots the system")
+        for first, why in self._why.items():
+            cpus = self.machine.core_of(first).cpus - CpuSet.of([boot])
+            same_core = f"same core as CPU {boot}, which boots the system"
+            yield Reason(cpus, "housekeeping", why or same_core)
+
+    def _take(self, core: Core, why: str) -> None:
+        self._why.setdefault(core.cpus.first, why)
+        if core.cache is not None:
+            self._caches.add(core.cache)
+
+    def _fill(self, node: Node, wanted: Optional[int]) -> None:
+        """Take housekeeping cores of a node until it has as many as it needs."""
+        cores = list({(c := self.machine.core_of(cpu)).cpus.first: c for cpu in node.cpus}.values())
+        wanted = min(wanted or default_housekeeping_cores(len(cores)), len(cores))
+        free = [core for core in cores if core.cpus.first not in self._why]
+        missing = wanted - (len(cores) - len(free))
+        for core in self._in_order(free)[: max(missing, 0)]:
+            self._take(core, self._why_taken(node, core, wanted, len(cores)))
+
+    def _in_order(self, free: Iterable[Core]) -> list[Core]:
+        """The cores by preference; among equal ones first those that share a cache with one taken
+        already, then one cache after another."""
+        lowest: dict[tuple[_Key, Optional[int]], int] = {}
+        keyed = [(self._preference(core), core) for core in free]
+        for key, core in keyed:
+            first = core.cpus.first
+            lowest[key, core.cache] = min(lowest.get((key, core.cache), first), first)
+
+        def order(item: tuple[_Key, Core]) -> tuple[_Key, bool, int, int]:
+            key, core = item
+            first = core.cpus.first
+            domain = first if core.cache is None else lowest[key, core.cache]
+            return (key, core.cache not in self._caches, domain, first)
+
+        return [core for _, core in sorted(keyed, key=order)]
+
+    def _why_taken(self, node: Node, core: Core, wanted: int, cores: int) -> str:
+        where = f" on NUMA node {node.id}" if len(self.machine.nodes) > 1 else ""
+        why = f"kept for the system{where} ({wanted} of {cores} cores)"
+        device = local_to(self.machine, self.near, node, core)
+        return f"{why}, where the interrupts of {device.address} are local" if device else why
+
+
+#: Rank of the core type and interrupts of busy devices, both negated: the lowest is preferred.
+_Key = tuple[int, int]
+
+
+def _preference(machine: Machine, near: Optional[Near]) -> Callable[[Core], _Key]:
+    """Sort key of housekeeping cores: the least capable first, then where the most interrupts of
+    busy devices are local."""
+    rank = {cpu: place for place, kind in enumerate(machine.core_types) for cpu in kind.cpus.ids}
+    local = local_interrupts(machine, near)
+
+    def key(core: Core) -> _Key:
+        first = core.cpus.first
+        return (-rank.get(first, 0), -sum(count for cpus, count in local if first in cpus))
+
+    return key
+
+
+def default_housekeeping_cores(cores: int) -> int:
+    """Housekeeping cores of a node: 1 up to 16 cores, 2 up to 64, above that one per 32."""
+    if cores <= 16:
+        return 1
+    return 2 if cores <= 64 else -(-cores // 32)
+
+
+def _smallest_first(node: Node) -> tuple[int, list[int]]:
+    # Nodes may share CPUs: what the smaller one keeps counts for the larger one, in any numbering.
+    return len(node.cpus), list(node.cpus)
+
+
+def _nodes(machine: Machine) -> Sequence[Node]:
+    populated = [node for node in machine.nodes if node.cpus]
+    return populated or [Node(0, machine.cpus.online)]
+
+
+def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[Reason]:
+    machine, near, least = choice.machine, choice.near, choice.least
+    if near is not None:
+        why = f"cores of {near.place}, where {near.device.address} is, that the system can spare"
+    elif least is not None and not isolated.ids & least.cpus.ids:
+        best = machine.core_types[0].name
+        why = f"more capable cores ({best} first) that the system can spare"
+    else:
+        kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
+        why = f"whole cores that the system can spare: it keeps {kept}"
+    yield Reason(isolated, "isolated", why)
+
+
+def _finish(
+    machine: Machine, isolated: CpuSet, reasons: Iterable[Reason], warnings: tuple[str, ...]
+) -> Split:
+    offline = machine.cpus.offline
+    every = [*reasons, Reason(offline, "offline", "not online: left out of every list")]
+    return Split(isolated, machine.cpus.online - isolated, offline, _merge(every), warnings)
+
+
+def _merge(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    merged: dict[tuple[str, str], set[int]] = {}
+    for reason in reasons:
+        merged.setdefault((reason.role, reason.why), set()).update(reason.cpus.ids)
+    return tuple(Reason(CpuSet.of(ids), role, why) for (role, why), ids in merged.items() if ids)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stored plan, read back. Its id is a digest, no signature: everything in it that will reach a
+boot line, a shell file or a file of the kernel is checked against the catalogue again."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Optional
+
+from lowlat.base import files
+from lowlat.base.errors import Refused
+from lowlat.catalogue import lookup
+from lowlat.catalogue.entry import Reads, Row, Target
+from lowlat.host import runstate
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import Cpus, Kernel, Machine
+from lowlat.model.plan import Parameter, Plan, Setting
+from lowlat.plan import profile
+
+PLAN = f"{files.STATE}/plan.json"
+
+#: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
+IN_USE = "/run/lowlat/plan.json"
+
+#: A plan for 4096 CPUs is a tenth of this.
+_LARGEST = 4 << 20
+
+#: A kernel's release, as it may stand in a file's name.
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+
+
+def read(path: Optional[str], root: Root) -> Plan:
+    """The plan at ``path``, else the applied one.
+
+    Raises Refused where it is missing, damaged, names what no plan of ours names, or, for root,
+    where somebody else could have written it.
+    """
+    text = _read_kept(PLAN, root) if path is None else _read_named(path)
+    if text is None:
+        raise Refused(f"{PLAN}: no plan is applied here", hint="give one with --plan FILE")
+    return _parse(path or PLAN, text)
+
+
+def applied(root: Root) -> Optional[Plan]:
+    """The applied plan, where this boot is one of it: the command line carries its marker.
+
+    Raises Refused as read() does.
+    """
+    marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
+    plan = read(None, root) if marker and not root.absent(PLAN) else None
+    return plan if plan and plan.id in marker else None
+
+
+def in_use(root: Root) -> Optional[Plan]:
+    """The plan that the run-time half was started with in this boot; None where it was not.
+
+    Raises Refused as read() does.
+    """
+    text = _read_kept(IN_USE, root)
+    return None if text is None else _parse(IN_USE, text)
+
+
+def keep_in_use(plan: Plan, root: Root) -> None:
+    """Store the plan that ``runtime start`` uses. Raises Refused where that is not possible."""
+    runstate.keep(root, IN_USE, plan.text())
+
+
+def _read_kept(path: str, root: Root) -> Optional[str]:
+    """A plan in one of our own places; None where there is none."""
+    return root.read(path) if not root.live or root.absent(path) else _read_named(path)
+
+
+def _parse(where: str, text: str) -> Plan:
+    try:
+        plan = Plan.from_json(json.loads(text))
+        _check(plan)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: not JSON") from error
+    except Refused as error:
+        raise Refused(f"{where}: {error.message}", hint=error.hint) from error
+    return plan
+
+
+def _read_named(path: str) -> str:
+    try:
+        return files.read(path, _LARGEST, owned=True).decode("utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not text"
+        raise Refused(f"{path}: {why}") from error
+
+
+def _check(plan: Plan) -> None:
+    if not profile.is_name(plan.profile):
+        raise Refused("its profile is no profile's name")
+    if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):
+        raise Refused("its kernel is no kernel's release")
+    for parameter in plan.parameters:
+        _check_parameter(parameter)
+    for setting in plan.runtime:
+        _check_setting(setting)
+    line = cmdline.join(lookup(p.name).parameter(p.value) for p in plan.parameters)
+    if line != plan.cmdline:
+        raise Refused("its command line is not that of its parameters")
+    cmdline.check_length(plan.boot_line, "its command line")
+
+
+def _check_parameter(parameter: Parameter) -> None:
+    entry = lookup(parameter.name)
+    if entry.value is None:
+        raise Refused(f"'{entry.name}' is no boot parameter")
+    own = _shape(entry.value(any_target()))
+    given = entry.accepts is not None and re.fullmatch(entry.accepts, parameter.value)
+    if not given and not re.fullmatch(own, parameter.value):
+        raise Refused(f"'{entry.name}' is never given that value")
+
+
+def _check_setting(setting: Setting) -> None:
+    entry = lookup(setting.name)
+    rows = entry.rows(any_target()) if entry.rows else ()
+    for row in rows:
+        if re.fullmatch(_digits(row.path), setting.target) and _possible(
+            entry.reads, entry.accepts, row, setting.value
+        ):
+            return
+    raise Refused(f"'{entry.name}' never sets {setting.target[:80]} to that value")
+
+
+def _possible(reads: Reads, accepts: Optional[str], row: Row, value: str) -> bool:
+    try:
+        if reads is Reads.LIST:
+            return bool(CpuSet.parse_list(value))
+        if reads in (Reads.MASK, Reads.WITHIN):
+            return bool(CpuSet.parse_mask(value))
+    except CpuSetError:
+        return False
+    return value == row.value or bool(accepts and re.fullmatch(accepts, value))
+
+
+@cache
+def any_target() -> Target:
+    """A machine as small as can be: it shows which files an entry sets, not for which CPUs."""
+    one, other = CpuSet.of([1]), CpuSet.of([0])
+    machine = Machine(None, Cpus(online=one | other, offline=CpuSet(), possible=one, boot=0), ())
+    return Target(machine, Kernel(), isolated=one, housekeeping=other, guest=False)
+
+
+def _digits(path: str) -> str:
+    """The pattern of a path that may name any CPU: cpu7 in a folder's name, thread/7."""
+    return re.sub(r"(\bcpu|^kthread:[a-z]+/)1\b", r"\1[0-9]{1,5}", re.escape(path))
+
+
+def _shape(value: str) -> str:
+    """The pattern of a value that ends in a CPU list; any other stands for itself."""
+    if not re.search(r"(^|,)[01]$", value):
+        return re.escape(value)
+    return re.escape(value[:-1]) + r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The stage on which the boots of one kernel play: one guest, one folder, and the arms' plans."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import lowlat
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.host.root import Root
+from lowlat.measure.child import find_harness
+from lowlat.model.machine import Machine
+from lowlat.model.plan import Plan
+from lowlat.model.run import read_run
+from lowlat.rehearse import arm as arms
+from lowlat.rehearse import qemu, scout, vm
+from lowlat.rehearse.arm import Arm
+from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.scout import Scouting
+from lowlat.rehearse.task import ARMS, FACTS, VERIFY, Facts, Task
+from lowlat.rehearse.vm_size import Shape
+from lowlat.render import files as render
+
+#: From power-on to power-off without the measurement, and for each second of that: with KVM, where
+#: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
+_BOOT_S = {True: 270.0, False: 900.0}
+_PACE = {True: 3.0, False: 10.0}
+
+
+@dataclass(frozen=True)
+class Booted:
+    """One boot: which arm's, the number of its turn, its own words on the command line, what it
+    looked like, and where its files are."""
+
+    arm: Arm
+    number: int
+    line: str
+    folder: Path
+    facts: Facts
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def run(self) -> Path:
+        return self.folder / f"{self.name}.json"
+
+    @property
+    def verify(self) -> Optional[Path]:
+        """What verify found, where it looked: in the boots of a plan of ours."""
+        return self.folder / VERIFY if self.arm.plan else None
+
+    @property
+    def log(self) -> Path:
+        return self.folder / vm.LOG
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What all boots of a kernel have in common; ``folder`` is theirs."""
+
+    options: RehearseOptions
+    machine: Machine
+    kernel: Kernel
+    shape: Shape
+    kvm: bool
+    folder: Path
+
+    @property
+    def alone(self) -> bool:
+        """Whether another guest beside it would disturb what its boots measure."""
+        return self.kvm or not qemu.counts_instructions(self.kernel.release)
+
+    @property
+    def how(self) -> str:
+        """What its guests run on, in words."""
+        if self.kvm:
+            return "with KVM"
+        if self.alone:
+            return "emulated, a host thread a CPU: a busy host takes ticks away"
+        return "emulated, instructions counted for time"
+
+    def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> None:
+        """Boot once to have the arms planned, and keep them; ``given`` need no planning.
+
+        Raises Refused where the guest's planner refused, LowlatError where the boot failed.
+        """
+        folder = _fresh(self.folder / "scout")
+        Scouting(self.options, given).write(folder)
+        vm.run(self._boot(folder, "scout", "", 0.0), stop)
+        with suppress(OSError):
+            raise Refused((folder / scout.REFUSED).read_text().strip())
+        try:
+            arms.read(folder / ARMS)
+        except (OSError, ValueError) as error:
+            raise LowlatError(
+                f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
+            ) from error
+        (folder / ARMS).replace(self.folder / ARMS)
+
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms as they were planned before; none where there was no scout yet. Raises Refused
+        where the file of them is damaged."""
+        path = self.folder / ARMS
+        try:
+            return arms.read(path) if path.exists() else ()
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
+
+    def boot(self, arm: Arm, number: int, plan: Plan, stop: threading.Event) -> Booted:
+        """Boot once, let the guest do its work, and check that it did. ``plan`` divides the CPUs.
+
+        Raises LowlatError where the boot failed.
+        """
+        folder = _fresh(self._folder(arm, number))
+        task = self._task(arm, plan, folder)
+        task.write(folder)
+        boot = self._boot(folder, "guest", self._line(arm), self.options.seconds())
+        try:
+            vm.run(boot, stop)
+        except LowlatError:
+            # Its work may be done all the same: what failed at its end is not to be counted.
+            (folder / FACTS).unlink(missing_ok=True)
+            raise
+        booted = Booted(arm, number, boot.line, folder, Facts.read(folder))
+        if booted.facts.refused:
+            raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
+        return booted
+
+    def kept(self, arm: Arm, number: int) -> Optional[Booted]:
+        """A boot that an interrupted rehearsal has done already."""
+        folder = self._folder(arm, number)
+        with suppress(LowlatError):
+            booted = Booted(arm, number, self._line(arm), folder, Facts.read(folder))
+            read_run(booted.run)
+            return None if booted.facts.refused else booted
+        return None
+
+    def _folder(self, arm: Arm, number: int) -> Path:
+        return self.folder / f"{arm.name}-{number}"
+
+    def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.Boot:
+        return vm.Boot(
+            kernel=self.kernel,
+            line=line,
+            shape=self.shape,
+            kvm=self.kvm,
+            folder=folder,
+            command=_command(module, folder),
+            limit=_BOOT_S[self.kvm] + _PACE[self.kvm] * measure,
+        )
+
+    def _task(self, arm: Arm, plan: Plan, folder: Path) -> Task:
+        files = folder / "files" if arm.plan else None
+        if arm.plan:
+            render.write(render.render(arm.plan, Root()), str(_fresh(folder / "files")))
+        return Task(
+            label=arm.name,
+            arm=arm,
+            files=str(files) if files else None,
+            isolated=plan.isolated,
+            housekeeping=plan.housekeeping,
+            harness=find_harness(),
+            duration=self.options.duration,
+            warmup=self.options.warmup,
+            measure_limit=3 * self.options.seconds() + 120,
+            emulated=not self.kvm,
+        )
+
+    def _line(self, arm: Arm) -> str:
+        words = arm.line.split()
+        clock = () if self.kvm else (w for w in clock_words(self.machine) if w not in words)
+        return " ".join((*clock, *words))
+
+
+def clock_words(machine: Machine) -> Iterator[str]:
+    """For every boot: what makes the emulated clock behave like this machine's.
+
+    QEMU does not tell its guest that the emulated time-stamp counter is invariant: its kernel
+    watches it with a timer that visits every CPU twice a second, which no kernel does on this
+    machine (check_system_tsc_reliable(), arch/x86/kernel/tsc.c).
+    """
+    if {"constant_tsc", "nonstop_tsc", "tsc_adjust"} <= machine.processor.flags:
+        yield "tsc=nowatchdog"
+
+
+def _command(module: str, folder: Path) -> tuple[str, ...]:
+    root = Path(lowlat.__file__).resolve().parents[1]
+    # -B: the guest's bytecode would only fill its memory.
+    python = (sys.executable, "-B", "-m", f"lowlat.rehearse.{module}", str(folder))
+    return ("env", f"PYTHONPATH={root}", "PYTHONUNBUFFERED=1", *python)
+
+
+def _fresh(folder: Path) -> Path:
+    """An empty folder; what an interrupted boot left there is removed."""
+    if folder.is_symlink():
+        raise Refused(f"{folder}: is a symbolic link", hint="name another folder with --out")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder

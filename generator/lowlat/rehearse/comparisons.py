@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report over a whole rehearsal: on each kernel the arms against stock, and each profile with
+one setting left out against the whole profile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base import files
+from lowlat.model.plan import Plan
+from lowlat.model.run import read_run
+from lowlat.rehearse.arm import Arm, settings
+from lowlat.rehearse.options import STOCK
+from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.report import in_effect as evidence
+from lowlat.report.comparison import Comparison, Named, Runs, compare
+from lowlat.report.in_effect import Setting
+from lowlat.view.settings import ordered
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison of a rehearsal: the runs of its arms, the first of which is the measure of the
+    others, and the plan whose reasons are told."""
+
+    title: str
+    arms: tuple[Runs, ...]
+    plan: Optional[Plan]
+    found: Comparison
+
+
+def compared(rehearsal: Rehearsal) -> Iterator[Compared]:
+    """Every comparison that has boots on both sides."""
+    for played in rehearsal.played:
+        bases = dict.fromkeys(arm.base for arm in played.arms)
+        for base in bases:
+            yield from _against(base, played)
+
+
+def _against(base: str, played: Played) -> Iterator[Compared]:
+    first = next(arm for arm in played.arms if arm.name == base)
+    others = [arm for arm in played.arms if arm.base == base and arm is not first]
+    known = [arm for arm in others if played.of(arm)]
+    if not known or not played.of(first):
+        return
+    release = played.stage.kernel.release
+    title = release if base == STOCK else f"{release}: {base} with one setting left out"
+    runs = [_runs(arm, played) for arm in (first, *known)]
+    found = compare(runs[0], runs[1:])
+    reports = tuple(_planned(arm, one) for arm, one in zip(known, found.arms))
+    plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
+    yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
+
+
+def _runs(arm: Arm, played: Played) -> Runs:
+    boots = played.of(arm)
+    verified = [evidence.read_verify(booted.verify) for booted in boots if booted.verify]
+    effect = _merged(verified) if verified else None
+    return Runs(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
+
+
+def _merged(boots: Sequence[Sequence[Setting]]) -> tuple[Setting, ...]:
+    """What verify found in an arm: each row as it was in the boot where it held least."""
+    rows: dict[tuple[str, int], list[Setting]] = {}
+    for found in boots:
+        seen: Counter[str] = Counter()  # a setting may have a row for each CPU
+        for row in found:
+            seen[row.name] += 1
+            rows.setdefault((row.name, seen[row.name]), []).append(row)
+    return tuple(_worst(each, len(boots)) for each in rows.values())
+
+
+def _worst(rows: Sequence[Setting], boots: int) -> Setting:
+    worst = ordered(rows)[0]
+    count = sum(row.state == worst.state for row in rows)
+    if count == boots:
+        return worst
+    where = f"in {count} of {boots} boots"
+    return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
+
+
+def _planned(arm: Arm, found: Named) -> Named:
+    """The report of an arm: what nobody planned for it is not missing."""
+    names = settings(arm.plan) if arm.plan else ()
+    missing = tuple(one for one in found.report.not_in_effect if one.name in names)
+    return replace(found, report=replace(found.report, not_in_effect=missing))
+
+
+def write_page(found: Sequence[Compared], folder: Path) -> Path:
+    """One page of all comparisons; returns its path."""
+    # Imported late: templates and drawings are for the end.
+    from lowlat.page.document import render_groups
+    from lowlat.page.group import Group
+
+    groups = [Group.of(one.title, one.found, one.arms, one.plan) for one in found]
+    path = folder / "report.html"
+    files.write("report", str(path), render_groups("Rehearsal", groups).encode())
+    return path

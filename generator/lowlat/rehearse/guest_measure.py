@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs inside a measured boot: applies and verifies, measures, and leaves JSON for the host.
+
+Started as ``python -m lowlat.rehearse.guest FOLDER``; FOLDER is shared with the host.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import say
+from lowlat.host.kmsg import read_messages
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.rehearse import complaints
+from lowlat.rehearse import guest_tuned as tuning
+from lowlat.rehearse.task import MESSAGES, TUNED_LOG, VERIFY, Facts, Task
+
+#: Python alone takes seconds to start on an emulated CPU.
+_VERB_S = 240.0
+
+
+class Guest:
+    """One boot's work, station by station."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.task = Task.read(folder)
+        self.root = Root()
+        self.problems: list[str] = []
+        self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
+        self.runtime_by = ""
+        #: The planned parameters that this boot's command line has.
+        self.parameters: Iterable[str] = ()
+
+    def work(self) -> None:
+        refused = ""
+        try:
+            self._stations()
+        except LowlatError as error:
+            refused = str(error)
+        self._facts(refused).write(self.folder)
+
+    def _stations(self) -> None:
+        arm = self.task.arm
+        if arm.changes:
+            with self._timed("runtime", "applying the run-time half"):
+                self._apply()
+        if arm.plan:
+            self.parameters = [item.name for item in arm.plan.parameters]
+            with self._timed("verify", "verifying"):
+                self._verify()
+        with self._timed("measure", f"measuring CPUs {self.task.isolated}"):
+            self._measure()
+
+    def _apply(self) -> None:
+        log = self.folder / TUNED_LOG
+        if self.task.files:
+            self.runtime_by, problems = tuning.apply(self.root, Path(self.task.files), log)
+        else:
+            name, cpus = self.task.arm.tuned, self.task.isolated
+            self.runtime_by, problems = tuning.apply_own(self.root, name, cpus, log)
+        self.problems += problems
+
+    def _verify(self) -> None:
+        argv = [sys.executable, "-m", "lowlat", "verify", "--json", "--duration", "3s"]
+        ended = process.run(argv, timeout=_VERB_S)
+        if ended.timed_out:
+            raise LowlatError("lowlat-gen verify did not end in the guest")
+        # Status 1 is a finding, and findings are what the host wants to see.
+        if ended.status not in (0, 1):
+            raise Refused(ended.stderr.strip().removeprefix("lowlat-gen: ") or "verify failed")
+        (self.folder / VERIFY).write_text(ended.stdout)
+
+    def _measure(self) -> None:
+        result = self.folder / f"{self.folder.name}.json"
+        ended = process.run(
+            harness_argv(self.task, result),
+            timeout=self.task.measure_limit,
+            # Memory, not the shared tree: its traffic would be part of what is measured.
+            cwd="/dev/shm",  # noqa: S108
+            env={**os.environ, "TMPDIR": "/dev/shm"},  # noqa: S108
+        )
+        if ended.timed_out:
+            raise LowlatError("lowlat-measure did not end in the guest")
+        if ended.status == 2 or not result.exists():
+            raise LowlatError(ended.stderr.strip() or f"lowlat-measure: status {ended.status}")
+
+    @contextmanager
+    def _timed(self, name: str, title: str) -> Iterator[None]:
+        say(f"{title} …")
+        begin = time.monotonic()
+        yield
+        self.seconds[name] = time.monotonic() - begin
+
+    def _facts(self, refused: str) -> Facts:
+        messages = read_messages(self.root)
+        text = messages.text if messages else ""
+        (self.folder / MESSAGES).write_text(f"{text}\n")
+        return Facts(
+            cmdline=self.root.read("/proc/cmdline") or "",
+            release=platform.release(),
+            isolated=self._cpus("/sys/devices/system/cpu/isolated"),
+            nohz_full=self._cpus("/sys/devices/system/cpu/nohz_full"),
+            complaints=tuple(complaints.of(text, self.parameters)),
+            runtime_by=self.runtime_by,
+            problems=tuple(self.problems),
+            seconds={name: round(value, 1) for name, value in self.seconds.items()},
+            refused=refused,
+        )
+
+    def _cpus(self, path: str) -> str:
+        # Kernels before 7.0 print "(null)" for a mask that was never set: no list, so no CPU.
+        return str(self.root.read_cpus(path) or CpuSet())
+
+
+def harness_argv(task: Task, result: Path) -> list[str]:
+    """lowlat-measure's argument vector for this boot."""
+    return [
+        task.harness,
+        *("--cpus", task.isolated, "--load-cpus", task.housekeeping, "--load", "mixed"),
+        *("--duration", task.duration, "--warmup", task.warmup, "--label", task.label),
+        # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
+        *(["--emulated", "--no-oslat"] if task.emulated else []),
+        *("--json", str(result)),
+    ]
+
+
+if __name__ == "__main__":
+    Guest(Path(sys.argv[1])).work()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The run-time half in the guest: TuneD applies the host's profile once, without its daemon."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import lowlat
+from lowlat.base import process
+from lowlat.base.errors import Refused
+from lowlat.boot import foreign
+from lowlat.host.root import Root
+
+PROFILE = "lowlat-local"
+
+#: What virtme-run always adds to a guest's command line.
+_GUEST = re.compile(r"(?:^|\s)virtme[_.]")
+
+_MAIN = Path("/etc/tuned/tuned-main.conf")
+_PROGRAM = Path("/usr/bin/lowlat-gen")
+_APPLY_S = 240.0
+
+
+def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
+    """Lay the rendered files below / and apply them; what did it, and what went wrong.
+
+    Raises Refused outside a guest: only there are /etc, /usr and /var overlays.
+    """
+    _check_guest(root)
+    _install(files)
+    _write_program()
+    if process.find("tuned") is None:
+        return "lowlat-gen runtime", _without_tuned(log)
+    return "TuneD, without its daemon", _by_tuned(PROFILE, log)
+
+
+def apply_own(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
+    """Let TuneD apply a profile of its own for these isolated CPUs; as apply().
+
+    Raises Refused outside a guest or without TuneD.
+    """
+    _check_guest(root)
+    if process.find("tuned") is None:
+        raise Refused("TuneD is not installed: it has no profiles to compare with")
+    for path in _MAIN.parent.glob("*-variables.conf"):
+        kept = re.sub(r"(?m)^\s*isolated_cores\s*=.*\n?", "", path.read_text())
+        path.write_text(f"{kept.rstrip()}\nisolated_cores={isolated}\n")
+    return f"TuneD's {name}, without its daemon", _by_tuned(name, log)
+
+
+def not_applied(name: str) -> str:
+    """The problem that leaves a boot without its profile; TuneD has lesser ones too."""
+    return f"TuneD did not apply {name}"
+
+
+def line(root: Root) -> str:
+    """What the profile that was applied last would have on the command line."""
+    return foreign.tuned_variables(root).get("tuned_params", "")
+
+
+def _check_guest(root: Root) -> None:
+    if not _GUEST.search(root.read("/proc/cmdline") or ""):
+        raise Refused(
+            "the run-time half of a rehearsal is applied in its guest only",
+            hint="'lowlat-gen rehearse' boots one",
+        )
+
+
+def _by_tuned(name: str, log: Path) -> list[str]:
+    _one_shot()
+    argv = [process.find("tuned") or "tuned", "--no-dbus", "--no-socket", "--profile", name]
+    ended = process.run(argv, timeout=_APPLY_S)
+    text = ended.stdout + ended.stderr
+    log.write_text(text)
+    problems = list(_complaints(text))
+    # TuneD's exit status says nothing: an unknown profile ends with 0 too.
+    if ended.timed_out or f"static tuning from profile '{name}' applied" not in text:
+        problems.insert(0, not_applied(name))
+    return problems
+
+
+def _without_tuned(log: Path) -> list[str]:
+    ended = process.run([str(_PROGRAM), "runtime", "start"], timeout=_APPLY_S)
+    log.write_text(ended.stdout + ended.stderr)
+    problems = ["TuneD is not installed: what it sets natively was left out"]
+    if ended.status:
+        problems.append(f"lowlat-gen runtime start: {ended.stderr.strip()}")
+    return problems
+
+
+def _install(files: Path) -> None:
+    for source in files.rglob("*"):
+        if source.is_file():
+            target = Path("/") / source.relative_to(files)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+
+
+def _write_program() -> None:
+    # The profile's script calls the installed program; here it is the one that rehearses.
+    root = Path(lowlat.__file__).resolve().parents[1]
+    words = shlex.join(["env", f"PYTHONPATH={root}", sys.executable, "-m", "lowlat"])
+    # An installed one is a link or belongs to a package: replaced, not written through.
+    _PROGRAM.unlink(missing_ok=True)
+    _PROGRAM.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    _PROGRAM.chmod(0o755)
+
+
+def _one_shot() -> None:
+    text = _MAIN.read_text() if _MAIN.exists() else ""
+    kept = re.sub(r"(?m)^\s*daemon\s*=.*\n?", "", text)
+    _MAIN.write_text(f"{kept.rstrip()}\ndaemon = 0\n")
+
+
+def _complaints(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if re.search(r"\b(ERROR|CRITICAL)\b", line):
+            yield f"TuneD: {re.sub(r'^.*?(ERROR|CRITICAL) *', '', line).strip()}"

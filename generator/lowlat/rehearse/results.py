@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a rehearsal showed, in words and as the file rehearsal.json beside its runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lowlat.base.terminal import bold
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.rehearse import guest_tuned as tuning
+from lowlat.rehearse.arm import settings
+from lowlat.rehearse.boots import Booted
+from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.verify import State
+
+SCHEMA = "lowlat.rehearsal/1"
+
+
+def findings(rehearsal: Rehearsal) -> Iterator[str]:
+    """What is not as planned: in each boot the basics, in those of a plan every setting.
+
+    Lesser complaints of TuneD's about its own profiles are none of them.
+    """
+    yield from (f"{failure.title}: {failure.why}" for failure in rehearsal.failed)
+    for played in rehearsal.played:
+        for booted in played.booted:
+            yield from (f"{booted.name}: {text}" for text in _wrong(booted, played.plan))
+
+
+def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
+    if booted.arm.tuned:
+        lost = tuning.not_applied(booted.arm.tuned)
+        yield from (text for text in booted.facts.problems if text == lost)
+        return
+    yield from _basics(booted, plan.isolated)
+    yield from bad_settings(booted)
+    yield from booted.facts.problems
+
+
+def _basics(booted: Booted, isolated: str) -> Iterator[str]:
+    facts = booted.facts
+    words = booted.line.split()
+    for name, held in (("isolcpus", facts.isolated), ("nohz_full", facts.nohz_full)):
+        planned = any(word.startswith(f"{name}=") for word in words)
+        expected = isolated if planned else ""
+        if CpuSet.parse_list(held) != CpuSet.parse_list(expected):
+            yield f"{name}: '{held}' in sysfs, '{expected}' expected"
+    yield from (f"kernel message: {text}" for text in facts.complaints)
+
+
+def bad_settings(booted: Booted) -> Iterator[str]:
+    """The settings that verify found planned and not in effect."""
+    for row in _verified(booted):
+        if State(row["state"]).bad:
+            yield f"{row['name']}: {row['state']} ({row['evidence']})"
+
+
+def _verified(booted: Booted) -> list[dict[str, Any]]:
+    if booted.verify is None:
+        return []
+    rows: list[dict[str, Any]] = json.loads(booted.verify.read_text())["settings"]
+    return rows
+
+
+def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
+    """Which guest and kernels, every arm's command line, what was in effect, what was left out;
+    ``wrong`` are its findings."""
+    for played in rehearsal.played:
+        yield from _told(played)
+    if rehearsal.host_plan is not None:
+        yield f"  this machine's own plan would add  {rehearsal.host_plan.boot_line}"
+    rows = sum(len(_verified(one)) for played in rehearsal.played for one in played.booted)
+    yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
+    yield from (f"    {text}" for text in wrong)
+    yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))
+
+
+def _told(played: Played) -> Iterator[str]:
+    stage = played.stage
+    what = f"{stage.kernel.release}: {stage.shape.cpus} CPUs, {stage.shape.memory}, {stage.how}"
+    yield bold(f"Rehearsal of {what}")
+    for arm in played.arms:
+        boots = played.of(arm)
+        if boots:
+            yield f"  {arm.name}  {boots[-1].line or '(nothing added)'}"
+    ours = [booted for booted in played.booted if booted.arm.plan]
+    if ours:
+        yield f"  run time    set by {ours[-1].facts.runtime_by}"
+    for booted in (*played.booted[:1], *ours[:1]):
+        times = (f"{name} {value:.0f} s" for name, value in booted.facts.seconds.items())
+        yield f"  {booted.name}: {', '.join(times)}{'' if stage.kvm else ' of the guest'}"
+
+
+def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
+    """What this machine's own plan has and the guest could not show."""
+    host = rehearsal.host_plan
+    if host is None:
+        yield f"a plan of this machine itself: {rehearsal.host_refused}"
+        return
+    first = rehearsal.played[0].plan
+    if host.isolated != first.isolated:
+        yield f"isolating CPUs {host.isolated} of this machine; the guest's are {first.isolated}"
+    plans = [arm.plan for played in rehearsal.played for arm in played.arms if arm.plan]
+    rehearsed = {name for plan in plans for name in settings(plan)}
+    why = {item.name: item.why for plan in reversed(plans) for item in plan.skipped}
+    for name in settings(host):
+        if name not in rehearsed:
+            yield f"{name}: {why.get(name, 'not planned in the guest')}"
+
+
+def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
+    """Keep the outcome with its findings beside the runs; returns the file's path."""
+    host = rehearsal.host_plan
+    document = {
+        "schema": SCHEMA,
+        "options": rehearsal.options.to_json(),
+        "made_with": dict(rehearsal.made_with),
+        "host_line": host.boot_line if host else None,
+        "kernels": [_kernel(played) for played in rehearsal.played],
+        "findings": list(wrong),
+        "not_rehearsed": list(not_rehearsed(rehearsal)),
+    }
+    path = rehearsal.folder / "rehearsal.json"
+    path.write_text(json.dumps(document, indent=2) + "\n")
+    return path
+
+
+def _kernel(played: Played) -> dict[str, object]:
+    stage = played.stage
+    return {
+        "release": stage.kernel.release,
+        "cpus": stage.shape.cpus,
+        "memory": stage.shape.memory,
+        "emulated": not stage.kvm,
+        "arms": [arm.to_json() for arm in played.arms],
+        "boots": [_boot(booted) for booted in played.booted],
+    }
+
+
+def _boot(booted: Booted) -> dict[str, object]:
+    facts = booted.facts
+    return {
+        "arm": booted.arm.name,
+        "number": booted.number,
+        "line": booted.line,
+        "cmdline": facts.cmdline,
+        "isolated": facts.isolated,
+        "nohz_full": facts.nohz_full,
+        "complaints": list(facts.complaints),
+        "problems": list(facts.problems),
+        "runtime_by": facts.runtime_by,
+        "seconds": dict(facts.seconds),
+        "run": str(booted.run),
+        "verify": str(booted.verify) if booted.verify else None,
+        "serial_log": str(booted.log),
+    }

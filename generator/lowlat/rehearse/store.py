@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The folder of a rehearsal: what was asked for, and all that came of it, so that it can go on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.harness_output import state_folder
+from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.options import RehearseOptions
+
+REQUEST = "request.json"
+
+SCHEMA = "lowlat.rehearsal-request/1"
+
+#: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
+
+
+def name(out: Optional[Path]) -> Path:
+    """Where all results go: in the state folder's runs where nothing is named.
+
+    Raises Refused where it cannot be shared with a guest or holds a rehearsal already.
+    """
+    folder = _shared("--out", out.absolute() if out else state_folder() / "runs" / _now())
+    if (folder / REQUEST).exists():
+        raise Refused(
+            f"--out {folder}: holds a rehearsal already",
+            hint=f"--resume {folder} goes on with it, or name another folder",
+        )
+    return folder
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, the kernels that this stood for, and what the results are made with."""
+
+    options: RehearseOptions
+    kernels: tuple[Kernel, ...]
+    made_with: Mapping[str, str]
+
+    def make(self, folder: Path) -> None:
+        """Make the folder and keep this in it. Raises Refused where that is not possible."""
+        document = {
+            "schema": SCHEMA,
+            "options": self.options.to_json(),
+            "kernels": {kernel.release: str(kernel.image) for kernel in self.kernels},
+            "made_with": dict(self.made_with),
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / REQUEST).write_text(json.dumps(document, indent=2) + "\n")
+        except OSError as error:
+            hint = "name a writable folder"
+            raise Refused(f"--out {folder}: {error.strerror}", hint=hint) from error
+
+    @classmethod
+    def read(cls, folder: Path) -> Optional[Request]:
+        """What make() kept there; None where it kept nothing that can be read."""
+        path = folder / REQUEST
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            fields = json.loads(path.read_text()) if path.is_file() else {}
+            if fields["schema"] == SCHEMA:
+                return cls(
+                    RehearseOptions.from_json(fields["options"]),
+                    tuple(Kernel(name, Path(at)) for name, at in fields["kernels"].items()),
+                    {str(name): str(value) for name, value in fields["made_with"].items()},
+                )
+        return None
+
+    def check(self, made_with: Mapping[str, str]) -> None:
+        """Raises Refused where boots made with this do not compare with those that are there."""
+        for name, before in self.made_with.items():
+            now = made_with.get(name, "")
+            if now != before:
+                raise Refused(
+                    f"--resume: it was begun with {name} {before}, here is {now}",
+                    hint="boots of both do not compare: begin another rehearsal",
+                )
+
+
+def resumed(named: Path) -> tuple[Path, RehearseOptions]:
+    """The folder of a rehearsal and what was asked for there.
+
+    Raises Refused where none was begun, or where a guest cannot share it.
+    """
+    folder = _shared("--resume", named.absolute())
+    found = Request.read(folder)
+    if found is None:
+        raise Refused(
+            f"--resume {named}: no rehearsal was begun there", hint="name the folder of its results"
+        )
+    return folder, found.options
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Have the folder alone. Raises Refused where another rehearsal is at work in it."""
+    with (folder / REQUEST).open() as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            why = f"--resume {folder}: a rehearsal is at work there"
+            raise Refused(why, hint="wait for its end") from error
+        yield
+
+
+def _shared(option: str, folder: Path) -> Path:
+    if not _PLAIN_PATH.fullmatch(str(folder)):
+        only = "only letters, digits and ._/+@~- can be shared with a guest"
+        raise Refused(f"{option} {folder}: {only}")
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"{option} {folder}: not a folder")
+    return folder
+
+
+def _now() -> str:
+    return f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Plan as files, laid out as they will lie below /."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from lowlat.base import resources
+from lowlat.base.errors import Refused
+from lowlat.boot import hooks
+from lowlat.boot.decision import plan_path
+from lowlat.boot.tuned_profile import LOCAL
+from lowlat.catalogue import lookup
+from lowlat.catalogue.entry import Tunable
+from lowlat.host import tuned
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.plan import profile
+from lowlat.plan.profile import Profile
+from lowlat.plan.store import PLAN
+from lowlat.runtime.launch import Place
+
+_HINT = "name a folder you can write"
+
+
+@dataclass(frozen=True)
+class RenderedFile:
+    """A file to be: its path below /, its permission bits and its whole content."""
+
+    path: str
+    mode: int
+    content: str
+
+    def below(self, folder: Path) -> Path:
+        return folder / self.path.lstrip("/")
+
+
+def render(plan: Plan, root: Root) -> tuple[RenderedFile, ...]:
+    """Every file of a plan. ``root`` tells where the installed TuneD looks for profiles, and holds
+    the user's own ones."""
+    document = plan.text()
+    return (
+        RenderedFile(PLAN, 0o644, document),
+        RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),
+        *(RenderedFile(*file) for file in hooks.grub("/usr/bin/lowlat-gen")),
+        *([RenderedFile(plan_path(plan.kernel), 0o644, document)] if plan.kernel else []),
+        *_tuned(plan, root),
+    )
+
+
+def _tuned(plan: Plan, root: Root) -> Iterator[RenderedFile]:
+    """The profile of this machine, and the one it includes: in TuneD's first folder (/usr/lib)
+    where it is packaged, in its last (/etc) where it is the user's."""
+    wanted = profile.load(plan.profile, root)
+    folders = tuned.profile_folders(root)
+    script = resources.template("tuned/script.sh")
+    local = _expand("tuned/lowlat-local.conf.j2", plan=plan, sections=_local_sections(plan, wanted))
+    yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
+    yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
+    packaged = plan.profile in profile.packaged_names()
+    own = not packaged or wanted != profile.load_packaged(plan.profile)
+    folder = f"{folders[-1 if own else 0]}/{plan.profile}"
+    yield RenderedFile(f"{folder}/tuned.conf", 0o644, tuned_profile(wanted))
+    yield RenderedFile(f"{folder}/script.sh", 0o755, script)
+
+
+def tuned_profile(wanted: Profile) -> str:
+    """The TuneD form of a profile: for a packaged one, what is committed as its tuned.conf."""
+    sections: dict[str, dict[str, str]] = {}
+    for entry in _native(wanted):
+        sections.setdefault(str(entry.tuned), {})[entry.name] = str(entry.native)
+    return _expand("tuned/profile.conf.j2", profile=wanted, sections=sections)
+
+
+def systemd_drop_in(where: Place) -> str:
+    """What places a systemd service like that: a file for its NAME.service.d folder."""
+    return _expand("systemd/workload.conf.j2", place=where)
+
+
+def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
+    """What TuneD sets by itself in the plan, and must not take from the profile where it is not."""
+    sections: dict[str, dict[str, str]] = {}
+    for setting in plan.runtime:
+        section = lookup(setting.name).tuned
+        if section:
+            sections.setdefault(section, {})[setting.name] = setting.value
+    for entry in _native(wanted):
+        options = sections.setdefault(str(entry.tuned), {})
+        if entry.name not in options:
+            options["drop"] = ", ".join(filter(None, (options.get("drop"), entry.name)))
+    return sections
+
+
+def _native(wanted: Profile) -> Iterator[Tunable]:
+    """The entries of a profile that TuneD sets by itself."""
+    on = (name for name, value in wanted.settings.items() if value != "off")
+    return (entry for name in on if (entry := lookup(name)).tuned is not None)
+
+
+def write(files: Iterable[RenderedFile], out: str) -> list[str]:
+    """Write the files below a folder and return their paths.
+
+    They are written beside it first: a new folder appears complete or not at all, in one that is
+    there files are replaced only once all could be written. Raises Refused where that is not
+    possible.
+    """
+    kept = tuple(files)
+    target = Path(out)
+    try:
+        _check_target(target, kept, out)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=str(target.parent)))
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no such name is possible"
+        raise Refused(f"--out {out}: {why}", hint=_HINT) from error
+    try:
+        for file in kept:
+            _write(staging, file)
+        staging.chmod(0o755)
+        if not target.exists():
+            staging.rename(target)
+        else:
+            for file in kept:
+                destination = file.below(target)
+                _folder(destination.parent, target)
+                file.below(staging).replace(destination)
+        return [str(file.below(target)) for file in kept]
+    except OSError as error:
+        raise Refused(f"--out {out}: {error.strerror}", hint=_HINT) from error
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(staging)
+
+
+def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None:
+    """Raises Refused, before anything is written, for what could only be half replaced."""
+    if not out or target.resolve() == Path("/"):
+        raise Refused(f"--out '{out}': is this machine's own tree", hint=_HINT)
+    if not os.path.lexists(target):
+        return
+    for file in files:
+        path = file.below(target)
+        if path.is_dir() or path.is_symlink():
+            raise Refused(f"--out {out}: {path} is there and is no plain file", hint=_HINT)
+        for folder in path.parents[: len(path.relative_to(target).parts)]:
+            if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
+                raise Refused(f"--out {out}: {folder} is there and is no folder", hint=_HINT)
+            if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+                raise Refused(f"--out {out}: {folder} cannot be written", hint=_HINT)
+
+
+def _write(folder: Path, file: RenderedFile) -> None:
+    path = file.below(folder)
+    _folder(path.parent, folder)
+    path.write_text(file.content, "utf-8")
+    path.chmod(file.mode)
+
+
+def _folder(folder: Path, top: Path) -> None:
+    """Make a folder and those above it up to ``top``, readable by all whatever the umask says."""
+    if folder != top and not folder.exists():
+        _folder(folder.parent, top)
+        folder.mkdir()
+        folder.chmod(0o755)
+
+
+def _shell(value: str) -> str:
+    # The values passed cmdline.join: no quote can be among them; this is the second fence.
+    if "'" in value or "\n" in value:
+        raise Refused(f"'{value[:60]}' cannot stand in a shell file")
+    return f"'{value}'"
+
+
+def _expand(name: str, **values: object) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(resources.templates())),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701  # configuration files, not HTML
+    )
+    environment.filters["shell"] = _shell
+    return environment.get_template(name).render(**values)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report for a ticket: GitHub-flavoured Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lowlat.report import summary as overview
+from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison, Named
+from lowlat.report.tables import Table
+from lowlat.report.wording import plain
+
+
+def render(report: Report) -> str:
+    """The whole report; its first line is the finding."""
+    return render_all(Comparison("before", (Named("after", report),)))
+
+
+def render_all(found: Comparison) -> str:
+    """The report of one arm, or all of them in one table; the first line is the finding."""
+    lines = [f"**{_escape(overview.headline(found))}**", ""]
+    for table in overview.shown(found):
+        lines += [*_table(table), ""]
+    lines += [f"- **Not in effect:** {_escape(text)}" for text in overview.missing(found)]
+    lines += [f"- {_escape(text)}" for text in overview.notes(found)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield _row(table.header)
+    yield _row(("---", *("---:" for _ in table.header[1:])), escape=False)
+    for row in table.rows:
+        yield _row(row)
+    if table.note:
+        yield ""
+        yield f"({_escape(table.note)})"
+
+
+def _row(cells: tuple[str, ...], *, escape: bool = True) -> str:
+    return f"| {' | '.join(_escape(cell) if escape else cell for cell in cells)} |"
+
+
+def _escape(text: str) -> str:
+    """Text of others must not become markup, nor end its line or cell."""
+    return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report for a terminal: the finding first, then aligned tables, then what to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lowlat.report import summary as overview
+from lowlat.report.comparison import Comparison
+from lowlat.report.tables import Table
+from lowlat.report.wording import plain
+
+_FIRST = 36
+_GAP = "  "
+
+
+def render_all(found: Comparison) -> str:
+    """The report of one arm, or all of them in one table; the first line is the finding."""
+    lines = [plain(overview.headline(found)), ""]
+    for table in overview.shown(found):
+        lines += [*_aligned(table), ""]
+    lines += [plain(f"Not in effect: {text}") for text in overview.missing(found)]
+    lines += [plain(f"Note: {text}") for text in overview.notes(found)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _aligned(table: Table) -> Iterator[str]:
+    rows = (table.header, *table.rows)
+    widths = [max(len(row[n]) for row in rows) for n in range(len(table.header))]
+    if table.wide:
+        widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:4]), *widths[4:]]
+    for row in rows:
+        first = row[0].ljust(widths[0])
+        yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
+    if table.note:
+        yield f"({table.note})"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was planned and not in effect while the runs after were made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lowlat.base.json_fields import Fields, read_document
+from lowlat.model import cmdline
+from lowlat.model.run import Run
+from lowlat.verify import SCHEMA, State
+
+#: The states of verify that mean a planned value did not hold.
+_LOST = {state.value for state in State if state.bad or state is State.OVERRIDDEN}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of verify: a setting, its state, and what was found."""
+
+    name: str
+    state: str
+    planned: str
+    effective: str
+    evidence: str
+
+    def why(self) -> str:
+        """The finding in words."""
+        text = f"{self.state}: planned {self.planned}, in effect {self.effective}"
+        return f"{text} ({self.evidence})" if self.evidence else text
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A setting that was not in effect, and the evidence."""
+
+    name: str
+    why: str
+
+
+def read_verify(path: Path) -> tuple[Setting, ...]:
+    """Read what ``lowlat-gen verify --json`` printed.
+
+    Raises Refused where it cannot be read or is something else.
+    """
+    fields = read_document(path, SCHEMA, "'lowlat-gen verify --json'")
+    return tuple(
+        Setting(
+            name=item.text("name"),
+            state=item.text("state"),
+            planned=_words(item, "planned"),
+            effective=_words(item, "effective"),
+            evidence=_words(item, "evidence") if item.has("evidence") else "",
+        )
+        for item in fields.children("settings")
+    )
+
+
+def not_in_effect(settings: Sequence[Setting], after: Sequence[Run]) -> tuple[Missing, ...]:
+    """The settings that verify found missing, and CPUs that the kernel was told to isolate and did
+    not."""
+    return (
+        *(Missing(row.name, row.why()) for row in settings if row.state in _LOST),
+        *_not_isolated(after),
+    )
+
+
+def unknown(settings: Sequence[Setting]) -> Iterator[str]:
+    """One sentence on the settings that verify could not look at."""
+    names = [row.name for row in settings if row.state == State.UNVERIFIABLE.value]
+    if names:
+        yield f"could not be verified: {', '.join(names)}"
+
+
+def _not_isolated(after: Sequence[Run]) -> Iterator[Missing]:
+    asked = [run for run in after if cmdline.values(run.cmdline, "isolcpus")]
+    bare = dict.fromkeys(run.measured - run.isolated for run in asked)
+    for cpus in filter(None, bare):
+        noun = "CPU" if len(cpus) == 1 else "CPUs"
+        yield Missing("isolcpus", f"{noun} {cpus} measured after, but not isolated by the kernel")
+
+
+def _words(fields: Fields, key: str) -> str:
+    value = fields.value(key)
+    return "nothing" if value is None or value == "" else str(value)

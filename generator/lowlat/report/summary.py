@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is told of all arms: of one its own report, of several one table, in which the first of them
+is the measure of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Optional
+
+from lowlat.report.comparison import Comparison, Named
+from lowlat.report.figures import ENTRIES
+from lowlat.report.tables import Table, tables
+from lowlat.report.verdict import INCREASED, REDUCED, REFUSED
+from lowlat.report.wording import change, interval, number, probability
+from lowlat.report.wording import headline as finding
+
+#: So many arms are named in a sentence; of more it tells how many.
+_FEW = 4
+
+#: The columns that are left of the table where a chart tells the change and the verdict.
+_BRIEF = (0, 2, 4, 5)
+
+
+def headline(found: Comparison) -> str:
+    """What was found, in one sentence."""
+    if len(found.arms) == 1:
+        return finding(found.arms[0].report)
+    told = map(_told, found.arms) if len(found.arms) <= _FEW else _counted(found)
+    return f"{subject(found)} against {found.first}: {', '.join(told)}."
+
+
+def subject(found: Comparison) -> str:
+    """What the verdicts are about, in words."""
+    return "Kernel entries" if _entries(found) else "Noise"
+
+
+def _told(arm: Named) -> str:
+    words = f"{arm.name} {arm.report.verdict.replace('-', ' ')}"
+    primary = arm.report.primary
+    if primary is None or arm.report.verdict not in (REDUCED, INCREASED):
+        return words
+    return f"{words} ({change(primary)})"
+
+
+def _counted(found: Comparison) -> Iterator[str]:
+    """How many arms have which verdict, and which where they are few."""
+    verdicts: dict[str, list[str]] = {}
+    for arm in found.arms:
+        verdicts.setdefault(arm.report.verdict, []).append(arm.name)
+    for word, names in verdicts.items():
+        which = f" ({', '.join(names)})" if len(names) <= _FEW else ""
+        yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.arms)} arms{which}"
+
+
+def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
+    """All tables of one arm, or the one of several."""
+    if len(found.arms) == 1:
+        return tables(found.arms[0].report)
+    whole = table(found)
+    if not brief:
+        return (whole,)
+    rows = (whole.header, *whole.rows)
+    header, *rest = (tuple(row[place] for place in _BRIEF) for row in rows)
+    return (replace(whole, header=header, rows=tuple(rest)),)
+
+
+def table(found: Comparison) -> Table:
+    """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
+    figure = "kernel entries, /s" if _entries(found) else "noise, ppm of the time"
+    header = (found.first, "boots", figure, "change", "ratio, 95 %", "p", "verdict")
+    return Table(
+        header,
+        tuple(_row(arm) for arm in found.arms),
+        note="each against the first; p is adjusted for their number, the intervals are not: one "
+        "beyond 1 may be no finding",
+    )
+
+
+def _row(arm: Named) -> tuple[str, ...]:
+    report = arm.report
+    boots = "{} / {}".format(*report.boots)
+    primary = report.primary
+    if primary is None:
+        return arm.name, boots, "-", "-", "", "", report.verdict
+    figure = f"{number(primary.before)} -> {number(primary.after)}"
+    words = change(primary), interval(primary), probability(primary.p)
+    return arm.name, boots, figure, *words, report.verdict
+
+
+def notes(found: Comparison) -> Iterator[str]:
+    """What is to be known of the arms; the same of several is one sentence."""
+    flags: dict[str, list[str]] = {}
+    for arm in found.arms:
+        refused = len(found.arms) > 1 and arm.report.verdict == REFUSED
+        why = [f"not comparable: {arm.report.why}"] if refused else []
+        for flag in (*why, *arm.report.flags):
+            flags.setdefault(flag, []).append(arm.name)
+    for flag, names in flags.items():
+        everywhere = len(names) == len(found.arms)
+        yield flag if everywhere else f"{', '.join(names)}: {flag}"
+
+
+def missing(found: Comparison) -> Iterator[str]:
+    """What was not in effect, and of several arms in which."""
+    lost: dict[str, list[str]] = {}
+    for arm in found.arms:
+        for item in arm.report.not_in_effect:
+            lost.setdefault(f"{item.name}: {item.why}", []).append(arm.name)
+    for words, names in lost.items():
+        yield words if len(found.arms) == 1 else f"{', '.join(names)}: {words}"
+
+
+def _entries(found: Comparison) -> bool:
+    primary: list[Optional[str]] = [
+        arm.report.primary.name for arm in found.arms if arm.report.primary is not None
+    ]
+    return ENTRIES in primary

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs as tidy tables for a notebook: one row an observation, the same columns in every row.
+
+from lowlat.report import load
+
+tables = load("runs/stock-1.json", "runs/tuned-1.json")
+tables.cpus[0]["noise_ppm"]        # rows are plain dictionaries
+tables.frame("histogram")          # a pandas.DataFrame, where pandas is installed
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from lowlat.base.errors import Refused
+from lowlat.model.run import CpuRun, Run, read_run
+from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
+
+#: A row's columns are named as in ``lowlat.run/1``.
+Row = Mapping[str, Union[str, int, float, bool, None]]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Every table has the column ``run``, the file's path, and but for ``runs`` the column ``cpu``.
+
+    ``runs``: a row a run, with label, boot, kernel, command line, times and whether it is valid.
+    ``cpus``: a row a CPU of a run, with every figure a report compares (units in the names).
+    ``histogram``: gaps by size, ``lower_ns`` and ``upper_ns`` and their ``count``.
+    ``entries`` and ``softirqs``: a row a source, and its rate ``per_s``.
+    ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
+    ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
+    ``noise_ns`` lost, ``gaps``, and kernel ``entries``, None where they were not counted.
+    """
+
+    runs: tuple[Row, ...]
+    cpus: tuple[Row, ...]
+    histogram: tuple[Row, ...]
+    entries: tuple[Row, ...]
+    softirqs: tuple[Row, ...]
+    causes: tuple[Row, ...]
+    series: tuple[Row, ...]
+
+    def frame(self, name: str) -> Any:
+        """One of the tables as a pandas.DataFrame. Raises Refused where there is no such table or
+        pandas is not installed."""
+        names = [field.name for field in fields(self)]
+        if name not in names:
+            raise Refused(f"no table {name!r}", hint=f"one of {', '.join(names)}")
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError as error:
+            raise Refused(
+                "pandas is not installed", hint="the tables are lists without it"
+            ) from error
+        return pandas.DataFrame(list(getattr(self, name)))
+
+
+def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
+    """Read runs of ``lowlat-gen measure`` into tables.
+
+    Raises Refused where a file is missing or is something else.
+    """
+    runs = [read_run(Path(path)) for path in paths]
+    cpus = [(run, cpu) for run in runs for cpu in run.cpus]
+    return Tables(
+        runs=tuple(_run(run) for run in runs),
+        cpus=tuple(_cpu(run, cpu) for run, cpu in cpus),
+        histogram=tuple(row for run, cpu in cpus for row in _histogram(run, cpu)),
+        entries=tuple(
+            row for run, cpu in cpus for row in _rates(run, cpu, cpu.kernel_entries_per_s)
+        ),
+        softirqs=tuple(row for run, cpu in cpus for row in _rates(run, cpu, cpu.softirqs_per_s)),
+        causes=tuple(row for run, cpu in cpus for row in _causes(run, cpu)),
+        series=tuple(row for run, cpu in cpus for row in _series(run, cpu)),
+    )
+
+
+def _run(run: Run) -> Row:
+    return {
+        "run": str(run.path),
+        "label": run.label,
+        "started": run.started,
+        "boot_id": run.boot_id,
+        "kernel": run.kernel,
+        "cmdline": run.cmdline,
+        "duration_s": run.duration_s,
+        "threshold_ns": run.threshold_ns,
+        "policy": run.policy,
+        "emulated": run.emulated,
+        "complete": run.complete,
+        "valid": run.valid,
+        "isolated": str(run.isolated),
+        "machine": run.machine,
+        "harness": run.harness,
+    }
+
+
+def _cpu(run: Run, cpu: CpuRun) -> Row:
+    measures = {measure.name: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
+    return {**_key(run, cpu), "runtime_ns": cpu.runtime_ns, **measures}
+
+
+def _histogram(run: Run, cpu: CpuRun) -> Iterator[Row]:
+    for lower, upper, count in cpu.histogram:
+        yield {**_key(run, cpu), "lower_ns": lower, "upper_ns": upper, "count": int(count)}
+
+
+def _rates(run: Run, cpu: CpuRun, rates: Optional[Mapping[str, float]]) -> Iterator[Row]:
+    for source, rate in (rates or {}).items():
+        if source != "total":
+            yield {**_key(run, cpu), "source": source, "per_s": rate}
+
+
+def _causes(run: Run, cpu: CpuRun) -> Iterator[Row]:
+    for cause in cpu.causes:
+        words: Row = {"class": cause.kind, "cause": cause.cause}
+        yield {**_key(run, cpu), **words, "events": cause.events, "time_ns": cause.time_ns}
+
+
+def _series(run: Run, cpu: CpuRun) -> Iterator[Row]:
+    found = cpu.series
+    if found is None:
+        return
+    entries = found.entries or (None,) * len(found.ends_s)
+    steps = zip((0.0, *found.ends_s), found.ends_s, found.noise_ns, found.gaps, entries)
+    for begin, end, noise, gaps, entered in steps:
+        times: Row = {"begin_s": begin, "end_s": end}
+        yield {**_key(run, cpu), **times, "noise_ns": noise, "gaps": gaps, "entries": entered}
+
+
+def _key(run: Run, cpu: CpuRun) -> Row:
+    return {"run": str(run.path), "cpu": cpu.cpu}

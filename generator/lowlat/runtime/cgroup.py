@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The control group of the isolated CPUs (v2): made before its files are written, gone with them.
+
+Under systemd it is a slice, so that systemd's own writing agrees with ours; elsewhere a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
+from lowlat.host.root import Root
+from lowlat.runtime import targets
+
+SCHEME = "cgroup:"
+
+_KEY = re.compile(r"cgroup:/sys/fs/cgroup/[a-z]+\.slice")
+
+_SYSTEMCTL_S = 30.0
+
+# How a group was made, as the journal keeps it.
+_SLICE = "slice"
+_FOLDER = "folder"
+_ENABLED = "folder, cpuset enabled above it"
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is the journal's name of a control group."""
+    return bool(_KEY.fullmatch(text))
+
+
+def way(root: Root, group: str) -> str:
+    """How make() would make a group; "" where it is there and nobody else writes to it."""
+    if root.live and root.exists("/run/systemd/system"):
+        return _SLICE
+    if root.exists(f"{group}/cpuset.cpus"):
+        return ""
+    return _FOLDER if "cpuset" in _controllers(root, group) else _ENABLED
+
+
+def make(root: Root, group: str, how: str, cpus: str) -> str:
+    """Make a group for a LIST of CPUs; the problem in words, or ""."""
+    try:
+        if how == _SLICE:
+            unit = Path(group).name
+            return _systemctl("set-property", "--runtime", unit, f"AllowedCPUs={cpus}") or (
+                _systemctl("start", unit)
+            )
+        if how == _ENABLED:
+            _enable(root, group, "+cpuset")
+        if how:
+            Path(root.host(group)).mkdir(mode=0o755, exist_ok=True)
+    except OSError as error:
+        return f"{group}: {error.strerror}"
+    return ""
+
+
+def unmake(root: Root, group: str, how: str) -> tuple[str, str]:
+    """Undo make(): the problem in words, or "", and why the group stays, or ""."""
+    busy = populated(root, group)
+    kept = f"{group} stays, with what runs in it" if busy else ""
+    if how == _SLICE:
+        return _unmake_slice(root, group, busy), kept
+    if busy:
+        return "", kept
+    try:
+        if not root.absent(group):
+            Path(root.host(group)).rmdir()
+    except OSError as error:
+        return "", f"{group} stays: {error.strerror}"
+    if how == _ENABLED:
+        # Refused where other groups have come to use it: then it is theirs.
+        with suppress(OSError):
+            _enable(root, group, "-cpuset")
+    return "", ""
+
+
+def _unmake_slice(root: Root, group: str, busy: bool) -> str:
+    unit = Path(group).name
+    problem = _systemctl("set-property", "--runtime", unit, "AllowedCPUs=")
+    if problem:
+        return problem
+    # Stopping a slice would end every task in it. What systemd forgets to do for one that goes on
+    # is to take the old list back (its issue 43846, seen in 261).
+    return targets.write(root, f"{group}/cpuset.cpus", "") if busy else _systemctl("stop", unit)
+
+
+def populated(root: Root, group: str) -> bool:
+    """Whether tasks run in a group or below it (cgroup-v2.rst, cgroup.events)."""
+    return "populated 1" in (root.read(f"{group}/cgroup.events") or "").splitlines()
+
+
+def _controllers(root: Root, group: str) -> list[str]:
+    return (root.read(f"{Path(group).parent}/cgroup.subtree_control") or "").split()
+
+
+def _enable(root: Root, group: str, change: str) -> None:
+    Path(root.host(f"{Path(group).parent}/cgroup.subtree_control")).write_text(change)
+
+
+def _systemctl(*words: str) -> str:
+    try:
+        ended = process.run(["systemctl", "--no-ask-password", *words], timeout=_SYSTEMCTL_S)
+    except LowlatError as error:
+        return error.message
+    if ended.timed_out:
+        return f"systemctl {words[0]} did not end within {_SYSTEMCTL_S:.0f} s"
+    return f"systemctl {words[0]}: {ended.last_words}" if ended.status else ""

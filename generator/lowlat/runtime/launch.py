@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Putting a program onto CPUs: where it would run, what speaks against that, and doing it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, NoReturn, Optional
+
+from lowlat.base import process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.catalogue.cpusets import GROUP
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.probe.topology import CPU
+
+_POLICY = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
+
+#: How often a new thread of the program is looked for.
+_POLL_S = 0.05
+
+_HANDED_ON = frozenset(
+    {
+        *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+        *(signal.SIGUSR1, signal.SIGUSR2),
+    }
+)
+
+
+class CannotRun(LowlatError):
+    """The program was not started; the statuses are a shell's: 127 not found, 126 anything else."""
+
+    def __init__(self, program: str, error: OSError) -> None:
+        super().__init__(f"cannot run {program}: {error.strerror}")
+        self.status = 127 if error.errno == errno.ENOENT else 126
+
+
+@dataclass(frozen=True)
+class Place:
+    """The CPUs a program gets, its real-time priority (0: an ordinary task), whether each of its
+    threads gets a CPU of its own, and the control group it joins, which alone owns the CPUs."""
+
+    cpus: CpuSet
+    priority: int = 0
+    one_per_thread: bool = False
+    group: Optional[str] = None
+
+    @property
+    def policy(self) -> str:
+        return f"fifo:{self.priority}" if self.priority else "other"
+
+
+def parse_policy(text: str) -> int:
+    """The real-time priority of "fifo:N", 0 for "other". Raises Refused on anything else."""
+    found = _POLICY.fullmatch(text)
+    if not found:
+        raise Refused(
+            f"--policy {text[:40]}: not a scheduling policy", hint="other, or fifo:N with N to 99"
+        )
+    return int(found[1] or 0)
+
+
+def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
+    """The control group that has taken these CPUs for itself, if it has: no task outside of it
+    can run there (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
+    held = root.read_cpus(f"{GROUP}/cpuset.cpus.effective")
+    state = root.read(f"{GROUP}/cpuset.cpus.partition")
+    return GROUP if state == "isolated" and held and held & cpus else None
+
+
+def warnings(place: Place, root: Root) -> tuple[str, ...]:
+    """What the kernel will do with a program there that its owner may not expect."""
+    isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
+    found = []
+    if place.cpus - isolated:
+        found.append(
+            f"CPU {place.cpus - isolated}: not isolated in this boot, other tasks run there too"
+        )
+    if len(place.cpus & isolated) > 1 and not place.one_per_thread:
+        found.append(
+            "nothing is balanced among isolated CPUs: threads pile up on the one where they are "
+            "started; --one-per-thread spreads them, or the program pins them itself"
+        )
+    if place.one_per_thread:
+        found.append(f"with more than {len(place.cpus)} threads, some share a CPU")
+    if place.priority:
+        found.append(_fifo_warning(place, root))
+    return tuple(found)
+
+
+def _fifo_warning(place: Place, root: Root) -> str:
+    throttle = root.read_int("/proc/sys/kernel/sched_rt_runtime_us")
+    rest = "the kernel interrupts it for some percent of the time so that they run"
+    if throttle == -1:
+        rest = "sched_rt_runtime_us=-1, so nothing saves them: the system can hang"
+    return (
+        f"{place.policy}: a thread that never sleeps keeps the kernel's own threads (ksoftirqd, "
+        f"rcuc, kworker) from its CPU; {rest}; for a program that spins take --policy other"
+    )
+
+
+# ---------------------------------------------------------------- the doing
+
+
+def become(command: Sequence[str], place: Place) -> NoReturn:
+    """Become the program, on its CPUs. Raises Refused where they cannot be had, CannotRun where
+    the program cannot."""
+    _enter(place, place.cpus)
+    try:
+        process.become(command)
+    except OSError as error:
+        raise CannotRun(command[0], error) from error
+
+
+def keep(command: Sequence[str], place: Place) -> int:
+    """Run the program, give each of its threads the CPU with the fewest, and hand signals on.
+
+    Returns its exit status, 128 + N where signal N ended it. Raises as become().
+    """
+    leave = _way_back(place)
+    blocked = {*_HANDED_ON, signal.SIGCHLD}
+    # What comes from now on waits for _watch().
+    signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    _enter(place, CpuSet.of([min(place.cpus)]))
+    try:
+        child = process.attend(command)
+    except OSError as error:
+        raise CannotRun(command[0], error) from error
+    leave()
+    return _watch(child, place, blocked)
+
+
+def _way_back(place: Place) -> Callable[[], None]:
+    """What undoes _enter() for this process, which then stays away from the program's CPUs."""
+    cpus = os.sched_getaffinity(0)
+    policy = (os.sched_getscheduler(0), os.sched_getparam(0))
+    (group,) = re.findall(r"^0::(/.*)$", Path("/proc/self/cgroup").read_text(), re.M) or ("/",)
+
+    def leave() -> None:
+        os.sched_setscheduler(0, *policy)
+        with suppress(OSError):
+            if place.group:
+                _join(f"/sys/fs/cgroup{group}")
+            os.sched_setaffinity(0, cpus - place.cpus.ids or cpus)
+
+    return leave
+
+
+def _enter(place: Place, cpus: CpuSet) -> None:
+    """Put this process where the program shall be."""
+    try:
+        if place.group:
+            _join(place.group)
+        os.sched_setaffinity(0, cpus.ids)
+        if os.sched_getaffinity(0) != cpus.ids:
+            raise OSError(errno.EINVAL, "some of them are not allowed")
+    except OSError as error:
+        raise Refused(
+            f"CPU {cpus}: {error.strerror}", hint="see 'Cpus_allowed_list' in /proc/self/status"
+        ) from error
+    try:
+        if place.priority:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(place.priority))
+    except OSError as error:
+        raise Refused(
+            f"--policy {place.policy}: {error.strerror}", hint="run as root, or raise 'ulimit -r'"
+        ) from error
+
+
+def _join(group: str) -> None:
+    Path(group, "cgroup.procs").write_text(str(os.getpid()))
+
+
+def _watch(child: int, place: Place, signals: set[signal.Signals]) -> int:
+    threads: dict[int, int] = {}
+    while True:
+        threads = _spread(child, place.cpus, threads)
+        came = signal.sigtimedwait(signals, _POLL_S)
+        if came is None:
+            continue
+        # A terminal's signal (from the kernel) reaches the program by itself.
+        if came.si_signo != signal.SIGCHLD and came.si_code <= 0:
+            with suppress(ProcessLookupError):
+                os.kill(child, came.si_signo)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _spread(child: int, cpus: CpuSet, threads: dict[int, int]) -> dict[int, int]:
+    """Give the threads that are new a CPU each; ``threads`` maps the known ones to theirs."""
+    alive = set()
+    with suppress(OSError):
+        alive = {int(thread.name) for thread in Path(f"/proc/{child}/task").iterdir()}
+    kept = {thread: cpu for thread, cpu in threads.items() if thread in alive}
+    for thread in sorted(alive - set(kept)):
+        used = list(kept.values())
+        kept[thread] = min(cpus, key=used.count)
+        with suppress(OSError):  # it has ended meanwhile
+            os.sched_setaffinity(thread, {kept[thread]})
+    return kept

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The run-time half of a plan: set what differs, remember what was there, put it back.
+
+TuneD's [script] calls this; what TuneD sets natively is left to it. Values are compared first and
+never written where they are already effective.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Optional
+
+from lowlat.base.errors import LowlatError
+from lowlat.catalogue import lookup
+from lowlat.catalogue.entry import Reads
+from lowlat.host import runstate
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan, Setting
+from lowlat.plan import store as planfile
+from lowlat.runtime import cgroup, targets
+from lowlat.runtime import kthreads as threads
+from lowlat.runtime.kthreads import Threads
+from lowlat.runtime.targets import Held
+
+#: What was there before, and what was done. In /run: it does not outlive the boot it belongs to.
+JOURNAL = "/run/lowlat/runtime.json"
+
+
+@dataclass(frozen=True)
+class Journal:
+    """By path: the values before ``start``, why the kernel refused a value (managed and per-CPU
+    interrupts do), and every value that was effective after ``start``. Among the old values stands
+    how each control group was made."""
+
+    old: dict[str, str]
+    refused: dict[str, str]
+    done: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
+    that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
+    kernel keeps in its place."""
+
+    setting: Setting
+    path: str
+    value: Optional[str]
+    effective: bool
+    problem: str = ""
+    fixed: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return not self.effective and not self.fixed
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What ``stop`` could not put back, and which control groups stay, with the reason."""
+
+    problems: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def ours(plan: Plan) -> Iterator[Setting]:
+    """The settings this module sets: all but those TuneD sets natively."""
+    return (item for item in plan.runtime if lookup(item.name).tuned is None)
+
+
+def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
+    """Whether the text a file holds means the wanted value."""
+    if held is None:
+        return False
+    try:
+        if reads is Reads.LIST:
+            return CpuSet.parse_list(held) == CpuSet.parse_list(wanted)
+        if reads is Reads.MASK:
+            return CpuSet.parse_mask(held) == CpuSet.parse_mask(wanted)
+        if reads is Reads.WITHIN:
+            return bool(held) and CpuSet.parse_mask(held) <= CpuSet.parse_mask(wanted)
+        if reads is Reads.HEX:
+            return int(held, 16) == int(wanted, 16)
+    except (CpuSetError, ValueError):
+        return False
+    if reads is Reads.CHOICE:
+        return f"[{wanted}]" in held
+    return held == wanted
+
+
+def inspect(settings: Iterable[Setting], root: Root) -> list[Outcome]:
+    """What every file and kernel thread of the settings holds now."""
+    refused = read_journal(root).refused
+    known = Threads(root)
+    return [
+        _inspect(setting, held, root, refused.get(held.path, ""))
+        for setting in settings
+        for held in targets.look(setting.target, root, known)
+    ]
+
+
+def _inspect(setting: Setting, held: Held, root: Root, refused: str) -> Outcome:
+    path, value = held.path, held.value
+    entry = lookup(setting.name)
+    if equal(entry.reads, value, setting.value):
+        return Outcome(setting, path, value, True)
+    if value is None:
+        gone = root.absent(path)
+        why = refused or ("is not there" if gone else "cannot be read")
+        return Outcome(setting, path, None, False, why)
+    # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
+    invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
+    if invalid:
+        return Outcome(setting, path, value, False, invalid[1])
+    mode = None if held.bound else root.mode(path)
+    # Managed and per-CPU interrupts: read-only from 6.12 on, refused when written before.
+    fixed = entry.tolerant and bool(refused or (mode is not None and not mode & 0o200))
+    return Outcome(setting, path, value, False, refused, fixed or held.bound)
+
+
+def pending(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """What ``start`` writes: what differs and can be written; a control group is made before."""
+    return [
+        item
+        for item in outcomes
+        if item.failed and (item.value is not None or lookup(item.setting.name).cgroup)
+    ]
+
+
+def start(plan: Plan, root: Root) -> list[Outcome]:
+    """Set what differs. The old values are on disk before the first of them is overwritten.
+
+    Raises Refused where the journal of old values cannot be written.
+    """
+    settings = list(ours(plan))
+    journal = _make_groups(plan, pending(inspect(settings, root)), root)
+    todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
+    old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
+    _write_journal(root, replace(journal, old=old))
+    problems = {item.path: targets.write(root, item.path, _wanted(item)) for item in todo}
+    # A value that an earlier start did set is remembered, though this one was refused.
+    kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
+    refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
+    _write_journal(root, Journal(kept, refused, journal.done))
+    outcomes = inspect(plan.runtime, root)
+    effective = {item.path: item.value or "" for item in outcomes if item.effective}
+    _write_journal(root, Journal(kept, refused, {**journal.done, **effective}))
+    return [item for item in outcomes if item.setting in settings]
+
+
+def _make_groups(plan: Plan, todo: Iterable[Outcome], root: Root) -> Journal:
+    """Make the control groups of what is to be set, and note how; the journal from then on."""
+    journal = read_journal(root)
+    wanted = [(lookup(item.setting.name).cgroup, item.path) for item in todo]
+    for group in dict.fromkeys(group for group, _ in wanted if group):
+        key = f"{cgroup.SCHEME}{group}"
+        how = journal.old.get(key) or cgroup.way(root, group)
+        if how:
+            journal = replace(journal, old={**journal.old, key: how})
+            _write_journal(root, journal)
+        problem = cgroup.make(root, group, how, plan.isolated)
+        refused = {path: problem for held, path in wanted if held == group}
+        journal = replace(journal, refused={**journal.refused, **refused})
+    return journal
+
+
+def _wanted(outcome: Outcome) -> str:
+    """The planned value; of a mask that reaches beyond it, what lies within stays as it is."""
+    if lookup(outcome.setting.name).reads is not Reads.WITHIN:
+        return outcome.setting.value
+    planned = CpuSet.parse_mask(outcome.setting.value)
+    return ((CpuSet.parse_mask(outcome.value or "0") & planned) or planned).mask()
+
+
+def _writable_form(outcome: Outcome) -> str:
+    """What has to be written to get the value back that is there now."""
+    value = outcome.value or ""
+    reads = lookup(outcome.setting.name).reads
+    if reads is Reads.CHOICE:
+        begin, end = value.find("["), value.find("]")
+        return value[begin + 1 : end] if 0 <= begin < end else value
+    if reads is Reads.HEX:
+        # Printed in hexadecimal without a prefix, read as decimal (ABI/testing/sysfs-mce).
+        return str(int(value, 16))
+    return value.partition(" invalid (")[0]
+
+
+def stop(root: Root) -> Stopped:
+    """Put every remembered value back; twice in a row does no harm."""
+    old = read_journal(root).old
+    groups = [path for path in old if cgroup.is_key(path)]
+    kernel = [path for path in old if threads.is_path(path)]
+    files = [path for path in reversed(old) if path not in (*groups, *kernel)]
+    problems = {path: _put_back(root, path, old[path]) for path in files}
+    kept = {}
+    for key in groups:
+        group = key[len(cgroup.SCHEME) :]
+        problems[key], kept[key] = cgroup.unmake(root, group, old[key])
+    # Last: no thread may return to the CPUs of a partition while there is one.
+    problems.update({path: _put_back(root, path, old[path]) for path in kernel})
+    left = {path: old[path] for path in old if problems[path] or kept.get(path)}
+    if left:
+        _write_journal(root, Journal(left, {}, {}))
+    else:
+        runstate.forget(root, JOURNAL)
+        runstate.forget(root, planfile.IN_USE)
+    return Stopped(
+        tuple(f"{path}: {problem}" for path, problem in problems.items() if problem),
+        tuple(filter(None, kept.values())),
+    )
+
+
+def _put_back(root: Root, path: str, value: str) -> str:
+    if targets.gone(root, path) or targets.read(root, path) == value:
+        return ""
+    return targets.write(root, path, value)
+
+
+def read_journal(root: Root) -> Journal:
+    """The journal of this boot, empty before ``start`` and where it is of another boot.
+
+    Raises LowlatError where it is damaged.
+    """
+    try:
+        document = json.loads(root.read(JOURNAL) or "{}")
+        if document.get("boot") not in (None, root.read(runstate.BOOT_ID)):
+            return Journal({}, {}, {})
+        maps = (_texts(document.get(name, {})) for name in ("old", "refused", "done"))
+        return Journal(*maps)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise LowlatError(
+            f"{JOURNAL} is damaged", hint="remove it: the old values are back after a reboot"
+        ) from error
+
+
+def _texts(document: Any) -> dict[str, str]:
+    """Paths of ours with a text each. Raises ValueError for anything else."""
+    for path, text in document.items():
+        if not targets.is_path(path) and not cgroup.is_key(path):
+            raise ValueError(path)
+        text.encode()
+    return dict(document)
+
+
+def _write_journal(root: Root, journal: Journal) -> None:
+    document = {"boot": root.read(runstate.BOOT_ID), **asdict(journal)}
+    runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What run-time settings name: files of the running kernel, one or a glob, and kernel threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.host.root import Root, glob
+from lowlat.runtime import kthreads as threads
+from lowlat.runtime.kthreads import Threads
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one path holds now; None where it is not there or not to be read. ``bound``: a kernel
+    thread that the kernel lets nobody move."""
+
+    path: str
+    value: Optional[str]
+    bound: bool = False
+
+
+def look(target: str, root: Root, known: Threads) -> Iterator[Held]:
+    """Every path that a setting's target names, with what it holds; a glob may name none."""
+    if target.startswith(threads.SCHEME):
+        for thread, path in known.matching(target):
+            value = known.value(thread, path)
+            # It may have ended since it was listed.
+            if value is not None:
+                yield Held(path, value, thread.bound and path.endswith(":affinity"))
+    else:
+        for path in glob(root, target):
+            yield Held(path, root.read(path))
+
+
+def read(root: Root, path: str) -> Optional[str]:
+    """What a path holds; None where it is not there or cannot be read."""
+    return threads.read(root, path) if threads.is_path(path) else root.read(path)
+
+
+def gone(root: Root, path: str) -> bool:
+    """Whether nothing is at a path any more: an interrupt's driver was removed, a thread ended."""
+    return threads.gone(root, path) if threads.is_path(path) else root.absent(path)
+
+
+def write(root: Root, path: str, value: str) -> str:
+    """Write one value to what is there already; the problem in words, or ""."""
+    if threads.is_path(path):
+        return threads.write(root, path, value)
+    # The kernel takes an empty line for "nothing"; a write of no bytes would not reach it.
+    data = value.encode() or b"\n"
+    try:
+        fd = os.open(root.host(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return error.strerror or "cannot be opened"
+    try:
+        if not root.holds(fd):
+            return "a link leads out of the captured tree"
+        if not root.live:
+            os.ftruncate(fd, 0)  # a file of the kernel takes the write as a whole
+        return "" if os.write(fd, data) == len(data) else "was written in part only"
+    except OSError as error:
+        return error.strerror or "cannot be written"
+    finally:
+        os.close(fd)
+
+
+def is_path(text: str) -> bool:
+    """Whether a text can be a path of ours: a kernel thread's, or below /proc or /sys."""
+    parts = text.split("/")
+    below = parts[:2] in (["", "proc"], ["", "sys"]) and ".." not in parts and "\0" not in text
+    return below or threads.is_path(text)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Beginning a loop: what could stop it later is asked before anything is done."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.boot import apply as application
+from lowlat.boot import promote as choice
+from lowlat.boot import status
+from lowlat.boot.apply import Proposal
+from lowlat.boot.loaders.interface import Loader
+from lowlat.host.root import Root
+from lowlat.measure.child import find_harness
+from lowlat.model.plan import Plan
+from lowlat.tune import steps as bench
+from lowlat.tune.loop import Loop, boot_id, check_default
+from lowlat.tune.schedule import order
+from lowlat.tune.state import STOCK, Phase, State, read, write
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How to measure: ``boots`` of each kind, None for one trial; times with their units;
+    ``policy`` as of the verb measure, one or several."""
+
+    boots: Optional[int]
+    duration: str
+    warmup: str
+    reboot: bool
+    policy: str = "other"
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A loop that nothing speaks against: what it applies, by which loader, and its first state."""
+
+    proposal: Proposal
+    found: Loader
+    state: State
+
+
+def check_none(root: Root) -> None:
+    """Raises Refused where a loop is under way."""
+    found = read(root)
+    if found is not None and found.active:
+        raise Refused(
+            f"a loop is under way since {found.started}",
+            hint="--status tells of it, --resume takes it on, --abort ends it",
+        )
+
+
+def check_boot(root: Root, plan: Plan) -> None:
+    """Raises Refused where this boot is not the stock one that the plan is compared with."""
+    now = status.read_boot(root, set())
+    if now.plan is not None:
+        raise Refused(
+            f"this is a tuned boot, of plan {now.plan[:64]}: nothing to compare with",
+            hint="boot the stock entry first",
+        )
+    if plan.kernel != now.kernel:
+        raise Refused(
+            f"Linux {now.kernel} runs: two kernels would be compared, not two lines",
+            hint=f"boot Linux {plan.kernel} first",
+        )
+    if not plan.isolated:
+        raise Refused(
+            f"profile {plan.profile} isolates no CPU: there is none to measure",
+            hint="choose another with --profile",
+        )
+
+
+def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginning:
+    """Raises Refused where the loop could not be walked to its end."""
+    plan = proposal.plan
+    if wish.boots is not None and not wish.reboot:
+        raise Refused(
+            f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself",
+            hint="allow that with --reboot",
+        )
+    default = check_default(found.describe(), plan.kernel)
+    choice.check_returns(root, found)
+    find_harness()
+    bench.check_folder(root)
+    state = _first(root, plan, default.id, wish)
+    bench.limit(state)
+    return Beginning(proposal, found, state)
+
+
+def _first(root: Root, plan: Plan, default: str, wish: Wish) -> State:
+    seed = secrets.randbits(32)
+    return State(
+        started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
+        profile=plan.profile,
+        plan=plan.id,
+        kernel=str(plan.kernel),
+        isolated=plan.isolated,
+        entry="",
+        default=default,
+        duration=wish.duration,
+        warmup=wish.warmup,
+        reboot=wish.reboot,
+        boots=wish.boots,
+        seed=seed,
+        order=order(wish.boots, seed),
+        phase=Phase.ARM,
+        boot_id=boot_id(root),
+        policy=wish.policy,
+    )
+
+
+def start(root: Root, beginning: Beginning) -> Loop:
+    """Measure this boot, where it counts, and apply. Until the entries stand there is no loop: what
+    fails before leaves at most a run behind."""
+    state = beginning.state
+    if state.boots is None:
+        leg = bench.measure(root, state, STOCK, state.boot_id)
+        state = replace(state, legs=(leg,))
+    boot = application.apply(beginning.proposal, beginning.found, root)
+    state = replace(state, entry=choice.pick(boot, root, state.kernel).id)
+    write(root, state)
+    return Loop(root, state)

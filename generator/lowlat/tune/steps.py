@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is done in a boot that is due: one run of the harness, in a tuned boot also verify; and at
+the end the report on all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lowlat import harness, harness_host
+from lowlat.base.errors import Refused, Unmet
+from lowlat.boot.disk import Disk
+from lowlat.boot.file_snapshot import Held
+from lowlat.harness import MeasureOptions
+from lowlat.host.root import Root
+from lowlat.measure.policies import set_ups, word
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run, read_run
+from lowlat.plan import store as planfile
+from lowlat.probe import probe
+from lowlat.report import as_json as document
+from lowlat.report import as_markdown as markdown
+from lowlat.report import in_effect as evidence
+from lowlat.report.build import Report, build
+from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, State
+from lowlat.verify import counters, to_json, verify
+
+#: How long verify counts interrupts.
+_COUNT_S = 10.0
+
+#: Changing the boot's default runs GRUB's generator; the rest of verify takes seconds.
+_SPARE_S = 900.0
+
+
+def limit(state: State) -> float:
+    """Seconds after which what is done in one boot has hung. Raises Refused where one of the times
+    is none."""
+    runs = [options.seconds() for options in set_ups(_options(state))]
+    return 3 * sum(runs) + _COUNT_S + _SPARE_S
+
+
+def _options(state: State) -> MeasureOptions:
+    """The same in every boot, so that the runs compare."""
+    return MeasureOptions(
+        label=STOCK,
+        cpus=state.isolated,
+        duration=state.duration,
+        warmup=state.warmup,
+        policy=None if state.policy == "other" else state.policy,
+    )
+
+
+def measure(root: Root, state: State, arm: str, boot_id: str) -> Leg:
+    """Measure this boot. Raises Refused or LowlatError where nothing came of it, Unmet where the
+    run is kept but counts for nothing."""
+    name = f"{len(state.legs) + 1:02d}-{arm}"
+    _make_folder(root)
+    facts = harness_host.facts(probe(root))
+    out = Path(root.host(state.path(f"{name}.json")))
+    asked = replace(_options(state), label=arm, out=out, host=facts)
+    path, *further = [_run(options) for options in set_ups(asked)]
+    leg = Leg(arm, boot_id, path, further=tuple(further))
+    if arm == STOCK:
+        return leg
+    # Verified after it: what was undone meanwhile is found, and TuneD has had its time.
+    found = state.path(f"{name}.verify.json")
+    return replace(leg, verify=found, bad=_verify(root, state, found))
+
+
+def _run(options: MeasureOptions) -> str:
+    """One run, and where it is kept."""
+    measured = harness.measure(options)
+    path = f"{RUNS}/{measured.path.name}"
+    if measured.status:
+        why = "; ".join(measured.problems) or "it was ended early"
+        raise Unmet(f"{path}: the run is partial or invalid: {why}")
+    return path
+
+
+def _verify(root: Root, state: State, path: str) -> tuple[str, ...]:
+    plan = planfile.applied(root)
+    if plan is None or plan.id != state.plan:
+        raise Refused(f"{planfile.PLAN} is not the plan of this boot", hint="apply again")
+    cpus = CpuSet.parse_list(state.isolated)
+    rows = verify(plan, root, counters.read(root, cpus, _COUNT_S))
+    _keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
+    return tuple(row.name for row in rows if row.state.bad)
+
+
+def compare(root: Root, state: State) -> tuple[Report, str]:
+    """The report on all boots so far, under the first policy, and its path. It is kept for programs
+    and for people, and one for each further policy beside it."""
+    for number, policy in enumerate(state.policies[1:], 1):
+        _report(root, state, number, f"report-{word(policy)}")
+    return _report(root, state, 0, "report")
+
+
+def _report(root: Root, state: State, number: int, name: str) -> tuple[Report, str]:
+    before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
+    report = build(before, after, _verified(root, state))
+    path = state.path(f"{name}.json")
+    _keep(root, path, document.render(report))
+    _keep(root, state.path(f"{name}.md"), markdown.render(report))
+    return report, path
+
+
+def _runs(root: Root, legs: Sequence[Leg], number: int) -> list[Run]:
+    return [read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs]
+
+
+def _verified(root: Root, state: State) -> tuple[evidence.Setting, ...]:
+    """What verify found in all tuned boots; what is the same in several is one row."""
+    paths = [leg.verify for leg in state.arm(TUNED) if leg.verify]
+    rows = (evidence.read_verify(Path(root.host(path))) for path in paths)
+    return tuple(dict.fromkeys(row for found in rows for row in found))
+
+
+def _keep(root: Root, path: str, text: str) -> None:
+    Disk(root).put(path, Held(text.encode()))
+
+
+def check_folder(root: Root) -> None:
+    """Raises Refused where the runs cannot be kept: a link is in the place of their folder."""
+    if not root.absent(RUNS):
+        with Disk(root).folder(RUNS):
+            return
+
+
+def _make_folder(root: Root) -> None:
+    Disk(root).make_folders(f"{RUNS}/run")
+    check_folder(root)

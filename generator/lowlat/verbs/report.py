@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verb ``report``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import say
+from lowlat.model.run import read_run
+from lowlat.report import (
+    as_json as document,
+)
+from lowlat.report import (
+    as_markdown as markdown,
+)
+from lowlat.report import (
+    comparison,
+    gate,
+    selftest,
+)
+from lowlat.report import (
+    in_effect as evidence,
+)
+from lowlat.report.comparison import Runs, compare
+from lowlat.report.verdict import REFUSED
+from lowlat.verbs import report_output as output
+from lowlat.view import screen
+
+#: The first two arms; further ones have names of their own.
+_BEFORE = "before"
+_AFTER = "after"
+
+_USAGE = "give runs before, and after them --against AFTER"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``lowlat-gen report``."""
+    add = parser.add_argument
+    add("before", nargs="*", type=Path, help="runs before (of lowlat-gen measure)")
+    add(
+        "--against",
+        nargs="+",
+        action="extend",
+        type=Path,
+        default=[],
+        metavar="AFTER",
+        help="runs after; from 5 boots on each side the change is tested",
+    )
+    add(
+        "--arm",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "FILE"),
+        help="runs of a further arm, against the same before; may be repeated",
+    )
+    add("--verify", type=Path, metavar="FILE", help="what 'lowlat-gen verify --json' printed after")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print lowlat.report/1")
+    form.add_argument("--markdown", action="store_true", help="print Markdown for a ticket")
+    add(
+        "--require",
+        action="append",
+        default=[],
+        metavar="'ENDPOINT>=N'",
+        help="exit with 1 unless before/after reaches N, the low end of its interval where there "
+        "is one; such as 'kernel_entries_per_s>=40', or 'ARM:kernel_entries_per_s>=40'",
+    )
+    add(
+        "--self-test",
+        action="store_true",
+        help="show how often the test finds a change where there is none and where there is one: "
+        "in simulated campaigns, and in the runs before where some are given (all alike)",
+    )
+    add(
+        "--campaigns",
+        type=int,
+        metavar="N",
+        help=f"simulated campaigns of --self-test ({selftest.CAMPAIGNS})",
+    )
+    output.add_arguments(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Compare the runs and print the report: 0 done, 1 not comparable.
+
+    Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
+    """
+    if args.self_test:
+        return _self_test(args)
+    if args.campaigns is not None:
+        raise Refused("--campaigns: only --self-test simulates", hint="leave it out")
+    gates = [gate.parse(words) for words in args.require]
+    output.check(args)
+    arms = _arms(args)
+    found = gate.noted(gates, compare(arms[0], arms[1:]))
+    written = output.write(args, found, arms)
+    if args.json or args.markdown:
+        sys.stdout.write((document if args.json else markdown).render_all(found))
+    else:
+        sys.stdout.write(screen.render(found, arms))
+        for line in written:
+            say(line)
+    gate.check(gates, found)
+    return 1 if any(arm.report.verdict == REFUSED for arm in found.arms) else 0
+
+
+def _self_test(args: argparse.Namespace) -> int:
+    given = (args.against, args.arm, args.require, args.verify, args.json, args.markdown)
+    if any(given) or output.wanted(args):
+        raise Refused("--self-test compares nothing", hint="leave the other options out")
+    runs = [read_run(path) for path in args.before]
+    for line in selftest.told(runs, args.campaigns):
+        say(line)
+    return 0
+
+
+def _arms(args: argparse.Namespace) -> list[Runs]:
+    if not args.before or not (args.against or args.arm):
+        raise Refused("report: two sets of runs are needed", hint=_USAGE)
+    arms = [(_BEFORE, args.before)]
+    arms += [(_AFTER, args.against)] if args.against else []
+    arms += list(_further(args.arm))
+    _check_apart(arms)
+    found = [_read(*arm) for arm in arms]
+    if args.verify:
+        found[1] = replace(found[1], effect=evidence.read_verify(args.verify))
+    return found
+
+
+def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
+    seen: dict[str, str] = {}
+    for name, paths in arms:
+        for path in paths:
+            other = seen.setdefault(os.path.realpath(path), name)
+            if other != name:
+                why = f"is among the runs '{other}' and among those '{name}'"
+                raise Refused(f"{path}: {why}", hint="a run belongs to one side")
+
+
+def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]:
+    seen = {_BEFORE, _AFTER}
+    for name, *files in given:
+        if not re.fullmatch(comparison.NAME, name, re.ASCII) or name in seen or not files:
+            raise Refused(
+                f"--arm {name!r}: not a name of its own followed by files",
+                hint="such as --arm lowlat-poll runs/poll-*.json",
+            )
+        seen.add(name)
+        yield name, [Path(file) for file in files]
+
+
+def _read(name: str, paths: Sequence[Path]) -> Runs:
+    return Runs(name, tuple(read_run(path) for path in paths))

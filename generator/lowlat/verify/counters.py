@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How often the isolated CPUs are interrupted: /proc/interrupts, read twice (proc_interrupts(5)).
+
+An idle CPU stops its tick in any case, so an ordinary task spins on each idle one meanwhile; where
+somebody's work runs, it is only watched.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base import process
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+
+_CPU = "/sys/devices/system/cpu"
+_INTERRUPTS = "/proc/interrupts"
+
+#: Lists of CPUs that the kernel isolates.
+ISOLATED = (
+    *(f"{_CPU}/isolated", f"{_CPU}/nohz_full"),
+    "/sys/fs/cgroup/cpuset.cpus.isolated",
+)
+
+#: Rows that say something of the whole machine, not of a CPU.
+_NO_CPU = ("ERR", "MIS")
+
+_COUNT = re.compile(r"[0-9]{1,20}")
+
+#: What a reader wants to see first, where the architecture has it.
+_SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
+
+#: Seconds to look whether a CPU is idle, to let the spinners settle, to wait for them to start
+#: (Python alone takes seconds on an emulated CPU), and until they end without being told.
+_LOOK, _SETTLE, _START, _SPARE = 0.5, 1.0, 30.0, 60
+
+_SPINNERS = """
+import os, signal, sys
+limit, *cpus = map(int, sys.argv[1:])
+signal.alarm(limit)
+for cpu in cpus:
+    if os.fork() == 0:
+        signal.alarm(limit)
+        try:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            os.sched_setaffinity(0, {cpu})
+        except OSError:
+            os.write(1, b"-\\n")
+            os._exit(1)
+        os.write(1, b"%d\\n" % cpu)
+        while True:
+            pass
+signal.pause()
+"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Two readings and what ran between them: a spinner of ours on ``spinning``, somebody's work
+    on ``watching``, nothing on any other CPU. Rows map a label to counts by CPU."""
+
+    seconds: float
+    spinning: CpuSet
+    watching: CpuSet
+    before: Mapping[str, Mapping[int, int]]
+    after: Mapping[str, Mapping[int, int]]
+
+    def rates(self, cpu: int) -> dict[str, float]:
+        """Interrupts per second on one CPU, by label; empty where it was not online."""
+        found = {}
+        for label, counts in self.after.items():
+            begin = self.before.get(label, {}).get(cpu)
+            if begin is not None and cpu in counts:
+                # The kernel's counters are 32 bits wide.
+                found[label] = (counts[cpu] - begin) % (1 << 32) / self.seconds
+        return found
+
+
+def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
+    """The label and the rate of the row that the scheduler tick counts in."""
+    for label in ("LOC", "arch_timer"):
+        if label in rates:
+            return label, rates[label]
+    return None
+
+
+def words(rates: Mapping[str, float]) -> str:
+    """The rates that tell of noise, in words."""
+    shown = [f"{label} {rate:.1f}" for label, rate in rates.items() if _SHOWN.fullmatch(label)]
+    return f"{', '.join(shown)}; in all {sum(rates.values()):.1f} per second"
+
+
+def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
+    """Counts by label and CPU. The timer of arm64, a numbered row there, is labelled arch_timer."""
+    lines = text.splitlines()
+    cpus = [int(cpu) for cpu in re.findall(r"\bCPU([0-9]{1,5})\b", lines[0] if lines else "")]
+    rows: dict[str, dict[int, int]] = {}
+    for line in lines[1:]:
+        label, colon, rest = line.partition(":")
+        words = rest.split()
+        counts = words[: len(cpus)]
+        if not colon or len(counts) < len(cpus) or not all(map(_COUNT.fullmatch, counts)):
+            continue
+        if label.strip() not in _NO_CPU:
+            name = "arch_timer" if words[-1] == "arch_timer" else label.strip()
+            row = rows.setdefault(name, dict.fromkeys(cpus, 0))
+            for cpu, count in zip(cpus, counts):
+                row[cpu] += int(count)
+    return rows
+
+
+def parse(text: str) -> Optional[Counted]:
+    """What measure() or the evidence script wrote; None where nothing was counted."""
+    head, _, rest = text.partition("\nbefore\n")
+    before, _, after = rest.partition("\nafter\n")
+    told = dict(line.partition(" ")[::2] for line in head.splitlines())
+    try:
+        seconds = float(told["seconds"])
+        spinning = CpuSet.parse_list(told["spinning"])
+        watching = CpuSet.parse_list(told["watching"])
+    except (KeyError, ValueError, CpuSetError):
+        return None
+    if not 0 < seconds < 1e6:
+        return None
+    return Counted(seconds, spinning, watching, parse_interrupts(before), parse_interrupts(after))
+
+
+def isolated(root: Root) -> CpuSet:
+    """The CPUs that the kernel isolates, in whichever way."""
+    found = CpuSet()
+    for path in ISOLATED:
+        found |= root.read_cpus(path) or CpuSet()
+    return found
+
+
+def read(root: Root, cpus: CpuSet, seconds: float) -> Optional[Counted]:
+    """Count on these CPUs for that long; of a captured machine, what was counted there."""
+    if not cpus or seconds <= 0:
+        return None
+    return parse(root.answer("counters", lambda asked: _measure(asked, cpus, seconds)))
+
+
+def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
+    if not root.live:
+        return ""
+    with _aside(cpus):
+        idle = _idle(root, cpus)
+        with _spinners(idle, seconds) as spinning:
+            time.sleep(_SETTLE)
+            begin, before = time.monotonic(), root.read(_INTERRUPTS)
+            time.sleep(seconds)
+            took, after = time.monotonic() - begin, root.read(_INTERRUPTS)
+    head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}"
+    return f"{head}\nbefore\n{before}\nafter\n{after}\n"
+
+
+def _idle(root: Root, cpus: CpuSet) -> CpuSet:
+    """Those of the CPUs that do nothing worth mentioning for a moment."""
+    before = _idle_ticks(root)
+    time.sleep(_LOOK)
+    least = 0.9 * _LOOK * os.sysconf("SC_CLK_TCK")
+    after = _idle_ticks(root)
+    return CpuSet.of(cpu for cpu in cpus if after.get(cpu, 0) - before.get(cpu, 0) >= least)
+
+
+def _idle_ticks(root: Root) -> dict[int, int]:
+    """Ticks spent idle or waiting for a disk, by online CPU (proc_stat(5))."""
+    rows = re.findall(r"^cpu(\d+) (.*)", root.read("/proc/stat") or "", re.MULTILINE)
+    return {int(cpu): sum(map(int, times.split()[3:5])) for cpu, times in rows}
+
+
+@contextmanager
+def _aside(cpus: CpuSet) -> Iterator[None]:
+    """Keep this process off the CPUs meanwhile, where that is possible."""
+    own = os.sched_getaffinity(0)
+    with suppress(OSError):
+        os.sched_setaffinity(0, own - cpus.ids)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.sched_setaffinity(0, own)
+
+
+@contextmanager
+def _spinners(cpus: CpuSet, seconds: float) -> Iterator[CpuSet]:
+    """A spinning task on each of the CPUs where one may run; yields those."""
+    if not cpus:
+        yield cpus
+        return
+    limit = str(int(seconds + _SETTLE + _START) + _SPARE)
+    argv = [sys.executable, "-I", "-S", "-c", _SPINNERS, limit, *map(str, cpus)]
+    said, told = os.pipe()
+    with os.fdopen(said, "rb", buffering=0) as answers:
+        try:
+            child = process.start(argv, stdout=told, stderr=subprocess.DEVNULL)
+        finally:
+            os.close(told)
+        try:
+            yield _started(answers, len(cpus))
+        finally:
+            process.end_group(child)
+
+
+def _started(answers: io.FileIO, count: int) -> CpuSet:
+    """The CPUs that the spinners say they run on, once all of them have spoken."""
+    deadline = time.monotonic() + _START
+    said = b""
+    while said.count(b"\n") < count:
+        ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
+        data = answers.read(4096) if ready else b""
+        if not data:
+            break
+        said += data
+    return CpuSet.of(int(word) for word in said.split() if word.isdigit())

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A plan compared with the running system: what would change, and what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Optional
+
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Stage
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.plan import Plan
+from lowlat.runtime import settings as runtime
+
+SCHEMA = "lowlat.verify.diff/1"
+
+#: Where a boot parameter is set.
+CMDLINE = "cmdline"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value. ``where`` is "cmdline", a file or a kernel thread; ``now`` is None where nothing
+    is set or nothing can be read, ``planned`` where the plan takes a parameter away."""
+
+    name: str
+    where: str
+    now: Optional[str]
+    planned: Optional[str]
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What would change; ``unchanged`` counts the values that are as planned, or that the kernel
+    keeps as they are."""
+
+    changes: tuple[Change, ...]
+    unchanged: int
+
+    def to_json(self) -> dict[str, Any]:
+        changes = [asdict(change) for change in self.changes]
+        return {"schema": SCHEMA, "changes": changes, "unchanged": self.unchanged}
+
+
+def diff(plan: Plan, root: Root) -> Diff:
+    """Compare a plan with the system below ``root``, which is only read."""
+    line = root.read("/proc/cmdline") or ""
+    boot = list(_boot_changes(plan, line))
+    kept = sum(change.planned is not None for change in boot)
+    outcomes = runtime.inspect(plan.runtime, root)
+    changes = [
+        Change(item.setting.name, item.path, item.value, item.setting.value)
+        for item in outcomes
+        if item.failed
+    ]
+    unchanged = len(plan.parameters) - kept + len(outcomes) - len(changes)
+    return Diff((*boot, *changes), unchanged)
+
+
+def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
+    for parameter in plan.parameters:
+        given = cmdline.values(line, parameter.name)
+        if given != [parameter.value]:
+            now = " and ".join(given) if given else None
+            yield Change(parameter.name, CMDLINE, now, parameter.value)
+    # A boot of ours carries what another plan put there; the stock line stays as it is.
+    if cmdline.values(line, cmdline.MARKER):
+        planned = {parameter.name for parameter in plan.parameters}
+        for entry in CATALOGUE:
+            given = cmdline.values(line, entry.name)
+            if entry.stage is Stage.BOOT and entry.name not in planned and given:
+                yield Change(entry.name, CMDLINE, " and ".join(given), None)

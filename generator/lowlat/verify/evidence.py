@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Everything that verify may read: recorded by ``capture --evidence``, and by a sh script for
+machines without Python.
+
+The script is printed when it is asked for, not kept: so it knows every tunable of the catalogue it
+comes from, and there is no second copy that could be out of date.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+
+import jinja2
+
+from lowlat import __version__
+from lowlat.base import resources
+from lowlat.base.errors import Refused
+from lowlat.catalogue import CATALOGUE
+from lowlat.host import kmsg
+from lowlat.host.archive import SCHEMA, Contents, Recorder
+from lowlat.host.root import ANSWERS, Root, glob, is_glob
+from lowlat.host.runstate import BOOT_ID
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.plan import store as planfile
+from lowlat.probe.services import MANAGERS, read_managers
+from lowlat.runtime import kthreads as threads
+from lowlat.runtime import settings as runtime
+from lowlat.runtime.kthreads import SCHEME, Threads
+from lowlat.verify import counters, overrides
+
+_IRQ = "/proc/irq/[0-9]*"
+
+#: Read whatever the plan is.
+_ALWAYS = (
+    "/proc/cmdline",
+    "/proc/sys/kernel/osrelease",
+    BOOT_ID,
+    f"{_IRQ}/effective_affinity",
+    *counters.ISOLATED,
+    *overrides.FILES,
+    *(planfile.PLAN, planfile.IN_USE, runtime.JOURNAL),
+)
+
+
+def settings() -> list[str]:
+    """The files of the run-time settings, as globs."""
+    target = planfile.any_target()
+    rows = (row for entry in CATALOGUE if entry.rows for row in entry.rows(target))
+    paths = (row.path for row in rows if not row.path.startswith(SCHEME))
+    return sorted({re.sub(r"\bcpu1\b", "cpu[0-9]*", path) for path in paths})
+
+
+def files() -> list[str]:
+    """All files, as globs."""
+    signs = (entry.sign.path for entry in CATALOGUE)
+    return sorted({*_ALWAYS, *settings(), *(path for path in signs if path)})
+
+
+def folders(patterns: Iterable[str]) -> list[str]:
+    """The folders whose names a reader of these globs asks for, as globs."""
+    return sorted({folder for pattern in patterns for folder in _folders(pattern)})
+
+
+def _folders(pattern: str) -> Iterator[str]:
+    above = ""
+    for part in pattern.strip("/").split("/"):
+        if is_glob(part):
+            yield above
+        above = f"{above}/{part}"
+
+
+def gather(recorder: Recorder, seconds: float) -> None:
+    """Read all of it, and count interrupts for that long, so that the recorder has it."""
+    for pattern in files():
+        for path in glob(recorder, pattern):
+            recorder.read_bytes(path)
+    for pattern in settings():
+        for path in glob(recorder, pattern):
+            recorder.mode(path)
+    for thread, _ in Threads(recorder).matching(f"{SCHEME}*:affinity"):
+        recorder.read_bytes(f"/proc/{thread.pid}/status")
+    read_managers(recorder)
+    overrides.read_containers(recorder)
+    for path in overrides.PRESENT:
+        recorder.exists(path)
+    counters.read(recorder, counters.isolated(recorder) | _planned(recorder), seconds)
+    messages = kmsg.read_messages(recorder)
+    if messages is not None:
+        recorder.contents.files[kmsg.LOG] = f"{messages.text}\n".encode("utf-8", "replace")
+
+
+def _planned(root: Root) -> CpuSet:
+    """The CPUs that the applied plan wants isolated, or the one in use."""
+    for path in (planfile.PLAN, planfile.IN_USE):
+        with suppress(Refused, ValueError):
+            return CpuSet.parse_list(Plan.from_json(json.loads(root.read(path) or "")).isolated)
+    return CpuSet()
+
+
+def needed(contents: Contents) -> Contents:
+    """The contents without what else stands in the files that verify looks into: other messages
+    of the kernel, other processes, other people's settings and remarks."""
+    others = {path.split("/")[2] for path, data in contents.files.items() if _is_user(path, data)}
+    pids = tuple(name for name in contents.folders.get("/proc", ()) if name not in others)
+    return replace(
+        contents,
+        files={
+            path: _lines(path, data)
+            for path, data in contents.files.items()
+            if not _is_user(path, data)
+        },
+        folders={**contents.folders, **({"/proc": pids} if pids else {})},
+    )
+
+
+def _is_user(path: str, data: bytes) -> bool:
+    """Whether a file tells of a process that is no kernel thread."""
+    stat = re.fullmatch(r"/proc/(\d+)/stat", path)
+    return bool(stat) and threads.parse(1, data.decode("utf-8", "replace")) is None
+
+
+def _lines(path: str, data: bytes) -> bytes:
+    for paths, lines in _kept_lines():
+        if re.match(paths, path):
+            found = data.decode("utf-8", "surrogateescape").split("\n")
+            text = "".join(f"{line}\n" for line in found if re.search(lines, line))
+            return text.encode("utf-8", "surrogateescape")
+    return data
+
+
+@cache
+def _kept_lines() -> tuple[tuple[str, str], ...]:
+    """Which lines stay, by file: both are regular expressions."""
+    signs = [entry.sign for entry in CATALOGUE]
+    said = [
+        *kmsg.ALWAYS,
+        *(pattern for sign in signs for pattern in (sign.proof, sign.contradiction) if pattern),
+    ]
+    names = (entry.name for entry in CATALOGUE if entry.tuned == "sysctl")
+    keys = "|".join(re.escape(name).replace(r"\.", "[./]") for name in names)
+    return (
+        (re.escape(kmsg.LOG), "|".join(f"(?:{pattern})" for pattern in said)),
+        (r"/proc/\d+/status$", "^(Name|Cpus_allowed)"),
+        (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
+        (r"/.*/tuned/", r"^\s*[^#;\s]"),
+    )
+
+
+def script() -> str:
+    """The POSIX sh script that prints the same archive."""
+    known = files()
+    template = jinja2.Template(
+        resources.template("evidence.sh.j2"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    return str(
+        template.render(
+            version=__version__,
+            schema=SCHEMA,
+            files="\n".join(known),
+            folders="\n".join(folders(known)),
+            modes="\n".join(settings()),
+            plans=" ".join((planfile.PLAN, planfile.IN_USE)),
+            programs=" ".join(overrides.PRESENT),
+            managers=" ".join(sorted(MANAGERS)),
+            containers=" ".join(sorted(overrides.CONTAINERS)),
+            log=kmsg.LOG,
+            answers=posixpath.normpath(ANSWERS),
+        )
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The run-time half seen over time: what changes, who did it, and, if asked for, put back.
+
+It reads what verify reads of the running kernel and nothing else: no counters, no MSR, nothing that
+would interrupt an isolated CPU.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Optional
+
+from lowlat.base.errors import LowlatError
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.plan import store as planfile
+from lowlat.runtime import settings as runtime
+from lowlat.verify.finding import Row, State
+from lowlat.verify.runtime import Runtime
+
+_QUIET = (State.EFFECTIVE, State.UNVERIFIABLE)
+
+_Rows = dict[tuple[str, str], Row]
+
+
+class Watch:
+    """Looks again and again; each look tells in lines what is new since the last one."""
+
+    def __init__(self, root: Root, plan: Optional[Plan] = None, *, restore: bool = False) -> None:
+        self._root = root
+        self._named = plan
+        self._restore = restore
+        self._rows: _Rows = {}
+        self._problem = ""
+
+    @property
+    def bad(self) -> bool:
+        """Whether something was not as planned at the last look."""
+        return bool(self._problem) or any(row.state.bad for row in self._rows.values())
+
+    def look(self) -> Iterator[str]:
+        """Look once."""
+        plan = self._named or planfile.in_use(self._root)
+        # What was taken back in order is not undone, and nobody wants it put back.
+        if plan is None or not runtime.read_journal(self._root).done:
+            self._rows = {}
+            yield from self._trouble("the run-time half is not in use: there is nothing to watch")
+            return
+        if self._root.live:
+            _keep_aside(plan)
+        rows = self._read(plan)
+        yield from self._news(rows)
+        undone = [row for row in rows.values() if row.state is State.UNDONE]
+        problem = ""
+        if undone and self._restore:
+            problem = self._put_back(plan, undone)
+            yield from self._news(self._read(plan))
+        yield from self._trouble(problem)
+
+    def _read(self, plan: Plan) -> _Rows:
+        return {(row.name, row.where): row for row in Runtime(plan, self._root).rows()}
+
+    def _news(self, rows: _Rows) -> Iterator[str]:
+        for key, row in rows.items():
+            before = self._rows.get(key)
+            if row.state not in _QUIET:
+                if before is None or before.told != row.told:
+                    yield f"{row.name}: {row.told}"
+            elif before is not None and before.state not in _QUIET:
+                yield f"{row.name}: back in effect: {row.evidence}"
+        self._rows = rows
+
+    def _put_back(self, plan: Plan, undone: Sequence[Row]) -> str:
+        """Set again what was undone, nothing else; the problem in words, or "".
+
+        What TuneD sets by itself is left to it.
+        """
+        names = {(row.name, row.where) for row in undone}
+        settings = [item for item in runtime.ours(plan) if (item.name, item.target) in names]
+        try:
+            runtime.start(replace(plan, runtime=tuple(settings)), self._root)
+        except LowlatError as error:
+            return f"nothing was put back: {error}"
+        return ""
+
+    def _trouble(self, text: str) -> Iterator[str]:
+        if text and text != self._problem:
+            yield text
+        self._problem = text
+
+
+def _keep_aside(plan: Plan) -> None:
+    """Keep this process on the housekeeping CPUs, as far as that is possible."""
+    with suppress(OSError, ValueError):
+        os.sched_setaffinity(0, CpuSet.parse_list(plan.housekeeping).ids)

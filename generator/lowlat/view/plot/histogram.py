@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Latency histograms as the field draws them: how often, logarithmic, over how long.
+
+Counts are given per hour of measured time, so that runs of any length can be laid over each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.view.arm import Side
+from lowlat.view.plot.axis import Log, duration, short
+from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
+from lowlat.view.plot.figure import Cell, Data, Figure
+
+#: Bins of a decade in a drawing.
+FINE = 20
+
+_HOUR_NS = 3600e9
+
+#: A bin's number, counted from 1 ns, and its gaps an hour.
+Bins = Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The gaps of one side on some CPUs; ``longest_ns`` is None where there was none."""
+
+    name: str
+    kind: str
+    bins: Bins
+    longest_ns: Optional[float]
+
+
+def curve(side: Side, cpus: Iterable[int], fine: int = FINE) -> Curve:
+    """The gaps of a side's runs, in bins of 1/``fine`` decade."""
+    found = [run.cpu(cpu) for run in side.runs for cpu in cpus]
+    hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
+    bins: dict[int, float] = {}
+    for lower, upper, count in (row for cpu in found for row in cpu.histogram):
+        if count:
+            place = _bin(lower, upper, fine)
+            bins[place] = bins.get(place, 0.0) + count / hours
+    longest = max((cpu.max_ns for cpu in found if cpu.max_ns), default=None)
+    return Curve(side.name, side.kind, dict(sorted(bins.items())), longest)
+
+
+def _bin(lower: float, upper: float, fine: int) -> int:
+    middle = (lower + max(upper, lower)) / 2
+    return math.floor(fine * math.log10(max(middle, 1.0)))
+
+
+def edges(place: int, fine: int = FINE) -> tuple[float, float]:
+    """The lower and upper end of a bin in nanoseconds."""
+    return 10.0 ** (place / fine), 10.0 ** ((place + 1) / fine)
+
+
+def figures(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
+    """A drawing for each CPU, all of them on the same axes; none where no run has a histogram."""
+    drawn = {cpu: [curve(side, [cpu]) for side in sides] for cpu in cpus}
+    return _figures(sides, {(f"CPU {cpu}", f"cpu{cpu}"): curves for cpu, curves in drawn.items()})
+
+
+def figures_by_arm(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
+    """A drawing for each arm beside the first, of all CPUs together."""
+    first, *others = (curve(side, cpus) for side in sides)
+    return _figures(sides, {(one.name, one.name): [first, one] for one in others})
+
+
+def _figures(
+    sides: Sequence[Side], drawn: Mapping[tuple[str, str], Sequence[Curve]]
+) -> tuple[Figure, ...]:
+    """A drawing for each title and name of a file."""
+    every = [one for curves in drawn.values() for one in curves if one.bins]
+    if not every:
+        return ()
+    lowest = min(run.threshold_ns for side in sides for run in side.runs)
+    places = [place for one in every for place in one.bins]
+    ends = [lowest, *(edge for place in (min(places), max(places)) for edge in edges(place))]
+    ends += [one.longest_ns for one in every if one.longest_ns]
+    across = Log.around(ends, LEFT, WIDTH - RIGHT)
+    rates = [rate for one in every for rate in one.bins.values()]
+    upward = Log.around([*rates, 0.7 * min(rates)], Canvas("").bottom, TOP)
+    return tuple(_figure(*names, curves, across, upward) for names, curves in drawn.items())
+
+
+def _figure(title: str, name: str, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
+    canvas = Canvas(f"Histogram of {title}: {'; '.join(map(_told, curves))}.")
+    canvas.vertical(upward, "gaps an hour")
+    canvas.horizontal(across, "length of the gap", duration)
+    for one in curves:
+        canvas.path(_outline(one, across, upward), f"curve {one.kind}")
+        if one.longest_ns:
+            x = across.at(one.longest_ns)
+            canvas.line(x, upward.start, x, upward.start - 10, f"longest {one.kind}")
+    canvas.frame()
+    return Figure(title, "; ".join(map(_told, curves)), canvas.svg(), _data(name, curves))
+
+
+def _told(one: Curve) -> str:
+    if not one.bins:
+        return f"{one.name} no gap"
+    longest = f", the longest {duration(one.longest_ns)}" if one.longest_ns else ""
+    return f"{one.name} {short(round(sum(one.bins.values())))} gaps an hour{longest}"
+
+
+def _outline(one: Curve, across: Log, upward: Log) -> Iterable[tuple[float, float]]:
+    """Steps along the tops of the bins, down to the axis where a bin is empty."""
+    previous = None
+    for place, rate in one.bins.items():
+        left, right = (across.at(edge) for edge in edges(place))
+        if previous is not None and place != previous[0] + 1:
+            yield previous[1], upward.start
+        if previous is None or place != previous[0] + 1:
+            yield left, upward.start
+        yield left, upward.at(rate)
+        yield right, upward.at(rate)
+        previous = place, right
+    if previous is not None:
+        yield previous[1], upward.start
+
+
+def _data(name: str, curves: Sequence[Curve]) -> Data:
+    places = sorted({place for one in curves for place in one.bins})
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(float(f"{edge:.5g}") for edge in edges(place)),
+            *(float(f"{one.bins.get(place, 0.0):.5g}") for one in curves),
+        )
+        for place in places
+    ]
+    header = ("from, ns", "to, ns", *(f"{one.name}, gaps an hour" for one in curves))
+    return Data(f"histogram-{name}.csv", header, tuple(rows))

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Elements of HTML and SVG as text: whatever is not markup already is escaped."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from markupsafe import Markup, escape
+
+from lowlat.report.wording import plain
+
+Content = Union[str, Markup]
+
+NOTHING = Markup("")
+
+
+def tag(name: str, *content: Content, **attributes: Union[str, float]) -> Markup:
+    """An element; ``class_`` stands for class, ``text_anchor`` for text-anchor. Numbers are written
+    with as many digits as a drawing needs."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{safe(_word(value))}"'
+        for key, value in attributes.items()
+    )
+    inner = NOTHING.join(safe(part) for part in content)
+    return Markup(f"<{name}{given}>{inner}</{name}>")  # noqa: S704  # its parts are escaped
+
+
+def safe(text: Content) -> Markup:
+    """Text of others as it may stand in a page: one line, without control characters."""
+    return text if isinstance(text, Markup) else escape(plain(text))
+
+
+def _word(value: Union[str, float]) -> str:
+    return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A figure over the time of a run: for each side the typical run as a line, and the band in which
+all of its runs lie."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import median
+from typing import Callable, Optional
+
+from markupsafe import Markup
+
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run, Series
+from lowlat.view.arm import Side
+from lowlat.view.plot.axis import Axis, Linear, fitting, short
+from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
+from lowlat.view.plot.figure import Cell, Data, Figure
+
+#: A drawing has room for so many stretches.
+_MOST = 120
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is drawn: of a step's counts those that ``of`` takes, ``scale`` times a second."""
+
+    name: str
+    title: str
+    unit: str
+    of: Callable[[Series], Sequence[float]]
+    scale: float = 1.0
+
+
+NOISE = Shown("noise", "Noise", "ppm of the time", lambda series: series.noise_ns, 1e-3)
+ENTRIES = Shown("entries", "Kernel entries", "a second", lambda series: series.entries)
+
+
+@dataclass(frozen=True)
+class Band:
+    """One side: in each stretch the least, the median and the greatest of its runs, None where no
+    run reaches."""
+
+    side: Side
+    runs: int
+    values: tuple[Optional[tuple[float, float, float]], ...]
+
+
+def figure(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, ...]:
+    """One drawing; none where no run is known in two steps at least."""
+    bands, edges = _bands(sides, cpus, shown)
+    title = f"{shown.title} over the time of a run"
+    return (_figure(title, "", bands, edges, shown, _upward(bands)),) if bands else ()
+
+
+def figures_by_arm(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, ...]:
+    """A drawing of each side beside the first, all of them on the same axes."""
+    bands, edges = _bands(sides, cpus, shown)
+    upward = _upward(bands)
+    return tuple(
+        _figure(f"{shown.title}, {band.side.name}", band.side.name, pair, edges, shown, upward)
+        for band in bands
+        if band.side is not sides[0]
+        for pair in [[one for one in bands if one is band or one.side is sides[0]]]
+    )
+
+
+def _figure(
+    title: str, of: str, bands: Sequence[Band], edges: Sequence[float], shown: Shown, upward: Axis
+) -> Figure:
+    drawing = _drawing(title, bands, edges, shown, upward)
+    return Figure(title, _caption(bands, edges), drawing, _data(bands, edges, shown, of))
+
+
+def _bands(
+    sides: Sequence[Side], cpus: CpuSet, shown: Shown
+) -> tuple[tuple[Band, ...], tuple[float, ...]]:
+    """A band for each side that knows the figure, and the ends of the stretches of all."""
+    curves = [(side, [c for run in side.runs if (c := _curve(run, cpus, shown))]) for side in sides]
+    known = [curve for _, own in curves for curve in own]
+    stretches = min(max((len(curve.ends) - 1 for curve in known), default=0), _MOST)
+    if stretches < 2:
+        return (), ()
+    longest = max(curve.ends[-1] for curve in known)
+    edges = tuple(longest * place / stretches for place in range(stretches + 1))
+    return tuple(_band(side, own, edges) for side, own in curves if own), edges
+
+
+def _upward(bands: Sequence[Band]) -> Axis:
+    every = [v for band in bands for values in band.values if values for v in values]
+    return fitting(every, Canvas("").bottom, TOP)
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """The sum since the beginning of a run, by the time."""
+
+    ends: tuple[float, ...]
+    sums: tuple[float, ...]
+
+    def at(self, time: float) -> float:
+        place = min(max(bisect_right(self.ends, time), 1), len(self.ends) - 1)
+        (t0, t1), (s0, s1) = self.ends[place - 1 : place + 1], self.sums[place - 1 : place + 1]
+        return s0 + (s1 - s0) * min(max((time - t0) / (t1 - t0), 0.0), 1.0)
+
+    def mean(self, begin: float, end: float) -> Optional[float]:
+        """A second, None where the run does not reach over half of that."""
+        reached = min(end, self.ends[-1])
+        if reached - begin <= (end - begin) / 2:
+            return None
+        return (self.at(reached) - self.at(begin)) / (reached - begin)
+
+
+def _curve(run: Run, cpus: CpuSet, shown: Shown) -> Optional[_Curve]:
+    """The mean over the CPUs."""
+    every = [run.cpu(cpu).series for cpu in cpus]
+    known = [shown.of(series) for series in every if series and shown.of(series)]
+    if len(known) < len(every) or not every or every[0] is None:
+        return None
+    steps = (shown.scale * sum(step) / len(known) for step in zip(*known))
+    return _Curve((0.0, *every[0].ends_s), (0.0, *accumulate(steps)))
+
+
+def _band(side: Side, curves: Sequence[_Curve], edges: Sequence[float]) -> Band:
+    values = []
+    for begin, end in zip(edges, edges[1:]):
+        known = [value for curve in curves if (value := curve.mean(begin, end)) is not None]
+        values.append((min(known), median(known), max(known)) if known else None)
+    return Band(side, len(curves), tuple(values))
+
+
+def _drawing(
+    title: str, bands: Sequence[Band], edges: Sequence[float], shown: Shown, upward: Axis
+) -> Markup:
+    canvas = Canvas(f"{title}: {'; '.join(_told(band, shown) for band in bands)}.")
+    across = Linear(edges[-1], LEFT, WIDTH - RIGHT)
+    canvas.vertical(upward, shown.unit)
+    canvas.horizontal(across, "seconds of the run")
+    for band in bands:
+        _draw(canvas, band, [across.at(edge) for edge in edges], upward)
+    canvas.frame()
+    return canvas.svg()
+
+
+def _draw(canvas: Canvas, band: Band, edges: Sequence[float], upward: Axis) -> None:
+    known = [(x, values) for x, values in zip(zip(edges, edges[1:]), band.values) if values]
+    low, middle, high = (
+        [(x, upward.at(values[n])) for ends, values in known for x in ends] for n in range(3)
+    )
+    if band.runs > 1:
+        canvas.path([*low, *reversed(high)], f"band {band.side.kind}")
+    canvas.path(middle, f"line {band.side.kind}", band.side.name)
+
+
+def _told(band: Band, shown: Shown) -> str:
+    middles = [values[1] for values in band.values if values]
+    return f"{band.side.name} {short(min(middles))} to {short(max(middles))} {shown.unit}"
+
+
+def _caption(bands: Sequence[Band], edges: Sequence[float]) -> str:
+    step = edges[1] - edges[0]
+    each = f"Each step of the line is {step:.3g} s, the mean of the CPUs."
+    if max(band.runs for band in bands) == 1:
+        return each
+    return (
+        f"{each} The line is the median of a side's runs, the band reaches from its quietest run "
+        "to its noisiest."
+    )
+
+
+def _data(bands: Sequence[Band], edges: Sequence[float], shown: Shown, of: str) -> Data:
+    rows: list[tuple[Cell, ...]] = [
+        (band.side.name, *(float(f"{v:.6g}") for v in (begin, end, *values)))
+        for band in bands
+        for begin, end, values in zip(edges, edges[1:], band.values)
+        if values
+    ]
+    unit = f", {shown.unit}"
+    header = ("side", "from, s", "to, s", f"least{unit}", f"median{unit}", f"most{unit}")
+    return Data(f"{shown.name}-over-time{f'-{of}' if of else ''}.csv", header, tuple(rows))

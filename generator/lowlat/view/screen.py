@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report on one screen: with rich where it is installed and a person looks, else plain text."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from lowlat.base.terminal import bold, colour_wanted, printable
+from lowlat.model.cpuset import CpuSet
+from lowlat.report import as_text as text
+from lowlat.report import summary as overview
+from lowlat.report.comparison import Comparison, Runs
+from lowlat.report.tables import Table
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
+from lowlat.view import next_steps as advice
+from lowlat.view.arm import sides
+from lowlat.view.plot import forest_plot as forest
+from lowlat.view.plot import text_histogram as characters
+from lowlat.view.plot.text_histogram import Chart
+from lowlat.view.selection import common_cpus, comparing, emulated, noisiest
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+#: From this many columns on tables stand side by side.
+_WIDE = 150
+
+#: Lines that the finding and what follows the tables may take, and the parts of one arm that are
+#: always shown.
+_AROUND = 12
+_LEAST = 2
+
+#: Notes that fit below the tables.
+_NOTES = 6
+
+_COLOURS = {
+    REDUCED: "green",
+    INCREASED: "red",
+    REFUSED: "red",
+    UNCHANGED: "yellow",
+    DESCRIPTIVE: "yellow",
+}
+
+#: Columns between two of a table, and those that are left to a name at least.
+_PADDING = 3
+_NAME = 12
+
+_SIDES = {"before": "yellow", "after": "cyan"}
+
+
+def render(found: Comparison, arms: Sequence[Runs]) -> str:
+    """The whole report for the terminal that standard output is."""
+    chart = _chart(found, arms)
+    if _watched() and find_spec("rich") is not None:
+        return _rich(found, chart, looked=any(arm.effect is not None for arm in arms))
+    first, _, rest = text.render_all(found).partition("\n")
+    drawn = "".join(f"{line}\n" for line in (*forest.text(found), *characters.text(chart)))
+    return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
+
+
+def _watched() -> bool:
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def _chart(found: Comparison, arms: Sequence[Runs]) -> Chart:
+    found, drawn = comparing(found, sides(arms))
+    shown = CpuSet() if emulated(found) else noisiest(found, characters.MOST)
+    left = len(common_cpus(found)) - len(shown)
+    return characters.chart(drawn, shown, left, blocks=_blocks())
+
+
+def _blocks() -> bool:
+    """Whether standard output can carry block elements."""
+    try:
+        "\u2581\u2588".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
+    from rich.console import Console, Group
+    from rich.table import Table as Grid
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=shutil.get_terminal_size((100, 40)).columns,
+        force_terminal=True,
+        color_system="standard" if colour_wanted(sys.stdout) else None,
+        highlight=False,
+    )
+    colour = _COLOURS[found.arms[0].report.verdict] if len(found.arms) == 1 else ""
+    console.print(_line(overview.headline(found), f"bold {colour}".strip()))
+    glance = list(forest.text(found, console.width))
+    parts = [_table(table, console.width) for table in overview.shown(found, brief=bool(glance))]
+    if chart.lines:
+        parts.insert(1, _histograms(chart))
+    if glance:
+        parts.insert(0, Group(*map(_line, glance), ""))
+        _stack(console, parts, least=1)
+    elif console.width < _WIDE:
+        _stack(console, parts, least=_LEAST)
+    else:
+        grid = Grid.grid(padding=(0, 4))
+        grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
+        console.print(grid)
+    for style, line in _ending(found, looked=looked):
+        console.print(_line(line, style))
+    return out.getvalue()
+
+
+def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> None:
+    """One below the other, as many as fit, but ``least`` of them."""
+    shown = _fitting(console, parts, least)
+    for part in shown:
+        console.print(part)
+    if len(shown) < len(parts):
+        left = f"{len(parts) - len(shown)} of {len(parts)} parts"
+        console.print(_line(f"{left} do not fit here: --html FILE has all", "dim"))
+
+
+def _fitting(
+    console: Console, parts: Sequence[RenderableType], least: int
+) -> Sequence[RenderableType]:
+    """The first parts that fit on the screen; all of them where the output is no screen."""
+    if not sys.stdout.isatty():
+        return parts
+    room = shutil.get_terminal_size().lines - _AROUND
+    for number, part in enumerate(parts):
+        room -= len(console.render_lines(part))
+        if room < 0 and number >= least:
+            return parts[:number]
+    return parts
+
+
+def _table(table: Table, width: int) -> RenderableType:
+    """A row each; where they are too wide, the first cells lose their beginnings."""
+    from rich import box
+    from rich.table import Table as Drawn
+
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=table.note or None)
+    for place, title in enumerate(table.header):
+        drawn.add_column(_line(title), justify="right" if place else "left")
+    widths = [max(map(len, column)) for column in zip(table.header, *table.rows)]
+    first = max(width - sum(_PADDING + wide for wide in widths[1:]) - _PADDING, _NAME)
+    for name, *row in table.rows:
+        drawn.add_row(_line(forest.clipped(name, first)), *map(_line, row))
+    return drawn
+
+
+def _histograms(chart: Chart) -> RenderableType:
+    from rich import box
+    from rich.table import Table as Drawn
+
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    drawn.caption = characters.others(chart) or None
+    for title in ("gaps by length", "", chart.scale, "longest"):
+        drawn.add_column(_line(title), justify="right" if title == "longest" else "left")
+    for line in chart.lines:
+        style = _SIDES.get(line.side.kind, "magenta")
+        drawn.add_row(
+            *(_line(line.cpu), _line(line.side.name, style), _line(line.drawing, style)),
+            _line(line.longest),
+        )
+    return drawn
+
+
+def _ending(found: Comparison, *, looked: bool) -> Iterator[tuple[str, str]]:
+    """What was not in effect, what to know, and the next step, each with its style."""
+    yield "", ""
+    for words in overview.missing(found):
+        yield "red", f"Not in effect: {words}"
+    notes = list(overview.notes(found))
+    for note in notes[:_NOTES]:
+        yield "dim", f"Note: {note}"
+    if len(notes) > _NOTES:
+        yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
+    for step in advice.steps(found, looked=looked)[:1]:
+        yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
+
+
+def _line(words: str, style: str = "") -> RenderableType:
+    from rich.text import Text
+
+    # Text, not markup of rich: a name in brackets stays what it is.
+    return Text(printable(words), style=style)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was set, why, and whether it held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.catalogue import CATALOGUE
+from lowlat.model import cmdline
+from lowlat.model.plan import Plan
+from lowlat.report.in_effect import Setting
+from lowlat.report.tables import Table
+from lowlat.runtime.kthreads import spoken
+from lowlat.verify import State
+from lowlat.view.arm import Side
+
+_ORDER = [state.value for state in State]
+
+#: Parameters that differ by the entry, not by its settings.
+_OWN = (cmdline.MARKER, "BOOT_IMAGE")
+
+_BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One setting: as it is written, where it is set, and why."""
+
+    name: str
+    written: str
+    where: str
+    why: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Every setting of the tuned side; ``origin`` tells in a sentence where that is known from."""
+
+    origin: str
+    settings: tuple[Reason, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(reason.name for reason in self.settings)
+
+
+def reasons(plan: Optional[Plan], sides: Sequence[Side]) -> Reasons:
+    """From the plan, else from the catalogue by the command lines of the runs after."""
+    if plan is not None:
+        return _planned(plan)
+    return Reasons(
+        "No plan of these runs is known ('report' takes one with --plan FILE): these are the "
+        "parameters the runs after had on their command line and those before had not. Settings "
+        "made at run time are not among them.",
+        tuple(_booted(sides)),
+    )
+
+
+def _planned(plan: Plan) -> Reasons:
+    boot = [
+        Reason(p.name, f"{p.name}={p.value}" if p.value else p.name, "boot", p.why, p.source)
+        for p in plan.parameters
+    ]
+    found: dict[str, Reason] = {}
+    for item in plan.runtime:
+        where = spoken(item.target)
+        found.setdefault(item.name, Reason(item.name, item.value, where, item.why, item.source))
+    return Reasons(
+        f"From plan {plan.id}, profile {plan.profile}, kernel {plan.kernel or 'unknown'}.",
+        (*boot, *found.values()),
+        tuple((item.name, item.why) for item in plan.skipped),
+    )
+
+
+def _booted(sides: Sequence[Side]) -> Iterator[Reason]:
+    before = {item for run in sides[0].runs for item in cmdline.parse(run.cmdline)}
+    after = {
+        item: None for side in sides[1:] for run in side.runs for item in cmdline.parse(run.cmdline)
+    }
+    for item in after:
+        name = cmdline.name_of(item)
+        if item not in before and name not in _OWN:
+            entry = _BY_NAME.get(name)
+            why = entry.why if entry else "not a parameter of the catalogue"
+            yield Reason(
+                entry.name if entry else name, item, "boot", why, entry.source if entry else ""
+            )
+
+
+def changes(sides: Sequence[Side]) -> Iterator[Table]:
+    """What each arm has on its command line that the first has not, and the other way round."""
+    first, *others = (_line(side) for side in sides)
+    rows = [
+        (
+            side.name,
+            " ".join(item for item in own if item not in first),
+            " ".join(item for item in first if item not in own),
+        )
+        for side, own in zip(sides[1:], others)
+    ]
+    if any(row[1] or row[2] for row in rows):
+        yield Table((f"beside {sides[0].name}", "has", "has not"), tuple(rows))
+
+
+def _line(side: Side) -> dict[str, None]:
+    items = (item for run in side.runs for item in cmdline.parse(run.cmdline))
+    return {item: None for item in items if cmdline.name_of(item) not in _OWN}
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What verify found in the boots of an arm, that which did not hold first."""
+
+    arm: str
+    rows: tuple[Setting, ...]
+
+    @property
+    def counted(self) -> str:
+        """How many settings are in which state."""
+        counts = Counter(row.state for row in self.rows)
+        words = (f"{count} {state}" for state, count in counts.items())
+        return ", ".join(words) or "nothing was planned"
+
+
+def effects(sides: Sequence[Side]) -> tuple[Effect, ...]:
+    """Of every arm in whose boots verify looked."""
+    looked = ((side.name, side.effect) for side in sides if side.effect is not None)
+    return tuple(Effect(name, ordered(rows)) for name, rows in looked)
+
+
+def ordered(settings: Sequence[Setting]) -> tuple[Setting, ...]:
+    """What verify found, that which did not hold first."""
+    return tuple(sorted(settings, key=_rank))
+
+
+def _rank(setting: Setting) -> int:
+    # Effective rows are many and say nothing new: they come last.
+    effective = setting.state == State.EFFECTIVE.value
+    known = setting.state in _ORDER
+    return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
+
+
+def mark(state: str) -> str:
+    """A sign beside the state, so that nobody has to tell it by its colour."""
+    if state == State.EFFECTIVE.value:
+        return "✓"
+    bad = {one.value for one in State if one.bad or one is State.OVERRIDDEN}
+    return "✗" if state in bad else "?"

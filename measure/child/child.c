@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "reaper.h"
+#include "text.h"
+#include "units.h"
+
+/* A program has to tell its version and options by then. */
+#define ANSWER_NS (20 * NS_PER_S)
+
+static int fork_keeper(const struct child_options *options, struct child *ret)
+{
+	const pid_t harness = getpid();
+	int orders[2], reports[2];
+
+	if (pipe2(orders, O_CLOEXEC))
+		return -errno;
+	if (pipe2(reports, O_CLOEXEC)) {
+		close(orders[0]);
+		close(orders[1]);
+		return -errno;
+	}
+	*ret = (struct child){ .order_fd = orders[1], .status_fd = reports[0] };
+	ret->keeper = fork();
+	if (ret->keeper == 0) {
+		close(orders[1]);
+		close(reports[0]);
+		keeper_main(options, harness, orders[0], reports[1]);
+	}
+	close(orders[0]);
+	close(reports[1]);
+	return ret->keeper < 0 ? -errno : 0;
+}
+
+int child_start(const struct child_options *options, struct child *ret)
+{
+	struct keeper_report report;
+	int err = fork_keeper(options, ret);
+
+	if (err < 0) {
+		ret->keeper = 0;
+		return err;
+	}
+	if (read(ret->status_fd, &report, sizeof(report)) != sizeof(report))
+		report.error = ECHILD;
+	if (report.error)
+		child_kill(ret);
+	return -report.error;
+}
+
+bool child_ended(struct child *child)
+{
+	if (child->keeper && !child->ended) {
+		struct pollfd fd = { .fd = child->status_fd, .events = POLLIN };
+
+		if (poll(&fd, 1, 0) == 1)
+			child_wait(child);
+	}
+	return !child->keeper || child->ended;
+}
+
+void child_finish(struct child *child, uint64_t grace_ns)
+{
+	if (!child->keeper || child->ended)
+		return;
+	/* Fails only when the keeper is gone, which child_wait() sees. */
+	if (write(child->order_fd, &grace_ns, sizeof(grace_ns)) < 0)
+		return;
+}
+
+void child_wait(struct child *child)
+{
+	struct keeper_report report = { .status = SIGKILL };
+
+	if (!child->keeper || child->ended)
+		return;
+	/* A keeper that was killed reports nothing; its program dies with it. */
+	if (read(child->status_fd, &report, sizeof(report)) != sizeof(report))
+		report.status = SIGKILL;
+	child->status = report.status;
+	child->late = report.late;
+	child->ended = true;
+	close(child->order_fd);
+	close(child->status_fd);
+	waitpid(child->keeper, NULL, 0);
+}
+
+void child_kill(struct child *child)
+{
+	child_finish(child, 0);
+	child_wait(child);
+}
+
+bool child_read(const char *path, char **ret)
+{
+	struct stat status;
+
+	*ret = NULL;
+	if (stat(path, &status) || !status.st_size || text_read(path, CHILD_TEXT_MAX, ret) < 0)
+		return true;
+	return (uint64_t)status.st_size <= CHILD_TEXT_MAX;
+}
+
+int child_ask(char *const argv[], const struct scratch *scratch, const char *name, char **ret)
+{
+	char path[PATH_MAX + 32];
+	const struct child_options options = {
+		.argv = argv, .output = path, .scratch = scratch, .limit_ns = ANSWER_NS
+	};
+	struct child child = { 0 };
+	int err;
+
+	*ret = NULL;
+	snprintf(path, sizeof(path), "%s/%s", scratch->path, name);
+	err = child_start(&options, &child);
+	if (err)
+		return err;
+	child_wait(&child);
+	child_read(path, ret);
+	unlink(path);
+	return 0;
+}
+
+int child_exit_code(const struct child *child)
+{
+	if (WIFSIGNALED(child->status))
+		return 128 + WTERMSIG(child->status);
+	return WEXITSTATUS(child->status);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reaper.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "seccomp.h"
+#include "text.h"
+#include "units.h"
+
+/* What can't be killed by then sleeps in the kernel. */
+#define KILL_NS (10 * NS_PER_S)
+
+/* Its files lie in memory as a rule: a program gone wild must not fill that. */
+static int limit_files(const struct child_options *options)
+{
+	const rlim_t most = options->file_limit ? options->file_limit : CHILD_FILE_MAX;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit))
+		return -1;
+	/* Only root may raise what it was given. */
+	if (limit.rlim_max > most)
+		limit.rlim_max = most;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void exec_program(const struct child_options *options, pid_t keeper)
+{
+	const int out = open(options->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != keeper || out < 0 || in < 0 || chdir(options->scratch->path) ||
+	    limit_files(options))
+		return;
+	if (options->group && options->group->path[0] && memgroup_enter(options->group) < 0)
+		return;
+	setpgid(0, 0);
+	/* What the harness does for its own memory is not for its children. */
+	syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	if (options->cpus && options->cpus->count && cpulist_bind(options->cpus) < 0)
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* It is told to end by this one, which those in the background of a script ignore. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	if (options->confined)
+		confine_to_cpus();
+	execvp(options->argv[0], options->argv);
+}
+
+/* The error of an exec comes through a pipe that a successful one closes. */
+static pid_t start_program(const struct child_options *options, int *error)
+{
+	const pid_t keeper = getpid();
+	int fds[2];
+	pid_t pid;
+
+	*error = 0;
+	if (pipe2(fds, O_CLOEXEC)) {
+		*error = errno;
+		return -1;
+	}
+	pid = fork();
+	if (pid == 0) {
+		exec_program(options, keeper);
+		*error = errno;
+		_exit(write(fds[1], error, sizeof(*error)) == sizeof(*error) ? 127 : 126);
+	}
+	if (pid < 0)
+		*error = errno;
+	close(fds[1]);
+	if (pid > 0 && read(fds[0], error, sizeof(*error)) != sizeof(*error))
+		*error = 0;
+	close(fds[0]);
+	return pid;
+}
+
+/* "PID (name) S PPID ...": the name may hold anything (proc_pid_stat(5)). */
+static pid_t parent_of(const char *stat)
+{
+	const char *name_end = strrchr(stat, ')');
+	int parent;
+
+	return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : -1;
+}
+
+/* Not by /proc/PID/task/TID/children, which not every kernel has (CONFIG_PROC_CHILDREN). */
+static void kill_children(void)
+{
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	const pid_t self = getpid();
+
+	for (struct dirent *entry = proc ? readdir(proc) : NULL; entry; entry = readdir(proc)) {
+		const long pid = strtol(entry->d_name, NULL, 10);
+		_cleanup_free_ char *stat = NULL;
+		char path[64];
+
+		if (pid <= 1)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+		stat = text_read_trimmed(path);
+		/* Nobody else waits for our child, so its number is still its own. */
+		if (stat && parent_of(stat) == self)
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
+/* Orphans become the keeper's children, so killing children until there are none gets them all. */
+static void kill_all(pid_t program, int *status)
+{
+	const uint64_t deadline = clock_raw_ns() + KILL_NS;
+
+	while (clock_raw_ns() < deadline) {
+		int one;
+		pid_t pid = waitpid(-1, &one, WNOHANG);
+
+		if (pid < 0 && errno == ECHILD)
+			return;
+		if (pid > 0 && pid == program)
+			*status = one;
+		if (pid == 0) {
+			kill_children();
+			usleep(1000);
+		}
+	}
+}
+
+static int until(uint64_t deadline)
+{
+	const uint64_t now = clock_raw_ns();
+
+	if (now >= deadline)
+		return 0;
+	return deadline - now > 1000 * NS_PER_S ? 1000000 : (int)((deadline - now) / NS_PER_MS) + 1;
+}
+
+/* Collects what died. Returns true once the program itself did. */
+static bool reap(pid_t program, int *status)
+{
+	bool ended = false;
+	int one;
+
+	for (pid_t pid = waitpid(-1, &one, WNOHANG); pid > 0; pid = waitpid(-1, &one, WNOHANG)) {
+		if (pid != program)
+			continue;
+		*status = one;
+		ended = true;
+	}
+	return ended;
+}
+
+/*
+ * Waits until the program has ended, time is up or the harness is gone. An order is a grace in ns
+ * that the program has left; 0 kills at once.
+ */
+static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
+		  struct keeper_report *report)
+{
+	struct pollfd fds[] = { { .fd = orders, .events = POLLIN },
+				{ .fd = signals, .events = POLLIN } };
+	uint64_t deadline = clock_raw_ns() + limit_ns;
+	struct signalfd_siginfo info;
+	uint64_t order;
+
+	while (!reap(program, &report->status)) {
+		if (poll(fds, 2, until(deadline)) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents && read(signals, &info, sizeof(info)) < 0)
+			break;
+		if (fds[0].revents && read(orders, &order, sizeof(order)) != sizeof(order))
+			break;
+		if (fds[0].revents) {
+			/* To it alone: stress-ng's workers lose their counts when they get it too. */
+			kill(program, SIGINT);
+			deadline = clock_raw_ns() + order;
+		}
+		report->late = clock_raw_ns() >= deadline;
+		if (report->late)
+			break;
+	}
+	if (report->status < 0)
+		kill(-program, SIGKILL);
+}
+
+_Noreturn void keeper_main(const struct child_options *options, pid_t harness, int orders,
+			   int reports)
+{
+	struct keeper_report report = { .status = -1 };
+	struct scratch scratch = *options->scratch;
+	struct memgroup group = { 0 };
+	sigset_t all, chld;
+	pid_t program = -1;
+	int signals;
+
+	if (options->group)
+		group = *options->group;
+	setpgid(0, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	signals = signalfd(-1, &chld, SFD_CLOEXEC);
+	if (signals < 0)
+		report.error = errno;
+	else
+		program = start_program(options, &report.error);
+	if (write(reports, &report, sizeof(report)) == sizeof(report) && !report.error)
+		watch(program, orders, signals, options->limit_ns, &report);
+	kill_all(program, &report.status);
+	if (report.status < 0)
+		report.status = SIGKILL;
+	/* A harness that is gone can't clean up. */
+	if (write(reports, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
+		scratch_deinit(&scratch);
+		memgroup_deinit(&group);
+	}
+	_exit(0);
+}

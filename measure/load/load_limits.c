@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "load_limits.h"
+
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+#define MEMORY_MAX (256 * MIB)
+#define DISK_MAX (256 * MIB)
+#define DISK_MIN (16 * MIB)
+/* What stress-ng itself takes: its shared pages, and the stacks and buffers of each worker. */
+#define GROUP_BASE (256 * MIB)
+#define GROUP_PER_CPU (128 * MIB)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Down to a power of two, so that a little more or less free makes the same load. */
+static uint64_t round_down(uint64_t value)
+{
+	return value ? UINT64_C(1) << (63 - __builtin_clzll(value)) : 0;
+}
+
+/* A quarter of what the machine has left, half of what the caller's own cgroup leaves. */
+static uint64_t choose_memory(uint64_t available)
+{
+	const uint64_t memory = available ? least(available / 4, MEMORY_MAX) : MEMORY_MAX;
+
+	return round_down(least(memory, memgroup_room() / 2));
+}
+
+static int make_group(const struct load_scenario *scenario, size_t cpus, struct fence *fence,
+		      struct message *message)
+{
+	const bool exhausts = scenario->exhausts;
+	const uint64_t more = exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus;
+	struct message reason;
+
+	if (!memgroup_init(fence->memory + more, &fence->group, &reason) || !exhausts)
+		return 0;
+	return message_set(
+		message,
+		"--load %s: %.300s; run as root where memory cgroups are, or use --load vm",
+		scenario->name, reason.text);
+}
+
+static int make_folder(const struct load_scenario *scenario, struct fence *fence,
+		       struct message *message)
+{
+	int err = scratch_init_on_disk(&fence->scratch);
+
+	if (err)
+		return message_set(message,
+				   "--load %s: no private folder can be made on a disk (%s); name "
+				   "a writable one in TMPDIR",
+				   scenario->name, strerror(-err));
+	fence->disk = round_down(least(scratch_room(&fence->scratch) / 4, DISK_MAX));
+	if (fence->disk < DISK_MIN)
+		return message_set(message,
+				   "--load %s: too little room in %.200s; name a folder with 64 "
+				   "MiB free in TMPDIR",
+				   scenario->name, fence->scratch.path);
+	return 0;
+}
+
+int fence_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
+	       struct fence *ret, struct message *message)
+{
+	int err;
+
+	*ret = (struct fence){ .memory = choose_memory(available) };
+	err = make_group(scenario, cpus, ret, message);
+	if (!err && load_scenario_on_disk(scenario))
+		err = make_folder(scenario, ret, message);
+	if (err)
+		fence_deinit(ret);
+	return err;
+}
+
+void fence_count(struct fence *fence)
+{
+	fence->oom_kills = memgroup_kills(&fence->group);
+}
+
+void fence_deinit(struct fence *fence)
+{
+	memgroup_deinit(&fence->group);
+	scratch_deinit(&fence->scratch);
+}

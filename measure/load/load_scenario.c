@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "load_scenario.h"
+
+#include <string.h>
+
+#include "name_table.h"
+
+/* clang-format off */
+static const struct load_scenario scenarios[] = {
+	{ "faults", false, {
+		{ .name = "fault" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "vm", false, {
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "oom", true, {
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
+	{ "timers", false, {
+		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
+		{ .name = "timerfd", .fixed = { "--timerfd-freq", "1000" } },
+		{ .name = "itimer", .fixed = { "--itimer-freq", "1000" } },
+	} },
+	{ "ipi", false, {
+		{ .name = "tlb-shootdown" },
+		{ .name = "membarrier" },
+		{ .name = "mprotect" },
+	} },
+	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
+	{ "files", false, {
+		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = { "--hdd-opts", "fsync" } },
+		{ .name = "dentry", .fixed = { "--dentries", "2048" } },
+	} },
+	/* Their default is the loopback interface. */
+	{ "network", false, {
+		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
+		{ .name = "udp", .fixed = { "--udp-domain", "ipv4" }, .port_option = "--udp-port" },
+	} },
+	{ "mixed", false, {
+		{ .name = "fault" },
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
+		{ .name = "switch" },
+		{ .name = "fork" },
+		{ .name = "tlb-shootdown" },
+		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
+	} },
+};
+
+/* One method of fixed size: what bogo operations count differs between methods. */
+static const struct load_scenario throughput = { "throughput", false, {
+	{ .name = "matrix", .fixed = { "--matrix-method", "prod", "--matrix-size", "128" } },
+} };
+/* clang-format on */
+
+#define SCENARIO_COUNT (sizeof(scenarios) / sizeof(*scenarios))
+
+const char *load_scenario_name(size_t row)
+{
+	return row < SCENARIO_COUNT ? scenarios[row].name : NULL;
+}
+
+const struct load_scenario *load_scenario_find(const char *name)
+{
+	const size_t row = names_find(load_scenario_name, name, strlen(name));
+
+	return row < SCENARIO_COUNT ? &scenarios[row] : NULL;
+}
+
+const struct load_scenario *load_scenario_throughput(void)
+{
+	return &throughput;
+}
+
+bool load_scenario_on_disk(const struct load_scenario *scenario)
+{
+	for (const struct stressor *s = scenario->stressors; s->name; s++) {
+		if (s->share == SHARE_DISK)
+			return true;
+	}
+	return false;
+}

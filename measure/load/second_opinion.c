@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "second_opinion.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "units.h"
+
+/* oslat calibrates and warms up for about two seconds, on a very noisy machine for ever. */
+#define OVERHEAD_NS (15 * NS_PER_S)
+
+struct tool {
+	const char *name;
+	const char *program;
+	const char *package;
+	/* What stands before the version in its help. */
+	const char *version_mark;
+	void (*add)(const struct opinion_options *options, const char *help,
+		    struct opinion *opinion);
+};
+
+static void add_value(struct strings *command, const char *option, uint64_t value)
+{
+	strings_add(command, "%s", option);
+	strings_add(command, "%" PRIu64, value);
+}
+
+static void add_cpus(struct strings *command, const char *option, const struct cpulist *cpus)
+{
+	_cleanup_free_ char *text = cpulist_format(cpus);
+
+	strings_add(command, "%s", option);
+	strings_add(command, "%s", text ? text : "");
+}
+
+static uint64_t whole_seconds(const struct opinion_options *options)
+{
+	return (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
+}
+
+static int fifo_priority(const struct opinion_options *options)
+{
+	return options->policy->kind == POLICY_FIFO ? options->policy->priority : 0;
+}
+
+static void add_json(const char *help, struct opinion *opinion)
+{
+	if (strstr(help, "--json"))
+		strings_add(&opinion->command, "--json=%s.json", opinion_name(opinion->tool));
+}
+
+static void add_oslat(const struct opinion_options *options, const char *help,
+		      struct opinion *opinion)
+{
+	struct strings *command = &opinion->command;
+
+	strings_add(command, "--quiet");
+	add_cpus(command, "--cpu-list", options->cpus);
+	add_value(command, "--cpu-main-thread", options->main_cpu);
+	add_value(command, "--duration", whole_seconds(options));
+	if (fifo_priority(options))
+		add_value(command, "--rtprio", (uint64_t)fifo_priority(options));
+	add_json(help, opinion);
+}
+
+/* A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. */
+static void add_cyclictest(const struct opinion_options *options, const char *help,
+			   struct opinion *opinion)
+{
+	_cleanup_free_ char *cpus = cpulist_format(options->cpus);
+	struct strings *command = &opinion->command;
+
+	strings_add(command, "--quiet");
+	strings_add(command, "--mlockall");
+	strings_add(command, "--affinity=%s", cpus ? cpus : "");
+	strings_add(command, "--threads=%zu", options->cpus->count);
+	strings_add(command, "--mainaffinity=%u", options->main_cpu);
+	strings_add(command, "--interval=1000");
+	strings_add(command, "--histogram=1000");
+	strings_add(command, "--duration=%" PRIu64, whole_seconds(options));
+	if (fifo_priority(options))
+		strings_add(command, "--priority=%d", fifo_priority(options));
+	else
+		strings_add(command, "--policy=other");
+	add_json(help, opinion);
+}
+
+/* With root's settings of the tracer, apart from the threshold, which is 5 us by default. */
+static void add_rtla(const struct opinion_options *options, struct opinion *opinion)
+{
+	struct strings *command = &opinion->command;
+
+	strings_add(command, "%s", opinion_name(opinion->tool));
+	strings_add(command, "hist");
+	add_cpus(command, "--cpus", options->cpus);
+	strings_add(command, "--duration");
+	strings_add(command, "%" PRIu64 "s", whole_seconds(options));
+	if (fifo_priority(options))
+		strings_add(command, "--priority=f:%d", fifo_priority(options));
+	else
+		strings_add(command, "--priority=o:0");
+}
+
+static void add_osnoise(const struct opinion_options *options, const char *help,
+			struct opinion *opinion)
+{
+	(void)help;
+	add_rtla(options, opinion);
+	strings_add(&opinion->command, "--threshold=1");
+}
+
+static void add_timerlat(const struct opinion_options *options, const char *help,
+			 struct opinion *opinion)
+{
+	(void)help;
+	add_rtla(options, opinion);
+}
+
+static const struct tool tools[OPINION_TOOLS] = {
+	[OPINION_OSLAT] = { "oslat", "oslat", "rt-tests", "oslat V ", add_oslat },
+	[OPINION_CYCLICTEST] = { "cyclictest", "cyclictest", "rt-tests", "cyclictest V ",
+				 add_cyclictest },
+	[OPINION_OSNOISE] = { "osnoise", "rtla", "rtla", "rtla version ", add_osnoise },
+	[OPINION_TIMERLAT] = { "timerlat", "rtla", "rtla", "rtla version ", add_timerlat },
+};
+
+const char *opinion_name(size_t tool)
+{
+	return tool < OPINION_TOOLS ? tools[tool].name : NULL;
+}
+
+const char *opinion_package(enum opinion_tool tool)
+{
+	return tools[tool].package;
+}
+
+static char *parse_version(const struct tool *tool, const char *help)
+{
+	const char *version = strstr(help, tool->version_mark);
+
+	if (!version)
+		return strdup("unknown");
+	version += strlen(tool->version_mark);
+	return strndup(version, strcspn(version, " :\t\n"));
+}
+
+int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
+		  struct opinion *ret)
+{
+	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
+	_cleanup_free_ char *help = NULL;
+	struct child_options child = {
+		.output = ret->output_path,
+		.scratch = options->scratch,
+		.limit_ns = options->duration_ns + OVERHEAD_NS,
+	};
+	int err;
+
+	*ret = (struct opinion){ .tool = tool };
+	snprintf(ret->json_path, sizeof(ret->json_path), "%s/%s.json", options->scratch->path,
+		 tools[tool].name);
+	snprintf(ret->output_path, sizeof(ret->output_path), "%s/%s.log", options->scratch->path,
+		 tools[tool].name);
+	err = child_ask(ask, options->scratch, "answer", &help);
+	if (err)
+		return err;
+	ret->version = parse_version(&tools[tool], help ? help : "");
+	strings_add(&ret->command, "%s", tools[tool].program);
+	tools[tool].add(options, help ? help : "", ret);
+	child.argv = ret->command.items;
+	return child_start(&child, &ret->child);
+}
+
+void opinion_read(struct opinion *opinion)
+{
+	const bool output = child_read(opinion->output_path, &opinion->output);
+
+	opinion->truncated = !child_read(opinion->json_path, &opinion->json) || !output;
+}
+
+#define ERROR_PREFIX "ERROR: "
+
+/* oslat frames its reason in lines that begin with ERROR; the others end with it. */
+char *opinion_complaint(const struct opinion *opinion)
+{
+	const char *best = NULL, *last = NULL;
+	size_t length;
+
+	for (const char *line = opinion->output; line && *line; line += length + !!line[length]) {
+		length = strcspn(line, "\n");
+		if (length > strlen(ERROR_PREFIX) &&
+		    !strncmp(line, ERROR_PREFIX, strlen(ERROR_PREFIX)))
+			best = line + strlen(ERROR_PREFIX);
+		else if (length && strncmp(line, ERROR_PREFIX, strlen("ERROR")) != 0)
+			last = line;
+	}
+	best = best ? best : last;
+	return best ? strndup(best, strcspn(best, "\n")) : NULL;
+}
+
+void opinion_deinit(struct opinion *opinion)
+{
+	child_kill(&opinion->child);
+	strings_deinit(&opinion->command);
+	free(opinion->version);
+	free(opinion->output);
+	free(opinion->json);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "json_value.h"
+
+#define SUMMARY "capture.json"
+
+/* Behind a slash the kernel follows a link, whatever it is asked. */
+static char *without_slashes(const char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return strndup(path, length);
+}
+
+int capture_folder_open(const char *path)
+{
+	_cleanup_free_ char *name = without_slashes(path);
+	struct stat status;
+	int fd, err = 0;
+
+	if (!name)
+		return -ENOMEM;
+	if (lstat(name, &status))
+		return -errno;
+	if (S_ISLNK(status.st_mode))
+		return -ELOOP;
+	fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!faccessat(fd, SUMMARY, F_OK, AT_SYMLINK_NOFOLLOW))
+		err = -EEXIST;
+	else if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
+		err = -errno;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static const char *observer_name(const struct capture *capture)
+{
+	if (capture->tracing)
+		return "trace";
+	return capture->switch_count && !capture->switches_error ? "switches" : "none";
+}
+
+static json_t *pair_to_json(const struct clock_pair *pair)
+{
+	return json_pack("[I, I]", (json_int_t)pair->ticks, (json_int_t)pair->raw_ns);
+}
+
+static struct trace_count count_of(const struct capture *capture, size_t index)
+{
+	struct trace_count count = { 0 };
+
+	if (capture->tracing)
+		return trace_count(&capture->trace, (int)capture->options.cpus->cpus[index]);
+	if (index < capture->switch_count) {
+		count.entries = capture->switches[index].count;
+		count.lost = capture->switches[index].lost;
+	}
+	return count;
+}
+
+static json_t *cpus_to_json(const struct capture *capture, const struct detectors *detectors)
+{
+	json_t *cpus = json_array();
+
+	for (size_t i = 0; i < detectors->count; i++) {
+		const struct detector *detector = &detectors->items[i];
+		const struct trace_count count = count_of(capture, i);
+
+		json_array_append_new(
+			cpus, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:f}", "cpu",
+					(int)detector->cpu, "thread", (int)detector->tid, "begin",
+					(json_int_t)detector->spin.begin, "end",
+					(json_int_t)detector->spin.end, "entries",
+					(json_int_t)count.entries, "lost", (json_int_t)count.lost,
+					"steal_s",
+					capture->steal ? (double)capture->steal[i] /
+								 (double)sysconf(_SC_CLK_TCK) :
+							 0.0));
+	}
+	return cpus;
+}
+
+static json_t *to_json(const struct capture *capture, const struct detectors *detectors,
+		       const struct clock_source *clock)
+{
+	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:o}", "schema",
+				 "lowlat.run-capture/1", "observer", observer_name(capture),
+				 "clock", capture->tracing ? capture->trace.clock : "mono_raw",
+				 "first", pair_to_json(&clock->first), "last",
+				 pair_to_json(&clock->last), "begin_raw_ns",
+				 (json_int_t)capture->begin_raw_ns, "end_raw_ns",
+				 (json_int_t)capture->end_raw_ns, "cpus",
+				 cpus_to_json(capture, detectors));
+
+	if (root && capture->trace_error)
+		json_object_set_new(root, "trace_error",
+				    json_string(strerror(-capture->trace_error)));
+	if (root && capture->tracing) {
+		json_object_set_new(root, "buffer_kib",
+				    json_integer((json_int_t)capture->trace.buffer_kib));
+		json_object_set_new(root, "events", value_strings(&capture->trace.events));
+		json_object_set_new(root, "missing", value_strings(&capture->trace.missing));
+		json_object_set_new(
+			root, "senders_lost",
+			json_integer((json_int_t)trace_count(&capture->trace, -1).lost));
+	}
+	return root;
+}
+
+static int open_in(int folder, const char *name, struct strings *made, FILE **ret)
+{
+	const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		strings_add(made, "%s", name);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	return *ret ? 0 : -errno;
+}
+
+static int close_whole(FILE *file, int err)
+{
+	if (ferror(file) && errno)
+		err = -errno;
+	return fclose(file) && !err ? -errno : err;
+}
+
+static int save_switches(const struct capture *capture, int folder, struct strings *made)
+{
+	FILE *file;
+	int err = open_in(folder, "switches.csv", made, &file);
+
+	if (err)
+		return err;
+	fputs("cpu,raw_ns,out\n", file);
+	for (size_t i = 0; !err && i < capture->switch_count; i++)
+		err = switches_write(&capture->switches[i], file);
+	return close_whole(file, err);
+}
+
+static int save_summary(const struct capture *capture, const struct detectors *detectors,
+			const struct clock_source *clock, int folder, struct strings *made)
+{
+	json_t *root = to_json(capture, detectors, clock);
+	FILE *file;
+	int err = root ? open_in(folder, SUMMARY, made, &file) : -ENOMEM;
+
+	if (!err) {
+		err = json_dumpf(root, file, JSON_INDENT(2) | JSON_PRESERVE_ORDER) ? -EIO : 0;
+		err = close_whole(file, err);
+	}
+	json_decref(root);
+	return err;
+}
+
+int capture_folder_write(int folder, const struct capture *capture,
+			 const struct detectors *detectors, const struct clock_source *clock)
+{
+	struct strings made = { 0 };
+	int err = 0;
+
+	if (capture->tracing)
+		err = trace_save(&capture->trace, capture->options.cpus, folder, &made);
+	if (!err && capture->switch_count)
+		err = save_switches(capture, folder, &made);
+	/* The last: who finds it finds the rest. */
+	if (!err)
+		err = save_summary(capture, detectors, clock, folder, &made);
+	for (size_t i = 0; err && i < made.count; i++)
+		unlinkat(folder, made.items[i], 0);
+	strings_deinit(&made);
+	return err;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's own account of what ran on the measured CPUs: private tracefs instances.
+ *
+ * One instance records the measured CPUs, a second one, on all CPUs, who sent interrupts to them.
+ */
+#ifndef LOWLAT_TRACE_H
+#define LOWLAT_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpulist.h"
+#include "trace_instance.h"
+#include "text.h"
+
+struct trace {
+	/* The tracefs; -1: not in use. */
+	int root;
+	struct instance measured;
+	struct instance senders;
+	/* The kernel's name of its clock: "x86-tsc" counts the run's own ticks, "mono_raw" ns. */
+	const char *clock;
+	/* Per measured CPU. */
+	uint64_t buffer_kib;
+	/* Events that are recorded, and those that this kernel has not. */
+	struct strings events;
+	struct strings missing;
+};
+
+/* How much one CPU's buffer held and lost, in events. */
+struct trace_count {
+	uint64_t entries;
+	uint64_t lost;
+};
+
+/*
+ * Begins to record. tracefs is used where it is mounted, else mounted for this process alone.
+ *
+ * counter: whether the run reads the CPU's counter.
+ * buffer_kib: of each measured CPU, allocated now.
+ * Returns 0, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has no tracefs); then
+ * nothing is left behind.
+ */
+int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_kib,
+		struct trace *ret);
+
+/* Stops recording; what was recorded stays. */
+void trace_stop(struct trace *trace);
+
+/*
+ * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders".
+ *
+ * made: the names of the files made so far, those of a failure too.
+ * Returns 0 or -errno.
+ */
+int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
+	       struct strings *made);
+
+/* What the buffer of one CPU counted; cpu -1: that of all CPUs of the senders. */
+struct trace_count trace_count(const struct trace *trace, int cpu);
+
+/* Removes the instances. */
+void trace_deinit(struct trace *trace);
+
+#endif

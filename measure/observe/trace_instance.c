@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "trace_instance.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/mount.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+
+#define PREFIX "lowlat-measure-"
+#define TRIES 3
+
+/* A mount of its own that no path leads to, and that ends with the process. */
+static int mount_privately(void)
+{
+#if defined(SYS_fsopen)
+	_cleanup_close_ int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+
+	if (fs < 0)
+		return -errno;
+	if (syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return -errno;
+	const int root = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+
+	return root < 0 ? -errno : root;
+#else
+	return -ENODEV;
+#endif
+}
+
+int tracefs_open(void)
+{
+	static const char *const mounted[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+	for (size_t i = 0; i < sizeof(mounted) / sizeof(*mounted); i++) {
+		const int root = open(mounted[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (root >= 0 && !faccessat(root, "instances", W_OK, 0))
+			return root;
+		if (root >= 0)
+			close(root);
+	}
+	return mount_privately();
+}
+
+void instances_sweep(void)
+{
+	_cleanup_close_ int root = tracefs_open();
+	const int fd = openat(root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
+	     entry = readdir(folder)) {
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+	}
+}
+
+void instance_deinit(int root, struct instance *instance)
+{
+	char path[64];
+
+	if (instance->on >= 0)
+		close(instance->on);
+	if (instance->folder >= 0)
+		close(instance->folder);
+	if (instance->name[0]) {
+		snprintf(path, sizeof(path), "instances/%s", instance->name);
+		unlinkat(root, path, AT_REMOVEDIR);
+	}
+	*instance = (struct instance){ .folder = -1, .on = -1 };
+}
+
+static int instance_make(int root, const char *kind, struct instance *ret)
+{
+	char path[64];
+	int err;
+
+	*ret = (struct instance){ .folder = -1, .on = -1 };
+	/* Containers may have the same number for different processes. */
+	snprintf(ret->name, sizeof(ret->name), PREFIX "%d-%08" PRIx32 "%s", getpid(),
+		 (uint32_t)clock_raw_ns(), kind);
+	snprintf(path, sizeof(path), "instances/%s", ret->name);
+	if (mkdirat(root, path, 0700)) {
+		err = -errno;
+		ret->name[0] = '\0';
+		return err;
+	}
+	ret->folder = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->folder >= 0)
+		ret->on = openat(ret->folder, "tracing_on", O_WRONLY | O_CLOEXEC);
+	if (ret->on < 0)
+		return -errno;
+	return 0;
+}
+
+/* Between making it and holding it, another run may take it for abandoned. */
+int instance_init(int root, const char *kind, struct instance *ret)
+{
+	int err = -ENOENT;
+
+	for (int i = 0; i < TRIES && err == -ENOENT; i++) {
+		err = instance_make(root, kind, ret);
+		if (err)
+			instance_deinit(root, ret);
+	}
+	return err;
+}
+
+void instance_switch(const struct instance *instance, bool on)
+{
+	if (instance->on >= 0 && write(instance->on, on ? "1" : "0", 1) < 0)
+		return;
+}
+
+int tracefs_write(int folder, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(folder, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The run as JSON, schema lowlat.run/1. */
+#ifndef LOWLAT_RESULT_H
+#define LOWLAT_RESULT_H
+
+#include <stdio.h>
+
+#include "session.h"
+
+/* Writes it, indented, with a newline at the end. Returns 0, -ENOMEM or -EIO. */
+int result_write(const struct run *run, FILE *file);
+
+#endif

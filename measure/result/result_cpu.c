@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "result_cpu.h"
+
+#include "figures.h"
+#include "result_series.h"
+#include "json_value.h"
+
+static json_t *rates_to_json(const struct run *run, const struct spin *spin, double runtime_ns)
+{
+	static const char *const names[SPIN_LEVELS] = { "100ns", "1us", "10us", "100us" };
+	const double seconds = runtime_ns / 1e9;
+	json_t *rates = json_object();
+
+	for (int i = 0; i < SPIN_LEVELS; i++) {
+		/* What the threshold hid is unknown, not zero. */
+		const bool seen = run_levels_ns[i] >= run->threshold_ns && seconds > 0;
+		const double count = (double)spin->over[i];
+
+		json_object_set_new(rates, names[i],
+				    seen ? json_real(count / seconds) : json_null());
+	}
+	return rates;
+}
+
+static json_t *percentiles_to_json(const struct hist *hist, double runtime_ns)
+{
+	static const struct {
+		const char *name;
+		double quantile;
+	} wanted[] = {
+		{ "p99", 0.99 },
+		{ "p99.9", 0.999 },
+		{ "p99.99", 0.9999 },
+		{ "p99.9999", 0.999999 },
+	};
+	json_t *percentiles = json_object();
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		const double delay = hist_time_weighted(hist, wanted[i].quantile, runtime_ns);
+
+		json_object_set_new(percentiles, wanted[i].name, json_real(delay));
+	}
+	return percentiles;
+}
+
+/* Rows that did not grow are left out; they add nothing to the total. */
+static json_t *growth_to_json(const struct run *run, const struct counters *before,
+			      const struct counters *after, size_t column, bool total)
+{
+	json_t *rows = json_object();
+	double sum = 0;
+
+	if (!run->counters_valid) {
+		json_decref(rows);
+		return json_null();
+	}
+	for (size_t i = 0; i < after->count; i++) {
+		const double rate = figures_rate(run, before, after, i, column);
+
+		if (rate > 0)
+			json_object_set_new(rows, after->rows[i].label, json_real(rate));
+		sum += rate;
+	}
+	if (total)
+		json_object_set_new(rows, "total", json_real(sum));
+	return rows;
+}
+
+static void add_counters(json_t *cpu, const struct run *run, size_t column)
+{
+	json_object_set_new(cpu, "kernel_entries_per_s",
+			    growth_to_json(run, &run->before.interrupts, &run->after.interrupts,
+					   column, true));
+	json_object_set_new(cpu, "softirqs_per_s",
+			    growth_to_json(run, &run->before.softirqs, &run->after.softirqs, column,
+					   false));
+}
+
+/* Work is measured in readings of the clock: it is the clock's own pace that varies. */
+static json_t *soft_to_json(const struct run *run, const struct spin *spin)
+{
+	const struct hist *work = spin->work;
+
+	if (run->host.emulated || !work || !work->total)
+		return json_null();
+	return json_pack("{s:i, s:I, s:{s:I, s:I, s:I, s:I, s:I}}", "window_ns", DETECTOR_WINDOW_NS,
+			 "windows", (json_int_t)work->total, "work", "min", (json_int_t)work->min,
+			 "p1", (json_int_t)hist_value_at(work, 0.01), "p50",
+			 (json_int_t)hist_value_at(work, 0.5), "p99",
+			 (json_int_t)hist_value_at(work, 0.99), "max", (json_int_t)work->max);
+}
+
+static json_t *throttle_to_json(const struct throttle *throttle)
+{
+	if (throttle->pattern.kind == THROTTLE_NONE)
+		return json_null();
+	return json_pack("{s:s, s:I, s:o}", "by", throttle_name(throttle->pattern.kind), "events",
+			 (json_int_t)throttle->events, "time_ns", value_whole(throttle->time_ns));
+}
+
+static json_t *residency_to_json(const struct power *before, const struct power *after)
+{
+	json_t *states = json_object();
+
+	for (size_t i = 0; i < before->state_count && i < after->state_count; i++)
+		json_object_set_new(
+			states, after->states[i].name,
+			json_integer((json_int_t)(after->states[i].us - before->states[i].us)));
+	return states;
+}
+
+static json_t *khz_to_json(uint64_t khz)
+{
+	return khz ? json_integer((json_int_t)khz) : json_null();
+}
+
+static json_t *smi_to_json(const struct power *before, const struct power *after)
+{
+	if (!before->has_smi || !after->has_smi)
+		return json_null();
+	/* The register is 32 bits wide. */
+	return json_integer((json_int_t)(uint32_t)(after->smi - before->smi));
+}
+
+static json_t *pace_to_json(const struct power *before, const struct power *after)
+{
+	const uint64_t nominal = after->mperf - before->mperf;
+
+	if (!before->has_clocks || !after->has_clocks || !nominal)
+		return json_null();
+	return json_real((double)(after->aperf - before->aperf) / (double)nominal);
+}
+
+static json_t *power_to_json(const struct run *run, size_t column)
+{
+	const struct power *before, *after;
+
+	if (column >= run->power_before.count || column >= run->power_after.count)
+		return json_null();
+	before = &run->power_before.cpus[column];
+	after = &run->power_after.cpus[column];
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after),
+			 "aperf_mperf", pace_to_json(before, after), "khz_before",
+			 khz_to_json(before->khz), "khz_after", khz_to_json(after->khz), "governor",
+			 *after->governor ? value_text(after->governor) : json_null(), "idle_us",
+			 residency_to_json(before, after));
+}
+
+static json_t *cpu_to_json(const struct run *run, const struct detector *detector, size_t column)
+{
+	const struct figures figures = figures_of(run, detector);
+	json_t *cpu = json_object();
+
+	json_object_set_new(cpu, "cpu", json_integer((json_int_t)detector->cpu));
+	json_object_set_new(cpu, "runtime_ns", value_whole(figures.runtime_ns));
+	json_object_set_new(cpu, "noise_ns", value_whole(figures.noise_ns));
+	json_object_set_new(cpu, "noise_ppm", json_real(figures.noise_ppm));
+	json_object_set_new(cpu, "dead_ns", value_whole(figures.dead_ns));
+	json_object_set_new(cpu, "events", json_integer((json_int_t)detector->spin.gaps));
+	json_object_set_new(cpu, "lost_events", json_integer((json_int_t)detector->spin.log_lost));
+	json_object_set_new(cpu, "max_ns", value_whole(figures.max_ns));
+	json_object_set_new(cpu, "rates_per_s",
+			    rates_to_json(run, &detector->spin, figures.runtime_ns));
+	json_object_set_new(cpu, "time_weighted_ns",
+			    percentiles_to_json(detector->spin.hist, figures.runtime_ns));
+	json_object_set_new(cpu, "histogram", value_hist(detector->spin.hist));
+	json_object_set_new(cpu, "series", result_series_cpu(run, column));
+	json_object_set_new(cpu, "page_faults", json_integer(detector->page_faults));
+	json_object_set_new(cpu, "causes", json_array());
+	add_counters(cpu, run, column);
+	json_object_set_new(cpu, "switches_per_s", json_real(figures.switches_per_s));
+	json_object_set_new(cpu, "soft", soft_to_json(run, &detector->spin));
+	json_object_set_new(cpu, "begin_ticks", json_integer((json_int_t)detector->spin.begin));
+	json_object_set_new(cpu, "end_ticks", json_integer((json_int_t)detector->spin.end));
+	json_object_set_new(cpu, "unaccounted_ppm", json_real(figures.unaccounted_ppm));
+	json_object_set_new(cpu, "throttling", throttle_to_json(&detector->throttle));
+	json_object_set_new(cpu, "power", power_to_json(run, column));
+	return cpu;
+}
+
+json_t *result_cpus(const struct run *run)
+{
+	json_t *cpus = json_array();
+
+	for (size_t i = 0; i < run->detectors.count; i++) {
+		if (run->detectors.items[i].measured)
+			json_array_append_new(cpus, cpu_to_json(run, &run->detectors.items[i], i));
+	}
+	return cpus;
+}

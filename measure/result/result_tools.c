@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "result_tools.h"
+
+#include "json_value.h"
+
+/* What fences the load in; null where nothing does. */
+static json_t *memgroup_to_json(const struct run *run)
+{
+	if (!run->fence.group.version)
+		return json_null();
+	return json_pack("{s:i, s:I, s:I}", "cgroup_version", run->fence.group.version,
+			 "limit_bytes", (json_int_t)run->fence.group.limit, "oom_kills",
+			 (json_int_t)run->fence.oom_kills);
+}
+
+static json_t *load_to_json(const struct run *run, const struct load *load)
+{
+	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", "stress-ng",
+			 "version", value_text(run->load_tool.version), "command",
+			 value_strings(&load->command), "scenario", load->scenario->name, "cpus",
+			 value_list(load->cpus), "memory_group", memgroup_to_json(run), "exit",
+			 child_exit_code(&load->child), "output", value_text(load->metrics), "log",
+			 value_text(load->log));
+}
+
+json_t *result_loads(const struct run *run)
+{
+	json_t *loads = json_array();
+
+	for (size_t i = 0; i < run->load_count; i++)
+		json_array_append_new(loads, load_to_json(run, &run->loads[i]));
+	return loads;
+}
+
+static json_t *opinion_to_json(const struct run *run, enum opinion_tool tool)
+{
+	const struct opinion *opinion = &run->opinions[tool];
+
+	if (!run->opined[tool])
+		return json_null();
+	return json_pack("{s:s, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", opinion_name(tool),
+			 "version", opinion->version, "command", value_strings(&opinion->command),
+			 "cpus", value_list(&run->setup.measured), "exit",
+			 child_exit_code(&opinion->child), "output", value_text(opinion->output),
+			 "json", value_text(opinion->json));
+}
+
+json_t *result_oslat(const struct run *run)
+{
+	return opinion_to_json(run, OPINION_OSLAT);
+}
+
+json_t *result_opinions(const struct run *run)
+{
+	json_t *opinions = json_array();
+
+	for (int tool = 0; tool < OPINION_TOOLS; tool++) {
+		if (tool != OPINION_OSLAT && run->opined[tool])
+			json_array_append_new(opinions,
+					      opinion_to_json(run, (enum opinion_tool)tool));
+	}
+	return opinions;
+}
+
+static json_t *work_to_json(const struct run *run, const struct work_result *result)
+{
+	const struct hist *hist = &result->hist;
+	const bool sleeps = result->kind == WORK_USLEEP || result->kind == WORK_CLOCK_NANOSLEEP;
+	json_t *work = json_object();
+
+	json_object_set_new(work, "kind", json_string(work_name(result->kind)));
+	json_object_set_new(work, "cpus", json_sprintf("%u", result->cpu));
+	json_object_set_new(work, "beside", value_text(result->beside));
+	json_object_set_new(work, "emulated", json_boolean(run->host.emulated));
+	json_object_set_new(work, "requested_ns", json_integer(sleeps ? WORK_SLEEP_NS : 0));
+	json_object_set_new(work, "samples", json_integer((json_int_t)result->samples));
+	json_object_set_new(work, "mean_ns", json_real(result->mean));
+	json_object_set_new(work, "variance_ns2", json_real(result->variance));
+	json_object_set_new(work, "min_ns", json_integer((json_int_t)result->min));
+	json_object_set_new(work, "p50_ns", json_integer((json_int_t)hist_value_at(hist, 0.5)));
+	json_object_set_new(work, "p99_ns", json_integer((json_int_t)hist_value_at(hist, 0.99)));
+	json_object_set_new(work, "p99.9_ns", json_integer((json_int_t)hist_value_at(hist, 0.999)));
+	json_object_set_new(work, "max_ns", json_integer((json_int_t)hist->max));
+	json_object_set_new(work, "histogram", value_hist(hist));
+	return work;
+}
+
+static json_t *throughput_to_json(const struct throughput *throughput)
+{
+	json_t *runs = json_array();
+	double mean, variance;
+	const size_t samples = throughput_mean(throughput, &mean, &variance);
+
+	for (size_t i = 0; i < throughput->count; i++) {
+		const struct load *run = &throughput->runs[i];
+
+		json_array_append_new(
+			runs, json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(run), "exit",
+					child_exit_code(&run->child), "output",
+					value_text(run->metrics), "log", value_text(run->log)));
+	}
+	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:o}", "kind", "throughput",
+			 "cpus", value_list(&throughput->cpu), "tool", "stress-ng", "version",
+			 value_text(throughput->tool.version), "command",
+			 value_strings(&throughput->runs[0].command), "unit", "bogo-ops/s",
+			 "samples", (json_int_t)samples, "mean", mean, "variance", variance, "runs",
+			 runs);
+}
+
+json_t *result_works(const struct run *run)
+{
+	json_t *works = json_array();
+
+	for (size_t i = 0; i < run->work_count; i++) {
+		if (run->works[i] && !run->works[i]->error)
+			json_array_append_new(works, work_to_json(run, run->works[i]));
+	}
+	if (run->throughput.count)
+		json_array_append_new(works, throughput_to_json(&run->throughput));
+	return works;
+}

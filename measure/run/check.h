@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a run can be believed. */
+#ifndef LOWLAT_CHECK_H
+#define LOWLAT_CHECK_H
+
+#include "session.h"
+#include "spin.h"
+
+/*
+ * Time of the loop that is in neither a reading, nor a gap, nor dead time, as a share of its
+ * runtime.
+ *
+ * The period comes from the batches that saw no gap. So what the batches with gaps spent beyond it
+ * and did not report (a shortened gap, storing that was not accounted) is left over, while a
+ * machine that is slow all the time, or disturbed below the threshold, is not blamed for it.
+ *
+ * Returns 1 when no batch was without a gap.
+ */
+double check_unaccounted(const struct spin *spin);
+
+/* Adds a sentence to run->problems for each doubt; clears run->valid where figures are wrong. */
+void check_run(struct run *run);
+
+#endif

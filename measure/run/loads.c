@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "companions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "second_opinions.h"
+#include "units.h"
+#include "works.h"
+
+/* For starting, the warm-ups of the second opinions and a slow machine. */
+#define LOAD_SLACK_NS (120 * NS_PER_S)
+#define GRACE_NS (60 * NS_PER_S)
+#define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
+
+int companions_prepare(struct run *run, struct message *message)
+{
+	const struct load_scenario *load = run->options.load;
+	int err;
+
+	if (!load)
+		return 0;
+	err = fence_init(load, run->setup.load.count, run->host.memory_available, &run->fence,
+			 message);
+	if (!err && scratch_in_memory(&run->fence.scratch))
+		strings_add(&run->problems,
+			    "--load %s: its files lie in memory, not on a disk; name a folder on "
+			    "one in TMPDIR",
+			    load->name);
+	return err;
+}
+
+static void no_load(struct run *run, int err)
+{
+	const char *name = run->options.load->name;
+
+	run->complete = false;
+	if (err == -ENOENT)
+		strings_add(&run->problems,
+			    "--load %s: stress-ng is not installed, so the run had no load; "
+			    "install stress-ng",
+			    name);
+	else
+		strings_add(&run->problems, "--load %s: stress-ng could not be started (%s)", name,
+			    strerror(-err));
+}
+
+static uint64_t longest(const struct run *run)
+{
+	return run->options.warmup_ns + run->options.duration_ns + opinions_longest_ns(run) +
+	       works_longest_ns(run) + LOAD_SLACK_NS;
+}
+
+static int start_part(struct run *run, size_t part)
+{
+	const bool disk = run->fence.scratch.path[0] != '\0';
+	const struct load_options options = {
+		.scenario = run->options.load,
+		.tool = &run->load_tool,
+		.part = part,
+		.cpus = &run->load_parts[part],
+		.confined = !cpulist_covers(&run->load_parts[part], &run->host.allowed),
+		.scratch = disk ? &run->fence.scratch : &run->scratch,
+		.group = &run->fence.group,
+		.seed = run->options.seed,
+		.memory = run->fence.memory / run->load_part_count,
+		.disk = run->fence.disk / run->load_part_count,
+		.limit_ns = longest(run),
+	};
+	int err = load_start(&options, &run->loads[part]);
+
+	if (!err && part == 0) {
+		for (size_t i = 0; i < run->loads[0].missing.count; i++)
+			strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
+				    options.scenario->name, run->load_tool.version,
+				    run->loads[0].missing.items[i]);
+	}
+	return err;
+}
+
+void companions_start(struct run *run)
+{
+	int err;
+
+	if (!run->options.load)
+		return;
+	err = load_tool_init(&run->scratch, &run->load_tool);
+	if (!err)
+		err = load_split(&run->setup.load, &run->host.isolated, &run->load_parts,
+				 &run->load_part_count);
+	if (!err) {
+		run->loads = calloc(run->load_part_count, sizeof(*run->loads));
+		err = run->loads ? 0 : -ENOMEM;
+	}
+	while (!err && run->load_count < run->load_part_count) {
+		err = start_part(run, run->load_count);
+		run->load_count += !err;
+	}
+	if (err)
+		no_load(run, err);
+}
+
+void companions_wait(struct run *run, struct child *child)
+{
+	while (!child_ended(child) && !run->interrupted)
+		run_wait_ns(run, 20 * NS_PER_MS);
+	if (!child_ended(child))
+		child_finish(child, GRACE_INTERRUPTED_NS);
+	child_wait(child);
+}
+
+/* "One or more stressors failed", "the bogo ops metrics maybe untrustworthy" (stress-ng(1)). */
+static bool is_miscount(int code)
+{
+	return code == 2 || code == 7;
+}
+
+static void report_load(struct run *run, const struct load *load, bool early)
+{
+	_cleanup_free_ char *complaint = load_complaint(load);
+	const int code = child_exit_code(&load->child);
+
+	if (load->truncated) {
+		run->complete = false;
+		strings_add(&run->problems,
+			    "stress-ng wrote more than %zu MiB; what lies beyond is lost",
+			    CHILD_TEXT_MAX >> 20);
+	}
+	if (run->interrupted || (code == 0 && !early && load->metrics))
+		return;
+	/* The load was there to the end; a stressor that is stopped half-way may spoil its count. */
+	if (is_miscount(code) && !early && load->metrics) {
+		strings_add(&run->problems,
+			    "stress-ng doubts its own counts (status %d: %s); the load was there, "
+			    "its throughput may be wrong",
+			    code, complaint ? complaint : "no message");
+		return;
+	}
+	run->complete = false;
+	if (early)
+		strings_add(&run->problems,
+			    "stress-ng ended before the run did (status %d), so part of it had no "
+			    "load",
+			    code);
+	else
+		strings_add(&run->problems, "stress-ng failed at its end (status %d)%s%s", code,
+			    load->child.late ? ", too late" : "",
+			    load->metrics ? "" : ", without metrics");
+}
+
+static void report_kills(struct run *run)
+{
+	const bool wanted = run->options.load->exhausts;
+	const uint64_t kills = run->fence.oom_kills;
+
+	if (run->interrupted || wanted == (kills > 0))
+		return;
+	run->complete = false;
+	if (wanted)
+		strings_add(&run->problems,
+			    "--load %s: nothing was killed for want of memory, so there was less "
+			    "load than asked for",
+			    run->options.load->name);
+	else
+		strings_add(&run->problems,
+			    "%" PRIu64 " processes of the load were killed at its fence of "
+			    "%" PRIu64 " MiB",
+			    kills, run->fence.group.limit >> 20);
+}
+
+void companions_end(struct run *run)
+{
+	const uint64_t grace = run->interrupted ? GRACE_INTERRUPTED_NS : GRACE_NS;
+	bool *early = calloc(run->load_count + 1, sizeof(*early));
+
+	for (size_t i = 0; i < run->load_count; i++) {
+		if (early)
+			early[i] = child_ended(&run->loads[i].child);
+		child_finish(&run->loads[i].child, grace);
+	}
+	for (size_t i = 0; i < run->load_count; i++) {
+		companions_wait(run, &run->loads[i].child);
+		load_read(&run->loads[i]);
+		report_load(run, &run->loads[i], early && early[i]);
+	}
+	free(early);
+	fence_count(&run->fence);
+	if (run->load_count)
+		report_kills(run);
+	fence_deinit(&run->fence);
+}
+
+void companions_deinit(struct run *run)
+{
+	for (size_t i = 0; i < run->load_count; i++)
+		load_deinit(&run->loads[i]);
+	free(run->loads);
+	for (size_t i = 0; i < run->load_part_count; i++)
+		cpulist_deinit(&run->load_parts[i]);
+	free(run->load_parts);
+	load_tool_deinit(&run->load_tool);
+	fence_deinit(&run->fence);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measurement.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unshare.h"
+#include "units.h"
+
+#define CALIBRATION_NS (50 * NS_PER_MS)
+#define CLOSE_LOOK_NS (2 * NS_PER_MS)
+/* How often the rings of those who watch are emptied. */
+#define ATTEND_NS (100 * NS_PER_MS)
+#define LOG_BYTES_MAX ((size_t)256 << 20)
+#define LOG_GAPS_MAX ((size_t)1 << 20)
+
+/* The clock's own reading has to fit twice into a gap. */
+static void choose_threshold(struct run *run)
+{
+	double floor = 0;
+	uint64_t least;
+
+	run->threshold_ns = run->options.threshold_ns;
+	for (size_t i = 0; i < run->detectors.count; i++) {
+		if (run->detectors.items[i].floor[0] > floor)
+			floor = run->detectors.items[i].floor[0];
+	}
+	/* A tick of a coarse counter is a floor too. */
+	floor = clock_ns(&run->clock, floor > 1 ? floor : 1);
+	least = (uint64_t)(2 * floor) + 1;
+	if (2 * floor <= (double)run->threshold_ns)
+		return;
+	run->threshold_ns = (least + 9) / 10 * 10;
+	strings_add(&run->problems,
+		    "threshold raised from %" PRIu64 " ns to %" PRIu64
+		    " ns: reading the clock alone takes %.1f ns",
+		    run->options.threshold_ns, run->threshold_ns, floor);
+}
+
+static uint64_t to_ticks(const struct run *run, uint64_t ns)
+{
+	return (uint64_t)((double)ns * run->clock.hz / 1e9);
+}
+
+static void take_counters(struct run *run, struct counter_snapshot *ret)
+{
+	int err = counter_snapshot_take(&run->setup.measured, ret);
+
+	if (!err || !run->counters_valid)
+		return;
+	run->counters_valid = false;
+	run->complete = false;
+	strings_add(&run->problems, "/proc/interrupts or /proc/softirqs can't be read (%s)",
+		    strerror(-err));
+}
+
+static void end_follow(struct run *run, int err)
+{
+	follow_deinit(&run->follow);
+	run->complete = false;
+	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
+}
+
+static void start_follow(struct run *run)
+{
+	int err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
+
+	if (err)
+		end_follow(run, err);
+}
+
+/* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
+static void tell(struct run *run)
+{
+	int err = follow_tick(&run->follow);
+
+	if (err == -EPIPE)
+		run->interrupted = SIGPIPE;
+	else if (err)
+		end_follow(run, err);
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Waits as run_wait_until() does, and looks after those who watch the run meanwhile. */
+static void attend_until(struct run *run, uint64_t deadline)
+{
+	uint64_t now = clock_raw_ns(), step;
+
+	while (!run->interrupted && now < deadline) {
+		step = run->series.next_ns > now ? run->series.next_ns : deadline;
+		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
+		capture_drain(&run->capture);
+		series_tick(&run->series);
+		tell(run);
+		now = clock_raw_ns();
+	}
+}
+
+static void measure(struct run *run)
+{
+	const uint64_t duration = to_ticks(run, run->options.duration_ns);
+	uint64_t levels[SPIN_LEVELS], deadline;
+
+	for (int i = 0; i < SPIN_LEVELS; i++)
+		levels[i] = to_ticks(run, run_levels_ns[i]);
+	/* Outside the counted stretch: reading a register interrupts its CPU. */
+	power_snapshot_take("", &run->setup.measured, &run->power_before);
+	if (run->options.follow)
+		start_follow(run);
+	if (series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0,
+			&run->series))
+		strings_add(&run->problems, "no series of the run (%s)", strerror(ENOMEM));
+	capture_begin(&run->capture);
+	pages_own();
+	run->counters_valid = true;
+	take_counters(run, &run->before);
+	series_begin(&run->series, &run->before);
+	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
+	deadline = run->before.raw_ns + run->options.duration_ns;
+	attend_until(run, deadline);
+	while (!run->interrupted && !detectors_finished(&run->detectors))
+		run_wait_ns(run, CLOSE_LOOK_NS);
+	detectors_stop(&run->detectors);
+	while (!detectors_finished(&run->detectors))
+		usleep(200);
+	take_counters(run, &run->after);
+	series_end(&run->series, &run->after);
+	if (run->series.error)
+		strings_add(&run->problems, "the series %s (/proc/interrupts: %s)",
+			    run->series.counted ? "lacks steps" : "is without interrupts",
+			    strerror(-run->series.error));
+	capture_end(&run->capture);
+	power_snapshot_take("", &run->setup.measured, &run->power_after);
+}
+
+static size_t log_size(const struct run *run)
+{
+	const size_t fair = LOG_BYTES_MAX / sizeof(struct gap) / run->setup.measured.count;
+
+	if (!run->options.events)
+		return 0;
+	return fair < LOG_GAPS_MAX ? fair : LOG_GAPS_MAX;
+}
+
+static void start_capture(struct run *run)
+{
+	const struct capture_options options = {
+		.folder = run->options.capture,
+		.observer = run->options.observer,
+		.cpus = &run->setup.measured,
+		.duration_ns = run->options.warmup_ns + run->options.duration_ns,
+		.memory = run->host.memory_available / 8,
+	};
+
+	capture_start(&options, &run->clock, &run->capture);
+}
+
+static void end_capture(struct run *run)
+{
+	if (!run->options.capture)
+		return;
+	clock_calibrate(&run->clock);
+	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
+		run->complete = false;
+}
+
+void measurement_make(struct run *run)
+{
+	const uint64_t start = clock_raw_ns();
+	int err;
+
+	start_capture(run);
+	err = detectors_start(&run->detectors, &run->clock, &run->setup.measured,
+			      &run->options.policy, log_size(run));
+
+	if (err) {
+		run->complete = false;
+		strings_add(&run->problems, "the detector could not be started (%s)",
+			    strerror(-err));
+	} else {
+		capture_attach(&run->capture, &run->detectors);
+		run_wait_until(run, start + run->options.warmup_ns);
+		run_wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
+	}
+	if (!err && !run->interrupted) {
+		clock_calibrate(&run->clock);
+		run->start_hz = run->clock.hz;
+		choose_threshold(run);
+		measure(run);
+	}
+	detectors_join(&run->detectors);
+	end_capture(run);
+}

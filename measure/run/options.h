@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line, checked for form and range; what the machine allows is setup.h's business. */
+#ifndef LOWLAT_OPTIONS_H
+#define LOWLAT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "capture.h"
+#include "cpulist.h"
+#include "load_scenario.h"
+#include "second_opinion.h"
+#include "policy.h"
+#include "text.h"
+#include "work.h"
+
+enum oslat_choice {
+	OSLAT_IF_INSTALLED,
+	OSLAT_WANTED,
+	OSLAT_OFF,
+};
+
+struct options {
+	/* Empty: not given. */
+	struct cpulist cpus;
+	struct cpulist load_cpus;
+	/* On all of them, the measured ones too. */
+	bool load_everywhere;
+	uint64_t duration_ns;
+	uint64_t warmup_ns;
+	uint64_t threshold_ns;
+	struct policy policy;
+	/* NULL: no load. */
+	const struct load_scenario *load;
+	enum oslat_choice oslat;
+	/* Second opinions asked for by name, and work kinds. */
+	bool opinions[OPINION_TOOLS];
+	bool work[WORK_KINDS];
+	/* One CPU after another, not all at once. */
+	bool work_alone;
+	/* Runs of stress-ng's matrix; 0: none. */
+	uint64_t throughput;
+	/* The user says so; host.h knows it of x86 alone. */
+	bool emulated;
+	const char *label;
+	uint64_t seed;
+	/* File name, "-" for standard output, NULL for none. */
+	const char *json;
+	const char *events;
+	/* Folder for what interrupted the run; NULL: not recorded. */
+	const char *capture;
+	enum observer observer;
+	/* A line a second on standard output. */
+	bool follow;
+	bool help;
+	bool version;
+};
+
+/* Returns 0, or -EINVAL with the message set. The texts belong to argv. */
+int options_parse(int argc, char *const argv[], struct options *ret, struct message *message);
+
+void options_deinit(struct options *options);
+
+void options_help(FILE *file);
+
+#endif

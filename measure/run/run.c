@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/mempolicy.h>
+#include <malloc.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "check.h"
+#include "companions.h"
+#include "measurement.h"
+#include "second_opinions.h"
+#include "units.h"
+#include "works.h"
+
+const uint64_t run_levels_ns[SPIN_LEVELS] = { 100, NS_PER_US, 10 * NS_PER_US, 100 * NS_PER_US };
+
+void run_wait_ns(struct run *run, uint64_t ns)
+{
+	const struct timespec timeout = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+	sigset_t signals;
+	int signal_number;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	signal_number = sigtimedwait(&signals, NULL, &timeout);
+	if (signal_number > 0 && !run->interrupted)
+		run->interrupted = signal_number;
+}
+
+void run_wait_until(struct run *run, uint64_t deadline_ns)
+{
+	uint64_t now = clock_raw_ns();
+
+	while (!run->interrupted && now < deadline_ns) {
+		run_wait_ns(run, deadline_ns - now);
+		now = clock_raw_ns();
+	}
+}
+
+/* What the kernel took from real-time loops on purpose. */
+static void find_throttling(struct run *run)
+{
+	for (size_t i = run->detectors.count; i-- > 0;) {
+		struct detector *detector = &run->detectors.items[i];
+		const struct spin *spin = &detector->spin;
+		struct throttle_pattern expected;
+
+		throttle_settings_read("", run->host.kernel, detector->cpu, &run->throttle);
+		expected = throttle_expect(&run->options.policy, &run->throttle);
+		if (detector->measured)
+			detector->throttle = throttle_find(
+				&expected, spin->hist,
+				clock_ns(&run->clock, (double)(spin->end - spin->begin)));
+	}
+}
+
+/* Keeps the kernel from moving the detectors' memory, as far as it is permitted. */
+static void settle_memory(void)
+{
+	/* NUMA balancing would unmap it now and then to see who uses it. */
+	syscall(SYS_set_mempolicy, MPOL_LOCAL, NULL, 0);
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	mlockall(MCL_CURRENT);
+	/* Memory given back is unmapped by interrupting every CPU that runs one of our threads. */
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
+static bool needs_scratch(const struct options *options)
+{
+	bool needed = options->load || options->throughput || options->oslat == OSLAT_WANTED;
+
+	for (int tool = 0; tool < OPINION_TOOLS; tool++)
+		needed |= options->opinions[tool];
+	return needed;
+}
+
+/* Only other programs need it; without it, oslat is left out unless it was asked for by name. */
+static int make_scratch(struct run *run)
+{
+	const bool needed = needs_scratch(&run->options);
+	int err;
+
+	if (!needed && run->options.oslat == OSLAT_OFF)
+		return 0;
+	err = scratch_init(&run->scratch);
+	if (!err || needed)
+		return err;
+	run->options.oslat = OSLAT_OFF;
+	strings_add(&run->problems,
+		    "oslat was left out: no private folder can be made (%s); set "
+		    "TMPDIR to a writable folder",
+		    strerror(-err));
+	return 0;
+}
+
+static int prepare(struct run *run, struct message *message)
+{
+	int err = host_init(&run->host, message);
+
+	run->host.emulated |= run->options.emulated;
+	if (!err)
+		err = setup_resolve(&run->options, &run->host, &run->setup, message);
+	if (err)
+		return err;
+	settle_memory();
+	err = make_scratch(run);
+	if (err)
+		return message_set(message,
+				   "TMPDIR: no private folder can be made for the loads (%s); name "
+				   "a writable folder in it",
+				   strerror(-err));
+	return companions_prepare(run, message);
+}
+
+int run_make(struct run *run, struct message *message)
+{
+	int err = prepare(run, message);
+
+	if (err)
+		return err;
+	run->complete = true;
+	run->valid = true;
+	clock_init(&run->clock);
+	companions_start(run);
+	measurement_make(run);
+	works_make(run);
+	opinions_make(run);
+	companions_end(run);
+	works_throughput(run);
+	scratch_deinit(&run->scratch);
+	clock_calibrate(&run->clock);
+	if (run->interrupted) {
+		run->complete = false;
+		strings_add(&run->problems, "interrupted by signal %d before the run was complete",
+			    run->interrupted);
+	}
+	find_throttling(run);
+	check_run(run);
+	return 0;
+}
+
+void run_deinit(struct run *run)
+{
+	follow_deinit(&run->follow);
+	series_deinit(&run->series);
+	capture_deinit(&run->capture);
+	opinions_deinit(run);
+	companions_deinit(run);
+	works_deinit(run);
+	counter_snapshot_deinit(&run->before);
+	counter_snapshot_deinit(&run->after);
+	power_snapshot_deinit(&run->power_before);
+	power_snapshot_deinit(&run->power_after);
+	detectors_deinit(&run->detectors);
+	scratch_deinit(&run->scratch);
+	setup_deinit(&run->setup);
+	host_deinit(&run->host);
+	options_deinit(&run->options);
+	strings_deinit(&run->problems);
+}

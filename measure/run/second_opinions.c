@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "second_opinions.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "companions.h"
+#include "units.h"
+
+#define LONGEST_NS (30 * NS_PER_S)
+
+/* By name; oslat else runs where it is installed. */
+static bool is_wanted(const struct run *run, enum opinion_tool tool)
+{
+	return run->options.opinions[tool] ||
+	       (tool == OPINION_OSLAT && run->options.oslat == OSLAT_WANTED);
+}
+
+static bool is_tried(const struct run *run, enum opinion_tool tool)
+{
+	return is_wanted(run, tool) || (tool == OPINION_OSLAT && run->options.oslat != OSLAT_OFF);
+}
+
+uint64_t opinions_longest_ns(const struct run *run)
+{
+	uint64_t count = 0;
+
+	for (int tool = 0; tool < OPINION_TOOLS; tool++)
+		count += is_tried(run, (enum opinion_tool)tool);
+	return count * LONGEST_NS;
+}
+
+static void report_missing(struct run *run, enum opinion_tool tool, int err)
+{
+	if (is_wanted(run, tool))
+		run->complete = false;
+	if (err == -ENOENT)
+		strings_add(&run->problems,
+			    "%s is not installed, so there is no second opinion; install %s",
+			    opinion_name(tool), opinion_package(tool));
+	else
+		strings_add(&run->problems, "%s could not be started (%s)", opinion_name(tool),
+			    strerror(-err));
+}
+
+static const char *needs(enum opinion_tool tool)
+{
+	if (tool == OPINION_OSNOISE || tool == OPINION_TIMERLAT)
+		return "it needs root and a kernel with CONFIG_OSNOISE_TRACER or "
+		       "CONFIG_TIMERLAT_TRACER";
+	return "it needs root, or LimitMEMLOCK and LimitRTPRIO raised";
+}
+
+static void report_output(struct run *run, const struct opinion *opinion)
+{
+	const char *name = opinion_name(opinion->tool);
+
+	if (opinion->truncated)
+		strings_add(&run->problems, "%s wrote more than %zu MiB; what lies beyond is lost",
+			    name, CHILD_TEXT_MAX >> 20);
+	else if (!opinion->output && !opinion->json && !run->interrupted)
+		strings_add(&run->problems, "%s ended without a result", name);
+	else
+		return;
+	run->complete = false;
+}
+
+static void report(struct run *run, const struct opinion *opinion)
+{
+	_cleanup_free_ char *complaint = opinion_complaint(opinion);
+	const int code = child_exit_code(&opinion->child);
+	const char *name = opinion_name(opinion->tool);
+
+	if (code == 0 || opinion->truncated)
+		report_output(run, opinion);
+	if (code == 0 || run->interrupted)
+		return;
+	if (code > 128 || is_wanted(run, opinion->tool))
+		run->complete = false;
+	if (opinion->child.late)
+		strings_add(&run->problems, "%s did not end in time and was killed", name);
+	else if (code > 128)
+		strings_add(&run->problems, "%s was killed by signal %d%s", name, code - 128,
+			    code - 128 == SIGXFSZ ? ": it wrote too much" : "");
+	else
+		strings_add(&run->problems, "%s failed with status %d (%s); %s", name, code,
+			    complaint ? complaint : "no message", needs(opinion->tool));
+}
+
+static void make_one(struct run *run, enum opinion_tool tool)
+{
+	const struct setup *setup = &run->setup;
+	const uint64_t duration = run->options.duration_ns;
+	const struct opinion_options options = {
+		.cpus = &setup->measured,
+		.main_cpu = setup->rest.count ? setup->rest.cpus[0] : setup->measured.cpus[0],
+		.policy = &run->options.policy,
+		.scratch = &run->scratch,
+		.duration_ns = duration < LONGEST_NS ? duration : LONGEST_NS,
+	};
+	int err;
+
+	if (run->host.emulated && !is_wanted(run, tool)) {
+		strings_add(&run->problems, "%s was left out: it measures durations only",
+			    opinion_name(tool));
+		return;
+	}
+	err = opinion_start(tool, &options, &run->opinions[tool]);
+	if (err) {
+		report_missing(run, tool, err);
+		return;
+	}
+	run->opined[tool] = true;
+	companions_wait(run, &run->opinions[tool].child);
+	opinion_read(&run->opinions[tool]);
+	report(run, &run->opinions[tool]);
+}
+
+void opinions_make(struct run *run)
+{
+	for (int tool = 0; tool < OPINION_TOOLS; tool++) {
+		if (is_tried(run, (enum opinion_tool)tool) && !run->interrupted)
+			make_one(run, (enum opinion_tool)tool);
+	}
+}
+
+void opinions_deinit(struct run *run)
+{
+	for (int tool = 0; tool < OPINION_TOOLS; tool++)
+		opinion_deinit(&run->opinions[tool]);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The second opinions of a run, one after another behind the detector, while the load goes on. */
+#ifndef LOWLAT_OPINIONS_H
+#define LOWLAT_OPINIONS_H
+
+#include "session.h"
+
+/* Runs those that were asked for, and oslat where it is installed, unless the run was interrupted. */
+void opinions_make(struct run *run);
+
+/* What all of them together may take, without their own warm-ups. */
+uint64_t opinions_longest_ns(const struct run *run);
+
+void opinions_deinit(struct run *run);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One run: what was asked, where it was made, and all that came out of it. */
+#ifndef LOWLAT_RUN_H
+#define LOWLAT_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture.h"
+#include "clock.h"
+#include "counters.h"
+#include "detector.h"
+#include "load_limits.h"
+#include "follow.h"
+#include "host.h"
+#include "load.h"
+#include "second_opinion.h"
+#include "options.h"
+#include "power.h"
+#include "scratch.h"
+#include "series.h"
+#include "setup.h"
+#include "text.h"
+#include "throughput.h"
+#include "work.h"
+
+/* Lengths whose rates are reported, ns. */
+extern const uint64_t run_levels_ns[SPIN_LEVELS];
+
+struct run {
+	struct options options;
+	struct host host;
+	struct setup setup;
+	struct scratch scratch;
+	struct clock_source clock;
+	/* As the measurement used it; clock.hz is the better one of the whole run. */
+	double start_hz;
+	/* In use: raised where the clock is too coarse for the one asked for. */
+	uint64_t threshold_ns;
+	struct detectors detectors;
+	struct counter_snapshot before;
+	struct counter_snapshot after;
+	bool counters_valid;
+	struct power_snapshot power_before;
+	struct power_snapshot power_after;
+	/* Of the lowest measured CPU. */
+	struct throttle_settings throttle;
+	/* The load: its fence, and its parts, as many as started. */
+	struct fence fence;
+	struct load_tool load_tool;
+	struct cpulist *load_parts;
+	size_t load_part_count;
+	struct load *loads;
+	size_t load_count;
+	struct opinion opinions[OPINION_TOOLS];
+	bool opined[OPINION_TOOLS];
+	/* NULL where one could not be made. */
+	struct work_result **works;
+	size_t work_count;
+	struct throughput throughput;
+	struct capture capture;
+	struct follow follow;
+	struct series series;
+	struct strings problems;
+	bool complete;
+	bool valid;
+	/* The signal that ended it early; 0: none. */
+	int interrupted;
+};
+
+/*
+ * Makes the run of run->options: set-up, warm-up, measurement, work kinds, second opinions, end of all children.
+ * SIGINT, SIGTERM and SIGHUP must be blocked in the caller; they end it early.
+ *
+ * Returns 0, or -EINVAL with the message set when it is refused before anything was started.
+ */
+int run_make(struct run *run, struct message *message);
+
+/* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
+void run_wait_ns(struct run *run, uint64_t ns);
+
+/* Sleeps until then (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
+void run_wait_until(struct run *run, uint64_t deadline_ns);
+
+void run_deinit(struct run *run);
+
+#endif
