@@ -8,13 +8,18 @@ PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # Changing one of these means installing again.
 INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 
+PYTEST := $(BIN)/python -m pytest
+# Four at most: a test may take a guest of 1.5 GB.
+JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
+
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
-.PHONY: vm-packages vm-fetch test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse test-vm-full test-cuts-full
+.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere
+.PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full test-cuts-full
 .PHONY: instrument instrument-full soak
-.PHONY: lint lint-packages lint-python lint-types lint-c lint-shell
+.PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
 setup: packages python harness
 	@echo "setup: $(BIN)/lowlat-gen and $(BIN)/lowlat-measure are ready"
@@ -59,24 +64,47 @@ harness: packages python
 	@if $(MAKE) -s -q -C measure all 2>/dev/null; then \
 		echo "harness: measure/build/lowlat-measure is in place"; \
 	else \
-		echo "harness: building measure/build/lowlat-measure"; $(MAKE) -s -C measure all; \
+		echo "harness: building measure/build/lowlat-measure"; $(MAKE) -s -j$(JOBS) -C measure all; \
 	fi
 	@ln -sfn ../../measure/build/lowlat-measure $(BIN)/lowlat-measure
 
 demo: setup
 	packaging/demo
 
+# The parts of a verb have their say, all of them, before it fails.
+ALL = $(MAKE) --no-print-directory --keep-going
+
 test: setup package-packages page-packages
-	$(MAKE) -C measure check sanitize
-	$(BIN)/python -m pytest
+	@$(ALL) test-harness test-beside test-alone
+
+test-harness:
+	$(MAKE) -j$(JOBS) -C measure check
+	$(MAKE) -j$(JOBS) -C measure sanitize
+
+# As many beside each other as there are CPUs; then those that measure, one by one.
+test-beside:
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "(smoke or not vm) and not measures"
+
+test-alone:
+	$(PYTEST) -m "not vm and measures"
+
+check: setup lint-packages
+	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
+
+test-quick:
+	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not vm and not measures and not slow"
+
+# What depends on the place, in a folder that only root can read and below a path with a space.
+test-elsewhere: setup
+	tests/elsewhere
 
 # The detector against exact stalls, preemptions, the kernel's trace and its rivals; part of `test`.
 instrument: setup
-	$(BIN)/python -m pytest tests/instrument
+	$(PYTEST) tests/instrument
 
 # The same with ten times the stalls, and a minute for each witness: ten minutes.
 instrument-full: setup
-	LOWLAT_INSTRUMENT=full $(BIN)/python -m pytest tests/instrument
+	LOWLAT_INSTRUMENT=full $(PYTEST) tests/instrument
 
 vm-packages: packages
 	@packaging/install-dependencies vm
@@ -85,44 +113,35 @@ vm-packages: packages
 vm-fetch: setup vm-packages
 	$(BIN)/python tests/vm/fetch.py
 
-PYTEST_VM = $(BIN)/python -m pytest -m "vm and not full" --durations=5
-
-# Two beside each other, as an emulated guest keeps one CPU busy; each prints all of its own at its
-# end. All of them have their say before the verb fails.
+# Two beside each other, as an emulated guest keeps one CPU busy; each prints its output at its
+# end. What shares the guest of road.py runs in one of them.
+VM_ROAD = tests/vm/test_boot_guest.py tests/vm/test_power_cuts.py tests/vm/test_rehearsal.py
 test-vm: vm-fetch
-	@$(MAKE) --no-print-directory --keep-going -j2 --output-sync=target --assume-old=vm-fetch \
-		test-vm-kernels test-vm-guests test-vm-boot test-vm-rehearse
+	@$(ALL) -j2 --output-sync=target --assume-old=vm-fetch test-vm-road test-vm-others
 
-test-vm-kernels: vm-fetch
-	$(PYTEST_VM) tests/vm/test_matrix.py tests/vm/test_harness_arm64.py tests/vm/test_causes_guest.py
+test-vm-road: vm-fetch
+	$(PYTEST) -m "vm and not full" --durations=10 $(VM_ROAD)
 
-test-vm-guests: vm-fetch
-	$(PYTEST_VM) tests/vm/test_tuned_guests.py tests/vm/test_memory_group.py
-
-# Prints the seconds of each boot.
-test-vm-boot: vm-fetch
-	$(PYTEST_VM) -s tests/vm/test_boot_guest.py tests/vm/test_power_cuts.py
-
-test-vm-rehearse: vm-fetch
-	$(PYTEST_VM) tests/vm/test_rehearsal.py
+test-vm-others: vm-fetch
+	$(PYTEST) -m "vm and not full" --durations=20 tests/vm $(addprefix --ignore=,$(VM_ROAD))
 
 # Takes hours. It writes a committed file anew: look at the difference before it is committed.
 test-vm-full: vm-fetch test-cuts-full
 	@rm -f build/booted
 	@mkdir -p build
-	LOWLAT_CUTS=1 LOWLAT_RESULTS=$(CURDIR)/build/booted \
-		$(BIN)/python -m pytest -m vm --durations=20
+	LOWLAT_CUTS=1 LOWLAT_RESULTS='$(CURDIR)/build/booted' \
+		$(PYTEST) -m vm --durations=20
 	$(BIN)/python tests/vm/results.py build/booted >tests/vm/RESULTS.md
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup
-	LOWLAT_CUTS=1 $(BIN)/python -m pytest --durations=20 tests/boot/test_cuts.py \
-		tests/boot/test_replay.py tests/boot/test_tune_cuts.py
+	LOWLAT_CUTS=1 $(PYTEST) --durations=20 tests/boot/test_cuts.py \
+		tests/boot/test_replay.py tests/tune/test_tune_cuts.py
 
 # Both write committed files anew: look at the difference before it is committed.
 golden: setup
-	LOWLAT_GOLDEN=1 $(BIN)/python -m pytest tests/test_machines.py
-	LOWLAT_GOLDEN=1 $(BIN)/python -m pytest tests/packaging/test_packages.py -k holds
+	LOWLAT_GOLDEN=1 $(PYTEST) tests/plan/test_machines.py
+	LOWLAT_GOLDEN=1 $(PYTEST) tests/packaging/test_packages.py -k holds
 
 products: setup
 	$(BIN)/python packaging/produce
@@ -139,13 +158,17 @@ scripts = $(shell git -c safe.directory="$(CURDIR)" ls-files --cached --others -
 SHELL_SCRIPTS = $(call scripts,'$(HASH)!'*/sh|'$(HASH)!'*/bash|'$(HASH)!'*/sh\ *|'$(HASH)!'*bash\ *|'$(HASH)!'*env\ *sh)
 PYTHON_SCRIPTS = $(filter-out %.py,$(call scripts,'$(HASH)!'*python3|'$(HASH)!'*python3\ *))
 
-# All linters have their say before the verb fails.
 lint: setup lint-packages
-	@$(MAKE) --no-print-directory --keep-going lint-python lint-types lint-c lint-shell
+	@$(ALL) -j$(JOBS) --output-sync=target lint-python lint-rooms lint-types lint-c lint-shell
 
 lint-python:
 	$(BIN)/ruff check . $(PYTHON_SCRIPTS)
 	$(BIN)/ruff format --check . $(PYTHON_SCRIPTS)
+
+# Who may import whom: the contracts are in setup.cfg; what they cannot say is in tests/test_rooms.py.
+lint-rooms:
+	$(BIN)/lint-imports --no-cache
+	$(PYTEST) -q tests/test_rooms.py
 
 lint-types:
 	$(BIN)/mypy
@@ -155,7 +178,9 @@ lint-c:
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem \
-		--suppress=memleak --suppress=resourceLeak --error-exitcode=1 -i measure/build measure
+		--suppress=memleak --suppress=resourceLeak --error-exitcode=1 -i measure/build \
+		$(addprefix -I,$(wildcard measure/*/)) measure
+	$(MAKE) -s -C measure rooms
 	$(MAKE) -s -C measure BUILD=build/lint-gcc CC=gcc CFLAGS='-O2 -Werror' all tests tools instrument
 	$(MAKE) -s -C measure BUILD=build/lint-clang CC=clang CFLAGS='-O2 -Werror' all tests tools instrument
 

@@ -10,7 +10,7 @@
 #include "options.h"
 #include "output.h"
 #include "result.h"
-#include "session.h"
+#include "run.h"
 #include "summary.h"
 
 #define EXIT_PARTIAL 1

@@ -132,62 +132,39 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
-@dataclass(frozen=True)
-class Campaign:
-    """Runs for a report, half of them an arm, and gaps of all of them together, which have their
-    event logs or have not."""
-
-    runs: int
-    gaps: int
-    logged: bool
-
-    def __str__(self) -> str:
-        beside = " and their event logs" if self.logged else ""
-        return f"{self.runs} runs with {self.gaps:,} gaps in all{beside}"
-
-
-#: What a report is to bear, and about the largest logs that it reads, of many runs and of two.
-CAMPAIGNS = (
-    Campaign(20, 10_000_000, logged=False),
-    Campaign(20, 2_200_000, logged=True),
-    Campaign(2, 2_200_000, logged=True),
-)
+#: What a report must be able to read: so many runs, half of them an arm, with so many gaps in all.
+RUNS = 20
+GAPS = 10_000_000
 
 
 def bench_report(runs: int) -> None:
-    for campaign in CAMPAIGNS:
-        with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
-            words = write_campaign(campaign, Path(folder))
-            size = sum(file.stat().st_size for file in Path(folder).iterdir()) / (1 << 20)
-            spent = cost([*words, "--json"], runs)
-        verdict = json.loads(spent.starts[0].out)["verdict"]
-        print(f"report on {campaign} ({size:.0f} MiB), {verdict}, medians of {runs}:\n  {spent}")
+    with tempfile.TemporaryDirectory(prefix="lowlat-bench-", dir=MEMORY) as folder:
+        words = write_runs(Path(folder))
+        size = sum(file.stat().st_size for file in Path(folder).iterdir()) / (1 << 20)
+        spent = cost([*words, "--json"], runs)
+    verdict = json.loads(spent.starts[0].out)["verdict"]
+    what = f"{RUNS} runs with {GAPS:,} gaps in all ({size:.0f} MiB)"
+    print(f"report on {what}, {verdict}, medians of {runs}:\n  {spent}")
 
 
-def write_campaign(campaign: Campaign, folder: Path) -> list[str]:
-    """The words that report on it."""
-    files = [_write_run(campaign, folder / f"{n}.json", n) for n in range(campaign.runs)]
+def write_runs(folder: Path) -> list[str]:
+    """The words that report on them."""
+    files = [_write_run(folder / f"{n}.json", n) for n in range(RUNS)]
     return ["report", *files[::2], "--against", *files[1::2]]
 
 
-def _write_run(campaign: Campaign, path: Path, number: int) -> str:
+def _write_run(path: Path, number: int) -> str:
     """Two CPUs with the gaps in the harness's own buckets: 512 for each power of two."""
     import numpy as np
 
     draw = np.random.default_rng(number)
-    cpus, logs = [], []
+    cpus = []
     for cpu in (2, 3):
-        gaps = 100 + draw.exponential(3000, campaign.gaps // campaign.runs // 2)
+        gaps = 100 + draw.exponential(3000, GAPS // RUNS // 2)
         histogram = {"unit": "ns", "counts": _buckets(gaps)}
         noise = draw.normal(1000 - 200 * (number % 2), 30)
         changes = {"histogram": histogram, "events": len(gaps)}
         cpus.append(report_runs.cpu_run(cpu, noise / 5, noise, **changes))
-        begins = draw.uniform(0, 240e9, len(gaps))
-        logs.append(np.stack([np.full(len(gaps), cpu), begins, begins + 2 * gaps], axis=1))
-    if campaign.logged:
-        rows = np.concatenate(logs).astype(int)
-        lines = map("{},{},{}".format, *rows[rows[:, 1].argsort()].T.tolist())
-        path.with_suffix(".events").write_text("\n".join(["cpu,begin,end", *lines, ""]))
     hour = f"2026-11-21T{number:02d}:00:00Z"
     path.write_text(json.dumps(report_runs.document(str(number), 0, cpus=cpus, started=hour)))
     return str(path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the tests share: synthetic trees, the command line in-process, and how long to search.
 
-``LOWLAT_EXAMPLES=10000 pytest tests/test_split_properties.py`` is the long run; without it the
+``LOWLAT_EXAMPLES=10000 pytest tests/plan/test_split_properties.py`` is the long run; without it the
 property tests take the same few hundred examples every time.
 """
 
@@ -41,6 +41,22 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 Tree = Callable[[synthetic.Shape], Path]
 
 
+#: The marker of every test that uses a fixture: what starts lowlat-measure or its rivals, and what
+#: takes long: the hosts of tests/boot, packages, a browser.
+_MARKED = {
+    **dict.fromkeys(("program", "programs"), "measures"),
+    **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
+    **dict.fromkeys(("built", "deb", "rpm", "browser"), "slow"),
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for name in _MARKED.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(_MARKED[name])
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     """Makes the tree of a shape, each in a folder of its own."""
@@ -50,6 +66,16 @@ def tree(tmp_path: Path) -> Tree:
         return synthetic.write(shape.model(), tmp_path / f"machine{next(count)}")
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """Signal handlers that a verb set in this process do not outlive the test."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.verbs import report as verb
+from lowlat.verbs import report
 
 DATA = Path(__file__).parent / "data" / "runs"
 OSLAT_TEXT = (DATA / "oslat-2.4.txt").read_text().replace("Core:\t 0 1", "Core:\t 2 3")
@@ -19,7 +19,7 @@ STRESS = (DATA / "stress-ng-0.15.06.yaml").read_text()
 
 
 def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -> dict[str, Any]:
-    """One CPU of a run: 120 s in which most kernel entries were timer interrupts."""
+    """One CPU of a run: 120 s in which most interrupts were timer interrupts."""
     cpu = {
         "cpu": number,
         "runtime_ns": 120_000_000_000,
@@ -34,10 +34,10 @@ def cpu_run(number: int, entries: float, noise: float = 100.0, **changes: Any) -
         "histogram": {"unit": "ns", "counts": [[100, 200, 5]]},
         "page_faults": 0,
         "causes": [],
-        "kernel_entries_per_s": {"LOC": entries * 0.75, "24": entries * 0.25, "total": entries},
+        "interrupts_per_s": {"LOC": entries * 0.75, "24": entries * 0.25, "total": entries},
         "softirqs_per_s": {"TIMER": entries / 2, "RCU": 1.0},
         "switches_per_s": entries / 4,
-        "soft": None,
+        "pace": None,
     }
     return {**cpu, **changes}
 
@@ -118,9 +118,9 @@ class Bench:
 
     def call(self, *words: str) -> tuple[int, str]:
         parser = argparse.ArgumentParser()
-        verb.add_arguments(parser)
+        report.add_arguments(parser)
         try:
-            status = verb.main(parser.parse_args(words))
+            status = report.main(parser.parse_args(words))
         finally:
             self.printed = self._capsys.readouterr()
         assert self.printed.err == ""

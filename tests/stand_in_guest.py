@@ -16,15 +16,16 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+import lowlat
+from lowlat.base.json_fields import read_value, write_value
 from lowlat.host.root import Root
 from lowlat.model.machine import Kernel, Machine
-from lowlat.rehearse import guest_tuned as tuning
-from lowlat.rehearse import scout
-from lowlat.rehearse.task import VERIFY, Facts, Task
+from lowlat.rehearse import guest_plan, guest_tuned
+from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, Task
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 
-#: Kernel entries per second on each isolated CPU.
+#: Interrupts per second on each isolated CPU.
 STOCK, QUIET = 250.0, 2.0
 
 #: Variables that tell a guest where to note each boot, which boots panic, which do so at their
@@ -34,9 +35,12 @@ NOTES, PANICS, LATE, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_PANICS_LATE",
 
 def program(path: Path) -> Path:
     """Write the program that takes virtme-run's place."""
-    folders = [str(Path(__file__).parent), *sys.path]
+    # An editable install finds the package by a hook, which that Python does not have.
+    folders = [str(Path(__file__).parent), str(Path(lowlat.__file__).parents[1]), *sys.path]
+    # Not that of the environment: no space may stand in its path.
+    python = Path(sys.executable).resolve()
     path.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path[:0] = {folders!r}\n"
+        f"#!{python}\nimport sys\nsys.path[:0] = {folders!r}\n"
         "import stand_in_guest\nsys.exit(stand_in_guest.main(sys.argv))\n"
     )
     path.chmod(0o755)
@@ -76,23 +80,23 @@ def _panic() -> int:
 
 
 def _scout(folder: Path) -> None:
-    vars(scout)["probe"] = lambda root: machine()
-    tuning.apply_own = _apply
-    tuning.line = lambda root: "nohz_full=2-3"
-    scout.work(folder)
+    vars(guest_plan)["probe"] = lambda root: machine()
+    guest_tuned.apply_own = _apply
+    guest_tuned.line = lambda root: "nohz_full=2-3"
+    guest_plan.work(folder)
 
 
 def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
-    refused = [tuning.not_applied(name), "TuneD: no such profile"]
+    refused = [guest_tuned.not_applied(name), "TuneD: no such profile"]
     return "TuneD", refused if name == "powersave" else []
 
 
 def _measure(folder: Path, line: str) -> None:
-    task = Task.read(folder)
+    task: Task = read_value(folder / TASK, Task)
     # Boots differ a little, as boots do.
     entries = (QUIET if "nohz_full=" in line else STOCK) * (1 + sum(folder.name.encode()) % 7 / 100)
     cpus = [cpu_run(2, entries), cpu_run(3, entries)]
-    run = document(task.label, entries, cpus=cpus, emulated=True, boot_id=folder.name)
+    run = document(task.arm.name, entries, cpus=cpus, emulated=True, boot_id=folder.name)
     run["cmdline"] = line
     run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
     (folder / f"{folder.name}.json").write_text(json.dumps(run))
@@ -100,4 +104,5 @@ def _measure(folder: Path, line: str) -> None:
     if task.arm.plan:
         (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))
     isolated, nohz = ("2-3" if f"{name}=" in line else "" for name in ("isolcpus", "nohz_full"))
-    Facts(line, "6.12.1", isolated, nohz, (), "", (), {"boot": 9.0}, "").write(folder)
+    facts = Facts(line, isolated, nohz, (), "", (), {"boot": 9.0}, "")
+    write_value(folder / FACTS, facts)

@@ -13,7 +13,10 @@ import pytest
 
 from lowlat import __version__
 from lowlat.cli import VERBS
-from trees import lowlat
+from trees import SHELL_GEN
+from trees import lowlat_process as lowlat
+
+pytestmark = pytest.mark.slow
 
 
 def test_version_is_printed() -> None:
@@ -127,7 +130,7 @@ def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> t
 
 
 def test_a_closed_output_is_no_error() -> None:
-    shell = f"exec {sys.executable} -m lowlat plan >&-"
+    shell = f"exec {SHELL_GEN} plan >&-"
     done = subprocess.run(["/bin/sh", "-c", shell], stderr=subprocess.PIPE, text=True)
     assert done.returncode == 0 and done.stderr == ""
 

@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
+from unittest import mock
+
+from lowlat import cli
 
 CPU = "sys/devices/system/cpu"
+
+#: lowlat-gen in a shell's script.
+SHELL_GEN = f"{shlex.quote(sys.executable)} -m lowlat"
 
 CPUINFO_X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Test CPU\n"
 FLAGS = "fpu tsc lm constant_tsc nonstop_tsc"
@@ -92,6 +100,23 @@ class Answer:
 
 
 def lowlat(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
+    """Run one command line in this process, as Python takes longer to start than most of them."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with (
+        open(os.devnull) as nothing,  # noqa: PTH123
+        mock.patch.multiple(sys, stdin=nothing, stdout=out, stderr=err),
+        mock.patch.dict(os.environ, env or {}),
+    ):
+        status = cli.main([str(arg) for arg in args])
+    return Answer(status, _text(out), _text(err))
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def lowlat_process(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
     """Run lowlat-gen as a user does."""
     done = subprocess.run(
         [sys.executable, "-m", "lowlat", *map(str, args)],

@@ -18,7 +18,7 @@ import pytest
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
-from lowlat.harness_output import user_folder
+from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
 
 SYSTEM_PYTHON = "/usr/bin/python3"

@@ -18,35 +18,29 @@ from typing import NoReturn, Optional, TextIO
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
 
-#: Verb, its module, and its line of help.
+#: The verbs, each a module of lowlat.verbs, with their lines of help.
 VERBS = {
-    "probe": ("lowlat.verbs.probe", "show this machine as the planner sees it"),
-    "capture": ("lowlat.verbs.capture", "save what probe and verify read, for --root elsewhere"),
-    "plan": ("lowlat.verbs.plan", "choose CPUs and settings, with a reason for each"),
-    "cpus": ("lowlat.verbs.cpus", "print the bare list of isolated or housekeeping CPUs"),
-    "run": ("lowlat.verbs.run", "run a program on the isolated CPUs"),
-    "explain": ("lowlat.verbs.explain", "what one tunable does, costs and needs"),
-    "render": (
-        "lowlat.verbs.render",
-        "write the plan, boot entry and TuneD profile below a folder",
-    ),
-    "rehearse": (
-        "lowlat.verbs.rehearse",
-        "boot a kernel in a VM, stock and tuned, and measure both",
-    ),
-    "measure": ("lowlat.harness", "measure the noise on the isolated CPUs"),
-    "report": ("lowlat.verbs.report", "compare runs: how much noise went away"),
-    "apply": ("lowlat.verbs.apply", "add the tuned boot entries; the default stays"),
-    "trial": ("lowlat.verbs.trial", "boot the tuned entry once"),
-    "promote": ("lowlat.verbs.promote", "make the entry that was tried the default"),
-    "rollback": ("lowlat.verbs.rollback", "take back all that apply, trial and promote did"),
-    "status": ("lowlat.verbs.status", "what is applied, tried, and booted next"),
-    "boot": ("lowlat.verbs.boot", "what hooks and units of the system call; not for people"),
-    "runtime": ("lowlat.verbs.runtime", "set, undo or check the run-time half (TuneD calls it)"),
-    "tune": ("lowlat.verbs.tune", "measure, apply, try, measure again, then promote or not"),
-    "verify": ("lowlat.verbs.verify", "planned against effective, with the evidence"),
-    "watch": ("lowlat.verbs.watch", "tell when something undoes the run-time half"),
-    "top": ("lowlat.verbs.top", "each second, who interrupts which isolated CPU"),
+    "probe": "show this machine as the planner sees it",
+    "capture": "save what probe and verify read, for --root elsewhere",
+    "plan": "choose CPUs and settings, with a reason for each",
+    "cpus": "print the bare list of isolated or housekeeping CPUs",
+    "run": "run a program on the isolated CPUs",
+    "explain": "what one tunable does, costs and needs",
+    "render": "write the plan, boot entry and TuneD profile below a folder",
+    "rehearse": "boot a kernel in a VM, stock and tuned, and measure both",
+    "measure": "measure the noise on the isolated CPUs",
+    "report": "compare runs: how much noise went away",
+    "apply": "add the tuned boot entries; the default stays",
+    "trial": "boot the tuned entry once",
+    "promote": "make the entry that was tried the default",
+    "rollback": "take back all that apply, trial and promote did",
+    "status": "what is applied, tried, and booted next",
+    "boot": "what hooks and units of the system call; not for people",
+    "runtime": "set, undo or check the run-time half (TuneD calls it)",
+    "tune": "measure, apply, try, measure again, then promote or not",
+    "verify": "planned against effective, with the evidence",
+    "watch": "tell when something undoes the run-time half",
+    "top": "each second, who interrupts which isolated CPU",
 }
 
 
@@ -118,7 +112,7 @@ def _run(argv: list[str]) -> int:
     if argv[0] not in VERBS:
         known = ", ".join(VERBS)
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
-    module = importlib.import_module(VERBS[argv[0]][0])
+    module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
     try:
         args = parser_of(argv[0]).parse_args(argv[1:])
     except SystemExit:
@@ -128,18 +122,18 @@ def _run(argv: list[str]) -> int:
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
     """The options of a verb."""
-    name, text = VERBS[verb]
+    text = VERBS[verb]
     parser = _Parser(
         prog=f"lowlat-gen {verb}",
         allow_abbrev=False,
         description=text[0].upper() + text[1:] + ".",
     )
-    importlib.import_module(name).add_arguments(parser)
+    importlib.import_module(f"lowlat.verbs.{verb}").add_arguments(parser)
     return parser
 
 
 def _usage() -> str:
-    lines = [f"  {verb:10} {text}" for verb, (_, text) in VERBS.items()]
+    lines = [f"  {verb:10} {text}" for verb, text in VERBS.items()]
     return "\n".join(
         [
             "usage: lowlat-gen VERB [options]",

@@ -11,14 +11,6 @@
 #include "cleanup.h"
 #include "text.h"
 
-char *cgroup_read(const char *folder, const char *name)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return text_read_trimmed(path);
-}
-
 int cgroup_write(const char *folder, const char *name, const char *text)
 {
 	char path[PATH_MAX + 64];
@@ -62,7 +54,7 @@ static bool parse_mount(const char *root, const char *line, struct cgroup_hierar
 	ret->version = strcmp(type, "cgroup2") == 0 ? 2 : 1;
 	if (ret->version == 1)
 		return strcmp(type, "cgroup") == 0 && has_word(super, ",", "memory");
-	controllers = cgroup_read(ret->mount, "cgroup.controllers");
+	controllers = text_read_trimmed("%s/%s", ret->mount, "cgroup.controllers");
 	return has_word(controllers, " ", "memory");
 }
 
@@ -80,7 +72,7 @@ static void set_own(struct cgroup_hierarchy *hierarchy, const char *path)
 /* "N:CONTROLLERS:PATH" of proc_pid_cgroup(5), where v2 is "0::PATH". */
 static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 {
-	_cleanup_free_ char *text = cgroup_read(root, "proc/self/cgroup");
+	_cleanup_free_ char *text = text_read_trimmed("%s/%s", root, "proc/self/cgroup");
 	char *save = NULL;
 
 	strcpy(hierarchy->own, hierarchy->mount);
@@ -100,7 +92,7 @@ static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 
 int cgroup_find_memory(const char *root, struct cgroup_hierarchy *ret)
 {
-	_cleanup_free_ char *mounts = cgroup_read(root, "proc/self/mountinfo");
+	_cleanup_free_ char *mounts = text_read_trimmed("%s/%s", root, "proc/self/mountinfo");
 	char *save = NULL;
 
 	for (char *line = mounts ? strtok_r(mounts, "\n", &save) : NULL; line;
@@ -125,7 +117,7 @@ bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path)
 
 bool cgroup_hands_memory_on(const char *path)
 {
-	_cleanup_free_ char *handed = cgroup_read(path, "cgroup.subtree_control");
+	_cleanup_free_ char *handed = text_read_trimmed("%s/%s", path, "cgroup.subtree_control");
 
 	return has_word(handed, " ", "memory");
 }

@@ -24,9 +24,6 @@ bool cgroup_hands_memory_on(const char *path);
 /* Cuts the last part off the path of a group. Returns false at the top. */
 bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path);
 
-/* A file's text, to be freed by the caller; NULL where it can't be read. */
-char *cgroup_read(const char *folder, const char *name);
-
 /* Returns 0 or -errno. */
 int cgroup_write(const char *folder, const char *name, const char *text);
 

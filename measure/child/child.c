@@ -17,7 +17,7 @@
 /* A program has to tell its version and options by then. */
 #define ANSWER_NS (20 * NS_PER_S)
 
-static int fork_keeper(const struct child_options *options, struct child *ret)
+static int fork_reaper(const struct child_options *options, struct child *ret)
 {
 	const pid_t harness = getpid();
 	int orders[2], reports[2];
@@ -30,24 +30,24 @@ static int fork_keeper(const struct child_options *options, struct child *ret)
 		return -errno;
 	}
 	*ret = (struct child){ .order_fd = orders[1], .status_fd = reports[0] };
-	ret->keeper = fork();
-	if (ret->keeper == 0) {
+	ret->reaper = fork();
+	if (ret->reaper == 0) {
 		close(orders[1]);
 		close(reports[0]);
-		keeper_main(options, harness, orders[0], reports[1]);
+		reaper_main(options, harness, orders[0], reports[1]);
 	}
 	close(orders[0]);
 	close(reports[1]);
-	return ret->keeper < 0 ? -errno : 0;
+	return ret->reaper < 0 ? -errno : 0;
 }
 
 int child_start(const struct child_options *options, struct child *ret)
 {
-	struct keeper_report report;
-	int err = fork_keeper(options, ret);
+	struct reaper_report report;
+	int err = fork_reaper(options, ret);
 
 	if (err < 0) {
-		ret->keeper = 0;
+		ret->reaper = 0;
 		return err;
 	}
 	if (read(ret->status_fd, &report, sizeof(report)) != sizeof(report))
@@ -59,31 +59,31 @@ int child_start(const struct child_options *options, struct child *ret)
 
 bool child_ended(struct child *child)
 {
-	if (child->keeper && !child->ended) {
+	if (child->reaper && !child->ended) {
 		struct pollfd fd = { .fd = child->status_fd, .events = POLLIN };
 
 		if (poll(&fd, 1, 0) == 1)
 			child_wait(child);
 	}
-	return !child->keeper || child->ended;
+	return !child->reaper || child->ended;
 }
 
 void child_finish(struct child *child, uint64_t grace_ns)
 {
-	if (!child->keeper || child->ended)
+	if (!child->reaper || child->ended)
 		return;
-	/* Fails only when the keeper is gone, which child_wait() sees. */
+	/* Fails only when the reaper is gone, which child_wait() sees. */
 	if (write(child->order_fd, &grace_ns, sizeof(grace_ns)) < 0)
 		return;
 }
 
 void child_wait(struct child *child)
 {
-	struct keeper_report report = { .status = SIGKILL };
+	struct reaper_report report = { .status = SIGKILL };
 
-	if (!child->keeper || child->ended)
+	if (!child->reaper || child->ended)
 		return;
-	/* A keeper that was killed reports nothing; its program dies with it. */
+	/* A reaper that was killed reports nothing; its program dies with it. */
 	if (read(child->status_fd, &report, sizeof(report)) != sizeof(report))
 		report.status = SIGKILL;
 	child->status = report.status;
@@ -91,7 +91,7 @@ void child_wait(struct child *child)
 	child->ended = true;
 	close(child->order_fd);
 	close(child->status_fd);
-	waitpid(child->keeper, NULL, 0);
+	waitpid(child->reaper, NULL, 0);
 }
 
 void child_kill(struct child *child)
@@ -110,7 +110,7 @@ bool child_read(const char *path, char **ret)
 	return (uint64_t)status.st_size <= CHILD_TEXT_MAX;
 }
 
-int child_ask(char *const argv[], const struct scratch *scratch, const char *name, char **ret)
+int child_ask(char *const argv[], const struct scratch *scratch, char **ret)
 {
 	char path[PATH_MAX + 32];
 	const struct child_options options = {
@@ -120,7 +120,7 @@ int child_ask(char *const argv[], const struct scratch *scratch, const char *nam
 	int err;
 
 	*ret = NULL;
-	snprintf(path, sizeof(path), "%s/%s", scratch->path, name);
+	snprintf(path, sizeof(path), "%s/answer", scratch->path);
 	err = child_start(&options, &child);
 	if (err)
 		return err;

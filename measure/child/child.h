@@ -2,7 +2,7 @@
 /*
  * Programs that are bounded in time and never outlive the harness.
  *
- * Each runs below a keeper, a process that adopts whatever the program leaves behind. The keeper
+ * Each runs below a reaper, a process that adopts whatever the program leaves behind. The reaper
  * ends all of it when told to, when time is up, and when the harness is gone for any reason,
  * SIGKILL included: the pipe between them then ends.
  */
@@ -18,8 +18,8 @@
 #include "scratch.h"
 
 struct child {
-	/* The keeper; 0: none. */
-	pid_t keeper;
+	/* The reaper; 0: none. */
+	pid_t reaper;
 	int order_fd;
 	int status_fd;
 	bool ended;
@@ -39,7 +39,7 @@ struct child_options {
 	/* Standard output and error go to this file; its folder is the working directory. */
 	const char *output;
 	/*
-	 * Both are removed by the keeper when the harness is gone; another folder of the run goes
+	 * Both are removed by the reaper when the harness is gone; another folder of the run goes
 	 * with the next run's. NULL: no group.
 	 */
 	const struct scratch *scratch;
@@ -84,10 +84,9 @@ bool child_read(const char *path, char **ret);
 /*
  * Runs a program that says something about itself, for 20 s at most.
  *
- * name: of the file that it writes to meanwhile, in the private folder.
  * ret: as of child_read(). Returns 0, or -errno of child_start().
  */
-int child_ask(char *const argv[], const struct scratch *scratch, const char *name, char **ret);
+int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 
 /* The status as a shell gives it: exit code, or 128 + signal. */
 int child_exit_code(const struct child *child);

@@ -31,7 +31,7 @@ static bool find_open(const struct cgroup_hierarchy *hierarchy, char *path)
 	return false;
 }
 
-/* Those of harnesses that are gone, killed together with their keepers. */
+/* Those of harnesses that are gone, killed together with their reapers. */
 static void remove_stale(const char *parent)
 {
 	_cleanup_closedir_ DIR *folder = opendir(parent);
@@ -120,7 +120,7 @@ int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
 
 static uint64_t read_number(const char *folder, const char *name, uint64_t missing)
 {
-	_cleanup_free_ char *text = cgroup_read(folder, name);
+	_cleanup_free_ char *text = text_read_trimmed("%s/%s", folder, name);
 	char *end;
 	uint64_t value;
 
@@ -172,8 +172,8 @@ uint64_t memgroup_kills(const struct memgroup *group)
 
 	if (!group->path[0])
 		return 0;
-	text = cgroup_read(group->path,
-			   group->version == 2 ? "memory.events" : "memory.oom_control");
+	text = text_read_trimmed("%s/%s", group->path,
+				 group->version == 2 ? "memory.events" : "memory.oom_control");
 	line = text ? strstr(text, "oom_kill ") : NULL;
 	return line ? strtoull(line + strlen("oom_kill "), NULL, 10) : 0;
 }

@@ -46,7 +46,7 @@ int memgroup_enter(const struct memgroup *group);
 /* How many processes were killed in it for want of memory. */
 uint64_t memgroup_kills(const struct memgroup *group);
 
-/* Kills all that is in it (v2; in v1 the keeper has to) and removes it. Harmless when there is none. */
+/* Kills all that is in it (v2; in v1 the reaper has to) and removes it. Harmless when there is none. */
 void memgroup_deinit(struct memgroup *group);
 
 #endif

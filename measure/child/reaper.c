@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "clock.h"
+#include "raw_clock.h"
 #include "seccomp.h"
 #include "text.h"
 #include "units.h"
@@ -40,14 +40,14 @@ static int limit_files(const struct child_options *options)
 	return setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-static void exec_program(const struct child_options *options, pid_t keeper)
+static void exec_program(const struct child_options *options, pid_t reaper)
 {
 	const int out = open(options->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != keeper || out < 0 || in < 0 || chdir(options->scratch->path) ||
+	if (getppid() != reaper || out < 0 || in < 0 || chdir(options->scratch->path) ||
 	    limit_files(options))
 		return;
 	if (options->group && options->group->path[0] && memgroup_enter(options->group) < 0)
@@ -75,7 +75,7 @@ static void exec_program(const struct child_options *options, pid_t keeper)
 /* The error of an exec comes through a pipe that a successful one closes. */
 static pid_t start_program(const struct child_options *options, int *error)
 {
-	const pid_t keeper = getpid();
+	const pid_t reaper = getpid();
 	int fds[2];
 	pid_t pid;
 
@@ -86,7 +86,7 @@ static pid_t start_program(const struct child_options *options, int *error)
 	}
 	pid = fork();
 	if (pid == 0) {
-		exec_program(options, keeper);
+		exec_program(options, reaper);
 		*error = errno;
 		_exit(write(fds[1], error, sizeof(*error)) == sizeof(*error) ? 127 : 126);
 	}
@@ -116,20 +116,16 @@ static void kill_children(void)
 
 	for (struct dirent *entry = proc ? readdir(proc) : NULL; entry; entry = readdir(proc)) {
 		const long pid = strtol(entry->d_name, NULL, 10);
-		_cleanup_free_ char *stat = NULL;
-		char path[64];
+		_cleanup_free_ char *stat = pid > 1 ? text_read_trimmed("/proc/%ld/stat", pid) :
+						      NULL;
 
-		if (pid <= 1)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-		stat = text_read_trimmed(path);
 		/* Nobody else waits for our child, so its number is still its own. */
 		if (stat && parent_of(stat) == self)
 			kill((pid_t)pid, SIGKILL);
 	}
 }
 
-/* Orphans become the keeper's children, so killing children until there are none gets them all. */
+/* Orphans become the reaper's children, so killing children until there are none gets them all. */
 static void kill_all(pid_t program, int *status)
 {
 	const uint64_t deadline = clock_raw_ns() + KILL_NS;
@@ -178,7 +174,7 @@ static bool reap(pid_t program, int *status)
  * that the program has left; 0 kills at once.
  */
 static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
-		  struct keeper_report *report)
+		  struct reaper_report *report)
 {
 	struct pollfd fds[] = { { .fd = orders, .events = POLLIN },
 				{ .fd = signals, .events = POLLIN } };
@@ -206,10 +202,10 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		kill(-program, SIGKILL);
 }
 
-_Noreturn void keeper_main(const struct child_options *options, pid_t harness, int orders,
+_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int orders,
 			   int reports)
 {
-	struct keeper_report report = { .status = -1 };
+	struct reaper_report report = { .status = -1 };
 	struct scratch scratch = *options->scratch;
 	struct memgroup group = { 0 };
 	sigset_t all, chld;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process between the harness and a program of its; child.h says what for. */
-#ifndef LOWLAT_KEEPER_H
-#define LOWLAT_KEEPER_H
+#ifndef LOWLAT_REAPER_H
+#define LOWLAT_REAPER_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 #include "child.h"
 
 /* What it tells: first why the exec failed (errno, 0: it did not), then how the program ended. */
-struct keeper_report {
+struct reaper_report {
 	int error;
 	int status;
 	bool late;
@@ -20,9 +20,9 @@ struct keeper_report {
  *
  * harness: the process that forked it.
  * orders: a pipe to read from, a grace in ns each; its end is the harness's.
- * reports: a pipe that takes two keeper_report.
+ * reports: a pipe that takes two reaper_report.
  */
-_Noreturn void keeper_main(const struct child_options *options, pid_t harness, int orders,
+_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int orders,
 			   int reports);
 
 #endif

@@ -25,11 +25,7 @@ struct scratch {
  */
 int scratch_init(struct scratch *ret);
 
-/*
- * The same where files go to a disk: below $TMPDIR, else /var/tmp.
- *
- * Returns 0 or -errno.
- */
+/* The same where files go to a disk: below $TMPDIR, else /var/tmp. Returns 0 or -errno. */
 int scratch_init_on_disk(struct scratch *ret);
 
 /* Whether it lies in memory (tmpfs, ramfs) after all. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps a program on the CPUs it was given. */
-#ifndef LOWLAT_CONFINE_H
-#define LOWLAT_CONFINE_H
+#ifndef LOWLAT_SECCOMP_H
+#define LOWLAT_SECCOMP_H
 
 /*
  * Refuses the calling process, and all that it starts, sched_setaffinity() from now on: with it a

@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "raw_clock.h"
 
 enum clock_kind {
 	CLOCK_KIND_COUNTER,
@@ -49,14 +50,6 @@ static inline uint64_t clock_counter(void)
 #endif
 }
 
-static inline uint64_t clock_raw_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 /* One reading, in ticks. */
 uint64_t clock_now(const struct clock_source *clock);
 
@@ -66,11 +59,7 @@ void clock_init(struct clock_source *ret);
 /* Sets hz from the first pair and a new one. Wants at least 20 ms between them (then ppm-level). */
 void clock_calibrate(struct clock_source *clock);
 
-/*
- * The machine's own back-to-back reading: the median of 512 batches of 64.
- *
- * Returns ticks.
- */
+/* The machine's own back-to-back reading, in ticks: the median of 512 batches of 64. */
 double clock_floor(const struct clock_source *clock);
 
 static inline double clock_ns(const struct clock_source *clock, double ticks)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "isolation.h"
+#include "xalloc.h"
 
 #define REHEARSALS 8
 #define REHEARSAL_READS 1024
@@ -18,6 +19,13 @@
 /* Storing a gap with all it touches out of the caches; on slow machines as a multiple. */
 #define STORING_MAX_NS 1000
 #define STORING_MAX_COSTS 16
+
+/* What a detector writes to; the log is as long as its detectors' log_size. */
+struct detector_memory {
+	struct hist hist;
+	struct hist work;
+	struct gap log[];
+};
 
 static uint64_t read_counter(void *source)
 {
@@ -39,63 +47,46 @@ static void run_loop(struct detector *detector, const atomic_bool *stop)
 		spin_loop(&detector->spin, read_gettime, NULL, stop);
 }
 
-static void *map_memory(size_t size)
+static size_t log_bytes(const struct detectors *all)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return NULL;
-	/* Without permission it stays unlocked; page_faults tells whether that mattered. */
-	mlock(memory, size);
-	return memory;
+	return all->log_size * sizeof(struct gap);
 }
 
 /* Runs on the detector's own CPU, so that its memory is near. */
 static int prepare(struct detector *detector)
 {
 	struct spin *spin = &detector->spin;
+	const size_t log = log_bytes(detector->all);
+	struct detector_memory *memory = mmap(NULL, sizeof(*memory) + log, PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	spin->hist = map_memory(sizeof(*spin->hist));
-	spin->work = map_memory(sizeof(*spin->work));
-	if (!spin->hist || !spin->work)
-		return -ENOMEM;
-	hist_reset(spin->hist);
-	hist_reset(spin->work);
-	if (detector->all->log_size) {
-		spin->log = map_memory(detector->all->log_size * sizeof(*spin->log));
-		if (!spin->log)
-			return -ENOMEM;
-		memset(spin->log, 0, detector->all->log_size * sizeof(*spin->log));
-	}
+	if (memory == MAP_FAILED)
+		return -errno;
+	/* Without permission they stay unlocked; page_faults tells whether that mattered. */
+	mlock(memory, sizeof(*memory));
+	mlock(memory->log, log);
+	detector->memory = memory;
+	spin->hist = &memory->hist;
+	spin->work = &memory->work;
+	spin->log = memory->log;
+	spin->log_size = detector->all->log_size;
+	memset(memory, 0, sizeof(*memory) + log);
 	return policy_apply(&detector->all->policy);
 }
 
-static void forget(struct spin *spin)
+static void reset(struct spin *spin, const struct spin *fresh)
 {
-	const struct spin input = *spin;
-
+	*spin = *fresh;
 	hist_reset(spin->hist);
 	hist_reset(spin->work);
-	*spin = (struct spin){
-		.threshold = input.threshold,
-		.duration = input.duration,
-		.window = input.window,
-		.ns_per_tick = input.ns_per_tick,
-		.hist = input.hist,
-		.work = input.work,
-		.log = input.log,
-		.log_size = input.log_size,
-	};
-	memcpy(spin->levels, input.levels, sizeof(spin->levels));
 }
 
 /* A short run, as the real one but for the threshold. */
-static void try_out(struct detector *detector, uint64_t threshold)
+static void try_out(struct detector *detector, const struct spin *fresh, uint64_t threshold)
 {
 	struct spin *spin = &detector->spin;
 
-	forget(spin);
+	reset(spin, fresh);
 	spin->threshold = threshold;
 	spin->storing_max = UINT64_MAX;
 	spin->duration = (uint64_t)(detector->floor[0] * REHEARSAL_READS);
@@ -104,37 +95,31 @@ static void try_out(struct detector *detector, uint64_t threshold)
 }
 
 /* Every reading a gap. Returns the ticks that storing one took. */
-static double store_all(struct detector *detector)
+static double store_all(struct detector *detector, const struct spin *fresh)
 {
-	try_out(detector, 0);
+	try_out(detector, fresh, 0);
 	return (double)detector->spin.dead / (double)(detector->spin.gaps + 1);
 }
 
 /* The code and data of storing are touched before they count. */
 static void rehearse(struct detector *detector)
 {
-	struct spin *spin = &detector->spin;
-	const uint64_t duration = spin->duration, threshold = spin->threshold;
-	const uint64_t window = spin->window;
-	double cost = store_all(detector), most;
+	const struct spin fresh = detector->spin;
+	double cost = store_all(detector, &fresh), most;
 
 	/* The least of some: what hit the others can't hit all. */
 	for (int i = 1; i < REHEARSALS; i++)
-		cost = fmin(cost, store_all(detector));
-	try_out(detector, UINT64_MAX);
-	forget(spin);
-	most = fmax(STORING_MAX_COSTS * cost, STORING_MAX_NS / spin->ns_per_tick);
-	spin->storing_max = (uint64_t)fmax(most, (double)threshold);
-	spin->duration = duration;
-	spin->threshold = threshold;
-	spin->window = window;
+		cost = fmin(cost, store_all(detector, &fresh));
+	try_out(detector, &fresh, UINT64_MAX);
+	reset(&detector->spin, &fresh);
+	most = fmax(STORING_MAX_COSTS * cost, STORING_MAX_NS / fresh.ns_per_tick);
+	detector->spin.storing_max = (uint64_t)fmax(most, (double)fresh.threshold);
 }
 
 static void measure(struct detector *detector)
 {
 	struct rusage before, after;
 
-	detector->spin.log_size = detector->all->log_size;
 	rehearse(detector);
 	detector->spin.live = &detector->live;
 	getrusage(RUSAGE_THREAD, &before);
@@ -179,21 +164,17 @@ static void *detector_main(void *arg)
 
 static int start_thread(struct detector *detector)
 {
-	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
-	cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	const struct cpulist own = { .cpus = &detector->cpu, .count = 1 };
 	pthread_attr_t attr;
+	cpulist_set set;
 	int err;
 
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S(detector->cpu, size, set);
+	cpulist_to_set(&own, set);
 	pthread_attr_init(&attr);
-	err = pthread_attr_setaffinity_np(&attr, size, set);
+	err = pthread_attr_setaffinity_np(&attr, sizeof(set), set);
 	if (!err)
 		err = pthread_create(&detector->thread, &attr, detector_main, detector);
 	pthread_attr_destroy(&attr);
-	CPU_FREE(set);
 	return -err;
 }
 
@@ -222,13 +203,10 @@ int detectors_start(struct detectors *ret, const struct clock_source *clock,
 		.policy = *policy,
 		.isolation = isolation_offered(""),
 		.log_size = log_size,
-		.items = aligned_alloc(DETECTOR_ALIGN, cpus->count * sizeof(*ret->items)),
+		.items = xalloc_check(
+			aligned_alloc(DETECTOR_ALIGN, cpus->count * sizeof(*ret->items))),
 		.count = cpus->count,
 	};
-	if (!ret->items) {
-		ret->count = 0;
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < cpus->count; i++)
 		ret->items[i] = (struct detector){ .all = ret, .cpu = cpus->cpus[i] };
 	return start_all(ret);
@@ -270,15 +248,11 @@ void detectors_join(struct detectors *detectors)
 
 void detectors_deinit(struct detectors *detectors)
 {
-	const size_t log_bytes = detectors->log_size * sizeof(struct gap);
+	const size_t size = sizeof(struct detector_memory) + log_bytes(detectors);
 
 	for (size_t i = 0; i < detectors->count; i++) {
-		if (detectors->items[i].spin.hist)
-			munmap(detectors->items[i].spin.hist, sizeof(struct hist));
-		if (detectors->items[i].spin.work)
-			munmap(detectors->items[i].spin.work, sizeof(struct hist));
-		if (detectors->items[i].spin.log)
-			munmap(detectors->items[i].spin.log, log_bytes);
+		if (detectors->items[i].memory)
+			munmap(detectors->items[i].memory, size);
 	}
 	free(detectors->items);
 	*detectors = (struct detectors){ 0 };

@@ -28,6 +28,7 @@ struct detector {
 	/* A cache line of its own: no CPU's gap may cost another one time. */
 	alignas(DETECTOR_ALIGN) struct spin spin;
 	struct spin_live live;
+	struct detector_memory *memory;
 	/* Ticks: medians before and after the loop. */
 	double floor[2];
 	/* Of this thread while it was in the loop. */

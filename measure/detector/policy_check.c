@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include "clock.h"
 #include "units.h"
 
 static int try_policy(const struct policy *policy)
@@ -15,14 +15,6 @@ static int try_policy(const struct policy *policy)
 
 	policy_apply(&other);
 	return err;
-}
-
-static int try_on(const struct policy *policy, unsigned int cpu)
-{
-	const struct cpulist one = { .cpus = &cpu, .count = 1 };
-	int err = cpulist_bind(&one);
-
-	return err ? err : try_policy(policy);
 }
 
 static int not_permitted(const char *policy, int err, struct message *message)
@@ -58,25 +50,20 @@ static int explain_deadline(const struct policy *policy, const char *text, unsig
 			   text, cpu, strerror(-err));
 }
 
-static void wait_ns(uint64_t ns)
-{
-	const struct timespec time = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
-
-	nanosleep(&time, NULL);
-}
-
 static int check_deadline(const struct policy *policy, const char *text,
 			  const struct cpulist *measured, const struct cpulist *online,
 			  struct message *message)
 {
 	for (size_t i = 0; i < measured->count; i++) {
-		int err = try_on(policy, measured->cpus[i]);
+		const struct cpulist one = { .cpus = &measured->cpus[i], .count = 1 };
+		int err = cpulist_bind(&one);
 
+		err = err ? err : try_policy(policy);
 		if (err)
 			return explain_deadline(policy, text, measured->cpus[i], online, err,
 						message);
 	}
-	wait_ns(policy->period_ns);
+	usleep((useconds_t)(policy->period_ns / NS_PER_US));
 	return 0;
 }
 
@@ -97,8 +84,8 @@ static int check_nice(struct message *message)
 	return 0;
 }
 
-int grant_check(const struct policy *policy, const struct cpulist *measured,
-		const struct cpulist *online, struct message *message)
+int policy_check(const struct policy *policy, const struct cpulist *measured,
+		 const struct cpulist *online, struct message *message)
 {
 	char text[POLICY_TEXT_MAX];
 	int err;

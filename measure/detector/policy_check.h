@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether the kernel grants a policy to a thread on each measured CPU; tried beforehand. */
-#ifndef LOWLAT_GRANT_H
-#define LOWLAT_GRANT_H
+#ifndef LOWLAT_POLICY_CHECK_H
+#define LOWLAT_POLICY_CHECK_H
 
 #include "cpulist.h"
 #include "policy.h"
@@ -15,7 +15,7 @@
  * online: where the thread may be bound at most.
  * Returns 0, or -EINVAL with the message set.
  */
-int grant_check(const struct policy *policy, const struct cpulist *measured,
-		const struct cpulist *online, struct message *message);
+int policy_check(const struct policy *policy, const struct cpulist *measured,
+		 const struct cpulist *online, struct message *message);
 
 #endif

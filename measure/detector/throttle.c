@@ -25,12 +25,10 @@
 
 static int64_t read_number(const char *root, const char *path, const char *end)
 {
-	_cleanup_free_ char *text = NULL;
-	char full[256], *stop;
+	_cleanup_free_ char *text = text_read_trimmed("%s%s%s", root, path, end);
 	int64_t value;
+	char *stop;
 
-	snprintf(full, sizeof(full), "%s%s%s", root, path, end);
-	text = text_read_trimmed(full);
 	if (!text)
 		return THROTTLE_UNKNOWN;
 	value = strtoll(text, &stop, 10);

@@ -44,7 +44,7 @@ static size_t own_mapping(uintptr_t begin, uintptr_t end, size_t size)
 	return written;
 }
 
-size_t pages_own(void)
+size_t unshare_pages(void)
 {
 	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process's own pages. */
-#ifndef LOWLAT_PAGES_H
-#define LOWLAT_PAGES_H
+#ifndef LOWLAT_UNSHARE_H
+#define LOWLAT_UNSHARE_H
 
 #include <stddef.h>
 
@@ -16,6 +16,6 @@
  *
  * Returns how many pages it wrote to; what they hold stays as it is. 0 without /proc/self/maps.
  */
-size_t pages_own(void);
+size_t unshare_pages(void);
 
 #endif

@@ -17,9 +17,6 @@ int argument_list(const char *option, const char *value, struct cpulist *ret,
 			message,
 			"--%s '%.100s': a CPU number is above %d; name CPUs of this machine",
 			option, value, CPULIST_MAX - 1);
-	if (err == -ENOMEM)
-		return message_set(message, "--%s: no memory left for a list of CPUs; free some",
-				   option);
 	if (err)
 		return message_set(
 			message,

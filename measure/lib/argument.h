@@ -23,11 +23,7 @@ int argument_list(const char *option, const char *value, struct cpulist *ret,
 int argument_time(const char *option, const char *value, uint64_t least, uint64_t most,
 		  uint64_t *ret, struct message *message);
 
-/*
- * Sets one of `flags` for each of the names, which commas part; all of them for "all".
- *
- * name: of each, in their order.
- */
+/* Sets one of `flags` for each of the names, which commas part; all of them for "all". */
 int argument_names(const char *option, const char *value, bool *flags, name_of *name,
 		   struct message *message);
 

@@ -7,24 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "xalloc.h"
 
 typedef unsigned char cpu_flags[CPULIST_MAX];
 
-static int from_flags(const cpu_flags flags, struct cpulist *ret)
+static struct cpulist from_flags(const cpu_flags flags)
 {
-	size_t count = 0;
+	struct cpulist list = { 0 };
 
 	for (size_t i = 0; i < CPULIST_MAX; i++)
-		count += flags[i];
-	*ret = (struct cpulist){ .cpus = calloc(count + 1, sizeof(*ret->cpus)) };
-	if (!ret->cpus)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < CPULIST_MAX; i++) {
+		list.count += flags[i];
+	list.cpus = xcalloc(list.count, sizeof(*list.cpus));
+	for (unsigned int i = 0, used = 0; i < CPULIST_MAX; i++) {
 		if (flags[i])
-			ret->cpus[ret->count++] = i;
+			list.cpus[used++] = i;
 	}
-	return 0;
+	return list;
 }
 
 static int parse_cpu(const char **text, unsigned long *ret)
@@ -59,12 +57,10 @@ static int parse_range(const char **text, cpu_flags flags)
 
 int cpulist_parse(const char *text, struct cpulist *ret)
 {
-	_cleanup_free_ unsigned char *flags = calloc(1, sizeof(cpu_flags));
+	cpu_flags flags = { 0 };
 	size_t blank = strspn(text, " \t\n");
 	int err;
 
-	if (!flags)
-		return -ENOMEM;
 	while (text[blank]) {
 		err = parse_range(&text, flags);
 		if (err)
@@ -76,7 +72,8 @@ int cpulist_parse(const char *text, struct cpulist *ret)
 			return -EINVAL;
 		blank = 0;
 	}
-	return from_flags(flags, ret);
+	*ret = from_flags(flags);
+	return 0;
 }
 
 void cpulist_deinit(struct cpulist *list)
@@ -88,10 +85,10 @@ void cpulist_deinit(struct cpulist *list)
 char *cpulist_format(const struct cpulist *list)
 {
 	const size_t size = list->count * 12 + 1;
-	char *text = calloc(1, size);
+	char *text = xcalloc(1, size);
 	size_t used = 0;
 
-	for (size_t i = 0, last; text && i < list->count; i = last + 1) {
+	for (size_t i = 0, last; i < list->count; i = last + 1) {
 		for (last = i; last + 1 < list->count; last++) {
 			if (list->cpus[last + 1] != list->cpus[last] + 1)
 				break;
@@ -121,59 +118,56 @@ bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part)
 	return true;
 }
 
-static int keep_where(const struct cpulist *a, const struct cpulist *b, bool in_b,
-		      struct cpulist *ret)
+static struct cpulist keep_where(const struct cpulist *a, const struct cpulist *b, bool in_b)
 {
-	*ret = (struct cpulist){ .cpus = calloc(a->count + 1, sizeof(*ret->cpus)) };
-	if (!ret->cpus)
-		return -ENOMEM;
+	struct cpulist kept = { .cpus = xcalloc(a->count, sizeof(*kept.cpus)) };
+
 	for (size_t i = 0; i < a->count; i++) {
 		if (cpulist_has(b, a->cpus[i]) == in_b)
-			ret->cpus[ret->count++] = a->cpus[i];
+			kept.cpus[kept.count++] = a->cpus[i];
 	}
-	return 0;
+	return kept;
 }
 
-int cpulist_copy(const struct cpulist *list, struct cpulist *ret)
+struct cpulist cpulist_copy(const struct cpulist *list)
 {
-	return keep_where(list, list, true, ret);
+	return keep_where(list, list, true);
 }
 
-int cpulist_minus(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret)
+struct cpulist cpulist_minus(const struct cpulist *a, const struct cpulist *b)
 {
-	return keep_where(a, b, false, ret);
+	return keep_where(a, b, false);
 }
 
-int cpulist_and(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret)
+struct cpulist cpulist_and(const struct cpulist *a, const struct cpulist *b)
 {
-	return keep_where(a, b, true, ret);
+	return keep_where(a, b, true);
 }
 
 int cpulist_allowed(struct cpulist *ret)
 {
-	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
-	_cleanup_free_ unsigned char *flags = calloc(1, sizeof(cpu_flags));
-	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	cpu_flags flags = { 0 };
+	cpulist_set set;
 
-	if (!set || !flags)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	if (sched_getaffinity(0, size, set))
+	if (sched_getaffinity(0, sizeof(set), set))
 		return -errno;
 	for (size_t i = 0; i < CPULIST_MAX; i++)
-		flags[i] = CPU_ISSET_S(i, size, set) != 0;
-	return from_flags(flags, ret);
+		flags[i] = CPU_ISSET_S(i, sizeof(set), set) != 0;
+	*ret = from_flags(flags);
+	return 0;
+}
+
+void cpulist_to_set(const struct cpulist *list, cpulist_set set)
+{
+	CPU_ZERO_S(sizeof(cpulist_set), set);
+	for (size_t i = 0; i < list->count; i++)
+		CPU_SET_S(list->cpus[i], sizeof(cpulist_set), set);
 }
 
 int cpulist_bind(const struct cpulist *list)
 {
-	const size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
-	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	cpulist_set set;
 
-	if (!set)
-		return -ENOMEM;
-	CPU_ZERO_S(size, set);
-	for (size_t i = 0; i < list->count; i++)
-		CPU_SET_S(list->cpus[i], size, set);
-	return sched_setaffinity(0, size, set) ? -errno : 0;
+	cpulist_to_set(list, set);
+	return sched_setaffinity(0, sizeof(set), set) ? -errno : 0;
 }

@@ -19,13 +19,13 @@ struct cpulist {
 /*
  * Parses plain numbers and ranges; blanks at the end are ignored, "" is the empty set.
  *
- * Returns 0, -EINVAL (malformed or reversed), -ERANGE (a number above CPULIST_MAX - 1) or -ENOMEM.
+ * Returns 0, -EINVAL (malformed or reversed) or -ERANGE (a number above CPULIST_MAX - 1).
  */
 int cpulist_parse(const char *text, struct cpulist *ret);
 
 void cpulist_deinit(struct cpulist *list);
 
-/* The list as text, to be freed by the caller; NULL without memory. */
+/* The list as text, to be freed by the caller. */
 char *cpulist_format(const struct cpulist *list);
 
 bool cpulist_has(const struct cpulist *list, unsigned int cpu);
@@ -33,15 +33,18 @@ bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 /* Whether all CPUs of `part` are in `whole`. */
 bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part);
 
-/* Set operations. Return 0 or -ENOMEM. */
-int cpulist_copy(const struct cpulist *list, struct cpulist *ret);
-int cpulist_minus(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
-int cpulist_and(const struct cpulist *a, const struct cpulist *b, struct cpulist *ret);
+/* Set operations; what they return is to be deinitialised by the caller. */
+struct cpulist cpulist_copy(const struct cpulist *list);
+struct cpulist cpulist_minus(const struct cpulist *a, const struct cpulist *b);
+struct cpulist cpulist_and(const struct cpulist *a, const struct cpulist *b);
 
-/*
- * The CPUs the calling thread may run on. Returns 0, -ENOMEM or -errno of sched_getaffinity().
- */
+/* The CPUs the calling thread may run on. Returns 0 or -errno of sched_getaffinity(). */
 int cpulist_allowed(struct cpulist *ret);
+
+/* As the C library takes it, with room for every CPU. */
+typedef cpu_set_t cpulist_set[CPULIST_MAX / CPU_SETSIZE];
+
+void cpulist_to_set(const struct cpulist *list, cpulist_set set);
 
 /* Moves the calling thread onto the CPUs. Returns 0 or -errno of sched_setaffinity(). */
 int cpulist_bind(const struct cpulist *list);

@@ -20,9 +20,8 @@ void hist_reset(struct hist *hist)
 
 static struct hist_bucket bucket_at(const struct hist *hist, size_t index)
 {
-	if (index == HIST_BUCKETS) {
+	if (index == HIST_BUCKETS)
 		return (struct hist_bucket){ lower_edge(index), hist->max + 1, hist->over };
-	}
 	return (struct hist_bucket){ lower_edge(index), lower_edge(index + 1),
 				     hist->counts[index] };
 }
@@ -37,13 +36,6 @@ int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret)
 	return 0;
 }
 
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
-{
-	if (value < least)
-		return least;
-	return value < most ? value : most;
-}
-
 uint64_t hist_value_at(const struct hist *hist, double quantile)
 {
 	const double wanted = fmax(1, ceil(quantile * (double)hist->total));
@@ -56,8 +48,11 @@ uint64_t hist_value_at(const struct hist *hist, double quantile)
 				bucket.lower + (bucket.upper - 1 - bucket.lower) / 2;
 
 			seen += (double)bucket.count;
-			if (seen >= wanted)
-				return clamp(middle, hist->min, hist->max);
+			if (seen < wanted)
+				continue;
+			if (middle < hist->min)
+				return hist->min;
+			return middle < hist->max ? middle : hist->max;
 		}
 	}
 	return hist->max;

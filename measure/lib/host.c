@@ -12,6 +12,7 @@
 #endif
 
 #include "cleanup.h"
+#include "xalloc.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/"
 
@@ -36,7 +37,7 @@ static bool runs_emulated(void)
 
 static int read_list(const char *path, struct cpulist *ret)
 {
-	_cleanup_free_ char *text = text_read_trimmed(path);
+	_cleanup_free_ char *text = text_read_trimmed("%s", path);
 
 	return text ? cpulist_parse(text, ret) : -ENOENT;
 }
@@ -55,7 +56,7 @@ uint64_t parse_meminfo(const char *text, const char *key)
 
 static char *or_empty(char *text)
 {
-	return text ? text : calloc(1, 1);
+	return text ? text : xcalloc(1, 1);
 }
 
 int host_init(struct host *ret, struct message *message)
@@ -69,7 +70,7 @@ int host_init(struct host *ret, struct message *message)
 	strftime(ret->started, sizeof(ret->started), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 	ret->boot_id = or_empty(text_read_trimmed("/proc/sys/kernel/random/boot_id"));
 	ret->cmdline = or_empty(text_read_trimmed("/proc/cmdline"));
-	ret->kernel = strdup(uname(&name) ? "" : name.release);
+	ret->kernel = text_format("%s", uname(&name) ? "" : name.release);
 	ret->memory_available = meminfo ? parse_meminfo(meminfo, "MemAvailable") : 0;
 	/* Older kernels have no such file; then nothing is isolated as far as one can see. */
 	if (read_list(CPU_DIR "isolated", &ret->isolated) < 0)
@@ -79,7 +80,9 @@ int host_init(struct host *ret, struct message *message)
 				   CPU_DIR "online: can't be read, so no CPU is known; mount /sys");
 	cpulist_bind(&ret->online);
 	if (cpulist_allowed(&ret->allowed))
-		return message_set(message, "memory: none left for a list of CPUs; free some");
+		return message_set(
+			message,
+			"sched_getaffinity(): more CPUs than lowlat-measure knows; report it");
 	return 0;
 }
 

@@ -30,9 +30,8 @@ struct host {
 };
 
 /*
- * Leaves the calling thread on all CPUs that are allowed.
- *
- * Returns 0, or -errno with the message set when the CPUs can't be told.
+ * Leaves the calling thread on all CPUs that are allowed. Returns 0, or -errno with the message set
+ * when the CPUs can't be told.
  */
 int host_init(struct host *ret, struct message *message);
 

@@ -17,12 +17,12 @@ json_t *value_text(const char *text)
 	string = json_string(text);
 	if (string)
 		return string;
-	copy = strdup(text);
-	for (char *c = copy; c && *c; c++) {
+	copy = text_format("%s", text);
+	for (char *c = copy; *c; c++) {
 		if ((unsigned char)*c >= 0x80)
 			*c = '?';
 	}
-	return json_string(copy ? copy : "");
+	return json_string(copy);
 }
 
 json_t *value_list(const struct cpulist *list)

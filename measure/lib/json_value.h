@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The harness's own kinds of value as JSON. Each returns a new reference. */
-#ifndef LOWLAT_VALUE_H
-#define LOWLAT_VALUE_H
+#ifndef LOWLAT_JSON_VALUE_H
+#define LOWLAT_JSON_VALUE_H
 
 #include <jansson.h>
 

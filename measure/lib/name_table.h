@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of a table's rows, as the command line takes them and as messages tell them. */
-#ifndef LOWLAT_NAMES_H
-#define LOWLAT_NAMES_H
+#ifndef LOWLAT_NAME_TABLE_H
+#define LOWLAT_NAME_TABLE_H
 
 #include <stddef.h>
 

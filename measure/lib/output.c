@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
+#include "text.h"
 #include "units.h"
+#include "xalloc.h"
 
 int output_descriptor(const char *path)
 {
@@ -35,11 +38,10 @@ int output_descriptor(const char *path)
 static const char *locate(const char *path, struct stat *folder)
 {
 	const char *slash = strrchr(path, '/');
-	char *name = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int err = name ? stat(name, folder) : -1;
+	_cleanup_free_ char *name = slash ? text_format("%.*s", (int)(slash - path) + 1, path) :
+					    text_format(".");
 
-	free(name);
-	if (err)
+	if (stat(name, folder))
 		return NULL;
 	return slash ? slash + 1 : path;
 }
@@ -86,37 +88,20 @@ static int open_in_place(const char *path)
 	return err;
 }
 
-/* A descriptor of our own shares its place in the file with whoever handed it to us. */
-static int open_again(int descriptor)
-{
-	const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-
-	return fd < 0 ? -errno : fd;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static int open_beside(const char *path, char **ret)
 {
-	char *name;
-	int fd, err;
+	struct stat status;
+	int fd;
 
-	if (is_folder(path))
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
 		return -EISDIR;
-	if (asprintf(&name, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0) {
-		err = -errno;
-		free(name);
-		return err;
-	}
-	*ret = name;
+	*ret = text_format("%s.XXXXXX", path);
+	fd = mkostemp(*ret, O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	fd = -errno;
+	free(*ret);
+	*ret = NULL;
 	return fd;
 }
 
@@ -143,7 +128,7 @@ static int check_descriptor(int descriptor)
 
 int output_check(const char *path)
 {
-	char *name;
+	_cleanup_free_ char *name = NULL;
 	int fd;
 
 	if (strcmp(path, "-") == 0)
@@ -158,7 +143,6 @@ int output_check(const char *path)
 		return fd;
 	close(fd);
 	unlink(name);
-	free(name);
 	return 0;
 }
 
@@ -172,17 +156,15 @@ int output_open(const char *path, struct output *ret)
 		ret->file = stdout;
 		return 0;
 	}
+	/* A descriptor of our own shares its place in the file with whoever handed it to us. */
 	if (descriptor >= 0)
-		fd = open_again(descriptor);
+		fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	else
 		fd = in_place(path) ? open_in_place(path) : open_beside(path, &ret->temporary);
 	if (fd < 0)
-		return fd;
-	ret->file = fdopen(fd, "w");
-	if (ret->file)
-		return 0;
-	close(fd);
-	return -ENOMEM;
+		return descriptor >= 0 ? -errno : fd;
+	ret->file = xalloc_check(fdopen(fd, "w"));
+	return 0;
 }
 
 static int finish(struct output *output)

@@ -25,9 +25,7 @@ int output_check(const char *path);
 
 /*
  * Opens it. A character device, a pipe and a descriptor of ours are written in place; a link to one
- * is refused.
- *
- * Returns 0 or -errno.
+ * is refused. Returns 0 or -errno.
  */
 int output_open(const char *path, struct output *ret);
 

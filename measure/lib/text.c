@@ -6,11 +6,9 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
+#include "xalloc.h"
 
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define FILE_LIMIT ((size_t)16 << 20)
@@ -30,19 +28,51 @@ int message_set(struct message *ret, const char *format, ...)
 	return -EINVAL;
 }
 
+static char *vformat(const char *format, va_list args)
+{
+	char *text;
+
+	return xalloc_check(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+char *text_format(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = vformat(format, args);
+	va_end(args);
+	return text;
+}
+
+static void append(struct strings *strings, char *text)
+{
+	strings->items = xrealloc(strings->items, (strings->count + 2) * sizeof(*strings->items));
+	strings->items[strings->count++] = text;
+	strings->items[strings->count] = NULL;
+}
+
 void strings_add(struct strings *strings, const char *format, ...)
 {
-	char **items = realloc(strings->items, (strings->count + 2) * sizeof(*items));
 	va_list args;
 
-	if (!items)
-		return;
-	strings->items = items;
 	va_start(args, format);
-	if (vasprintf(&items[strings->count], format, args) >= 0)
-		strings->count++;
-	items[strings->count] = NULL;
+	append(strings, vformat(format, args));
 	va_end(args);
+}
+
+void strings_add_words(struct strings *strings, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	char *save = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = vformat(format, args);
+	va_end(args);
+	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		append(strings, xstrndup(word, strlen(word)));
 }
 
 void strings_deinit(struct strings *strings)
@@ -53,72 +83,37 @@ void strings_deinit(struct strings *strings)
 	*strings = (struct strings){ 0 };
 }
 
-struct buffer {
-	char *text;
-	size_t size;
-	size_t used;
-};
-
-static int buffer_grow(struct buffer *buffer)
-{
-	const size_t size = buffer->size ? buffer->size * 2 : FIRST_BLOCK;
-	char *bigger = realloc(buffer->text, size);
-
-	if (!bigger)
-		return -ENOMEM;
-	buffer->text = bigger;
-	buffer->size = size;
-	return 0;
-}
-
-static int buffer_fill(struct buffer *buffer, int fd, size_t limit)
-{
-	while (buffer->used < limit) {
-		ssize_t got;
-
-		if (buffer->used + 1 >= buffer->size && buffer_grow(buffer) < 0)
-			return -ENOMEM;
-		got = read(fd, buffer->text + buffer->used, buffer->size - buffer->used - 1);
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (got == 0)
-			break;
-		buffer->used += got > 0 ? (size_t)got : 0;
-	}
-	buffer->text[buffer->used < limit ? buffer->used : limit] = '\0';
-	return 0;
-}
-
 int text_read(const char *path, size_t limit, char **ret)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct buffer buffer = { 0 };
-	int err;
+	size_t size = FIRST_BLOCK, used = 0;
+	char *text;
+	ssize_t got = 1;
 
 	if (fd < 0)
 		return -errno;
-	err = buffer_fill(&buffer, fd, limit);
-	if (err)
-		free(buffer.text);
-	else
-		*ret = buffer.text;
-	return err;
+	for (text = xrealloc(NULL, size); got > 0 && used<limit; used += got> 0 ? (size_t)got : 0) {
+		if (used + 1 == size)
+			text = xrealloc(text, size *= 2);
+		got = read(fd, text + used, size - used - 1);
+	}
+	text[used < limit ? used : limit] = '\0';
+	*ret = text;
+	return got < 0 ? -errno : 0;
 }
 
-char *text_read_trimmed(const char *path)
+char *text_read_trimmed(const char *format, ...)
 {
+	_cleanup_free_ char *path = NULL;
+	va_list args;
 	char *text;
 
-	if (text_read(path, FILE_LIMIT, &text) < 0)
+	va_start(args, format);
+	path = vformat(format, args);
+	va_end(args);
+	if (text_read(path, FILE_LIMIT, &text))
 		return NULL;
-	return text_trim(text);
-}
-
-char *text_trim(char *text)
-{
-	size_t length = strlen(text);
-
-	while (length && isspace((unsigned char)text[length - 1]))
+	for (size_t length = strlen(text); length && isspace((unsigned char)text[length - 1]);)
 		text[--length] = '\0';
 	return text;
 }

@@ -19,24 +19,27 @@ struct strings {
 /* Sets the message, control characters in it replaced. Always returns -EINVAL, so that a refusal is one statement. */
 int message_set(struct message *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds one; without memory it is dropped. */
 void strings_add(struct strings *strings, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds each of the words that blanks part in the formatted text. */
+void strings_add_words(struct strings *strings, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 void strings_deinit(struct strings *strings);
 
+/* To be freed by the caller. */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible.
  *
- * ret: text ending in NUL, to be freed by the caller.
- * Returns 0, or -errno of open or read, or -ENOMEM.
+ * ret: text ending in NUL, to be freed by the caller; untouched where the file can't be opened.
+ * Returns 0, or -errno of open or read.
  */
 int text_read(const char *path, size_t limit, char **ret);
 
-/* As text_read() up to 16 MiB, without the newlines at the end; NULL where it can't be read. */
-char *text_read_trimmed(const char *path);
-
-/* Cuts white space at the end, in place. Returns its argument. */
-char *text_trim(char *text);
+/* As text_read() up to 16 MiB, without the white space at the end; NULL where it can't be read. */
+char *text_read_trimmed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "ports.h"
 #include "units.h"
+#include "xalloc.h"
 
 #define INSTANCES_MAX 8
 /* Above those that services have as a rule, below those that the kernel gives out. */
@@ -19,31 +20,24 @@
 /* How many times its limit a load that exhausts memory asks for. */
 #define EXCESS 4
 
-int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret,
-	       size_t *count)
+size_t load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret)
 {
-	struct cpulist *parts = calloc(cpus->count + 1, sizeof(*parts));
+	struct cpulist *parts = xcalloc(cpus->count + 1, sizeof(*parts));
 	size_t used = 0;
 
-	*ret = parts;
-	*count = 0;
-	if (!parts || cpulist_minus(cpus, isolated, &parts[0]))
-		return -ENOMEM;
-	used = parts[0].count > 0;
-	if (!used)
+	parts[0] = cpulist_minus(cpus, isolated);
+	if (parts[0].count)
+		used++;
+	else
 		cpulist_deinit(&parts[0]);
 	for (size_t i = 0; i < cpus->count; i++) {
-		if (!cpulist_has(isolated, cpus->cpus[i]))
-			continue;
-		parts[used].cpus = malloc(sizeof(*cpus->cpus));
-		if (!parts[used].cpus)
-			return -ENOMEM;
-		parts[used].cpus[0] = cpus->cpus[i];
-		parts[used++].count = 1;
-		*count = used;
+		const struct cpulist one = { .cpus = &cpus->cpus[i], .count = 1 };
+
+		if (cpulist_has(isolated, cpus->cpus[i]))
+			parts[used++] = cpulist_copy(&one);
 	}
-	*count = used;
-	return 0;
+	*ret = parts;
+	return used;
 }
 
 static uint64_t share_of(const struct load_options *options, enum load_share share)
@@ -59,31 +53,23 @@ static uint64_t share_of(const struct load_options *options, enum load_share sha
 }
 
 /* Each part and each kind of worker has ports of its own, free ones, and the same every time. */
-static void add_port(const struct stressor *stressor, uint16_t *next, struct strings *command)
-{
-	const uint16_t port = ports_find(*next, INSTANCES_MAX);
-
-	strings_add(command, "%s", stressor->port_option);
-	strings_add(command, "%u", port);
-	*next = (uint16_t)(port + INSTANCES_MAX);
-}
-
 static void add_stressor(const struct load_options *options, const struct stressor *stressor,
 			 uint16_t *port, struct strings *command)
 {
 	const size_t cpus = options->cpus->count;
 
-	strings_add(command, "--%s", stressor->name);
-	strings_add(command, "%zu", cpus < INSTANCES_MAX ? cpus : INSTANCES_MAX);
-	for (const char *const *fixed = stressor->fixed; *fixed; fixed++)
-		strings_add(command, "%s", *fixed);
-	if (stressor->port_option)
-		add_port(stressor, port, command);
-	if (!stressor->bytes_option)
-		return;
+	strings_add_words(command, "--%s %zu %s", stressor->name,
+			  cpus < INSTANCES_MAX ? cpus : INSTANCES_MAX,
+			  stressor->fixed ? stressor->fixed : "");
+	if (stressor->port_option) {
+		*port = ports_find(*port, INSTANCES_MAX);
+		strings_add_words(command, "%s %u", stressor->port_option, *port);
+		*port = (uint16_t)(*port + INSTANCES_MAX);
+	}
 	/* stress-ng divides it by the instances itself. */
-	strings_add(command, "%s", stressor->bytes_option);
-	strings_add(command, "%" PRIu64, share_of(options, stressor->share));
+	if (stressor->bytes_option)
+		strings_add_words(command, "%s %" PRIu64, stressor->bytes_option,
+				  share_of(options, stressor->share));
 }
 
 static void add_stressors(const struct load_options *options, struct load *load)
@@ -106,16 +92,11 @@ static void make_command(const struct load_options *options, struct load *load)
 {
 	struct strings *command = &load->command;
 
-	strings_add(command, "stress-ng");
-	strings_add(command, "--seed");
-	strings_add(command, "%" PRIu64, (options->seed + options->part) & INT64_MAX);
-	strings_add(command, "--timeout");
-	strings_add(command, "%" PRIu64 "s", options->limit_ns / NS_PER_S + 1);
-	strings_add(command, "--temp-path");
-	strings_add(command, ".");
-	strings_add(command, "--metrics");
-	strings_add(command, "--yaml");
-	strings_add(command, "load-%zu.yaml", options->part);
+	strings_add_words(command,
+			  "stress-ng --seed %" PRIu64 " --timeout %" PRIu64
+			  "s --temp-path . --metrics --yaml load-%zu.yaml",
+			  (options->seed + options->part) & INT64_MAX,
+			  options->limit_ns / NS_PER_S + 1, options->part);
 	if (!options->scenario->exhausts && options->memory &&
 	    load_tool_knows(options->tool, "oom-avoid"))
 		strings_add(command, "--oom-avoid");

@@ -18,10 +18,9 @@
  * The parts of a load that need a stress-ng each: one for all CPUs that the scheduler spreads tasks
  * over, and one for each isolated CPU, where a task gets only by being pinned.
  *
- * ret: to be freed by the caller, each of the lists too. Returns 0 or -ENOMEM.
+ * ret: to be freed by the caller, each of the lists too. Returns how many they are.
  */
-int load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret,
-	       size_t *count);
+size_t load_split(const struct cpulist *cpus, const struct cpulist *isolated, struct cpulist **ret);
 
 struct load_options {
 	const struct load_scenario *scenario;

@@ -30,14 +30,14 @@ static uint64_t choose_memory(uint64_t available)
 	return round_down(least(memory, memgroup_room() / 2));
 }
 
-static int make_group(const struct load_scenario *scenario, size_t cpus, struct fence *fence,
+static int make_group(const struct load_scenario *scenario, size_t cpus, struct load_limits *limits,
 		      struct message *message)
 {
 	const bool exhausts = scenario->exhausts;
 	const uint64_t more = exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus;
 	struct message reason;
 
-	if (!memgroup_init(fence->memory + more, &fence->group, &reason) || !exhausts)
+	if (!memgroup_init(limits->memory + more, &limits->group, &reason) || !exhausts)
 		return 0;
 	return message_set(
 		message,
@@ -45,46 +45,41 @@ static int make_group(const struct load_scenario *scenario, size_t cpus, struct 
 		scenario->name, reason.text);
 }
 
-static int make_folder(const struct load_scenario *scenario, struct fence *fence,
+static int make_folder(const struct load_scenario *scenario, struct load_limits *limits,
 		       struct message *message)
 {
-	int err = scratch_init_on_disk(&fence->scratch);
+	int err = scratch_init_on_disk(&limits->scratch);
 
 	if (err)
 		return message_set(message,
 				   "--load %s: no private folder can be made on a disk (%s); name "
 				   "a writable one in TMPDIR",
 				   scenario->name, strerror(-err));
-	fence->disk = round_down(least(scratch_room(&fence->scratch) / 4, DISK_MAX));
-	if (fence->disk < DISK_MIN)
+	limits->disk = round_down(least(scratch_room(&limits->scratch) / 4, DISK_MAX));
+	if (limits->disk < DISK_MIN)
 		return message_set(message,
 				   "--load %s: too little room in %.200s; name a folder with 64 "
 				   "MiB free in TMPDIR",
-				   scenario->name, fence->scratch.path);
+				   scenario->name, limits->scratch.path);
 	return 0;
 }
 
-int fence_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
-	       struct fence *ret, struct message *message)
+int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
+		     struct load_limits *ret, struct message *message)
 {
 	int err;
 
-	*ret = (struct fence){ .memory = choose_memory(available) };
+	*ret = (struct load_limits){ .memory = choose_memory(available) };
 	err = make_group(scenario, cpus, ret, message);
 	if (!err && load_scenario_on_disk(scenario))
 		err = make_folder(scenario, ret, message);
 	if (err)
-		fence_deinit(ret);
+		load_limits_deinit(ret);
 	return err;
 }
 
-void fence_count(struct fence *fence)
+void load_limits_deinit(struct load_limits *limits)
 {
-	fence->oom_kills = memgroup_kills(&fence->group);
-}
-
-void fence_deinit(struct fence *fence)
-{
-	memgroup_deinit(&fence->group);
-	scratch_deinit(&fence->scratch);
+	memgroup_deinit(&limits->group);
+	scratch_deinit(&limits->scratch);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a load is held in: bounds on its memory and files, a memory cgroup, a folder on a disk. */
-#ifndef LOWLAT_FENCE_H
-#define LOWLAT_FENCE_H
+/* The limits of a load: bytes of memory and files, a memory cgroup, a folder on a disk. */
+#ifndef LOWLAT_LOAD_LIMITS_H
+#define LOWLAT_LOAD_LIMITS_H
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 #include "text.h"
 
 /* Zero-initialised is none. */
-struct fence {
+struct load_limits {
 	/* path is "" where no group can be made. */
 	struct memgroup group;
 	/* Where the load writes files; path is "" where it writes none. */
@@ -19,7 +19,7 @@ struct fence {
 	/* All that the load may allocate and write, in bytes. */
 	uint64_t memory;
 	uint64_t disk;
-	/* Processes killed in the group; known after fence_count(). */
+	/* Processes killed in the group; the one who ends the load counts them. */
 	uint64_t oom_kills;
 };
 
@@ -30,13 +30,10 @@ struct fence {
  * Returns 0, or -EINVAL with the message set where the scenario can't do without what can't be
  * made: a memory group to be exhausted in, a disk with room.
  */
-int fence_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
-	       struct fence *ret, struct message *message);
-
-/* Takes the kills, after the load has ended and before fence_deinit(). */
-void fence_count(struct fence *fence);
+int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
+		     struct load_limits *ret, struct message *message);
 
 /* Removes the group and the folder; the numbers stay. */
-void fence_deinit(struct fence *fence);
+void load_limits_deinit(struct load_limits *limits);
 
 #endif

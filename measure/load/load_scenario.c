@@ -20,9 +20,9 @@ static const struct load_scenario scenarios[] = {
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
 	{ "timers", false, {
-		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
-		{ .name = "timerfd", .fixed = { "--timerfd-freq", "1000" } },
-		{ .name = "itimer", .fixed = { "--itimer-freq", "1000" } },
+		{ .name = "timer", .fixed = "--timer-freq 1000" },
+		{ .name = "timerfd", .fixed = "--timerfd-freq 1000" },
+		{ .name = "itimer", .fixed = "--itimer-freq 1000" },
 	} },
 	{ "ipi", false, {
 		{ .name = "tlb-shootdown" },
@@ -31,29 +31,29 @@ static const struct load_scenario scenarios[] = {
 	} },
 	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
 	{ "files", false, {
-		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = { "--hdd-opts", "fsync" } },
-		{ .name = "dentry", .fixed = { "--dentries", "2048" } },
+		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = "--hdd-opts fsync" },
+		{ .name = "dentry", .fixed = "--dentries 2048" },
 	} },
 	/* Their default is the loopback interface. */
 	{ "network", false, {
-		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
-		{ .name = "udp", .fixed = { "--udp-domain", "ipv4" }, .port_option = "--udp-port" },
+		{ .name = "sock", .fixed = "--sock-domain ipv4", .port_option = "--sock-port" },
+		{ .name = "udp", .fixed = "--udp-domain ipv4", .port_option = "--udp-port" },
 	} },
 	{ "mixed", false, {
 		{ .name = "fault" },
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
-		{ .name = "timer", .fixed = { "--timer-freq", "1000" } },
+		{ .name = "timer", .fixed = "--timer-freq 1000" },
 		{ .name = "switch" },
 		{ .name = "fork" },
 		{ .name = "tlb-shootdown" },
-		{ .name = "sock", .fixed = { "--sock-domain", "ipv4" }, .port_option = "--sock-port" },
+		{ .name = "sock", .fixed = "--sock-domain ipv4", .port_option = "--sock-port" },
 	} },
 };
 
 /* One method of fixed size: what bogo operations count differs between methods. */
-static const struct load_scenario throughput = { "throughput", false, {
-	{ .name = "matrix", .fixed = { "--matrix-method", "prod", "--matrix-size", "128" } },
+const struct load_scenario load_throughput = { "throughput", false, {
+	{ .name = "matrix", .fixed = "--matrix-method prod --matrix-size 128" },
 } };
 /* clang-format on */
 
@@ -69,11 +69,6 @@ const struct load_scenario *load_scenario_find(const char *name)
 	const size_t row = names_find(load_scenario_name, name, strlen(name));
 
 	return row < SCENARIO_COUNT ? &scenarios[row] : NULL;
-}
-
-const struct load_scenario *load_scenario_throughput(void)
-{
-	return &throughput;
 }
 
 bool load_scenario_on_disk(const struct load_scenario *scenario)

@@ -18,7 +18,7 @@ struct stressor {
 	const char *name;
 	enum load_share share;
 	const char *bytes_option;
-	const char *fixed[5];
+	const char *fixed;
 	/* Its workers listen on a port each. */
 	const char *port_option;
 };
@@ -38,7 +38,7 @@ const struct load_scenario *load_scenario_find(const char *name);
 const char *load_scenario_name(size_t row);
 
 /* The one that compares how much a CPU gets done; not in the names. */
-const struct load_scenario *load_scenario_throughput(void);
+extern const struct load_scenario load_throughput;
 
 /* Whether it writes files, which then have to lie on a disk. */
 bool load_scenario_on_disk(const struct load_scenario *scenario);

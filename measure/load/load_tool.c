@@ -23,7 +23,7 @@ static char *parse_version(const char *text)
 static int ask(const struct scratch *scratch, const char *option, char **ret)
 {
 	char *const argv[] = { "stress-ng", (char *)option, NULL };
-	int err = child_ask(argv, scratch, "answer", ret);
+	int err = child_ask(argv, scratch, ret);
 
 	return err || *ret ? err : -EPROTO;
 }

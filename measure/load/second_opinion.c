@@ -19,32 +19,23 @@ struct tool {
 	const char *package;
 	/* What stands before the version in its help. */
 	const char *version_mark;
-	void (*add)(const struct opinion_options *options, const char *help,
+	void (*add)(const struct opinion_options *options, const char *cpus, const char *help,
 		    struct opinion *opinion);
 };
-
-static void add_value(struct strings *command, const char *option, uint64_t value)
-{
-	strings_add(command, "%s", option);
-	strings_add(command, "%" PRIu64, value);
-}
-
-static void add_cpus(struct strings *command, const char *option, const struct cpulist *cpus)
-{
-	_cleanup_free_ char *text = cpulist_format(cpus);
-
-	strings_add(command, "%s", option);
-	strings_add(command, "%s", text ? text : "");
-}
 
 static uint64_t whole_seconds(const struct opinion_options *options)
 {
 	return (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
 }
 
-static int fifo_priority(const struct opinion_options *options)
+/* The scheduler as the tool is told it, by the format for fifo or else the word for other. */
+static void add_policy(const struct opinion_options *options, const char *fifo, const char *other,
+		       struct strings *command)
 {
-	return options->policy->kind == POLICY_FIFO ? options->policy->priority : 0;
+	if (options->policy->kind == POLICY_FIFO)
+		strings_add_words(command, "%s%d", fifo, options->policy->priority);
+	else
+		strings_add_words(command, "%s", other);
 }
 
 static void add_json(const char *help, struct opinion *opinion)
@@ -53,79 +44,46 @@ static void add_json(const char *help, struct opinion *opinion)
 		strings_add(&opinion->command, "--json=%s.json", opinion_name(opinion->tool));
 }
 
-static void add_oslat(const struct opinion_options *options, const char *help,
+static void add_oslat(const struct opinion_options *options, const char *cpus, const char *help,
 		      struct opinion *opinion)
 {
-	struct strings *command = &opinion->command;
-
-	strings_add(command, "--quiet");
-	add_cpus(command, "--cpu-list", options->cpus);
-	add_value(command, "--cpu-main-thread", options->main_cpu);
-	add_value(command, "--duration", whole_seconds(options));
-	if (fifo_priority(options))
-		add_value(command, "--rtprio", (uint64_t)fifo_priority(options));
+	strings_add_words(&opinion->command,
+			  "--quiet --cpu-list %s --cpu-main-thread %u --duration %" PRIu64, cpus,
+			  options->main_cpu, whole_seconds(options));
+	add_policy(options, "--rtprio ", "", &opinion->command);
 	add_json(help, opinion);
 }
 
 /* A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. */
-static void add_cyclictest(const struct opinion_options *options, const char *help,
-			   struct opinion *opinion)
+static void add_cyclictest(const struct opinion_options *options, const char *cpus,
+			   const char *help, struct opinion *opinion)
 {
-	_cleanup_free_ char *cpus = cpulist_format(options->cpus);
-	struct strings *command = &opinion->command;
-
-	strings_add(command, "--quiet");
-	strings_add(command, "--mlockall");
-	strings_add(command, "--affinity=%s", cpus ? cpus : "");
-	strings_add(command, "--threads=%zu", options->cpus->count);
-	strings_add(command, "--mainaffinity=%u", options->main_cpu);
-	strings_add(command, "--interval=1000");
-	strings_add(command, "--histogram=1000");
-	strings_add(command, "--duration=%" PRIu64, whole_seconds(options));
-	if (fifo_priority(options))
-		strings_add(command, "--priority=%d", fifo_priority(options));
-	else
-		strings_add(command, "--policy=other");
+	strings_add_words(&opinion->command,
+			  "--quiet --mlockall --affinity=%s --threads=%zu --mainaffinity=%u "
+			  "--interval=1000 --histogram=1000 --duration=%" PRIu64,
+			  cpus, options->cpus->count, options->main_cpu, whole_seconds(options));
+	add_policy(options, "--priority=", "--policy=other", &opinion->command);
 	add_json(help, opinion);
 }
 
 /* With root's settings of the tracer, apart from the threshold, which is 5 us by default. */
-static void add_rtla(const struct opinion_options *options, struct opinion *opinion)
-{
-	struct strings *command = &opinion->command;
-
-	strings_add(command, "%s", opinion_name(opinion->tool));
-	strings_add(command, "hist");
-	add_cpus(command, "--cpus", options->cpus);
-	strings_add(command, "--duration");
-	strings_add(command, "%" PRIu64 "s", whole_seconds(options));
-	if (fifo_priority(options))
-		strings_add(command, "--priority=f:%d", fifo_priority(options));
-	else
-		strings_add(command, "--priority=o:0");
-}
-
-static void add_osnoise(const struct opinion_options *options, const char *help,
-			struct opinion *opinion)
+static void add_rtla(const struct opinion_options *options, const char *cpus, const char *help,
+		     struct opinion *opinion)
 {
 	(void)help;
-	add_rtla(options, opinion);
-	strings_add(&opinion->command, "--threshold=1");
-}
-
-static void add_timerlat(const struct opinion_options *options, const char *help,
-			 struct opinion *opinion)
-{
-	(void)help;
-	add_rtla(options, opinion);
+	strings_add_words(&opinion->command, "%s hist --cpus %s --duration %" PRIu64 "s",
+			  opinion_name(opinion->tool), cpus, whole_seconds(options));
+	add_policy(options, "--priority=f:", "--priority=o:0", &opinion->command);
+	if (opinion->tool == OPINION_OSNOISE)
+		strings_add(&opinion->command, "--threshold=1");
 }
 
 static const struct tool tools[OPINION_TOOLS] = {
 	[OPINION_OSLAT] = { "oslat", "oslat", "rt-tests", "oslat V ", add_oslat },
 	[OPINION_CYCLICTEST] = { "cyclictest", "cyclictest", "rt-tests", "cyclictest V ",
 				 add_cyclictest },
-	[OPINION_OSNOISE] = { "osnoise", "rtla", "rtla", "rtla version ", add_osnoise },
-	[OPINION_TIMERLAT] = { "timerlat", "rtla", "rtla", "rtla version ", add_timerlat },
+	[OPINION_OSNOISE] = { "osnoise", "rtla", "rtla", "rtla version ", add_rtla },
+	[OPINION_TIMERLAT] = { "timerlat", "rtla", "rtla", "rtla version ", add_rtla },
 };
 
 const char *opinion_name(size_t tool)
@@ -152,7 +110,7 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		  struct opinion *ret)
 {
 	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
-	_cleanup_free_ char *help = NULL;
+	_cleanup_free_ char *help = NULL, *cpus = cpulist_format(options->cpus);
 	struct child_options child = {
 		.output = ret->output_path,
 		.scratch = options->scratch,
@@ -165,12 +123,12 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		 tools[tool].name);
 	snprintf(ret->output_path, sizeof(ret->output_path), "%s/%s.log", options->scratch->path,
 		 tools[tool].name);
-	err = child_ask(ask, options->scratch, "answer", &help);
+	err = child_ask(ask, options->scratch, &help);
 	if (err)
 		return err;
 	ret->version = parse_version(&tools[tool], help ? help : "");
 	strings_add(&ret->command, "%s", tools[tool].program);
-	tools[tool].add(options, help ? help : "", ret);
+	tools[tool].add(options, cpus, help ? help : "", ret);
 	child.argv = ret->command.items;
 	return child_start(&child, &ret->child);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other measuring programs as second opinions on the same CPUs; their output is kept as it is. */
-#ifndef LOWLAT_OPINION_H
-#define LOWLAT_OPINION_H
+#ifndef LOWLAT_SECOND_OPINION_H
+#define LOWLAT_SECOND_OPINION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,17 +6,17 @@
 #include <stdlib.h>
 
 #include "units.h"
+#include "xalloc.h"
 
 int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratch,
 		    struct throughput *ret)
 {
-	*ret = (struct throughput){ 0 };
-	ret->runs = calloc(count, sizeof(*ret->runs));
-	ret->cpu.cpus = malloc(sizeof(*ret->cpu.cpus));
-	if (!ret->runs || !ret->cpu.cpus)
-		return -ENOMEM;
-	ret->cpu.cpus[0] = cpu;
-	ret->cpu.count = 1;
+	const struct cpulist one = { .cpus = &cpu, .count = 1 };
+
+	*ret = (struct throughput){
+		.runs = xcalloc(count, sizeof(*ret->runs)),
+		.cpu = cpulist_copy(&one),
+	};
 	return load_tool_init(scratch, &ret->tool);
 }
 
@@ -24,7 +24,7 @@ int throughput_start(struct throughput *throughput, uint64_t seed, const struct 
 		     struct child **ret)
 {
 	const struct load_options options = {
-		.scenario = load_scenario_throughput(),
+		.scenario = &load_throughput,
 		.tool = &throughput->tool,
 		.cpus = &throughput->cpu,
 		.confined = true,

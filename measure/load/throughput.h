@@ -28,9 +28,8 @@ int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratc
 		    struct throughput *ret);
 
 /*
- * Starts the next run. The one before must have ended.
- *
- * ret: its child, to be waited for before throughput_read(). Returns 0 or -errno.
+ * Starts the next run; the one before must have ended. ret: its child, to be waited for before
+ * throughput_read(). Returns 0 or -errno.
  */
 int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch,
 		     struct child **ret);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "units.h"
+#include "xalloc.h"
 
 #define WARM_PIECES 64
 #define LINE 64
@@ -145,10 +146,8 @@ static int start_thread(struct work *work, size_t index)
 	int err;
 
 	*thread = (struct work_thread){ .work = work };
-	thread->result = calloc(1, sizeof(*thread->result));
-	thread->memory = malloc(WORK_MEMORY_BYTES);
-	if (!thread->result || !thread->memory)
-		return -ENOMEM;
+	thread->result = xcalloc(1, sizeof(*thread->result));
+	thread->memory = xcalloc(1, WORK_MEMORY_BYTES);
 	thread->result->kind = work->options.kind;
 	thread->result->cpu = work->options.cpus->cpus[index];
 	thread->result->beside = cpulist_format(work->options.cpus);
@@ -162,9 +161,7 @@ int work_start(const struct work_options *options, struct work *ret)
 	int err = 0;
 
 	*ret = (struct work){ .options = *options };
-	ret->threads = calloc(options->cpus->count, sizeof(*ret->threads));
-	if (!ret->threads)
-		return -ENOMEM;
+	ret->threads = xcalloc(options->cpus->count, sizeof(*ret->threads));
 	while (!err && ret->count < options->cpus->count)
 		err = start_thread(ret, ret->count++);
 	while (!err && atomic_load(&ret->ready) < ret->count)
@@ -173,33 +170,31 @@ int work_start(const struct work_options *options, struct work *ret)
 	return err;
 }
 
-void work_finish(struct work *work, struct work_result **results)
+size_t work_finish(struct work *work, struct work_result **results)
 {
+	const size_t count = work->count;
+
 	atomic_store(&work->stop, true);
-	for (size_t i = 0; i < work->count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct work_thread *thread = &work->threads[i];
 		struct work_result *result = thread->result;
 
 		if (thread->started)
 			pthread_join(thread->thread, NULL);
-		else if (result)
-			result->error = result->error ? result->error : -EAGAIN;
-		if (result)
-			result->variance =
-				result->samples > 1 ?
-					result->variance / (double)(result->samples - 1) :
-					0;
+		else
+			result->error = -EAGAIN;
+		if (result->samples > 1)
+			result->variance /= (double)(result->samples - 1);
 		free(thread->memory);
 		results[i] = result;
 	}
 	free(work->threads);
 	*work = (struct work){ 0 };
+	return count;
 }
 
 void work_result_free(struct work_result *result)
 {
-	if (!result)
-		return;
 	free(result->beside);
 	free(result);
 }

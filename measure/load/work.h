@@ -74,18 +74,18 @@ struct work {
 };
 
 /*
- * Starts one thread a CPU and lets them work, uncounted at first, until work_finish().
- *
- * Returns 0, -ENOMEM or the -errno of pthread_create(); work_finish() is due in either case.
+ * Starts one thread a CPU and lets them work, uncounted at first, until work_finish(). Returns 0 or
+ * the -errno of pthread_create(); work_finish() is due in either case.
  */
 int work_start(const struct work_options *options, struct work *ret);
 
 /*
  * Ends it.
  *
- * results: as many as CPUs were named, each to be freed by work_result_free().
+ * results: room for one a CPU, each to be freed by work_result_free().
+ * Returns how many there are: fewer than CPUs where work_start() failed.
  */
-void work_finish(struct work *work, struct work_result **results);
+size_t work_finish(struct work *work, struct work_result **results);
 
 void work_result_free(struct work_result *result);
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "capture_folder.h"
-#include "cleanup.h"
 #include "units.h"
+#include "xalloc.h"
 
 /* The kernel takes about 40 bytes an event; a busy CPU has 50,000 a second. */
 #define TRACE_KIB_PER_S UINT64_C(2000)
@@ -65,9 +62,7 @@ void capture_attach(struct capture *capture, const struct detectors *detectors)
 	if (!capture->options.folder || capture->tracing ||
 	    capture->options.observer == OBSERVER_TRACE)
 		return;
-	capture->switches = calloc(detectors->count, sizeof(*capture->switches));
-	if (!capture->switches)
-		capture->switches_error = -ENOMEM;
+	capture->switches = xcalloc(detectors->count, sizeof(*capture->switches));
 	for (size_t i = 0; !capture->switches_error && i < detectors->started; i++) {
 		const struct detector *detector = &detectors->items[i];
 
@@ -78,38 +73,8 @@ void capture_attach(struct capture *capture, const struct detectors *detectors)
 	}
 }
 
-/* "cpuN user nice system idle iowait irq softirq steal ..." */
-static uint64_t parse_steal(const char *stat, unsigned int cpu)
-{
-	uint64_t steal = 0;
-	const char *line;
-	char name[32];
-
-	snprintf(name, sizeof(name), "\ncpu%u ", cpu);
-	line = strstr(stat, name);
-	if (line)
-		sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %*u %*u %" SCNu64, &steal);
-	return steal;
-}
-
-/* Takes it with one sign, then with the other: what stays is the growth. */
-static void take_steal(struct capture *capture, bool end)
-{
-	_cleanup_free_ char *stat = text_read_trimmed("/proc/stat");
-
-	for (size_t i = 0; stat && capture->steal && i < capture->options.cpus->count; i++) {
-		const uint64_t steal = parse_steal(stat, capture->options.cpus->cpus[i]);
-
-		capture->steal[i] = end ? steal - capture->steal[i] : steal;
-	}
-}
-
 void capture_begin(struct capture *capture)
 {
-	if (!capture->options.folder)
-		return;
-	capture->steal = calloc(capture->options.cpus->count, sizeof(*capture->steal));
-	take_steal(capture, false);
 	capture->begin_raw_ns = clock_raw_ns();
 }
 
@@ -121,22 +86,11 @@ void capture_drain(struct capture *capture)
 
 void capture_end(struct capture *capture)
 {
-	if (!capture->options.folder)
-		return;
 	capture->end_raw_ns = clock_raw_ns();
 	if (capture->tracing)
 		trace_stop(&capture->trace);
 	for (size_t i = 0; i < capture->switch_count; i++)
 		switches_stop(&capture->switches[i]);
-	take_steal(capture, true);
-}
-
-static int save(const struct capture *capture, const struct detectors *detectors,
-		const struct clock_source *clock)
-{
-	_cleanup_close_ int folder = capture_folder_open(capture->options.folder);
-
-	return folder < 0 ? folder : capture_folder_write(folder, capture, detectors, clock);
 }
 
 static void explain(const struct capture *capture, struct strings *problems)
@@ -161,7 +115,7 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		if (capture->tracing)
 			trace_stop(&capture->trace);
 		explain(capture, problems);
-		err = save(capture, detectors, clock);
+		err = capture_folder_write(capture, detectors, clock);
 	}
 	if (err)
 		strings_add(problems, "--capture '%.200s': can't be written (%s)",
@@ -182,6 +136,5 @@ void capture_deinit(struct capture *capture)
 	for (size_t i = 0; i < capture->switch_count; i++)
 		switches_deinit(&capture->switches[i]);
 	free(capture->switches);
-	free(capture->steal);
 	*capture = (struct capture){ 0 };
 }

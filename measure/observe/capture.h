@@ -48,8 +48,6 @@ struct capture {
 	/* CLOCK_MONOTONIC_RAW: the window in which the run's counters grew. */
 	uint64_t begin_raw_ns;
 	uint64_t end_raw_ns;
-	/* Time stolen by the hypervisor as it says itself (proc_stat(5)), clock ticks by CPU. */
-	uint64_t *steal;
 };
 
 /*

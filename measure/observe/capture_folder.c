@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "json_value.h"
+#include "xalloc.h"
 
 #define SUMMARY "capture.json"
 
@@ -20,7 +21,7 @@ static char *without_slashes(const char *path)
 
 	while (length > 1 && path[length - 1] == '/')
 		length--;
-	return strndup(path, length);
+	return xstrndup(path, length);
 }
 
 int capture_folder_open(const char *path)
@@ -29,8 +30,6 @@ int capture_folder_open(const char *path)
 	struct stat status;
 	int fd, err = 0;
 
-	if (!name)
-		return -ENOMEM;
 	if (lstat(name, &status))
 		return -errno;
 	if (S_ISLNK(status.st_mode))
@@ -60,17 +59,11 @@ static json_t *pair_to_json(const struct clock_pair *pair)
 	return json_pack("[I, I]", (json_int_t)pair->ticks, (json_int_t)pair->raw_ns);
 }
 
-static struct trace_count count_of(const struct capture *capture, size_t index)
+static uint64_t lost_of(const struct capture *capture, size_t index)
 {
-	struct trace_count count = { 0 };
-
 	if (capture->tracing)
-		return trace_count(&capture->trace, (int)capture->options.cpus->cpus[index]);
-	if (index < capture->switch_count) {
-		count.entries = capture->switches[index].count;
-		count.lost = capture->switches[index].lost;
-	}
-	return count;
+		return trace_lost(&capture->trace, capture->options.cpus->cpus[index]);
+	return index < capture->switch_count ? capture->switches[index].lost : 0;
 }
 
 static json_t *cpus_to_json(const struct capture *capture, const struct detectors *detectors)
@@ -79,18 +72,13 @@ static json_t *cpus_to_json(const struct capture *capture, const struct detector
 
 	for (size_t i = 0; i < detectors->count; i++) {
 		const struct detector *detector = &detectors->items[i];
-		const struct trace_count count = count_of(capture, i);
 
-		json_array_append_new(
-			cpus, json_pack("{s:i, s:i, s:I, s:I, s:I, s:I, s:f}", "cpu",
-					(int)detector->cpu, "thread", (int)detector->tid, "begin",
-					(json_int_t)detector->spin.begin, "end",
-					(json_int_t)detector->spin.end, "entries",
-					(json_int_t)count.entries, "lost", (json_int_t)count.lost,
-					"steal_s",
-					capture->steal ? (double)capture->steal[i] /
-								 (double)sysconf(_SC_CLK_TCK) :
-							 0.0));
+		json_array_append_new(cpus,
+				      json_pack("{s:i, s:i, s:I, s:I, s:I}", "cpu",
+						(int)detector->cpu, "thread", (int)detector->tid,
+						"begin", (json_int_t)detector->spin.begin, "end",
+						(json_int_t)detector->spin.end, "lost",
+						(json_int_t)lost_of(capture, i)));
 	}
 	return cpus;
 }
@@ -107,17 +95,13 @@ static json_t *to_json(const struct capture *capture, const struct detectors *de
 				 (json_int_t)capture->end_raw_ns, "cpus",
 				 cpus_to_json(capture, detectors));
 
-	if (root && capture->trace_error)
+	if (capture->trace_error)
 		json_object_set_new(root, "trace_error",
 				    json_string(strerror(-capture->trace_error)));
-	if (root && capture->tracing) {
-		json_object_set_new(root, "buffer_kib",
-				    json_integer((json_int_t)capture->trace.buffer_kib));
-		json_object_set_new(root, "events", value_strings(&capture->trace.events));
+	if (capture->tracing) {
 		json_object_set_new(root, "missing", value_strings(&capture->trace.missing));
-		json_object_set_new(
-			root, "senders_lost",
-			json_integer((json_int_t)trace_count(&capture->trace, -1).lost));
+		json_object_set_new(root, "senders_lost",
+				    json_integer((json_int_t)trace_senders_lost(&capture->trace)));
 	}
 	return root;
 }
@@ -157,7 +141,7 @@ static int save_summary(const struct capture *capture, const struct detectors *d
 {
 	json_t *root = to_json(capture, detectors, clock);
 	FILE *file;
-	int err = root ? open_in(folder, SUMMARY, made, &file) : -ENOMEM;
+	int err = open_in(folder, SUMMARY, made, &file);
 
 	if (!err) {
 		err = json_dumpf(root, file, JSON_INDENT(2) | JSON_PRESERVE_ORDER) ? -EIO : 0;
@@ -167,12 +151,15 @@ static int save_summary(const struct capture *capture, const struct detectors *d
 	return err;
 }
 
-int capture_folder_write(int folder, const struct capture *capture,
-			 const struct detectors *detectors, const struct clock_source *clock)
+int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
+			 const struct clock_source *clock)
 {
+	_cleanup_close_ int folder = capture_folder_open(capture->options.folder);
 	struct strings made = { 0 };
 	int err = 0;
 
+	if (folder < 0)
+		return folder;
 	if (capture->tracing)
 		err = trace_save(&capture->trace, capture->options.cpus, folder, &made);
 	if (!err && capture->switch_count)

@@ -3,14 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
-#include "clock.h"
+#include "raw_clock.h"
 #include "text.h"
+#include "xalloc.h"
 
 #define PROC_LIMIT ((size_t)256 << 20)
 #define LABEL_MAX 80
@@ -55,9 +54,7 @@ static int parse_header(const char *text, const struct cpulist *cpus, struct col
 	const size_t most = (size_t)(end - text) / 4 + 1;
 	size_t found = 0;
 
-	*ret = (struct columns){ .wanted = calloc(most, sizeof(int)) };
-	if (!ret->wanted)
-		return -ENOMEM;
+	*ret = (struct columns){ .wanted = xcalloc(most, sizeof(int)) };
 	for (text = skip_blanks(text); text < end; text = skip_blanks(text)) {
 		char *stop;
 		int index;
@@ -115,21 +112,7 @@ static char *make_label(const char *name, size_t length, const char *rest, const
 	if (isdigit((unsigned char)*name) && device < end)
 		snprintf(label, sizeof(label), "%.*s:%.*s", (int)length, name, (int)(end - device),
 			 device);
-	return strdup(label);
-}
-
-static int add_row(struct counters *counters, struct counter_row row)
-{
-	struct counter_row *rows;
-
-	if (!row.label || !row.counts)
-		return -ENOMEM;
-	rows = realloc(counters->rows, (counters->count + 1) * sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	counters->rows = rows;
-	rows[counters->count++] = row;
-	return 0;
+	return xstrndup(label, sizeof(label));
 }
 
 /* Its name's length goes to *length; NULL where the row is not per CPU. */
@@ -144,29 +127,25 @@ static const char *row_name(const char *line, size_t *length)
 	return name;
 }
 
-static int parse_row(const char *line, const struct columns *columns, size_t cpus,
-		     struct counters *ret)
+static void parse_row(const char *line, const struct columns *columns, size_t cpus,
+		      struct counters *ret)
 {
-	const char *end = line_end(line);
-	struct counter_row row = { 0 };
-	const char *name, *rest;
+	struct counter_row row;
+	const char *rest;
 	size_t length;
+	const char *name = row_name(line, &length);
 
-	name = row_name(line, &length);
 	if (!name)
-		return 0;
-	row.counts = calloc(cpus + 1, sizeof(*row.counts));
-	rest = row.counts ? parse_counts(name + length + 1, columns, row.counts) : NULL;
-	if (row.counts && !rest) {
+		return;
+	row.counts = xcalloc(cpus, sizeof(*row.counts));
+	rest = parse_counts(name + length + 1, columns, row.counts);
+	if (!rest) {
 		free(row.counts);
-		return 0;
+		return;
 	}
-	row.label = rest ? make_label(name, length, rest, end) : NULL;
-	if (add_row(ret, row) == 0)
-		return 0;
-	free(row.counts);
-	free(row.label);
-	return -ENOMEM;
+	row.label = make_label(name, length, rest, line_end(line));
+	ret->rows = xrealloc(ret->rows, (ret->count + 1) * sizeof(*ret->rows));
+	ret->rows[ret->count++] = row;
 }
 
 int counters_parse(const char *text, const struct cpulist *cpus, struct counters *ret)
@@ -176,37 +155,8 @@ int counters_parse(const char *text, const struct cpulist *cpus, struct counters
 
 	*ret = (struct counters){ 0 };
 	err = parse_header(text, cpus, &columns);
-	while (!err && *(text = line_end(text))) {
-		if (!*++text)
-			break;
-		err = parse_row(text, &columns, cpus->count, ret);
-	}
-	if (err)
-		counters_deinit(ret);
-	return err;
-}
-
-static void add_sums(const char *line, const struct columns *columns, size_t cpus, uint64_t *counts,
-		     uint32_t *sums)
-{
-	size_t length;
-	const char *name = row_name(line, &length);
-
-	if (!name || !parse_counts(name + length + 1, columns, counts))
-		return;
-	for (size_t cpu = 0; cpu < cpus; cpu++)
-		sums[cpu] += (uint32_t)counts[cpu];
-}
-
-int counters_parse_sums(const char *text, const struct cpulist *cpus, uint32_t *sums)
-{
-	_cleanup_(columns_deinit) struct columns columns = { 0 };
-	_cleanup_free_ uint64_t *counts = calloc(cpus->count + 1, sizeof(*counts));
-	int err = counts ? parse_header(text, cpus, &columns) : -ENOMEM;
-
-	memset(sums, 0, cpus->count * sizeof(*sums));
 	while (!err && *(text = line_end(text)) && *++text)
-		add_sums(text, &columns, cpus->count, counts, sums);
+		parse_row(text, &columns, cpus->count, ret);
 	return err;
 }
 
@@ -241,20 +191,13 @@ uint64_t counters_growth(const struct counters *before, const struct counters *a
 	return old > WRAP_LEAST ? (uint32_t)(now - old) : now;
 }
 
-static int read_file(const char *path, const struct cpulist *cpus, struct counters *ret)
+int counters_read(const char *path, const struct cpulist *cpus, struct counters *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	int err = text_read(path, PROC_LIMIT, &text);
 
+	*ret = (struct counters){ 0 };
 	return err ? err : counters_parse(text, cpus, ret);
-}
-
-int counters_read_sums(const struct cpulist *cpus, uint32_t *sums)
-{
-	_cleanup_free_ char *text = NULL;
-	int err = text_read("/proc/interrupts", PROC_LIMIT, &text);
-
-	return err ? err : counters_parse_sums(text, cpus, sums);
 }
 
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret)
@@ -262,8 +205,8 @@ int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *r
 	int err;
 
 	*ret = (struct counter_snapshot){ .raw_ns = clock_raw_ns() };
-	err = read_file("/proc/interrupts", cpus, &ret->interrupts);
-	return err ? err : read_file("/proc/softirqs", cpus, &ret->softirqs);
+	err = counters_read("/proc/interrupts", cpus, &ret->interrupts);
+	return err ? err : counters_read("/proc/softirqs", cpus, &ret->softirqs);
 }
 
 void counter_snapshot_deinit(struct counter_snapshot *snapshot)

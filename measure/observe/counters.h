@@ -35,7 +35,7 @@ struct counter_snapshot {
  * column for each online CPU in interrupts and for each possible CPU in softirqs; the header names
  * them.
  *
- * Returns 0, -EINVAL (no header), -ENXIO (a CPU has no column) or -ENOMEM.
+ * Returns 0, -EINVAL (no header) or -ENXIO (a CPU has no column).
  */
 int counters_parse(const char *text, const struct cpulist *cpus, struct counters *ret);
 
@@ -49,17 +49,8 @@ void counters_deinit(struct counters *counters);
 uint64_t counters_growth(const struct counters *before, const struct counters *after, size_t row,
 			 size_t column);
 
-/*
- * The sum of the rows on each of the CPUs, by the text of either file, as wide as a counter: what it
- * has grown is right across a wrap.
- *
- * sums: room for cpus->count.
- * Returns 0 or as counters_parse().
- */
-int counters_parse_sums(const char *text, const struct cpulist *cpus, uint32_t *sums);
-
-/* The same of /proc/interrupts. Returns 0 or -errno. */
-int counters_read_sums(const struct cpulist *cpus, uint32_t *sums);
+/* Reads and parses one of the files. Returns 0 or -errno; counters_deinit() is due in either case. */
+int counters_read(const char *path, const struct cpulist *cpus, struct counters *ret);
 
 /* Reads and parses both files. Returns 0 or -errno. */
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "cleanup.h"
+#include "xalloc.h"
 
 /* Each CPU's log is in order already. Returns the CPU whose next gap is first, count for none. */
 static size_t earliest(const struct detectors *detectors, const size_t *next)
@@ -25,10 +26,8 @@ static size_t earliest(const struct detectors *detectors, const size_t *next)
 
 int events_write(const struct detectors *detectors, FILE *file)
 {
-	_cleanup_free_ size_t *next = calloc(detectors->count + 1, sizeof(*next));
+	_cleanup_free_ size_t *next = xcalloc(detectors->count, sizeof(*next));
 
-	if (!next)
-		return -ENOMEM;
 	fputs("cpu,begin,end\n", file);
 	for (size_t i = earliest(detectors, next); i < detectors->count;
 	     i = earliest(detectors, next)) {

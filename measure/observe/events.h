@@ -7,7 +7,7 @@
 
 #include "detector.h"
 
-/* Returns 0, -ENOMEM or -EIO. */
+/* Returns 0 or -EIO. */
 int events_write(const struct detectors *detectors, FILE *file);
 
 #endif

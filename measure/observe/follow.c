@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "text.h"
 #include "units.h"
+#include "xalloc.h"
 
 #define REAL_DIGITS 9
 
@@ -26,11 +27,9 @@ static uint64_t parse_switches(const char *status, const char *key)
 
 static uint64_t read_switches(const struct detector *detector)
 {
-	_cleanup_free_ char *status = NULL;
-	char path[64];
+	_cleanup_free_ char *status =
+		text_read_trimmed("/proc/self/task/%d/status", (int)detector->tid);
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/status", (int)detector->tid);
-	status = text_read_trimmed(path);
 	if (!status)
 		return 0;
 	return parse_switches(status, "\nvoluntary_ctxt_switches:") +
@@ -53,13 +52,13 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
 	*ret = (struct follow){
 		.detectors = detectors,
 		.cpus = cpus,
-		.before = calloc(detectors->count, sizeof(*ret->before)),
+		.before = xcalloc(detectors->count, sizeof(*ret->before)),
 		.start_ns = clock_raw_ns(),
 	};
 	ret->next_ns = ret->start_ns + NS_PER_S;
-	/* By the first object it would write to a page that the keepers share: that interrupts. */
+	/* By the first object it would write to a page that the reapers share: that interrupts. */
 	json_object_seed(0);
-	err = ret->before ? counter_snapshot_take(cpus, &ret->counters) : -ENOMEM;
+	err = counter_snapshot_take(cpus, &ret->counters);
 	if (err) {
 		follow_deinit(ret);
 		return err;
@@ -98,7 +97,7 @@ static json_t *cpu_to_json(struct follow *follow, const struct counter_snapshot 
 			 "gaps", (json_int_t)(after.gaps - before.gaps), "noise_ns",
 			 (json_int_t)noise, "noise_ppm", 1e6 * noise / interval_ns, "max_ns",
 			 (json_int_t)clock_ns(clock, (double)max), "switches",
-			 (json_int_t)(after.switches - before.switches), "kernel_entries",
+			 (json_int_t)(after.switches - before.switches), "interrupts",
 			 growth_to_json(&follow->counters.interrupts, &now->interrupts, index),
 			 "softirqs",
 			 growth_to_json(&follow->counters.softirqs, &now->softirqs, index));
@@ -109,9 +108,9 @@ static int write_line(json_t *line)
 	const size_t flags = JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(REAL_DIGITS);
 
 	errno = 0;
-	if (line && !json_dumpf(line, stdout, flags) && putchar('\n') != EOF && !fflush(stdout))
+	if (!json_dumpf(line, stdout, flags) && putchar('\n') != EOF && !fflush(stdout))
 		return 0;
-	return errno ? -errno : -ENOMEM;
+	return errno ? -errno : -EIO;
 }
 
 static bool has_room(int fd)

@@ -3,7 +3,7 @@
  * The run while it lasts: a line of JSON (schema lowlat.follow/1) a second on standard output.
  *
  * All figures are of the time since the line before: "gaps", "noise_ns", "noise_ppm", "max_ns",
- * "switches" (of the detector's thread), "kernel_entries" and "softirqs" (counts by source).
+ * "switches" (of the detector's thread), "interrupts" and "softirqs" (counts by source).
  */
 #ifndef LOWLAT_FOLLOW_H
 #define LOWLAT_FOLLOW_H
@@ -29,7 +29,7 @@ struct follow {
 	uint64_t next_ns;
 };
 
-/* Begins to follow. Returns 0, -ENOMEM or -errno of the counters; it follows nothing then. */
+/* Begins to follow. Returns 0, or -errno of the counters; it follows nothing then. */
 int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret);
 
 /*

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "power.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cleanup.h"
 #include "text.h"
-
-#define CPU_DIR "%s/sys/devices/system/cpu/cpu%u/"
-#define PATH_SIZE 256
+#include "xalloc.h"
 
 #define MSR_SMI_COUNT 0x34
 #define MSR_MPERF 0xe7
@@ -20,7 +16,7 @@
 static void read_registers(const char *root, unsigned int cpu, struct power *ret)
 {
 	_cleanup_close_ int file = -1;
-	char path[PATH_SIZE];
+	char path[256];
 	uint64_t smi;
 
 	snprintf(path, sizeof(path), "%s/dev/cpu/%u/msr", root, cpu);
@@ -35,60 +31,44 @@ static void read_registers(const char *root, unsigned int cpu, struct power *ret
 		pread(file, &ret->mperf, sizeof(ret->mperf), MSR_MPERF) == sizeof(ret->mperf);
 }
 
-static void copy(char *ret, size_t size, const char *text)
+static void read_word(char *ret, size_t size, const char *root, unsigned int cpu, const char *file)
 {
+	_cleanup_free_ char *text =
+		text_read_trimmed("%s/sys/devices/system/cpu/cpu%u/%s", root, cpu, file);
+
 	snprintf(ret, size, "%s", text ? text : "");
-}
-
-static void read_frequency(const char *root, unsigned int cpu, struct power *ret)
-{
-	_cleanup_free_ char *khz = NULL, *governor = NULL;
-	char path[PATH_SIZE];
-
-	snprintf(path, sizeof(path), CPU_DIR "cpufreq/scaling_cur_freq", root, cpu);
-	khz = text_read_trimmed(path);
-	snprintf(path, sizeof(path), CPU_DIR "cpufreq/scaling_governor", root, cpu);
-	governor = text_read_trimmed(path);
-	ret->khz = khz ? strtoull(khz, NULL, 10) : 0;
-	copy(ret->governor, sizeof(ret->governor), governor);
 }
 
 static void read_states(const char *root, unsigned int cpu, struct power *ret)
 {
 	for (; ret->state_count < POWER_STATES_MAX; ret->state_count++) {
 		struct power_state *state = &ret->states[ret->state_count];
-		_cleanup_free_ char *name = NULL, *us = NULL;
-		char path[PATH_SIZE];
+		char file[64], us[32];
 
-		snprintf(path, sizeof(path), CPU_DIR "cpuidle/state%zu/name", root, cpu,
-			 ret->state_count);
-		name = text_read_trimmed(path);
-		snprintf(path, sizeof(path), CPU_DIR "cpuidle/state%zu/time", root, cpu,
-			 ret->state_count);
-		us = text_read_trimmed(path);
-		if (!name || !us)
+		snprintf(file, sizeof(file), "cpuidle/state%zu/name", ret->state_count);
+		read_word(state->name, sizeof(state->name), root, cpu, file);
+		snprintf(file, sizeof(file), "cpuidle/state%zu/time", ret->state_count);
+		read_word(us, sizeof(us), root, cpu, file);
+		if (!*state->name || !*us)
 			return;
-		copy(state->name, sizeof(state->name), name);
 		state->us = strtoull(us, NULL, 10);
 	}
 }
 
-int power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret)
+void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret)
 {
 	*ret = (struct power_snapshot){
-		.cpus = calloc(cpus->count + 1, sizeof(*ret->cpus)),
+		.cpus = xcalloc(cpus->count, sizeof(*ret->cpus)),
 		.count = cpus->count,
 	};
-	if (!ret->cpus) {
-		ret->count = 0;
-		return -ENOMEM;
-	}
 	for (size_t i = 0; i < cpus->count; i++) {
-		read_registers(root, cpus->cpus[i], &ret->cpus[i]);
-		read_frequency(root, cpus->cpus[i], &ret->cpus[i]);
-		read_states(root, cpus->cpus[i], &ret->cpus[i]);
+		struct power *power = &ret->cpus[i];
+
+		read_registers(root, cpus->cpus[i], power);
+		read_word(power->governor, sizeof(power->governor), root, cpus->cpus[i],
+			  "cpufreq/scaling_governor");
+		read_states(root, cpus->cpus[i], power);
 	}
-	return 0;
 }
 
 void power_snapshot_deinit(struct power_snapshot *snapshot)

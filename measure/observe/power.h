@@ -29,8 +29,7 @@ struct power {
 	/* Cycles at the actual and at the nominal frequency while not asleep (MSR 0xe8, 0xe7). */
 	uint64_t aperf;
 	uint64_t mperf;
-	/* cpufreq: kHz now, 0 where there is none; its governor, "" likewise. */
-	uint64_t khz;
+	/* Of cpufreq; "" where there is none. */
 	char governor[16];
 	size_t state_count;
 	struct power_state states[POWER_STATES_MAX];
@@ -43,12 +42,10 @@ struct power_snapshot {
 };
 
 /*
- * Reads what there is. MSRs need root and the module msr.
- *
- * root: "" for this machine, else a folder laid out like its root.
- * Returns 0 or -ENOMEM.
+ * Reads what there is; MSRs need root and the module msr. root: "" for this machine, else a folder
+ * laid out like its root.
  */
-int power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
+void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
 
 void power_snapshot_deinit(struct power_snapshot *snapshot);
 

@@ -2,62 +2,18 @@
 #include "series.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "units.h"
+#include "xalloc.h"
 
-static struct series_point *point(const struct series *series, size_t cpu, size_t step)
+struct series_point *series_point(const struct series *series, size_t cpu, size_t step)
 {
 	return &series->points[cpu * SERIES_STEPS + step];
 }
 
-const struct series_point *series_point(const struct series *series, size_t cpu, size_t step)
-{
-	return point(series, cpu, step);
-}
-
-static void read_step(struct series *series, uint64_t at_ns)
-{
-	_cleanup_free_ uint32_t *counters = calloc(series->cpus->count, sizeof(*counters));
-	int err = 0;
-
-	if (series->counted)
-		err = counters ? counters_read_sums(series->cpus, counters) : -ENOMEM;
-	if (err)
-		series->error = err;
-	/* It went offline. */
-	if (err == -ENXIO)
-		series->counted = false;
-	else if (err)
-		return;
-	series_add(series, at_ns, series->counted ? counters : NULL);
-}
-
-int series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
-		struct series *ret)
-{
-	*ret = (struct series){
-		.detectors = detectors,
-		.cpus = cpus,
-		.counted = counted,
-		.ends_ns = calloc(SERIES_STEPS, sizeof(*ret->ends_ns)),
-		.points = calloc(cpus->count * SERIES_STEPS, sizeof(*ret->points)),
-		.entries = calloc(cpus->count, sizeof(*ret->entries)),
-		.counters = calloc(cpus->count, sizeof(*ret->counters)),
-	};
-	if (!ret->ends_ns || !ret->points || !ret->entries || !ret->counters) {
-		series_deinit(ret);
-		return -ENOMEM;
-	}
-	memset(ret->ends_ns, 0xff, SERIES_STEPS * sizeof(*ret->ends_ns));
-	memset(ret->points, 0xff, cpus->count * SERIES_STEPS * sizeof(*ret->points));
-	read_step(ret, 0);
-	return 0;
-}
-
-/* The counters are 32 bits wide, and so is a sum of them. */
+/* The counters are 32 bits wide, and so is a sum of them: what it has grown is right across a wrap. */
 static void sum(const struct counters *counters, size_t cpus, uint32_t *ret)
 {
 	memset(ret, 0, cpus * sizeof(*ret));
@@ -67,12 +23,47 @@ static void sum(const struct counters *counters, size_t cpus, uint32_t *ret)
 	}
 }
 
+static void read_step(struct series *series, uint64_t at_ns)
+{
+	_cleanup_free_ uint32_t *sums = xcalloc(series->cpus->count, sizeof(*sums));
+	struct counters counters = { 0 };
+	int err = 0;
+
+	if (series->counted)
+		err = counters_read("/proc/interrupts", series->cpus, &counters);
+	sum(&counters, series->cpus->count, sums);
+	counters_deinit(&counters);
+	if (err)
+		series->error = err;
+	/* It went offline. */
+	if (err == -ENXIO)
+		series->counted = false;
+	else if (err)
+		return;
+	series_add(series, at_ns, series->counted ? sums : NULL);
+}
+
+void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
+		 struct series *ret)
+{
+	*ret = (struct series){
+		.detectors = detectors,
+		.cpus = cpus,
+		.counted = counted,
+		.ends_ns = xcalloc(SERIES_STEPS, sizeof(*ret->ends_ns)),
+		.points = xcalloc(cpus->count * SERIES_STEPS, sizeof(*ret->points)),
+		.interrupts = xcalloc(cpus->count, sizeof(*ret->interrupts)),
+		.counters = xcalloc(cpus->count, sizeof(*ret->counters)),
+	};
+	memset(ret->ends_ns, 0xff, SERIES_STEPS * sizeof(*ret->ends_ns));
+	memset(ret->points, 0xff, cpus->count * SERIES_STEPS * sizeof(*ret->points));
+	read_step(ret, 0);
+}
+
 void series_begin(struct series *series, const struct counter_snapshot *before)
 {
-	if (!series->points)
-		return;
 	sum(&before->interrupts, series->cpus->count, series->counters);
-	memset(series->entries, 0, series->cpus->count * sizeof(*series->entries));
+	memset(series->interrupts, 0, series->cpus->count * sizeof(*series->interrupts));
 	series->count = 0;
 	/* Of a step that did not count. */
 	if (series->counted)
@@ -98,7 +89,7 @@ static void double_steps(struct series *series)
 	for (size_t step = 0; step < series->count; step++) {
 		series->ends_ns[step] = series->ends_ns[2 * step + 1];
 		for (size_t cpu = 0; cpu < series->cpus->count; cpu++)
-			*point(series, cpu, step) = *point(series, cpu, 2 * step + 1);
+			*series_point(series, cpu, step) = *series_point(series, cpu, 2 * step + 1);
 	}
 }
 
@@ -108,13 +99,13 @@ void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters)
 		const struct spin_live *live = &series->detectors->items[cpu].live;
 
 		if (counters) {
-			series->entries[cpu] += growth(series->counters[cpu], counters[cpu]);
+			series->interrupts[cpu] += growth(series->counters[cpu], counters[cpu]);
 			series->counters[cpu] = counters[cpu];
 		}
-		*point(series, cpu, series->count) = (struct series_point){
+		*series_point(series, cpu, series->count) = (struct series_point){
 			.noise = atomic_load_explicit(&live->noise, memory_order_relaxed),
 			.gaps = atomic_load_explicit(&live->gaps, memory_order_relaxed),
-			.entries = series->entries[cpu],
+			.interrupts = series->interrupts[cpu],
 		};
 	}
 	series->ends_ns[series->count++] = at_ns;
@@ -126,7 +117,7 @@ void series_tick(struct series *series)
 {
 	const uint64_t now = clock_raw_ns();
 
-	if (!series->points || now < series->next_ns)
+	if (now < series->next_ns)
 		return;
 	read_step(series, now - series->start_ns);
 	while (series->next_ns <= now)
@@ -136,28 +127,23 @@ void series_tick(struct series *series)
 void series_end(struct series *series, const struct counter_snapshot *after)
 {
 	const uint64_t at_ns = after->raw_ns - series->start_ns;
-	_cleanup_free_ uint32_t *counters = NULL;
+	_cleanup_free_ uint32_t *sums = xcalloc(series->cpus->count, sizeof(*sums));
 	uint64_t last = 0;
 
-	if (!series->points)
-		return;
 	if (series->count)
 		last = series->ends_ns[series->count - 1];
 	if (series->count && at_ns - last < series->step_ns / 2)
 		series->count--;
-	counters = calloc(series->cpus->count, sizeof(*counters));
-	if (counters && after->interrupts.count)
-		sum(&after->interrupts, series->cpus->count, counters);
-	else
-		series->counted = false;
-	series_add(series, at_ns, series->counted ? counters : NULL);
+	sum(&after->interrupts, series->cpus->count, sums);
+	series->counted &= after->interrupts.count > 0;
+	series_add(series, at_ns, series->counted ? sums : NULL);
 }
 
 void series_deinit(struct series *series)
 {
 	free(series->ends_ns);
 	free(series->points);
-	free(series->entries);
+	free(series->interrupts);
 	free(series->counters);
 	*series = (struct series){ 0 };
 }

@@ -21,7 +21,7 @@
 struct series_point {
 	uint64_t noise;
 	uint64_t gaps;
-	uint64_t entries;
+	uint64_t interrupts;
 };
 
 /* Zero-initialised is empty. */
@@ -42,7 +42,7 @@ struct series {
 	/* SERIES_STEPS of each CPU in turn. */
 	struct series_point *points;
 	/* Of each CPU: the interrupts since the beginning, and the counters as last read. */
-	uint64_t *entries;
+	uint64_t *interrupts;
 	uint32_t *counters;
 };
 
@@ -52,10 +52,9 @@ struct series {
  *
  * counted: whether a CPU is left to read /proc/interrupts on.
  * detectors and cpus are borrowed; their CPUs are the same, in the same order.
- * Returns 0 or -ENOMEM; the series is empty then.
  */
-int series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
-		struct series *ret);
+void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
+		 struct series *ret);
 
 /* The beginning, and what was counted then. */
 void series_begin(struct series *series, const struct counter_snapshot *before);
@@ -72,7 +71,7 @@ void series_end(struct series *series, const struct counter_snapshot *after);
 /* Ends a step at so many ns since the beginning. counters: of each CPU, NULL where not known. */
 void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters);
 
-const struct series_point *series_point(const struct series *series, size_t cpu, size_t step);
+struct series_point *series_point(const struct series *series, size_t cpu, size_t step);
 
 void series_deinit(struct series *series);
 

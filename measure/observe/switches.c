@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "xalloc.h"
+
 /* With the page of the header it is what kernel.perf_event_mlock_kb gives a user for each CPU. */
 #define RING_SIZE ((size_t)512 << 10)
 
@@ -67,13 +69,11 @@ int switches_init(pid_t thread, unsigned int cpu, size_t size, struct switches *
 		return -errno;
 	}
 	err = map_ring(ret);
-	ret->records = err ? NULL : malloc(size * sizeof(*ret->records));
-	if (!err && !ret->records)
-		err = -ENOMEM;
+	ret->records = xcalloc(size, sizeof(*ret->records));
+	/* Touched now: later a new page would be noise. */
+	memset(ret->records, 0xff, size * sizeof(*ret->records));
 	if (err)
 		switches_deinit(ret);
-	else
-		memset(ret->records, 0, size * sizeof(*ret->records));
 	return err;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +11,6 @@
 #include "trace_events.h"
 
 #define SENDERS_KIB 256
-#define STATS_LIMIT ((size_t)4 << 10)
 
 /* An administrator's global options are taken over by new instances. */
 static const char *const text_options[] = {
@@ -52,7 +50,8 @@ static int prepare(const struct trace *trace, int folder)
 	return tracefs_write(folder, "trace_clock", trace->clock);
 }
 
-static int prepare_measured(struct trace *trace, const struct cpulist *cpus)
+static int prepare_measured(const struct trace *trace, const struct cpulist *cpus,
+			    uint64_t buffer_kib)
 {
 	const int folder = trace->measured.folder;
 	char path[64];
@@ -64,36 +63,25 @@ static int prepare_measured(struct trace *trace, const struct cpulist *cpus)
 		err = write_number(folder, "buffer_size_kb", 4);
 	for (size_t i = 0; !err && i < cpus->count; i++) {
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/buffer_size_kb", cpus->cpus[i]);
-		err = write_number(folder, path, trace->buffer_kib);
+		err = write_number(folder, path, buffer_kib);
 	}
-	if (!err)
-		trace_events_measured(trace);
 	return err;
 }
 
-static int prepare_senders(struct trace *trace, const struct cpulist *cpus)
-{
-	const int folder = trace->senders.folder;
-	int err = prepare(trace, folder);
-
-	if (!err)
-		err = write_number(folder, "buffer_size_kb", SENDERS_KIB);
-	if (err)
-		return err;
-	trace_events_senders(trace, cpus);
-	return 0;
-}
-
-static int start_all(const struct cpulist *measured, struct trace *trace)
+static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct trace *trace)
 {
 	int err = instance_init(trace->root, "", &trace->measured);
 
 	if (!err)
 		err = instance_init(trace->root, "-senders", &trace->senders);
 	if (!err)
-		err = prepare_measured(trace, measured);
+		err = prepare_measured(trace, measured, buffer_kib);
 	if (!err)
-		err = prepare_senders(trace, measured);
+		err = prepare(trace, trace->senders.folder);
+	if (!err)
+		err = write_number(trace->senders.folder, "buffer_size_kb", SENDERS_KIB);
+	if (!err)
+		trace_events_enable(trace, measured);
 	return err;
 }
 
@@ -107,7 +95,6 @@ int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_ki
 		.measured = { .folder = -1, .on = -1 },
 		.senders = { .folder = -1, .on = -1 },
 		.clock = "mono_raw",
-		.buffer_kib = buffer_kib,
 	};
 #if defined(__x86_64__)
 	if (counter)
@@ -117,7 +104,7 @@ int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_ki
 #endif
 	if (ret->root < 0)
 		return ret->root;
-	err = start_all(measured, ret);
+	err = start_all(measured, buffer_kib, ret);
 	if (err)
 		trace_deinit(ret);
 	return err;
@@ -174,40 +161,35 @@ static uint64_t field(const char *stats, const char *name)
 	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
 }
 
-static void add_count(int folder, const char *cpu, struct trace_count *ret)
+/* Adds what one CPU's buffer lost. Returns false where it has none. */
+static bool add_lost(int folder, unsigned int cpu, uint64_t *lost)
 {
-	char path[300], stats[STATS_LIMIT] = "\n";
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *stats =
+		text_read_trimmed("/proc/self/fd/%d/per_cpu/cpu%u/stats", folder, cpu);
 
-	snprintf(path, sizeof(path), "per_cpu/%s/stats", cpu);
-	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, stats + 1, sizeof(stats) - 2) < 0)
-		return;
-	ret->entries += field(stats, "\nentries: ");
-	ret->lost += field(stats, "\noverrun: ") + field(stats, "\ncommit overrun: ") +
-		     field(stats, "\ndropped events: ");
+	if (!stats)
+		return false;
+	*lost += field(stats, "\noverrun: ") + field(stats, "\ncommit overrun: ") +
+		 field(stats, "\ndropped events: ");
+	return true;
 }
 
-struct trace_count trace_count(const struct trace *trace, int cpu)
+uint64_t trace_lost(const struct trace *trace, unsigned int cpu)
 {
-	const int folder = cpu < 0 ? trace->senders.folder : trace->measured.folder;
-	struct trace_count count = { 0 };
-	_cleanup_closedir_ DIR *cpus = NULL;
-	char name[32];
-	int fd;
+	uint64_t lost = 0;
 
-	if (cpu >= 0) {
-		snprintf(name, sizeof(name), "cpu%d", cpu);
-		add_count(folder, name, &count);
-		return count;
-	}
-	fd = openat(folder, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cpus = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *entry = cpus ? readdir(cpus) : NULL; entry; entry = readdir(cpus)) {
-		if (!strncmp(entry->d_name, "cpu", 3))
-			add_count(folder, entry->d_name, &count);
-	}
-	return count;
+	add_lost(trace->measured.folder, cpu, &lost);
+	return lost;
+}
+
+uint64_t trace_senders_lost(const struct trace *trace)
+{
+	uint64_t lost = 0;
+
+	/* Every possible CPU has a buffer. */
+	for (unsigned int cpu = 0; add_lost(trace->senders.folder, cpu, &lost); cpu++)
+		;
+	return lost;
 }
 
 void trace_deinit(struct trace *trace)
@@ -217,6 +199,5 @@ void trace_deinit(struct trace *trace)
 	if (trace->root >= 0)
 		close(trace->root);
 	trace->root = -1;
-	strings_deinit(&trace->events);
 	strings_deinit(&trace->missing);
 }

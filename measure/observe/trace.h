@@ -21,17 +21,8 @@ struct trace {
 	struct instance senders;
 	/* The kernel's name of its clock: "x86-tsc" counts the run's own ticks, "mono_raw" ns. */
 	const char *clock;
-	/* Per measured CPU. */
-	uint64_t buffer_kib;
-	/* Events that are recorded, and those that this kernel has not. */
-	struct strings events;
+	/* Events that this kernel has not. */
 	struct strings missing;
-};
-
-/* How much one CPU's buffer held and lost, in events. */
-struct trace_count {
-	uint64_t entries;
-	uint64_t lost;
 };
 
 /*
@@ -57,8 +48,11 @@ void trace_stop(struct trace *trace);
 int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
 	       struct strings *made);
 
-/* What the buffer of one CPU counted; cpu -1: that of all CPUs of the senders. */
-struct trace_count trace_count(const struct trace *trace, int cpu);
+/* Events that found no room in the buffer of one measured CPU. */
+uint64_t trace_lost(const struct trace *trace, unsigned int cpu);
+
+/* Records of who sent interrupts that found no room, on all CPUs. */
+uint64_t trace_senders_lost(const struct trace *trace);
 
 /* Removes the instances. */
 void trace_deinit(struct trace *trace);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "trace_events.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <fnmatch.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <glob.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -40,72 +35,43 @@ static const char *const sender_events[] = {
 	NULL,
 };
 
-static int enable_one(struct trace *trace, int folder, const char *system, const char *event)
-{
-	char path[PATH_MAX];
-	int err;
-
-	snprintf(path, sizeof(path), "events/%s/%s/enable", system, event);
-	err = tracefs_write(folder, path, "1");
-	if (!err)
-		strings_add(&trace->events, "%s/%s", system, event);
-	return err;
-}
-
 /* Returns whether the kernel has an event of that pattern. */
-static bool enable(struct trace *trace, int folder, const char *pattern)
+static bool enable(int folder, const char *pattern)
 {
-	const char *event = strchr(pattern, '/') + 1;
-	_cleanup_closedir_ DIR *events = NULL;
-	char system[32], path[64];
-	bool found = false;
-	int fd;
+	_cleanup_free_ char *files =
+		text_format("/proc/self/fd/%d/events/%s/enable", folder, pattern);
+	glob_t found = { 0 };
+	bool any = false;
 
-	snprintf(system, sizeof(system), "%.*s", (int)(event - 1 - pattern), pattern);
-	snprintf(path, sizeof(path), "events/%s", system);
-	fd = openat(folder, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	events = fd < 0 ? NULL : fdopendir(fd);
-	for (struct dirent *entry = events ? readdir(events) : NULL; entry;
-	     entry = readdir(events)) {
-		if (!strcmp(entry->d_name, "enable") || !strcmp(entry->d_name, "filter") ||
-		    entry->d_name[0] == '.' || fnmatch(event, entry->d_name, 0))
-			continue;
-		found |= !enable_one(trace, folder, system, entry->d_name);
-	}
-	return found;
+	glob(files, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		any |= !tracefs_write(folder, found.gl_pathv[i], "1");
+	globfree(&found);
+	return any;
 }
 
 static void enable_all(struct trace *trace, int folder, const char *const patterns[])
 {
 	for (; *patterns; patterns++) {
-		if (!enable(trace, folder, *patterns))
+		if (!enable(folder, *patterns))
 			strings_add(&trace->missing, "%s", *patterns);
 	}
-}
-
-void trace_events_measured(struct trace *trace)
-{
-	enable_all(trace, trace->measured.folder, measured_events);
 }
 
 /* Kernels before 6.6 have no such filter; then the reader leaves out what went elsewhere. */
 static void filter_senders(int folder, const struct cpulist *cpus)
 {
-	_cleanup_free_ char *list = cpulist_format(cpus), *text = NULL;
+	_cleanup_free_ char *list = cpulist_format(cpus);
+	_cleanup_free_ char *one = text_format("cpu & CPUS{%s}", list);
+	_cleanup_free_ char *many = text_format("cpumask & CPUS{%s}", list);
 
-	if (!list || asprintf(&text, "cpu & CPUS{%s}", list) < 0)
-		return;
-	tracefs_write(folder, "events/ipi/ipi_send_cpu/filter", text);
-	free(text);
-	if (asprintf(&text, "cpumask & CPUS{%s}", list) < 0) {
-		text = NULL;
-		return;
-	}
-	tracefs_write(folder, "events/ipi/ipi_send_cpumask/filter", text);
+	tracefs_write(folder, "events/ipi/ipi_send_cpu/filter", one);
+	tracefs_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
 }
 
-void trace_events_senders(struct trace *trace, const struct cpulist *measured)
+void trace_events_enable(struct trace *trace, const struct cpulist *measured)
 {
+	enable_all(trace, trace->measured.folder, measured_events);
 	filter_senders(trace->senders.folder, measured);
 	enable_all(trace, trace->senders.folder, sender_events);
 }

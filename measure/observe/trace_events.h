@@ -5,10 +5,7 @@
 
 #include "trace.h"
 
-/* What interrupts and runs on a CPU, in the instance of the measured ones. */
-void trace_events_measured(struct trace *trace);
-
-/* Who sends interrupts to the measured CPUs, in the instance of the senders. */
-void trace_events_senders(struct trace *trace, const struct cpulist *measured);
+/* In one instance what interrupts and runs on the CPUs, in the other who sends interrupts to them. */
+void trace_events_enable(struct trace *trace, const struct cpulist *measured);
 
 #endif

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "clock.h"
+#include "raw_clock.h"
 
 #define PREFIX "lowlat-measure-"
 #define TRIES 3

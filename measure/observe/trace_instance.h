@@ -5,8 +5,8 @@
  * Each is held open while its owner lives, so that the kernel refuses to remove it; what can be
  * removed was left by a run that was killed.
  */
-#ifndef LOWLAT_INSTANCE_H
-#define LOWLAT_INSTANCE_H
+#ifndef LOWLAT_TRACE_INSTANCE_H
+#define LOWLAT_TRACE_INSTANCE_H
 
 #include <stdbool.h>
 
@@ -34,11 +34,7 @@ int tracefs_write(int folder, const char *path, const char *text);
  */
 void instances_sweep(void);
 
-/*
- * Makes one, named by this process, the moment and its kind.
- *
- * Returns 0, or -errno; then nothing is left behind.
- */
+/* Makes one, named by this process, the moment and its kind. Returns 0, or -errno and leaves none. */
 int instance_init(int root, const char *kind, struct instance *ret);
 
 /* Starts or stops recording. */

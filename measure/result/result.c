@@ -7,7 +7,6 @@
 #include "figures.h"
 #include "result_tools.h"
 #include "result_cpu.h"
-#include "result_series.h"
 #include "json_value.h"
 
 #define REAL_DIGITS 12
@@ -27,31 +26,24 @@ static json_t *clock_to_json(const struct run *run)
 			 known(means.loop_period_ns), "invariant", run->clock.invariant);
 }
 
+static json_t *series_to_json(const struct run *run)
+{
+	const struct series *series = &run->series;
+	json_t *ends;
+
+	if (!series->count)
+		return json_null();
+	ends = json_array();
+	for (size_t step = 0; step < series->count; step++)
+		json_array_append_new(ends, json_real((double)series->ends_ns[step] / 1e9));
+	return json_pack("{s:f, s:o}", "step_s", (double)series->step_ns / 1e9, "ends_s", ends);
+}
+
 static json_t *policy_to_json(const struct run *run)
 {
 	char text[POLICY_TEXT_MAX];
 
 	return value_text(policy_format(&run->options.policy, text));
-}
-
-static json_t *number_or_null(int64_t value)
-{
-	return value == THROTTLE_UNKNOWN ? json_null() : json_integer((json_int_t)value);
-}
-
-/* What bounds a real-time task here. */
-static json_t *bounds_to_json(const struct run *run)
-{
-	const struct throttle_settings *settings = &run->throttle;
-
-	if (run->options.policy.kind == POLICY_OTHER)
-		return json_null();
-	return json_pack("{s:o, s:o, s:b, s:o, s:o}", "rt_runtime_us",
-			 number_or_null(settings->rt_runtime_us), "rt_period_us",
-			 number_or_null(settings->rt_period_us), "fair_server",
-			 settings->fair_server, "fair_runtime_ns",
-			 number_or_null(settings->fair_runtime_ns), "fair_period_ns",
-			 number_or_null(settings->fair_period_ns));
 }
 
 static const char *isolation_word(const struct run *run)
@@ -85,13 +77,12 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "problems", value_strings(&run->problems));
 	json_object_set_new(root, "isolated", value_list(&run->host.isolated));
 	json_object_set_new(root, "clock", clock_to_json(run));
-	json_object_set_new(root, "series", result_series(run));
+	json_object_set_new(root, "series", series_to_json(run));
 	json_object_set_new(root, "cpus", result_cpus(run));
 	json_object_set_new(root, "loads", result_loads(run));
 	json_object_set_new(root, "oslat", result_oslat(run));
 	json_object_set_new(root, "second_opinions", result_opinions(run));
 	json_object_set_new(root, "work", result_works(run));
-	json_object_set_new(root, "realtime_bounds", bounds_to_json(run));
 	json_object_set_new(root, "task_isolation", json_string(isolation_word(run)));
 	json_object_set_new(root, "harness", json_string(LOWLAT_BUILD));
 	return root;
@@ -102,10 +93,8 @@ int result_write(const struct run *run, FILE *file)
 	const size_t flags = JSON_INDENT(2) | JSON_PRESERVE_ORDER |
 			     JSON_REAL_PRECISION(REAL_DIGITS);
 	json_t *root = run_to_json(run);
-	int err = root ? json_dumpf(root, file, flags) : -1;
+	const bool failed = json_dumpf(root, file, flags) || fputc('\n', file) == EOF;
 
 	json_decref(root);
-	if (err)
-		return root ? -EIO : -ENOMEM;
-	return fputc('\n', file) == EOF ? -EIO : 0;
+	return failed ? -EIO : 0;
 }

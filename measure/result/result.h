@@ -7,7 +7,7 @@
 
 #include "session.h"
 
-/* Writes it, indented, with a newline at the end. Returns 0, -ENOMEM or -EIO. */
+/* Writes it, indented, with a newline at the end. Returns 0 or -EIO. */
 int result_write(const struct run *run, FILE *file);
 
 #endif

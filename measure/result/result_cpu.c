@@ -2,7 +2,6 @@
 #include "result_cpu.h"
 
 #include "figures.h"
-#include "result_series.h"
 #include "json_value.h"
 
 static json_t *rates_to_json(const struct run *run, const struct spin *spin, double runtime_ns)
@@ -68,7 +67,7 @@ static json_t *growth_to_json(const struct run *run, const struct counters *befo
 
 static void add_counters(json_t *cpu, const struct run *run, size_t column)
 {
-	json_object_set_new(cpu, "kernel_entries_per_s",
+	json_object_set_new(cpu, "interrupts_per_s",
 			    growth_to_json(run, &run->before.interrupts, &run->after.interrupts,
 					   column, true));
 	json_object_set_new(cpu, "softirqs_per_s",
@@ -77,7 +76,7 @@ static void add_counters(json_t *cpu, const struct run *run, size_t column)
 }
 
 /* Work is measured in readings of the clock: it is the clock's own pace that varies. */
-static json_t *soft_to_json(const struct run *run, const struct spin *spin)
+static json_t *pace_to_json(const struct run *run, const struct spin *spin)
 {
 	const struct hist *work = spin->work;
 
@@ -88,14 +87,6 @@ static json_t *soft_to_json(const struct run *run, const struct spin *spin)
 			 "p1", (json_int_t)hist_value_at(work, 0.01), "p50",
 			 (json_int_t)hist_value_at(work, 0.5), "p99",
 			 (json_int_t)hist_value_at(work, 0.99), "max", (json_int_t)work->max);
-}
-
-static json_t *throttle_to_json(const struct throttle *throttle)
-{
-	if (throttle->pattern.kind == THROTTLE_NONE)
-		return json_null();
-	return json_pack("{s:s, s:I, s:o}", "by", throttle_name(throttle->pattern.kind), "events",
-			 (json_int_t)throttle->events, "time_ns", value_whole(throttle->time_ns));
 }
 
 static json_t *residency_to_json(const struct power *before, const struct power *after)
@@ -109,11 +100,6 @@ static json_t *residency_to_json(const struct power *before, const struct power 
 	return states;
 }
 
-static json_t *khz_to_json(uint64_t khz)
-{
-	return khz ? json_integer((json_int_t)khz) : json_null();
-}
-
 static json_t *smi_to_json(const struct power *before, const struct power *after)
 {
 	if (!before->has_smi || !after->has_smi)
@@ -122,7 +108,7 @@ static json_t *smi_to_json(const struct power *before, const struct power *after
 	return json_integer((json_int_t)(uint32_t)(after->smi - before->smi));
 }
 
-static json_t *pace_to_json(const struct power *before, const struct power *after)
+static json_t *clocks_to_json(const struct power *before, const struct power *after)
 {
 	const uint64_t nominal = after->mperf - before->mperf;
 
@@ -139,11 +125,48 @@ static json_t *power_to_json(const struct run *run, size_t column)
 		return json_null();
 	before = &run->power_before.cpus[column];
 	after = &run->power_after.cpus[column];
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after),
-			 "aperf_mperf", pace_to_json(before, after), "khz_before",
-			 khz_to_json(before->khz), "khz_after", khz_to_json(after->khz), "governor",
+	return json_pack("{s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after), "aperf_mperf",
+			 clocks_to_json(before, after), "governor",
 			 *after->governor ? value_text(after->governor) : json_null(), "idle_us",
 			 residency_to_json(before, after));
+}
+
+static struct series_point growth(const struct series *series, size_t column, size_t step)
+{
+	struct series_point grown = *series_point(series, column, step);
+
+	if (step) {
+		const struct series_point *before = series_point(series, column, step - 1);
+
+		grown.noise -= before->noise;
+		grown.gaps -= before->gaps;
+		grown.interrupts -= before->interrupts;
+	}
+	return grown;
+}
+
+static json_t *series_to_json(const struct run *run, size_t column)
+{
+	const struct series *series = &run->series;
+	json_t *noise, *gaps, *interrupts;
+
+	if (!series->count)
+		return json_null();
+	noise = json_array();
+	gaps = json_array();
+	interrupts = series->counted ? json_array() : json_null();
+	for (size_t step = 0; step < series->count; step++) {
+		const struct series_point grown = growth(series, column, step);
+
+		json_array_append_new(noise,
+				      value_whole(clock_ns(&run->clock, (double)grown.noise)));
+		json_array_append_new(gaps, json_integer((json_int_t)grown.gaps));
+		if (series->counted)
+			json_array_append_new(interrupts,
+					      json_integer((json_int_t)grown.interrupts));
+	}
+	return json_pack("{s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
+			 interrupts);
 }
 
 static json_t *cpu_to_json(const struct run *run, const struct detector *detector, size_t column)
@@ -164,16 +187,15 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	json_object_set_new(cpu, "time_weighted_ns",
 			    percentiles_to_json(detector->spin.hist, figures.runtime_ns));
 	json_object_set_new(cpu, "histogram", value_hist(detector->spin.hist));
-	json_object_set_new(cpu, "series", result_series_cpu(run, column));
+	json_object_set_new(cpu, "series", series_to_json(run, column));
 	json_object_set_new(cpu, "page_faults", json_integer(detector->page_faults));
 	json_object_set_new(cpu, "causes", json_array());
 	add_counters(cpu, run, column);
 	json_object_set_new(cpu, "switches_per_s", json_real(figures.switches_per_s));
-	json_object_set_new(cpu, "soft", soft_to_json(run, &detector->spin));
+	json_object_set_new(cpu, "pace", pace_to_json(run, &detector->spin));
 	json_object_set_new(cpu, "begin_ticks", json_integer((json_int_t)detector->spin.begin));
 	json_object_set_new(cpu, "end_ticks", json_integer((json_int_t)detector->spin.end));
 	json_object_set_new(cpu, "unaccounted_ppm", json_real(figures.unaccounted_ppm));
-	json_object_set_new(cpu, "throttling", throttle_to_json(&detector->throttle));
 	json_object_set_new(cpu, "power", power_to_json(run, column));
 	return cpu;
 }

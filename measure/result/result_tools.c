@@ -3,14 +3,14 @@
 
 #include "json_value.h"
 
-/* What fences the load in; null where nothing does. */
+/* The memory group that bounds the load; null where nothing does. */
 static json_t *memgroup_to_json(const struct run *run)
 {
-	if (!run->fence.group.version)
+	if (!run->limits.group.version)
 		return json_null();
-	return json_pack("{s:i, s:I, s:I}", "cgroup_version", run->fence.group.version,
-			 "limit_bytes", (json_int_t)run->fence.group.limit, "oom_kills",
-			 (json_int_t)run->fence.oom_kills);
+	return json_pack("{s:i, s:I, s:I}", "cgroup_version", run->limits.group.version,
+			 "limit_bytes", (json_int_t)run->limits.group.limit, "oom_kills",
+			 (json_int_t)run->limits.oom_kills);
 }
 
 static json_t *load_to_json(const struct run *run, const struct load *load)
@@ -112,7 +112,7 @@ json_t *result_works(const struct run *run)
 	json_t *works = json_array();
 
 	for (size_t i = 0; i < run->work_count; i++) {
-		if (run->works[i] && !run->works[i]->error)
+		if (!run->works[i]->error)
 			json_array_append_new(works, work_to_json(run, run->works[i]));
 	}
 	if (run->throughput.count)

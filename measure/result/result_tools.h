@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What ran beside the detector and after it, in the JSON result. Each returns a new reference. */
-#ifndef LOWLAT_RESULT_BESIDE_H
-#define LOWLAT_RESULT_BESIDE_H
+#ifndef LOWLAT_RESULT_TOOLS_H
+#define LOWLAT_RESULT_TOOLS_H
 
 #include <jansson.h>
 

@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "figures.h"
 #include "works.h"
+#include "xalloc.h"
 
 #define TOP_SOURCES 4
 
@@ -33,7 +34,7 @@ static void write_noise(const struct run *run, const struct detector *detector, 
 }
 
 /* The slowest stretches against the usual one. */
-static void write_soft(const struct spin *spin, FILE *file)
+static void write_pace(const struct spin *spin, FILE *file)
 {
 	const double usual = (double)hist_value_at(spin->work, 0.5);
 
@@ -45,39 +46,38 @@ static void write_soft(const struct spin *spin, FILE *file)
 			100 * (double)spin->work->min / usual, usual);
 }
 
-/* Index of the row with the highest rate below the last one written; count for none. */
-static size_t next_source(const double *rates, size_t count, const bool *done)
+/* Index of the row with the highest rate; count where none is above 0. */
+static size_t highest(const double *rates, size_t count)
 {
 	size_t best = count;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!done[i] && rates[i] > 0 && (best == count || rates[i] > rates[best]))
+		if (rates[i] > (best < count ? rates[best] : 0))
 			best = i;
 	}
 	return best;
 }
 
-static void write_entries(const struct run *run, size_t column, FILE *file)
+static void write_interrupts(const struct run *run, size_t column, FILE *file)
 {
 	const struct counters *after = &run->after.interrupts;
-	_cleanup_free_ double *rates = calloc(after->count + 1, sizeof(*rates));
-	_cleanup_free_ bool *done = calloc(after->count + 1, sizeof(*done));
+	_cleanup_free_ double *rates = xcalloc(after->count, sizeof(*rates));
 	double total = 0;
 
-	if (!run->counters_valid || !rates || !done)
+	if (!run->counters_valid)
 		return;
 	for (size_t i = 0; i < after->count; i++) {
 		rates[i] = figures_rate(run, &run->before.interrupts, after, i, column);
 		total += rates[i];
 	}
-	fprintf(file, "  kernel entries  %.2f/s", total);
+	fprintf(file, "  interrupts      %.2f/s", total);
 	for (int i = 0; i < TOP_SOURCES; i++) {
-		const size_t row = next_source(rates, after->count, done);
+		const size_t row = highest(rates, after->count);
 
 		if (row == after->count)
 			break;
-		done[row] = true;
 		fprintf(file, "%s%s %.2f", i ? ", " : ": ", after->rows[row].label, rates[row]);
+		rates[row] = 0;
 	}
 	fprintf(file, "\n");
 }
@@ -107,8 +107,8 @@ void summary_write(const struct run *run, FILE *file)
 		if (!run->host.emulated)
 			write_noise(run, detector, file);
 		if (!run->host.emulated)
-			write_soft(&detector->spin, file);
-		write_entries(run, i, file);
+			write_pace(&detector->spin, file);
+		write_interrupts(run, i, file);
 	}
 	works_write(run, file);
 	write_verdict(run, file);

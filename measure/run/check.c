@@ -143,7 +143,7 @@ void check_run(struct run *run)
 {
 	if (run->host.emulated) {
 		strings_add(&run->problems, "the CPUs are emulated: durations mean nothing, "
-					    "counts of kernel entries do");
+					    "counts of interrupts do");
 	} else {
 		check_clock(run);
 		check_floor(run);

@@ -8,13 +8,8 @@
 
 /*
  * Time of the loop that is in neither a reading, nor a gap, nor dead time, as a share of its
- * runtime.
- *
- * The period comes from the batches that saw no gap. So what the batches with gaps spent beyond it
- * and did not report (a shortened gap, storing that was not accounted) is left over, while a
+ * runtime; 1 when no batch was without a gap. The period comes from the batches that saw none, so a
  * machine that is slow all the time, or disturbed below the threshold, is not blamed for it.
- *
- * Returns 1 when no batch was without a gap.
  */
 double check_unaccounted(const struct spin *spin);
 

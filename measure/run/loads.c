@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "companions.h"
+#include "loads.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,22 +10,22 @@
 #include "second_opinions.h"
 #include "units.h"
 #include "works.h"
+#include "xalloc.h"
 
 /* For starting, the warm-ups of the second opinions and a slow machine. */
 #define LOAD_SLACK_NS (120 * NS_PER_S)
 #define GRACE_NS (60 * NS_PER_S)
-#define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
 
-int companions_prepare(struct run *run, struct message *message)
+int loads_prepare(struct run *run, struct message *message)
 {
 	const struct load_scenario *load = run->options.load;
 	int err;
 
 	if (!load)
 		return 0;
-	err = fence_init(load, run->setup.load.count, run->host.memory_available, &run->fence,
-			 message);
-	if (!err && scratch_in_memory(&run->fence.scratch))
+	err = load_limits_init(load, run->setup.load.count, run->host.memory_available,
+			       &run->limits, message);
+	if (!err && scratch_in_memory(&run->limits.scratch))
 		strings_add(&run->problems,
 			    "--load %s: its files lie in memory, not on a disk; name a folder on "
 			    "one in TMPDIR",
@@ -56,18 +56,18 @@ static uint64_t longest(const struct run *run)
 
 static int start_part(struct run *run, size_t part)
 {
-	const bool disk = run->fence.scratch.path[0] != '\0';
+	const bool disk = run->limits.scratch.path[0] != '\0';
 	const struct load_options options = {
 		.scenario = run->options.load,
 		.tool = &run->load_tool,
 		.part = part,
 		.cpus = &run->load_parts[part],
 		.confined = !cpulist_covers(&run->load_parts[part], &run->host.allowed),
-		.scratch = disk ? &run->fence.scratch : &run->scratch,
-		.group = &run->fence.group,
+		.scratch = disk ? &run->limits.scratch : &run->scratch,
+		.group = &run->limits.group,
 		.seed = run->options.seed,
-		.memory = run->fence.memory / run->load_part_count,
-		.disk = run->fence.disk / run->load_part_count,
+		.memory = run->limits.memory / run->load_part_count,
+		.disk = run->limits.disk / run->load_part_count,
 		.limit_ns = longest(run),
 	};
 	int err = load_start(&options, &run->loads[part]);
@@ -81,35 +81,21 @@ static int start_part(struct run *run, size_t part)
 	return err;
 }
 
-void companions_start(struct run *run)
+void loads_start(struct run *run)
 {
 	int err;
 
 	if (!run->options.load)
 		return;
 	err = load_tool_init(&run->scratch, &run->load_tool);
-	if (!err)
-		err = load_split(&run->setup.load, &run->host.isolated, &run->load_parts,
-				 &run->load_part_count);
-	if (!err) {
-		run->loads = calloc(run->load_part_count, sizeof(*run->loads));
-		err = run->loads ? 0 : -ENOMEM;
-	}
+	run->load_part_count = load_split(&run->setup.load, &run->host.isolated, &run->load_parts);
+	run->loads = xcalloc(run->load_part_count, sizeof(*run->loads));
 	while (!err && run->load_count < run->load_part_count) {
 		err = start_part(run, run->load_count);
 		run->load_count += !err;
 	}
 	if (err)
 		no_load(run, err);
-}
-
-void companions_wait(struct run *run, struct child *child)
-{
-	while (!child_ended(child) && !run->interrupted)
-		run_wait_ns(run, 20 * NS_PER_MS);
-	if (!child_ended(child))
-		child_finish(child, GRACE_INTERRUPTED_NS);
-	child_wait(child);
 }
 
 /* "One or more stressors failed", "the bogo ops metrics maybe untrustworthy" (stress-ng(1)). */
@@ -154,7 +140,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 static void report_kills(struct run *run)
 {
 	const bool wanted = run->options.load->exhausts;
-	const uint64_t kills = run->fence.oom_kills;
+	const uint64_t kills = run->limits.oom_kills;
 
 	if (run->interrupted || wanted == (kills > 0))
 		return;
@@ -166,34 +152,32 @@ static void report_kills(struct run *run)
 			    run->options.load->name);
 	else
 		strings_add(&run->problems,
-			    "%" PRIu64 " processes of the load were killed at its fence of "
+			    "%" PRIu64 " processes of the load were killed at its limit of "
 			    "%" PRIu64 " MiB",
-			    kills, run->fence.group.limit >> 20);
+			    kills, run->limits.group.limit >> 20);
 }
 
-void companions_end(struct run *run)
+void loads_end(struct run *run)
 {
 	const uint64_t grace = run->interrupted ? GRACE_INTERRUPTED_NS : GRACE_NS;
-	bool *early = calloc(run->load_count + 1, sizeof(*early));
+	_cleanup_free_ bool *early = xcalloc(run->load_count, sizeof(*early));
 
 	for (size_t i = 0; i < run->load_count; i++) {
-		if (early)
-			early[i] = child_ended(&run->loads[i].child);
+		early[i] = child_ended(&run->loads[i].child);
 		child_finish(&run->loads[i].child, grace);
 	}
 	for (size_t i = 0; i < run->load_count; i++) {
-		companions_wait(run, &run->loads[i].child);
+		run_wait_child(run, &run->loads[i].child);
 		load_read(&run->loads[i]);
-		report_load(run, &run->loads[i], early && early[i]);
+		report_load(run, &run->loads[i], early[i]);
 	}
-	free(early);
-	fence_count(&run->fence);
+	run->limits.oom_kills = memgroup_kills(&run->limits.group);
 	if (run->load_count)
 		report_kills(run);
-	fence_deinit(&run->fence);
+	load_limits_deinit(&run->limits);
 }
 
-void companions_deinit(struct run *run)
+void loads_deinit(struct run *run)
 {
 	for (size_t i = 0; i < run->load_count; i++)
 		load_deinit(&run->loads[i]);
@@ -202,5 +186,5 @@ void companions_deinit(struct run *run)
 		cpulist_deinit(&run->load_parts[i]);
 	free(run->load_parts);
 	load_tool_deinit(&run->load_tool);
-	fence_deinit(&run->fence);
+	load_limits_deinit(&run->limits);
 }

@@ -114,11 +114,9 @@ static void measure(struct run *run)
 	power_snapshot_take("", &run->setup.measured, &run->power_before);
 	if (run->options.follow)
 		start_follow(run);
-	if (series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0,
-			&run->series))
-		strings_add(&run->problems, "no series of the run (%s)", strerror(ENOMEM));
+	series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0, &run->series);
 	capture_begin(&run->capture);
-	pages_own();
+	unshare_pages();
 	run->counters_valid = true;
 	take_counters(run, &run->before);
 	series_begin(&run->series, &run->before);

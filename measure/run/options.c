@@ -12,36 +12,36 @@
 #include "output.h"
 #include "units.h"
 
-#define DURATION_MAX (24 * 3600 * NS_PER_S)
-#define WARMUP_MAX (3600 * NS_PER_S)
-#define THRESHOLD_MIN 50
 #define THROUGHPUT_RUNS 5
 #define THROUGHPUT_MAX 1000
 
+/* Whether an option has a value, and of which kind: those with a setter read it themselves. */
 enum value_kind {
 	VALUE_NONE,
-	VALUE_NEEDED,
 	VALUE_OPTIONAL,
+	VALUE_NEEDED,
+	VALUE_TEXT,
+	VALUE_LIST,
+	VALUE_TIME,
+	VALUE_NAMES,
 };
 
 struct option {
 	const char *name;
 	enum value_kind kind;
-	/* Returns 0, or -EINVAL with the message set. NULL: it sets the flag, a bool of the options. */
-	int (*set)(struct options *options, const char *value, struct message *message);
 	const char *value_name;
 	const char *help;
-	size_t flag;
-	/* Whose names the help ends with. */
+	/* Returns 0, or -EINVAL with the message set. */
+	int (*set)(struct options *options, const char *value, struct message *message);
+	/* Where in the options the value goes; a bool where there is none. */
+	size_t field;
+	/* Of a time, ns. */
+	uint64_t least, most;
+	/* The names it takes: its help ends with them. */
 	name_of *rows;
 };
 
-#define FLAG(member) .flag = offsetof(struct options, member)
-
-static int set_cpus(struct options *options, const char *value, struct message *message)
-{
-	return argument_list("cpus", value, &options->cpus, message);
-}
+#define FIELD(member) .field = offsetof(struct options, member)
 
 static int set_load_cpus(struct options *options, const char *value, struct message *message)
 {
@@ -49,23 +49,6 @@ static int set_load_cpus(struct options *options, const char *value, struct mess
 	if (options->load_everywhere)
 		return 0;
 	return argument_list("load-cpus", value, &options->load_cpus, message);
-}
-
-static int set_duration(struct options *options, const char *value, struct message *message)
-{
-	return argument_time("duration", value, NS_PER_MS, DURATION_MAX, &options->duration_ns,
-			     message);
-}
-
-static int set_warmup(struct options *options, const char *value, struct message *message)
-{
-	return argument_time("warmup", value, 0, WARMUP_MAX, &options->warmup_ns, message);
-}
-
-static int set_threshold(struct options *options, const char *value, struct message *message)
-{
-	return argument_time("threshold", value, THRESHOLD_MIN, NS_PER_S, &options->threshold_ns,
-			     message);
 }
 
 static int set_policy(struct options *options, const char *value, struct message *message)
@@ -109,16 +92,6 @@ static int set_no_oslat(struct options *options, const char *value, struct messa
 	return 0;
 }
 
-static int set_opinion(struct options *options, const char *value, struct message *message)
-{
-	return argument_names("second-opinion", value, options->opinions, opinion_name, message);
-}
-
-static int set_work(struct options *options, const char *value, struct message *message)
-{
-	return argument_names("work", value, options->work, work_name, message);
-}
-
 static int set_throughput(struct options *options, const char *value, struct message *message)
 {
 	options->throughput = THROUGHPUT_RUNS;
@@ -128,13 +101,6 @@ static int set_throughput(struct options *options, const char *value, struct mes
 				   "--throughput '%.100s': out of range; give a number of runs "
 				   "from 1 to %d",
 				   value, THROUGHPUT_MAX);
-	return 0;
-}
-
-static int set_label(struct options *options, const char *value, struct message *message)
-{
-	(void)message;
-	options->label = value;
 	return 0;
 }
 
@@ -189,61 +155,80 @@ static int set_observer(struct options *options, const char *value, struct messa
 }
 
 static const struct option options_table[] = {
-	{ "cpus", VALUE_NEEDED, set_cpus, "LIST",
-	  .help = "CPUs to measure (default: the isolated ones, else all but the lowest)" },
-	{ "duration", VALUE_NEEDED, set_duration, "TIME", .help = "1ms to 24h (default 10s)" },
-	{ "warmup", VALUE_NEEDED, set_warmup, "TIME",
-	  .help = "how long all runs before anything counts, 0s to 1h (default 5s)" },
-	{ "threshold", VALUE_NEEDED, set_threshold, "TIME",
-	  .help = "what is longer is a gap, 50ns to 1s (default 100ns)" },
-	{ "policy", VALUE_NEEDED, set_policy, "POLICY",
-	  .help = "other, fifo:N or deadline:RUNTIME/PERIOD (default other)" },
-	{ "load", VALUE_NEEDED, set_load, "SCENARIO",
-	  .help = "what stress-ng does meanwhile (default idle): idle, ",
-	  .rows = load_scenario_name },
-	{ "load-cpus", VALUE_NEEDED, set_load_cpus, "LIST",
-	  .help = "where the load runs (default: the CPUs not measured), or all" },
-	{ "oslat", VALUE_NONE, set_oslat,
-	  .help = "run oslat afterwards (default: where it is installed)" },
-	{ "no-oslat", VALUE_NONE, set_no_oslat, .help = "don't run oslat" },
-	{ "second-opinion", VALUE_NEEDED, set_opinion, "TOOLS",
-	  .help = "run these afterwards, each 30s at most: all, or some of ",
+	{ "cpus", VALUE_LIST, "LIST",
+	  "CPUs to measure (default: the isolated ones, else all but the lowest)", FIELD(cpus) },
+	{ "duration", VALUE_TIME, "TIME", "1ms to 24h (default 10s)", FIELD(duration_ns),
+	  .least = NS_PER_MS, .most = 24 * 3600 * NS_PER_S },
+	{ "warmup", VALUE_TIME, "TIME",
+	  "how long all runs before anything counts, 0s to 1h (default 5s)", FIELD(warmup_ns),
+	  .most = 3600 * NS_PER_S },
+	{ "threshold", VALUE_TIME, "TIME", "what is longer is a gap, 50ns to 1s (default 100ns)",
+	  FIELD(threshold_ns), .least = 50, .most = NS_PER_S },
+	{ "policy", VALUE_NEEDED, "POLICY",
+	  "other, fifo:N or deadline:RUNTIME/PERIOD (default other)", .set = set_policy },
+	{ "load", VALUE_NEEDED, "SCENARIO", "what stress-ng does meanwhile (default idle): idle, ",
+	  .set = set_load, .rows = load_scenario_name },
+	{ "load-cpus", VALUE_NEEDED, "LIST",
+	  "where the load runs (default: the CPUs not measured), or all", .set = set_load_cpus },
+	{ "oslat", VALUE_NONE, NULL, "run oslat afterwards (default: where it is installed)",
+	  .set = set_oslat },
+	{ "no-oslat", VALUE_NONE, NULL, "don't run oslat", .set = set_no_oslat },
+	{ "second-opinion", VALUE_NAMES, "TOOLS",
+	  "run these afterwards, each 30s at most: all, or some of ", FIELD(opinions),
 	  .rows = opinion_name },
-	{ "work", VALUE_NEEDED, set_work, "KINDS",
-	  .help = "time these afterwards, each 10s at most: all, or some of ", .rows = work_name },
-	{ "work-alone", VALUE_NONE, .help = "on one CPU after another (default: on all at once)",
-	  FLAG(work_alone) },
-	{ "throughput", VALUE_OPTIONAL, set_throughput, "N",
-	  .help = "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU" },
-	{ "emulated", VALUE_NONE,
-	  .help = "the CPUs are emulated, so durations mean nothing (on x86 it is seen)",
-	  FLAG(emulated) },
-	{ "label", VALUE_NEEDED, set_label, "TEXT", .help = "name of the run, kept in the JSON" },
-	{ "seed", VALUE_NEEDED, set_seed, "N", .help = "of the load's random numbers (default 1)" },
-	{ "json", VALUE_OPTIONAL, set_json, "FILE",
-	  .help = "write the result there; alone or -: to stdout" },
-	{ "events", VALUE_NEEDED, set_events, "FILE",
-	  .help = "write each gap there: cpu,begin,end in ticks of the clock" },
-	{ "capture", VALUE_NEEDED, set_capture, "FOLDER",
-	  .help = "record there what interrupts the CPUs, for lowlat-gen to join with the gaps" },
-	{ "observer", VALUE_NEEDED, set_observer, "KIND",
-	  .help = "by the kernel's trace, by the detectors' switches, or auto: as permitted" },
-	{ "follow", VALUE_NONE,
-	  .help = "tell each second on stdout what happened in it, a line of JSON", FLAG(follow) },
-	{ "help", VALUE_NONE, .help = "print this and leave", FLAG(help) },
-	{ "version", VALUE_NONE, .help = "print the version and leave", FLAG(version) },
+	{ "work", VALUE_NAMES, "KINDS", "time these afterwards, each 10s at most: all, or some of ",
+	  FIELD(work), .rows = work_name },
+	{ "work-alone", VALUE_NONE, NULL, "on one CPU after another (default: on all at once)",
+	  FIELD(work_alone) },
+	{ "throughput", VALUE_OPTIONAL, "N",
+	  "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU",
+	  .set = set_throughput },
+	{ "emulated", VALUE_NONE, NULL,
+	  "the CPUs are emulated, so durations mean nothing (on x86 it is seen)", FIELD(emulated) },
+	{ "label", VALUE_TEXT, "TEXT", "name of the run, kept in the JSON", FIELD(label) },
+	{ "seed", VALUE_NEEDED, "N", "of the load's random numbers (default 1)", .set = set_seed },
+	{ "json", VALUE_OPTIONAL, "FILE", "write the result there; alone or -: to stdout",
+	  .set = set_json },
+	{ "events", VALUE_NEEDED, "FILE",
+	  "write each gap there: cpu,begin,end in ticks of the clock", .set = set_events },
+	{ "capture", VALUE_NEEDED, "FOLDER",
+	  "record there what interrupts the CPUs, for lowlat-gen to join with the gaps",
+	  .set = set_capture },
+	{ "observer", VALUE_NEEDED, "KIND",
+	  "by the kernel's trace, by the detectors' switches, or auto: as permitted",
+	  .set = set_observer },
+	{ "follow", VALUE_NONE, NULL,
+	  "tell each second on stdout what happened in it, a line of JSON", FIELD(follow) },
+	{ "help", VALUE_NONE, NULL, "print this and leave", FIELD(help) },
+	{ "version", VALUE_NONE, NULL, "print the version and leave", FIELD(version) },
 };
 
 #define OPTION_COUNT (sizeof(options_table) / sizeof(*options_table))
 
-static const struct option *find_option(const char *name, size_t length)
+static const char *option_name(size_t row)
 {
-	for (size_t i = 0; i < OPTION_COUNT; i++) {
-		if (strlen(options_table[i].name) == length &&
-		    !strncmp(options_table[i].name, name, length))
-			return &options_table[i];
-	}
-	return NULL;
+	return row < OPTION_COUNT ? options_table[row].name : NULL;
+}
+
+static int keep(const struct option *option, struct options *options, const char *value,
+		struct message *message)
+{
+	void *field = (char *)options + option->field;
+
+	if (option->set)
+		return option->set(options, value, message);
+	if (option->kind == VALUE_LIST)
+		return argument_list(option->name, value, field, message);
+	if (option->kind == VALUE_TIME)
+		return argument_time(option->name, value, option->least, option->most, field,
+				     message);
+	if (option->kind == VALUE_NAMES)
+		return argument_names(option->name, value, field, option->rows, message);
+	if (option->kind == VALUE_TEXT)
+		*(const char **)field = value;
+	else
+		*(bool *)field = true;
+	return 0;
 }
 
 /* Sets one option; *used says how many arguments it took. */
@@ -252,31 +237,30 @@ static int parse_one(char *const argv[], struct options *ret, int *used, struct 
 	const char *name = argv[0] + 2, *value = NULL;
 	const size_t length = strcspn(name, "=");
 	const struct option *option;
+	size_t row;
 
 	if (strncmp(argv[0], "--", 2) || !*name)
 		return message_set(message,
 				   "'%.100s': unexpected argument; see lowlat-measure --help",
 				   argv[0]);
-	option = find_option(name, length);
-	if (!option)
+	row = names_find(option_name, name, length);
+	if (row == OPTION_COUNT)
 		return message_set(message, "--%.*s: unknown option; see lowlat-measure --help",
 				   length < 100 ? (int)length : 100, name);
+	option = &options_table[row];
 	*used = 1;
 	if (name[length] == '=')
 		value = name + length + 1;
-	else if (option->kind == VALUE_NEEDED ||
+	else if (option->kind > VALUE_OPTIONAL ||
 		 (option->kind == VALUE_OPTIONAL && argv[1] && strncmp(argv[1], "--", 2)))
 		value = argv[(*used)++];
 	if (option->kind == VALUE_NONE && value)
 		return message_set(message, "--%s '%.100s': takes no value; leave it out",
 				   option->name, value);
-	if (option->kind == VALUE_NEEDED && !value)
+	if (option->kind > VALUE_OPTIONAL && !value)
 		return message_set(message, "--%s: its value is missing; give %s", option->name,
 				   option->value_name);
-	if (option->set)
-		return option->set(ret, value, message);
-	*(bool *)((char *)ret + option->flag) = true;
-	return 0;
+	return keep(option, ret, value, message);
 }
 
 int options_parse(int argc, char *const argv[], struct options *ret, struct message *message)

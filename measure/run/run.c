@@ -1,60 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "session.h"
+#include "run.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <malloc.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "check.h"
-#include "companions.h"
+#include "loads.h"
 #include "measurement.h"
 #include "second_opinions.h"
 #include "units.h"
 #include "works.h"
 
-const uint64_t run_levels_ns[SPIN_LEVELS] = { 100, NS_PER_US, 10 * NS_PER_US, 100 * NS_PER_US };
-
-void run_wait_ns(struct run *run, uint64_t ns)
-{
-	const struct timespec timeout = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
-	sigset_t signals;
-	int signal_number;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	signal_number = sigtimedwait(&signals, NULL, &timeout);
-	if (signal_number > 0 && !run->interrupted)
-		run->interrupted = signal_number;
-}
-
-void run_wait_until(struct run *run, uint64_t deadline_ns)
-{
-	uint64_t now = clock_raw_ns();
-
-	while (!run->interrupted && now < deadline_ns) {
-		run_wait_ns(run, deadline_ns - now);
-		now = clock_raw_ns();
-	}
-}
-
 /* What the kernel took from real-time loops on purpose. */
 static void find_throttling(struct run *run)
 {
-	for (size_t i = run->detectors.count; i-- > 0;) {
+	for (size_t i = 0; i < run->detectors.count; i++) {
 		struct detector *detector = &run->detectors.items[i];
 		const struct spin *spin = &detector->spin;
+		struct throttle_settings settings;
 		struct throttle_pattern expected;
 
-		throttle_settings_read("", run->host.kernel, detector->cpu, &run->throttle);
-		expected = throttle_expect(&run->options.policy, &run->throttle);
+		throttle_settings_read("", run->host.kernel, detector->cpu, &settings);
+		expected = throttle_expect(&run->options.policy, &settings);
 		if (detector->measured)
 			detector->throttle = throttle_find(
 				&expected, spin->hist,
@@ -118,7 +92,7 @@ static int prepare(struct run *run, struct message *message)
 				   "TMPDIR: no private folder can be made for the loads (%s); name "
 				   "a writable folder in it",
 				   strerror(-err));
-	return companions_prepare(run, message);
+	return loads_prepare(run, message);
 }
 
 int run_make(struct run *run, struct message *message)
@@ -130,11 +104,11 @@ int run_make(struct run *run, struct message *message)
 	run->complete = true;
 	run->valid = true;
 	clock_init(&run->clock);
-	companions_start(run);
+	loads_start(run);
 	measurement_make(run);
 	works_make(run);
 	opinions_make(run);
-	companions_end(run);
+	loads_end(run);
 	works_throughput(run);
 	scratch_deinit(&run->scratch);
 	clock_calibrate(&run->clock);
@@ -154,7 +128,7 @@ void run_deinit(struct run *run)
 	series_deinit(&run->series);
 	capture_deinit(&run->capture);
 	opinions_deinit(run);
-	companions_deinit(run);
+	loads_deinit(run);
 	works_deinit(run);
 	counter_snapshot_deinit(&run->before);
 	counter_snapshot_deinit(&run->after);

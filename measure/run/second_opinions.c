@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "companions.h"
 #include "units.h"
 
 #define LONGEST_NS (30 * NS_PER_S)
@@ -113,7 +112,7 @@ static void make_one(struct run *run, enum opinion_tool tool)
 		return;
 	}
 	run->opined[tool] = true;
-	companions_wait(run, &run->opinions[tool].child);
+	run_wait_child(run, &run->opinions[tool].child);
 	opinion_read(&run->opinions[tool]);
 	report(run, &run->opinions[tool]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The second opinions of a run, one after another behind the detector, while the load goes on. */
-#ifndef LOWLAT_OPINIONS_H
-#define LOWLAT_OPINIONS_H
+#ifndef LOWLAT_SECOND_OPINIONS_H
+#define LOWLAT_SECOND_OPINIONS_H
 
 #include "session.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One run: what was asked, where it was made, and all that came out of it. */
-#ifndef LOWLAT_RUN_H
-#define LOWLAT_RUN_H
+/* One run as it goes on: what was asked, where it is made, and all that came out of it so far. */
+#ifndef LOWLAT_SESSION_H
+#define LOWLAT_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,10 +23,14 @@
 #include "setup.h"
 #include "text.h"
 #include "throughput.h"
+#include "units.h"
 #include "work.h"
 
 /* Lengths whose rates are reported, ns. */
 extern const uint64_t run_levels_ns[SPIN_LEVELS];
+
+/* What a program has left to finish in once the run is interrupted. */
+#define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
 
 struct run {
 	struct options options;
@@ -44,10 +48,8 @@ struct run {
 	bool counters_valid;
 	struct power_snapshot power_before;
 	struct power_snapshot power_after;
-	/* Of the lowest measured CPU. */
-	struct throttle_settings throttle;
-	/* The load: its fence, and its parts, as many as started. */
-	struct fence fence;
+	/* The load: its limits, and its parts, as many as started. */
+	struct load_limits limits;
 	struct load_tool load_tool;
 	struct cpulist *load_parts;
 	size_t load_part_count;
@@ -55,7 +57,6 @@ struct run {
 	size_t load_count;
 	struct opinion opinions[OPINION_TOOLS];
 	bool opined[OPINION_TOOLS];
-	/* NULL where one could not be made. */
 	struct work_result **works;
 	size_t work_count;
 	struct throughput throughput;
@@ -69,20 +70,13 @@ struct run {
 	int interrupted;
 };
 
-/*
- * Makes the run of run->options: set-up, warm-up, measurement, work kinds, second opinions, end of all children.
- * SIGINT, SIGTERM and SIGHUP must be blocked in the caller; they end it early.
- *
- * Returns 0, or -EINVAL with the message set when it is refused before anything was started.
- */
-int run_make(struct run *run, struct message *message);
-
 /* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
 void run_wait_ns(struct run *run, uint64_t ns);
 
 /* Sleeps until then (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
 void run_wait_until(struct run *run, uint64_t deadline_ns);
 
-void run_deinit(struct run *run);
+/* Waits for a child's own end; a signal that ends the run shortens that. */
+void run_wait_child(struct run *run, struct child *child);
 
 #endif

@@ -13,11 +13,6 @@
 /* What the kernel lets deadline tasks have at most, where it is not told otherwise. */
 #define DEADLINE_SHARE_MAX 0.95
 
-static int out_of_memory(struct message *message)
-{
-	return message_set(message, "memory: none left for a list of CPUs; free some");
-}
-
 static int check_online(const char *option, const struct cpulist *cpus, const struct host *host,
 			struct message *message)
 {
@@ -27,8 +22,7 @@ static int check_online(const char *option, const struct cpulist *cpus, const st
 		if (!cpulist_has(&host->online, cpus->cpus[i]))
 			return message_set(message,
 					   "--%s '%.80s': CPU %u is not online; choose from %.80s",
-					   option, given ? given : "?", cpus->cpus[i],
-					   online ? online : "?");
+					   option, given, cpus->cpus[i], online);
 	}
 	return 0;
 }
@@ -37,22 +31,16 @@ static int choose_measured(const struct options *options, const struct host *hos
 			   struct cpulist *ret, struct message *message)
 {
 	const struct cpulist lowest = { .cpus = host->allowed.cpus, .count = 1 };
-	int err;
 
 	if (options->cpus.count) {
-		err = check_online("cpus", &options->cpus, host, message);
-		if (err)
-			return err;
-		err = cpulist_copy(&options->cpus, ret);
-	} else {
-		err = cpulist_and(&host->allowed, &host->isolated, ret);
-		if (!err && !ret->count) {
-			cpulist_deinit(ret);
-			err = cpulist_minus(&host->allowed, &lowest, ret);
-		}
+		*ret = cpulist_copy(&options->cpus);
+		return check_online("cpus", ret, host, message);
 	}
-	if (err)
-		return out_of_memory(message);
+	*ret = cpulist_and(&host->allowed, &host->isolated);
+	if (!ret->count) {
+		cpulist_deinit(ret);
+		*ret = cpulist_minus(&host->allowed, &lowest);
+	}
 	if (!ret->count)
 		return message_set(message,
 				   "--cpus: only CPU %u is allowed, none is left beside it; "
@@ -71,13 +59,11 @@ static int choose_load(const struct options *options, const struct host *host, s
 	if (err || !options->load)
 		return err;
 	if (options->load_everywhere)
-		err = cpulist_copy(&host->allowed, &setup->load);
+		setup->load = cpulist_copy(&host->allowed);
 	else if (options->load_cpus.count)
-		err = cpulist_copy(&options->load_cpus, &setup->load);
+		setup->load = cpulist_copy(&options->load_cpus);
 	else
-		err = cpulist_copy(&setup->rest, &setup->load);
-	if (err)
-		return out_of_memory(message);
+		setup->load = cpulist_copy(&setup->rest);
 	if (!setup->load.count)
 		return message_set(message,
 				   "--load %s: every allowed CPU is measured, none is left for the "
@@ -86,17 +72,14 @@ static int choose_load(const struct options *options, const struct host *host, s
 	return 0;
 }
 
-int setup_check_serving(const struct cpulist *measured, const struct cpulist *allowed,
-			const struct cpulist *isolated)
+bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allowed,
+		      const struct cpulist *isolated)
 {
-	struct cpulist serving;
-	bool all;
+	struct cpulist serving = cpulist_minus(allowed, isolated);
+	const bool all = cpulist_covers(measured, serving.count ? &serving : allowed);
 
-	if (cpulist_minus(allowed, isolated, &serving))
-		return -ENOMEM;
-	all = cpulist_covers(measured, serving.count ? &serving : allowed);
 	cpulist_deinit(&serving);
-	return all ? -EBUSY : 0;
+	return !all;
 }
 
 /* A deadline spinner leaves the rest of its period to others. */
@@ -107,28 +90,18 @@ static bool takes_all(const struct policy *policy)
 }
 
 /* A real-time spinner on all CPUs that serve the system would stop the machine. */
-static int check_serving(const struct options *options, const struct host *host,
-			 const struct setup *setup, struct message *message)
+static int check_policy(const struct options *options, const struct host *host,
+			const struct setup *setup, struct message *message)
 {
 	char policy[POLICY_TEXT_MAX];
-	int err = setup_check_serving(&setup->measured, &host->allowed, &host->isolated);
 
-	if (err == -ENOMEM)
-		return out_of_memory(message);
-	if (err)
+	if (takes_all(&options->policy) &&
+	    !setup_leaves_one(&setup->measured, &host->allowed, &host->isolated))
 		return message_set(message,
 				   "--policy %s: would leave no CPU for the system; measure "
 				   "fewer CPUs or use --policy other",
 				   policy_format(&options->policy, policy));
-	return 0;
-}
-
-static int check_policy(const struct options *options, const struct host *host,
-			const struct setup *setup, struct message *message)
-{
-	int err = takes_all(&options->policy) ? check_serving(options, host, setup, message) : 0;
-
-	return err ? err : grant_check(&options->policy, &setup->measured, &host->online, message);
+	return policy_check(&options->policy, &setup->measured, &host->online, message);
 }
 
 static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host,
@@ -212,10 +185,10 @@ int setup_resolve(const struct options *options, const struct host *host, struct
 
 	*ret = (struct setup){ 0 };
 	err = choose_measured(options, host, &ret->measured, message);
-	if (!err && cpulist_minus(&host->allowed, &ret->measured, &ret->rest))
-		err = out_of_memory(message);
-	if (!err)
+	if (!err) {
+		ret->rest = cpulist_minus(&host->allowed, &ret->measured);
 		err = check_all(options, host, ret, message);
+	}
 	if (!err)
 		cpulist_bind(ret->rest.count ? &ret->rest : &ret->measured);
 	return err;

@@ -26,13 +26,11 @@ int setup_resolve(const struct options *options, const struct host *host, struct
 		  struct message *message);
 
 /*
- * Whether a real-time spinner on the measured CPUs would leave one of the allowed CPUs to the
- * system and to the harness: one that is not isolated, unless all allowed ones are.
- *
- * Returns 0, -EBUSY (it would not) or -ENOMEM.
+ * Whether real-time spinners on the measured CPUs leave one of the allowed CPUs to the system and
+ * to the harness: one that is not isolated, unless all allowed ones are.
  */
-int setup_check_serving(const struct cpulist *measured, const struct cpulist *allowed,
-			const struct cpulist *isolated);
+bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allowed,
+		      const struct cpulist *isolated);
 
 void setup_deinit(struct setup *setup);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "companions.h"
 #include "units.h"
+#include "xalloc.h"
 
 #define LONGEST_NS (10 * NS_PER_S)
 
@@ -29,7 +29,7 @@ uint64_t works_longest_ns(const struct run *run)
 
 static void report(struct run *run, const struct work_result *result)
 {
-	if (!result || !result->error)
+	if (!result->error)
 		return;
 	run->complete = false;
 	strings_add(&run->problems, "--work %s: CPU %u could not be worked on (%s)",
@@ -54,8 +54,7 @@ static void make_on(struct run *run, enum work_kind kind, const struct cpulist *
 	} else {
 		run_wait_until(run, clock_raw_ns() + duration(run));
 	}
-	work_finish(&work, run->works + run->work_count);
-	for (size_t i = 0; i < cpus->count; i++)
+	for (size_t i = work_finish(&work, run->works + run->work_count); i > 0; i--)
 		report(run, run->works[run->work_count++]);
 }
 
@@ -78,12 +77,7 @@ void works_make(struct run *run)
 {
 	if (!works_longest_ns(run) || run->interrupted)
 		return;
-	run->works = calloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
-	if (!run->works) {
-		run->complete = false;
-		strings_add(&run->problems, "--work: no memory is left for it");
-		return;
-	}
+	run->works = xcalloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
 	if (run->host.emulated)
 		strings_add(&run->problems, "--work measures durations only, which mean nothing "
 					    "where the CPUs are emulated");
@@ -106,7 +100,7 @@ static int make_throughput(struct run *run)
 
 	if (err)
 		return err;
-	companions_wait(run, child);
+	run_wait_child(run, child);
 	err = throughput_read(&run->throughput);
 	return run->interrupted ? 0 : err;
 }
@@ -136,7 +130,7 @@ void works_write(const struct run *run, FILE *file)
 	for (size_t i = 0; i < run->work_count; i++) {
 		const struct work_result *result = run->works[i];
 
-		if (result && result->samples)
+		if (result->samples)
 			fprintf(file,
 				"work %s on CPU %u: mean %.0f ns, deviation %.0f ns, p99 %" PRIu64
 				" ns, longest %" PRIu64 " ns\n",

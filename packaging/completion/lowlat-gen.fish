@@ -1,234 +1,319 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
-# Produced by packaging/produce-cli from the options of every verb.
+# SPDX-License-Identifier: GPL-2.0-or-later AND MPL-2.0
+# Produced by packaging/produce-cli from the options of the program.
+# Its frame is shtab's, (c) 2020-2026 Casper da Costa-Luis.
 
-complete -c lowlat-gen -n __fish_use_subcommand -f -l help -d 'list the verbs'
-complete -c lowlat-gen -n __fish_use_subcommand -f -l version
-complete -c lowlat-gen -n __fish_use_subcommand -f -a probe -d 'show this machine as the planner sees it'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a capture -d 'save what probe and verify read, for --root elsewhere'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a plan -d 'choose CPUs and settings, with a reason for each'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a cpus -d 'print the bare list of isolated or housekeeping CPUs'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a run -d 'run a program on the isolated CPUs'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a explain -d 'what one tunable does, costs and needs'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a render -d 'write the plan, boot entry and TuneD profile below a folder'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a rehearse -d 'boot a kernel in a VM, stock and tuned, and measure both'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a measure -d 'measure the noise on the isolated CPUs'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a report -d 'compare runs: how much noise went away'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a apply -d 'add the tuned boot entries; the default stays'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a trial -d 'boot the tuned entry once'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a promote -d 'make the entry that was tried the default'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a rollback -d 'take back all that apply, trial and promote did'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a status -d 'what is applied, tried, and booted next'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a boot -d 'what hooks and units of the system call; not for people'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a runtime -d 'set, undo or check the run-time half (TuneD calls it)'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a tune -d 'measure, apply, try, measure again, then promote or not'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a verify -d 'planned against effective, with the evidence'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a watch -d 'tell when something undoes the run-time half'
-complete -c lowlat-gen -n __fish_use_subcommand -f -a top -d 'each second, who interrupts which isolated CPU'
+# Custom Preamble
+function _lowlat_file
+  __fish_complete_path (commandline -ct)
+end
+function _lowlat_profile
+  printf '%s\n' lowlat lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
+end
+function _lowlat_device
+  find /sys/class/net/ /sys/class/nvme/ -mindepth 1 -maxdepth 1 -type l -not -lname '*/virtual/*' -printf '%f\n' 2>/dev/null
+end
+function _lowlat_tunable
+  printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference turbo pcie_aspm.policy iommu.passthrough net.rps_cpus net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap
+end
+function _lowlat_kernel
+  find /lib/modules/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null
+end
+function _lowlat_auto
+  printf '%s\n' auto
+end
+function _lowlat_run_policy
+  printf '%s\n' other fifo:1
+end
+function _lowlat_explained
+  printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference turbo pcie_aspm.policy iommu.passthrough net.rps_cpus net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap; printf '%s\n' containers dpdk taskset; printf '%s\n' lowlat lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
+end
+function _lowlat_dir
+  __fish_complete_directories
+end
+function _lowlat_tuned_profile
+  find /usr/lib/tuned/ /usr/lib/tuned/profiles/ /etc/tuned/ /etc/tuned/profiles/ -maxdepth 2 -name tuned.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
+end
+function _lowlat_file_or_kernel
+  find /lib/modules/ ~/.cache/lowlat/kernels/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null
+  __fish_complete_path (commandline -ct)
+end
+function _lowlat_policies
+  __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
+end
+function _lowlat_load
+  printf '%s\n' idle faults vm oom timers ipi files network mixed
+end
+function _lowlat_all
+  printf '%s\n' all
+end
+function _lowlat_tools
+  __fish_complete_list , "printf '%s\n' all oslat cyclictest osnoise timerlat"
+end
+function _lowlat_works
+  __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
+end
+# End Custom Preamble
 
-complete -c lowlat-gen -n '__fish_seen_subcommand_from probe' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from probe' -l root -r -F -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from probe' -l json -f -d 'print the stable JSON form'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from probe' -l svg -r -F -d 'write the drawing as SVG too'
+# Parse current commandline:
+# - _shtab_lowlat_gen_cmdpath=(sub)command path seen so far
+# - _shtab_lowlat_gen_npos=number of positional arguments given after it
+# - options are skipped based on _shtab_lowlat_gen_opts_with_value & _shtab_lowlat_gen_commands lists
+function _shtab_lowlat_gen_scan
+  set -g _shtab_lowlat_gen_cmdpath ''
+  set -g _shtab_lowlat_gen_npos 0
+  set -l tokens (commandline -opc)
+  set -e tokens[1]
+  set -l expect_value 0
+  for t in $tokens
+    if test $expect_value -eq 1
+      set expect_value 0
+      continue
+    end
+    switch "$t"
+      case '--*=*'
+        continue
+      case '-*'
+        if contains -- $t $_shtab_lowlat_gen_opts_with_value
+          set expect_value 1
+        end
+        continue
+      case '*'
+        if test $_shtab_lowlat_gen_npos -eq 0
+          set -l candidate $t
+          if test -n "$_shtab_lowlat_gen_cmdpath"
+            set candidate "$_shtab_lowlat_gen_cmdpath $t"
+          end
+          if contains -- $candidate $_shtab_lowlat_gen_commands
+            set -g _shtab_lowlat_gen_cmdpath $candidate
+            continue
+          end
+        end
+        set -g _shtab_lowlat_gen_npos (math $_shtab_lowlat_gen_npos + 1)
+    end
+  end
+end
 
-complete -c lowlat-gen -n '__fish_seen_subcommand_from capture' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from capture' -l evidence -f -d 'also what ’lowlat-gen verify --root OUT’ judges'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from capture' -l duration -x -d 'with --evidence: count interrupts for that long (10s; 0s: not at all)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from capture' -l evidence-script -f -d 'print a sh script that gathers the evidence on a machine without Python'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from capture' -l root -r -F -d 'a captured machine: folder or archive'
+# Condition helper: true if the current (sub)command path equals the given one.
+function _shtab_lowlat_gen_using
+  _shtab_lowlat_gen_scan
+  test "$_shtab_lowlat_gen_cmdpath" = "$argv"
+end
 
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l root -r -F -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l json -f -d 'print the stable JSON form'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l profile -x -d 'default: lowlat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l isolate -x -d 'isolate exactly these CPUs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l keep-efficiency-cores -f -d 'the least capable core type may be isolated too'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l for-device -x -d 'isolate near this network interface, NVMe or PCI address'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l enable -x -d 'set this too, at your own risk'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l disable -x -d 'leave this out'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l as-host -f -d 'plan as for hardware, even in a virtual machine'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l kernel -x -d 'an installed kernel; default: running'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l diff -f -d 'only what would change on the running system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from plan' -l svg -r -F -d 'write the drawing as SVG too'
+set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
-complete -c lowlat-gen -n '__fish_seen_subcommand_from cpus' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from cpus' -f -a 'isolated housekeeping'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from cpus' -l profile -x -d 'as this profile chooses; default: the applied plan, else lowlat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from cpus' -l root -r -F -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -e
+complete -c lowlat-gen -f
 
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l cpus -x -d 'where to run; auto: what ’lowlat-gen cpus isolated’ prints (auto)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l policy -x -d 'scheduling policy; N: real-time priority (other)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l one-per-thread -f -d 'each thread gets a CPU of its own'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l dry-run -f -d 'say where it would run, and what speaks against it'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l systemd-drop-in -f -d 'print what places a systemd service instead; runs nothing'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from run' -l root -r -F -d 'a captured machine: folder or archive'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from explain' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from explain' -l all -f -d 'every tunable in full'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from explain' -l markdown -f -d 'with --all: the reference as Markdown'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l out -x -a '(__fish_complete_directories)' -d 'where the files go'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l plan -r -F -d 'a plan in its JSON form; default: a fresh one'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l root -r -F -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l profile -x -d 'default: lowlat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l isolate -x -d 'isolate exactly these CPUs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l keep-efficiency-cores -f -d 'the least capable core type may be isolated too'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l for-device -x -d 'isolate near this network interface, NVMe or PCI address'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l enable -x -d 'set this too, at your own risk'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l disable -x -d 'leave this out'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l as-host -f -d 'plan as for hardware, even in a virtual machine'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from render' -l kernel -x -d 'an installed kernel; default: running'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l profile -x -d 'default: lowlat; may be repeated'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l isolate -x -d 'isolate exactly these CPUs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l keep-efficiency-cores -f -d 'the least capable core type may be isolated too'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l for-device -x -d 'isolate near this network interface, NVMe or PCI address'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l enable -x -d 'set this too, at your own risk'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l disable -x -d 'leave this out'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l as-host -f -d 'boot this machine’s own line'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l tuned-profile -x -d 'boot a profile of TuneD’s own too, for the same CPUs; may be repeated'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l ablate -f -d 'boot each profile with one setting left out at a time too: what each one buys'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l control -f -d 'boot stock as a further arm: what the report says where nothing changed'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l kernel -r -F -d 'what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be repeated'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l fetch-kernel -f -d 'take it from the distribution’s packages where it is neither in /boot nor cached'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l cpus -x -d 'the guest’s CPUs (default: emulated 4, with KVM as here, 4 at least)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l memory -x -d 'the guest’s (2G)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l duration -x -d 'of a run (30s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l warmup -x -d 'before a run (10s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l boots -x -d 'boots of each arm on each kernel, in turn (1)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l jobs -x -d 'guests at once (default: emulated as many as there are CPUs, with KVM one)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l out -x -a '(__fish_complete_directories)' -d 'where results go (default: the state folder)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rehearse' -l resume -x -a '(__fish_complete_directories)' -d 'go on with an interrupted rehearsal, as it was asked for; only --jobs beside it'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l label -x -d 'names the run, such as ’stock’'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l out -r -F -d 'where to write (default: the state folder)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l cpus -x -d 'CPUs to measure (default: the isolated ones)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l duration -x -d 'how long to measure (10s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l warmup -x -d 'how long to wait before (5s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l threshold -x -d 'the shortest gap that counts (100ns)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l policy -x -d 'other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l load -x -d 'what stress-ng does meanwhile'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l load-cpus -x -d 'where it does that (default: the other CPUs)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l oslat -l no-oslat -f -d 'a second opinion by oslat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l second-opinion -x -d 'oslat, cyclictest, osnoise, timerlat, or all'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l work -x -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l work-alone -f -d 'on one CPU after another, not all at once'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l throughput -x -d 'then runs of stress-ng’s matrix, without load (5)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l seed -x -d 'seed of the loads'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l causes -l no-causes -f -d 'join the gaps with the kernel’s trace, which lengthens them somewhat (default: with the detectors’ own context switches)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from measure' -l events -r -F -d 'write every gap as cpu,begin,end'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l against -r -F -d 'runs after; from 5 boots on each side the change is tested'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l arm -x -d 'runs of a further arm, against the same before; may be repeated'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l verify -r -F -d 'what ’lowlat-gen verify --json’ printed after'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l json -f -d 'print lowlat.report/1'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l markdown -f -d 'print Markdown for a ticket'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l require -x -d 'exit with 1 unless before/after reaches N, the low end of its interval where there is one; such as ’kernel_entries_per_s>=40’, or ’ARM:kernel_entries_per_s>=40’'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l self-test -f -d 'show how often the test finds a change where there is none and where there is one: in simulated campaigns, and in the runs before where some are given (all alike)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l campaigns -x -d 'simulated campaigns of --self-test (2000)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l html -r -F -d 'write a page with drawings, in one file'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l csv -r -F -d 'write every figure as a table for programs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l open -f -d 'show the page (kept in the state folder without --html)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from report' -l plan -r -F -d 'the plan of the runs after, whose reasons the page tells'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l root -r -F -d 'another system’s whole tree'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l dry-run -f -d 'say what would be done'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l profile -x -d 'default: lowlat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l isolate -x -d 'isolate exactly these CPUs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l keep-efficiency-cores -f -d 'the least capable core type may be isolated too'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l for-device -x -d 'isolate near this network interface, NVMe or PCI address'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l enable -x -d 'set this too, at your own risk'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l disable -x -d 'leave this out'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l as-host -f -d 'plan as for hardware, even in a virtual machine'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l kernel -x -d 'an installed kernel; default: running'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l boot -x -a 'own tuned' -d 'tuned: TuneD’s bootloader plugin changes the stock entries; no trial, no promote; default: own'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l runtime -x -a 'tuned none' -d 'who does the run-time half; default: tuned'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from apply' -l accept-pending -f -d 'boot entries somebody else changed, and did not generate yet, may appear too'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from trial' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from trial' -l root -r -F -d 'another system’s whole tree'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from trial' -l dry-run -f -d 'say what would be done'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from trial' -l kernel -x -d 'whose entry; default: the running one'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from promote' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from promote' -l root -r -F -d 'another system’s whole tree'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from promote' -l dry-run -f -d 'say what would be done'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from promote' -l kernel -x -d 'whose entry; default: the running one'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from promote' -l follow-kernels -f -d 'newer kernels’ tuned entries become the default without a trial'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rollback' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rollback' -l root -r -F -d 'another system’s whole tree'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from rollback' -l dry-run -f -d 'say what would be done'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from status' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from status' -l root -r -F -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from status' -l json -f -d 'print the stable JSON form'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from boot' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from boot' -f -a 'grub kernel start record'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from boot' -l root -r -F -d 'a captured machine: folder or archive'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -f -a 'start stop verify'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -l plan -r -F -d 'default: /var/lib/lowlat/plan.json'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -l profile -x -d 'as this profile says for the running machine, where no plan of it is applied'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -l dry-run -f -d 'say what would be written'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from runtime' -l root -r -F -d 'a captured machine: folder or archive'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l root -r -F -d 'another system’s whole tree'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l dry-run -f -d 'say what would be done'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l profile -x -d 'default: lowlat'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l isolate -x -d 'isolate exactly these CPUs'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l housekeeping -x -d 'keep exactly these CPUs for the system'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l keep-efficiency-cores -f -d 'the least capable core type may be isolated too'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l for-device -x -d 'isolate near this network interface, NVMe or PCI address'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l enable -x -d 'set this too, at your own risk'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l disable -x -d 'leave this out'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l as-host -f -d 'plan as for hardware, even in a virtual machine'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l kernel -x -d 'an installed kernel; default: running'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l boots -x -d 'compare N stock and N tuned boots, in random order; the default stays'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l duration -x -d 'how long to measure (10s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l warmup -x -d 'how long to wait before (30s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l policy -x -d 'as measure’s option: of several, each boot is measured under each and each has its report; the first decides (other)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l reboot -f -d 'reboot by itself, as often as needed'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l accept-pending -f -d 'as apply’s option'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l status -f -d 'tell where the loop stands'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l resume -f -d 'take the loop on in this boot'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l abort -f -d 'end it; the default is as before'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l ended -f -d 'what its unit calls where --resume was ended'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from tune' -l json -f -d 'with --status: lowlat.tune/1'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from verify' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from verify' -l plan -r -F -d 'default: /var/lib/lowlat/plan.json'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from verify' -l duration -x -d 'count interrupts on the isolated CPUs for that long (10s; 0s: not at all)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from verify' -l root -r -F -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from verify' -l json -f -d 'print the stable JSON form'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l interval -x -d 'from look to look (60s)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l restore -f -d 'put back what somebody else has undone'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l once -f -d 'look once: status 1 on a finding'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l plan -r -F -d 'default: what ’lowlat-gen runtime start’ was given'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from watch' -l root -r -F -d 'a captured machine: folder or archive'
-
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l help -f -d 'print the options and exit'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l cpus -x -d 'CPUs to watch (default: the isolated ones)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l threshold -x -d 'the shortest gap that counts (100ns)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l duration -x -d 'end after so long (default: at Ctrl-C)'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l once -f -d 'show one second and end'
-complete -c lowlat-gen -n '__fish_seen_subcommand_from top' -l lines -x -d 'sources a CPU (8)'
+complete -c lowlat-gen -n _shtab_lowlat_gen_using -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n _shtab_lowlat_gen_using -l version -d 'print the version'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a probe -d 'show this machine as the planner sees it'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using probe' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using probe' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using probe' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using probe' -l svg -xka "(_lowlat_file)" -d 'write the drawing as SVG too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a capture -d 'save what probe and verify read, for --root elsewhere'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l evidence -d 'also what '"'"'lowlat-gen verify --root OUT'"'"' judges'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l duration -x -d 'with --evidence: count interrupts for that long (10s; 0s: not at all)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l evidence-script -d 'print a sh script that gathers the evidence on a machine without Python'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using capture; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_file)" -d 'the archive; compressed if it ends in .gz'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a plan -d 'choose CPUs and settings, with a reason for each'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l as-host -d 'plan as for hardware, even in a virtual machine'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l diff -d 'only what would change on the running system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l svg -xka "(_lowlat_file)" -d 'write the drawing as SVG too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a cpus -d 'print the bare list of isolated or housekeeping CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l profile -xka "(_lowlat_profile)" -d 'as this profile chooses; default: the applied plan, else lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus; and test $_shtab_lowlat_gen_npos -eq 0' -ka "isolated housekeeping" -d which
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a run -d 'run a program on the isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l cpus -xka "(_lowlat_auto)" -d 'where to run; auto: what '"'"'lowlat-gen cpus isolated'"'"' prints (auto)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l policy -xka "(_lowlat_run_policy)" -d 'scheduling policy; N: real-time priority (other)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l one-per-thread -d 'each thread gets a CPU of its own'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l dry-run -d 'say where it would run, and what speaks against it'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l systemd-drop-in -d 'print what places a systemd service instead; runs nothing'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'after --: the program'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a explain -d 'what one tunable does, costs and needs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l all -d 'every tunable in full'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l markdown -d 'with --all: the reference as Markdown'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_explained)" -d 'a tunable, a profile or a guide; without it: all names'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'where the files go'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l plan -xka "(_lowlat_file)" -d 'a plan in its JSON form; default: a fresh one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l as-host -d 'plan as for hardware, even in a virtual machine'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a rehearse -d 'boot a kernel in a VM, stock and tuned, and measure both'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat; may be repeated'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l as-host -d 'boot this machine'"'"'s own line'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l tuned-profile -xka "(_lowlat_tuned_profile)" -d 'boot a profile of TuneD'"'"'s own too, for the same CPUs; may be repeated'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l ablate -d 'boot each profile with one setting left out at a time too: what each one buys'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l control -d 'boot stock as a further arm: what the report says where nothing changed'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l kernel -xka "(_lowlat_file_or_kernel)" -d 'what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be repeated'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l fetch-kernel -d 'take it from the distribution'"'"'s packages where it is neither in /boot nor cached'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l cpus -x -d 'the guest'"'"'s CPUs (default: emulated 4, with KVM as here, 4 at least)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l memory -x -d 'the guest'"'"'s (2G)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l duration -x -d 'of a run (30s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l warmup -x -d 'before a run (10s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l boots -x -d 'boots of each arm on each kernel, in turn (1)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l jobs -x -d 'guests at once (default: emulated as many as there are CPUs, with KVM one)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l out -xka "(_lowlat_dir)" -d 'where results go (default: the state folder)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l resume -xka "(_lowlat_dir)" -d 'go on with an interrupted rehearsal, as it was asked for; only --jobs beside it'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a measure -d 'measure the noise on the isolated CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l label -x -d 'names the run, such as '"'"'stock'"'"''
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l out -xka "(_lowlat_file)" -d 'where to write (default: the state folder)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l cpus -x -d 'CPUs to measure (default: the isolated ones)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l duration -x -d 'how long to measure (10s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l warmup -x -d 'how long to wait before (5s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l threshold -x -d 'the shortest gap that counts (100ns)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load-cpus -xka "(_lowlat_all)" -d 'where it does that (default: the other CPUs)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l oslat -l no-oslat -d 'a second opinion by oslat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l second-opinion -xka "(_lowlat_tools)" -d 'oslat, cyclictest, osnoise, timerlat, or all'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work-alone -d 'on one CPU after another, not all at once'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -x -d 'then runs of stress-ng'"'"'s matrix, without load (5)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l seed -x -d 'seed of the loads'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l events -xka "(_lowlat_file)" -d 'write every gap as cpu,begin,end'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a report -d 'compare runs: how much noise went away'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l against -xka "(_lowlat_file)" -d 'runs after; from 5 boots on each side the change is tested'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l arm -xka "(_lowlat_file)" -d 'runs of a further arm, against the same before; may be repeated'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l verify -xka "(_lowlat_file)" -d 'what '"'"'lowlat-gen verify --json'"'"' printed after'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l json -d 'print lowlat.report/1'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l markdown -d 'print Markdown for a ticket'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l require -x -d 'exit with 1 unless before/after reaches N, the low end of its interval where there is one; such as '"'"'interrupts_per_s>=40'"'"', or '"'"'ARM:interrupts_per_s>=40'"'"''
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l html -xka "(_lowlat_file)" -d 'write a page with drawings, in one file'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l csv -xka "(_lowlat_file)" -d 'write every figure as a table for programs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l open -d 'show the page (kept in the state folder without --html)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l plan -xka "(_lowlat_file)" -d 'the plan of the runs after, whose reasons the page tells'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'runs before (of lowlat-gen measure)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a apply -d 'add the tuned boot entries; the default stays'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l dry-run -d 'say what would be done'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l as-host -d 'plan as for hardware, even in a virtual machine'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l boot -xka "own tuned" -d 'tuned: TuneD'"'"'s bootloader plugin changes the stock entries; no trial, no promote; default: own'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l runtime -xka "tuned none" -d 'who does the run-time half; default: tuned'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l accept-pending -d 'boot entries somebody else changed, and did not generate yet, may appear too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a trial -d 'boot the tuned entry once'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -l dry-run -d 'say what would be done'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using trial' -l kernel -xka "(_lowlat_kernel)" -d 'whose entry; default: the running one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a promote -d 'make the entry that was tried the default'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using promote' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using promote' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using promote' -l dry-run -d 'say what would be done'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using promote' -l kernel -xka "(_lowlat_kernel)" -d 'whose entry; default: the running one'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using promote' -l follow-kernels -d 'newer kernels'"'"' tuned entries become the default without a trial'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a rollback -d 'take back all that apply, trial and promote did'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -l dry-run -d 'say what would be done'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a status -d 'what is applied, tried, and booted next'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a boot -d 'what hooks and units of the system call; not for people'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot; and test $_shtab_lowlat_gen_npos -eq 0' -ka "grub kernel start record" -d 'grub: 10_linux'"'"'s output in, the tuned entries out; kernel: one came or went; start: select TuneD'"'"'s profile for this boot; record: this boot, a trial, came up'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a runtime -d 'set, undo or check the run-time half (TuneD calls it)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l plan -xka "(_lowlat_file)" -d 'default: /var/lib/lowlat/plan.json'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l profile -xka "(_lowlat_profile)" -d 'as this profile says for the running machine, where no plan of it is applied'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l dry-run -d 'say what would be written'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime; and test $_shtab_lowlat_gen_npos -eq 0' -ka "start stop verify" -d action
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a tune -d 'measure, apply, try, measure again, then promote or not'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l dry-run -d 'say what would be done'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l as-host -d 'plan as for hardware, even in a virtual machine'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l boots -x -d 'compare N stock and N tuned boots, in random order; the default stays'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l duration -x -d 'how long to measure (10s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l warmup -x -d 'how long to wait before (30s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l policy -xka "(_lowlat_policies)" -d 'as measure'"'"'s option: of several, each boot is measured under each and each has its report; the first decides (other)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l reboot -d 'reboot by itself, as often as needed'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l accept-pending -d 'as apply'"'"'s option'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l status -d 'tell where the loop stands'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l resume -d 'take the loop on in this boot'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l abort -d 'end it; the default is as before'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l ended -d 'what its unit calls where --resume was ended'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l json -d 'with --status: lowlat.tune/1'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a verify -d 'planned against effective, with the evidence'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l plan -xka "(_lowlat_file)" -d 'default: /var/lib/lowlat/plan.json'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l duration -x -d 'count interrupts on the isolated CPUs for that long (10s; 0s: not at all)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a watch -d 'tell when something undoes the run-time half'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l interval -x -d 'from look to look (60s)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l restore -d 'put back what somebody else has undone'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l once -d 'look once: status 1 on a finding'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l plan -xka "(_lowlat_file)" -d 'default: what '"'"'lowlat-gen runtime start'"'"' was given'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using watch' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a top -d 'each second, who interrupts which isolated CPU'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l cpus -x -d 'CPUs to watch (default: the isolated ones)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l threshold -x -d 'the shortest gap that counts (100ns)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l duration -x -d 'end after so long (default: at Ctrl-C)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l once -d 'show one second and end'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using top' -l lines -x -d 'sources a CPU (8)'

@@ -1,26 +1,105 @@
-# SPDX-License-Identifier: GPL-2.0-or-later
+# SPDX-License-Identifier: GPL-2.0-or-later AND MPL-2.0
+# Produced by packaging/produce-cli from the options of the program.
+# Its frame is shtab's, (c) 2020-2026 Casper da Costa-Luis.
 
+# Custom Preamble
+function _lowlat_policy
+  printf '%s\n' other fifo:1 deadline:5ms/10ms
+end
+function _lowlat_load
+  printf '%s\n' idle faults vm oom timers ipi files network mixed
+end
+function _lowlat_all
+  printf '%s\n' all
+end
+function _lowlat_tools
+  __fish_complete_list , "printf '%s\n' all oslat cyclictest osnoise timerlat"
+end
+function _lowlat_works
+  __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
+end
+function _lowlat_file
+  __fish_complete_path (commandline -ct)
+end
+function _lowlat_dir
+  __fish_complete_directories
+end
+function _lowlat_observer
+  printf '%s\n' auto trace switches
+end
+# End Custom Preamble
+
+# Parse current commandline:
+# - _shtab_lowlat_measure_cmdpath=(sub)command path seen so far
+# - _shtab_lowlat_measure_npos=number of positional arguments given after it
+# - options are skipped based on _shtab_lowlat_measure_opts_with_value & _shtab_lowlat_measure_commands lists
+function _shtab_lowlat_measure_scan
+  set -g _shtab_lowlat_measure_cmdpath ''
+  set -g _shtab_lowlat_measure_npos 0
+  set -l tokens (commandline -opc)
+  set -e tokens[1]
+  set -l expect_value 0
+  for t in $tokens
+    if test $expect_value -eq 1
+      set expect_value 0
+      continue
+    end
+    switch "$t"
+      case '--*=*'
+        continue
+      case '-*'
+        if contains -- $t $_shtab_lowlat_measure_opts_with_value
+          set expect_value 1
+        end
+        continue
+      case '*'
+        if test $_shtab_lowlat_measure_npos -eq 0
+          set -l candidate $t
+          if test -n "$_shtab_lowlat_measure_cmdpath"
+            set candidate "$_shtab_lowlat_measure_cmdpath $t"
+          end
+          if contains -- $candidate $_shtab_lowlat_measure_commands
+            set -g _shtab_lowlat_measure_cmdpath $candidate
+            continue
+          end
+        end
+        set -g _shtab_lowlat_measure_npos (math $_shtab_lowlat_measure_npos + 1)
+    end
+  end
+end
+
+# Condition helper: true if the current (sub)command path equals the given one.
+function _shtab_lowlat_measure_using
+  _shtab_lowlat_measure_scan
+  test "$_shtab_lowlat_measure_cmdpath" = "$argv"
+end
+
+set -g _shtab_lowlat_measure_commands 
+set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --policy --second-opinion --seed --threshold --throughput --warmup --work
+
+complete -c lowlat-measure -e
 complete -c lowlat-measure -f
-complete -c lowlat-measure -l cpus -x -d 'CPUs to measure'
-complete -c lowlat-measure -l duration -x -d 'how long to measure'
-complete -c lowlat-measure -l warmup -x -d 'how long all runs before anything counts'
-complete -c lowlat-measure -l threshold -x -d 'what is longer is a gap'
-complete -c lowlat-measure -l policy -x -a 'other fifo: deadline:' -d 'scheduling policy of the detectors'
-complete -c lowlat-measure -l load -x -a 'idle faults vm oom timers ipi files network mixed' -d 'what stress-ng does meanwhile'
-complete -c lowlat-measure -l load-cpus -x -a all -d 'where the load runs'
-complete -c lowlat-measure -l oslat -d 'run oslat afterwards'
-complete -c lowlat-measure -l no-oslat -d 'do not run oslat'
-complete -c lowlat-measure -l second-opinion -x -a 'all oslat cyclictest osnoise timerlat' -d 'run these afterwards'
-complete -c lowlat-measure -l work -x -a 'all usleep clock_nanosleep memory registers kill clock_gettime' -d 'time these afterwards'
-complete -c lowlat-measure -l work-alone -d 'on one CPU after another'
-complete -c lowlat-measure -l throughput -x -d 'then runs of the matrix of stress-ng'
-complete -c lowlat-measure -l emulated -d 'the CPUs are emulated'
-complete -c lowlat-measure -l label -x -d 'name of the run'
-complete -c lowlat-measure -l seed -x -d 'of the random numbers of the load'
-complete -c lowlat-measure -l json -r -F -d 'write the result there'
-complete -c lowlat-measure -l events -r -F -d 'write each gap there'
-complete -c lowlat-measure -l capture -r -F -d 'record there what interrupts the CPUs'
-complete -c lowlat-measure -l observer -x -a 'auto trace switches' -d 'what records it'
-complete -c lowlat-measure -l follow -d 'tell each second what happened in it'
-complete -c lowlat-measure -l help -d 'print the options'
-complete -c lowlat-measure -l version -d 'print the version'
+
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l cpus -x -d 'CPUs to measure (default: the isolated ones, else all but the lowest)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l duration -x -d '1ms to 24h (default 10s)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l warmup -x -d 'how long all runs before anything counts, 0s to 1h (default 5s)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'what is longer is a gap, 50ns to 1s (default 100ns)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N or deadline:RUNTIME/PERIOD (default other)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, oom, timers, ipi, files, network, mixed'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'where the load runs (default: the CPUs not measured), or all'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: where it is installed)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'"'t run oslat'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l second-opinion -xka "(_lowlat_tools)" -d 'run these afterwards, each 30s at most: all, or some of oslat, cyclictest, osnoise, timerlat'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work -xka "(_lowlat_works)" -d 'time these afterwards, each 10s at most: all, or some of usleep, clock_nanosleep, memory, registers, kill, clock_gettime'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-alone -d 'on one CPU after another (default: on all at once)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 5) of stress-ng'"'"'s matrix on the first CPU'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l emulated -d 'the CPUs are emulated, so durations mean nothing (on x86 it is seen)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l label -x -d 'name of the run, kept in the JSON'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l seed -x -d 'of the load'"'"'s random numbers (default 1)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l json -xka "(_lowlat_file)" -d 'write the result there; alone or -: to stdout'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l events -xka "(_lowlat_file)" -d 'write each gap there: cpu,begin,end in ticks of the clock'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l capture -xka "(_lowlat_dir)" -d 'record there what interrupts the CPUs, for lowlat-gen to join with the gaps'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l observer -xka "(_lowlat_observer)" -d 'by the kernel'"'"'s trace, by the detectors'"'"' switches, or auto: as permitted'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l follow -d 'tell each second on stdout what happened in it, a line of JSON'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l help -d 'print this and leave'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l version -d 'print the version and leave'

@@ -57,7 +57,7 @@ def _content(fd: int) -> str:
 
 
 def serve() -> None:
-    from lowlat.boot import rollback as reversal  # noqa: F401  # loaded once for all,
+    from lowlat.boot import apply, promote, rollback  # noqa: F401  # loaded once for all
 
     for row in sys.stdin:
         asked = json.loads(row)

@@ -21,7 +21,7 @@ from typing import Any, Optional
 import pytest
 
 from lowlat.base.process import find
-from trees import CONFIG, Answer, machine, write_tree
+from trees import CONFIG, SHELL_GEN, Answer, machine, write_tree
 
 RELEASE = "6.12.107-test"
 OLDER = "6.1.0-9-amd64"
@@ -92,6 +92,8 @@ class Namespace:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._server: Optional[subprocess.Popen[str]] = None
+        #: What GRUB's generator made of the first host, and would of each alike.
+        self.grub: Optional[Path] = None
 
     def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
         self._server = subprocess.Popen(
@@ -130,7 +132,7 @@ class Namespace:
         self.must("mount", "-t", "tmpfs", "none", upper)
         for name in ("up/bin", "up/sbin", "work", "usr"):
             (self.must("mkdir", "-p", upper / name))
-        script = f'#!/bin/sh\nexec {sys.executable} -m lowlat "$@"\n'
+        script = f'#!/bin/sh\nexec {SHELL_GEN} "$@"\n'
         ours = {"bin/lowlat-gen": script, "sbin/grub-probe": _PROBE, "bin/bootctl": _BOOTCTL}
         for name in ("bin/grub-editenv", "bin/grub-script-check", "sbin/grub-mkconfig"):
             ours[name.replace("grub-", "grub2-")] = f'#!/bin/sh\nexec /usr/{name} "$@"\n'
@@ -246,10 +248,16 @@ def linux_lines(config: str) -> dict[str, list[str]]:
 def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = None) -> Host:
     """A Debian host with two kernels, its GRUB set up, TuneD there, nothing of lowlat's."""
     host = bare(path, namespace, {"etc/default/grub": _SETTINGS, **(extra or {})})
-    (path / "boot/grub").mkdir()
     shutil.copytree("/etc/grub.d", path / "etc/grub.d")
+    if namespace.grub and not extra:
+        shutil.copytree(namespace.grub, path / "boot/grub")
+        return host
+    (path / "boot/grub").mkdir()
     assert host.chroot("grub-editenv", "/boot/grub/grubenv", "create").status == 0
     host.update_grub()
+    if not extra:
+        namespace.grub = path.parent / "grub-at-first"
+        shutil.copytree(path / "boot/grub", namespace.grub)
     return host
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import fcntl
 import json
-import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from hosttree import NEEDS, RELEASE, Host, Namespace, linux_lines, make
 
+from ordinary_user import NOBODY, OrdinaryUser
 from trees import lowlat, machine, write_tree
 
-pytest_plugins = ["hosttree"]
+pytest_plugins = ["hosttree", "ordinary_user"]
 pytestmark = NEEDS
 
 
@@ -239,17 +238,16 @@ def test_a_captured_machine_is_not_a_host_to_write(tmp_path: Path, verb: str) ->
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_an_ordinary_user_is_refused(namespace: Namespace) -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        Path(folder).chmod(0o755)
-        host = make(Path(folder) / "host", namespace)
-        before = host.inner()
-        answer = host.namespace.program(
-            *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
-            *(sys.executable, "-B", "-m", "lowlat", "apply", "--root", host.path),
-        )
-        assert "run as root" in answer.refused()
-        assert host.inner() == before
+@pytest.mark.place
+def test_an_ordinary_user_is_refused(namespace: Namespace, ordinary_user: OrdinaryUser) -> None:
+    host = make(ordinary_user.folder / "host", namespace)
+    before = host.inner()
+    answer = host.namespace.program(
+        *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+        *(ordinary_user.gen, "apply", "--root", host.path),
+    )
+    assert "run as root" in answer.refused()
+    assert host.inner() == before
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,10 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.place
+
 INSTALL = Path(__file__).parents[2] / "packaging/install-dependencies"
 
 #: Its function alone, with a policy of ours; what the package manager would ask comes after it.

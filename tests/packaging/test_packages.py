@@ -98,6 +98,7 @@ def check_files(lines: list[str], modules: str, list_name: str, source: Path) ->
     assert text == committed.read_text()
 
 
+@pytest.mark.place
 def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
     env = {
         **os.environ,

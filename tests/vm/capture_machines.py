@@ -7,7 +7,7 @@ A Debian kernel boots with a busybox initramfs that copies what a probe may read
 console and powers off; ``lowlat-gen capture --root`` makes the archive of that tree. Kernels and
 busybox come from Debian's packages (apt-get download, nothing is installed) and stay in DIR
 (default: ~/.cache/lowlat/machines). One emulator at a time, each with a time limit; no KVM needed.
-Afterwards write the plans: ``LOWLAT_GOLDEN=1 pytest tests/test_machines.py``, and review the diff.
+Afterwards write the plans, ``LOWLAT_GOLDEN=1 pytest tests/plan/test_machines.py``, and review them.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Built:
         return self.folder / "lowlat-measure"
 
     def tests(self) -> dict[str, Path]:
-        return {path.stem: path for path in sorted((self.folder / "tests").glob("test_*[!.o.d]"))}
+        return {p.name: p for p in sorted((self.folder / "tests").rglob("test_*")) if not p.suffix}
 
 
 def built_or_skip(arch: str, out: Path) -> Built:

@@ -27,7 +27,7 @@ from lowlat import cli
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.plan import current
-from lowlat.runtime import settings as runtime
+from lowlat.runtime import settings
 
 Row = dict[str, str]
 
@@ -142,7 +142,7 @@ def wrong(rows: Iterable[Row]) -> dict[str, list[str | None]]:
     for row in rows:
         for path in paths(row):
             held = value(path)
-            right = runtime.equal(lookup(row["name"]).reads, held, row["value"])
+            right = settings.equal(lookup(row["name"]).reads, held, row["value"])
             if not right and not _fixed(path, row["value"]):
                 found[path] = [row["value"], held]
     return found

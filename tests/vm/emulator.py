@@ -82,7 +82,7 @@ def run(
     return ended.stdout
 
 
-def run_on_host_files(boot: vm.Boot) -> None:
+def run_on_host_files(boot: vm.GuestBoot) -> None:
     """The same with this host's own file tree.
 
     Raises LowlatError where it did not end in time or with an error.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from boots import OTHER_KERNEL, kept_or_skip
@@ -27,15 +28,25 @@ def get(what: str, how: Callable[[], object]) -> None:
     print(f"{what}: {found} ({time.monotonic() - begin:.0f} s)", flush=True)
 
 
-def main() -> None:
+def kernels() -> None:
     for name, wanted in {**KERNELS, "5.10": OLD}.items():
         get(name, lambda wanted=wanted: packaged_or_skip(wanted).release)  # type: ignore[misc]
-    get("busybox for arm64", lambda: busybox_or_skip("arm64"))
-    get("libjansson for arm64", lambda: jansson_or_skip("arm64"))
+
+
+def image() -> None:
     get("Debian 13", lambda: image_or_skip().disk)
     get("Debian 13 behind GRUB", lambda: kept_or_skip().folder)
     for name in (OTHER_KERNEL, "systemd-boot", "libjansson4"):
         get(name, lambda name=name: packages_or_skip(image_or_skip(), name)[0].name)  # type: ignore[misc]
+    get("busybox for arm64", lambda: busybox_or_skip("arm64"))
+    get("libjansson for arm64", lambda: jansson_or_skip("arm64"))
+
+
+def main() -> None:
+    # Each takes a minute or two, and neither waits for what the other one makes.
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(kernels), pool.submit(image)]:
+            done.result()
 
 
 if __name__ == "__main__":

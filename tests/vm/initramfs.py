@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.kernel import BootableKernel
 
 _FOLDERS = ("bin", "dev", "etc", "proc", "run", "sys", "tmp")
 
@@ -43,7 +43,7 @@ def build(busybox: Path, init: str, more: Mapping[str, bytes]) -> bytes:
     return pack(files, _FOLDERS)
 
 
-def modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes]:
+def modules(kernel: BootableKernel, names: Iterable[str]) -> dict[str, bytes]:
     """The modules and what they need, unpacked, with the list that modprobe goes by."""
     folder = kernel.image.parents[1] / "lib" / "modules" / kernel.release
     wanted = set(names)

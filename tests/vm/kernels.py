@@ -14,16 +14,16 @@ import pytest
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.harness_output import user_folder
+from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
-from lowlat.rehearse.kernel import Kernel, Wanted
+from lowlat.rehearse.kernel import BootableKernel, KernelRequest
 from lowlat.rehearse.rehearsal import find_kernel
 
 #: How long a moving suite's kernel counts as its newest one.
 _FRESH_S = 7 * 86400.0
 
 
-def kernel_or_skip(text: str) -> Kernel:
+def kernel_or_skip(text: str) -> BootableKernel:
     """A kernel of the host, the cache or the distribution's packages; the test is skipped, with
     the reason, where there is none at all."""
     try:
@@ -67,7 +67,7 @@ def folder() -> Path:
 
 
 @cache
-def packaged_or_skip(wanted: Packaged) -> Kernel:
+def packaged_or_skip(wanted: Packaged) -> BootableKernel:
     """The kernel from the cache, else from its suite; the test is skipped, with the reason, where
     it cannot be had."""
     known = _kept(wanted)
@@ -83,13 +83,13 @@ def packaged_or_skip(wanted: Packaged) -> Kernel:
     return found
 
 
-def _kept(wanted: Packaged) -> Kernel | None:
+def _kept(wanted: Packaged) -> BootableKernel | None:
     images = {path.parents[1].name: path for path in wanted.cache.glob("*/boot/vmlinuz-*")}
-    release = Wanted.parse(wanted.version).best(images)
-    return Kernel(release, images[release]) if release else None
+    release = KernelRequest.parse(wanted.version).best(images)
+    return BootableKernel(release, images[release]) if release else None
 
 
-def _tree(kernel: Kernel) -> Path:
+def _tree(kernel: BootableKernel) -> Path:
     return kernel.image.parents[1]
 
 

@@ -20,7 +20,7 @@ from kernels import busybox_or_skip
 
 from lowlat.base.errors import LowlatError
 from lowlat.host import archive
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.kernel import BootableKernel
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
 
@@ -62,7 +62,7 @@ class Trial:
     evidence is gathered, ``modules`` are loaded first; ``seconds`` is how long entries into the
     kernel are counted."""
 
-    kernel: Kernel
+    kernel: BootableKernel
     line: str
     hardware: emulator.Hardware = field(default_factory=emulator.Hardware)
     modules: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Trial:
     seconds: int = 0
 
 
-def machine(kernel: Kernel, capture: str, path: Path, more: Mapping[str, str]) -> Path:
+def machine(kernel: BootableKernel, capture: str, path: Path, more: Mapping[str, str]) -> Path:
     """An archive of a captured machine with this kernel installed, and with ``more`` files."""
     contents = archive.parse((MACHINES / f"{capture}.txt").read_bytes())
     tree = kernel.image.parents[1]

@@ -14,7 +14,7 @@ from journey import Journey, differing, other_boot
 from road import PROFILE, TRIAL
 
 pytest_plugins = ["road"]
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("road")]
 
 _FULL = pytest.mark.full
 

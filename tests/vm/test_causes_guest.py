@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel entries and their causes on PREEMPT_RT: counts, as an emulator has no notion of time."""
+"""Interrupts and their causes on PREEMPT_RT: counts, as an emulator has no notion of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 from lowlat.base import process
 from lowlat.measure.causes.attribution import attach
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("causes")]
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
@@ -114,10 +114,10 @@ def _unpack(text: str, folder: Path) -> None:
                 (folder / Path(member.name).name).write_bytes(content.read())
 
 
-def test_kernel_entries_have_a_named_cause(run: dict[str, Any]) -> None:
+def test_interrupts_have_a_named_cause(run: dict[str, Any]) -> None:
     sums = [cpu["attribution"] for cpu in run["cpus"]]
-    counted = sum(one["kernel_entries"] for one in sums)
-    named = sum(one["kernel_entries_named"] for one in sums)
+    counted = sum(one["interrupts"] for one in sums)
+    named = sum(one["interrupts_named"] for one in sums)
     events = sum(one["kernel_events"] for one in sums)
     inside = sum(one["kernel_events_in_gaps"] for one in sums)
     print(

@@ -17,7 +17,7 @@ import pytest
 from cross import built_or_skip
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("arm64")]
 
 ARCH = "arm64"
 CPUS = 4
@@ -153,7 +153,7 @@ def test_events_are_the_noise(guest: Guest) -> None:
 def test_counters_are_those_of_the_kernel(guest: Guest) -> None:
     run = guest.run("other")
     for cpu in run["cpus"]:
-        entries = cpu["kernel_entries_per_s"]
+        entries = cpu["interrupts_per_s"]
         seconds = cpu["runtime_ns"] / 1e9
         grown = _growth(guest, cpu["cpu"])
         rows = {name: rate for name, rate in entries.items() if name != "total"}
@@ -178,12 +178,8 @@ def _column(text: str, cpu: int) -> dict[str, int]:
     return {row[0].rstrip(":"): int(row[at]) for row in words if len(row) > CPUS}
 
 
-def test_real_time_bounds_are_kept_with_the_run(guest: Guest) -> None:
-    run = guest.run("fifo")
-    assert run["policy"] == "fifo:1"
-    bounds = run["realtime_bounds"]
-    assert (bounds["rt_runtime_us"], bounds["rt_period_us"]) == (950000, 1000000)
-    assert bounds["fair_server"] is True
+def test_a_real_time_run_names_its_policy(guest: Guest) -> None:
+    assert guest.run("fifo")["policy"] == "fifo:1"
 
 
 def test_deadline_is_refused_with_its_reason(guest: Guest) -> None:
@@ -198,6 +194,8 @@ def test_deadline_throttling_is_named(guest: Guest, name: str) -> None:
     run = guest.run(name)
     assert run["policy"] == "deadline:50ms/100ms"
     (cpu,) = run["cpus"]
-    assert cpu["throttling"]["by"] == "deadline"
-    assert cpu["throttling"]["events"] >= 10
-    assert any("are the kernel's own (deadline)" in problem for problem in run["problems"])
+    named = re.compile(
+        rf"CPU {cpu['cpu']}: (\d+) gaps of about .* are the kernel's own \(deadline\) .*"
+    )
+    (found,) = filter(None, map(named.fullmatch, run["problems"]))
+    assert int(found[1]) >= 10

@@ -21,8 +21,8 @@ from kernels import KERNELS, OLD, Packaged, packaged_or_skip
 
 from lowlat.host import archive
 from lowlat.plan import profile
-from lowlat.rehearse import complaints
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse import guest_measure
+from lowlat.rehearse.kernel import BootableKernel
 from lowlat.verify import evidence
 
 pytestmark = pytest.mark.vm
@@ -100,17 +100,24 @@ class Case:
 
 def _cases() -> list[Any]:
     """The boots that every run has, then those that only the long one has."""
-    always = [Case(kernel, name) for kernel in KERNELS for name in ("lowlat", "lowlat-poll")]
-    always += [Case(_HOME.get(name, "6.12"), name) for name in profile.packaged_names()]
-    always += [Case("6.1", "lowlat-hpc"), Case("6.12", "lowlat-kvm-host", "--as-host")]
-    for kernel in KERNELS:
-        always.append(Case(kernel, "lowlat-poll", "--as-host"))
-    for kernel in set(KERNELS) - {"6.12-arm64"}:
-        for driver in ("intel_idle", "acpi_idle"):
-            always.append(Case(kernel, "lowlat-poll", "--as-host --disable idle", driver))
     every = [Case(kernel, name) for kernel in KERNELS for name in profile.packaged_names()]
+    physical = [Case(kernel, "lowlat-poll", "--as-host") for kernel in KERNELS]
+    drivers = [
+        Case(kernel, "lowlat-poll", "--as-host --disable idle", driver)
+        for kernel in KERNELS
+        if kernel != "6.12-arm64"
+        for driver in ("intel_idle", "acpi_idle")
+    ]
+    # The default profile on every kernel, every profile once, and what a plan for a physical
+    # machine adds once on each architecture and on PREEMPT_RT.
+    always = [Case(kernel, "lowlat") for kernel in KERNELS]
+    always += [Case(_HOME.get(name, "6.12"), name) for name in profile.packaged_names()]
+    always += [Case("6.12", "lowlat-kvm-host", "--as-host")]
+    always += [case for case in physical if case.kernel in ("6.1-rt", "newest", "6.12-arm64")]
+    always += [case for case in drivers if case.kernel == "6.12"]
+    every += [*physical, *drivers]
     always = list(dict.fromkeys(always))
-    rest = [case for case in every if case not in always]
+    rest = [case for case in dict.fromkeys(every) if case not in always]
     return [*always, *(pytest.param(case, marks=pytest.mark.full) for case in rest)]
 
 
@@ -118,7 +125,7 @@ def _cases() -> list[Any]:
 class Booted:
     """One boot: the plan's document, its boot rows as verify judged them, and the evidence."""
 
-    kernel: Kernel
+    kernel: BootableKernel
     plan: Any
     rows: list[dict[str, Any]]
     evidence: archive.Archive
@@ -138,7 +145,7 @@ class Booted:
 
     def complaints(self) -> list[str]:
         said = self.evidence.read("/var/log/dmesg") or ""
-        return list(complaints.of(said, self.states()))
+        return list(guest_measure.complaints(said, self.states()))
 
 
 class Bench:
@@ -147,7 +154,7 @@ class Bench:
     def __init__(self, lowlat_gen: LowlatGen, folder: Path) -> None:
         self._run, self._folder = lowlat_gen, folder
 
-    def plan(self, kernel: Kernel, case: Case, capture: str = "") -> dict[str, Any]:
+    def plan(self, kernel: BootableKernel, case: Case, capture: str = "") -> dict[str, Any]:
         capture = capture or matrix.CAPTURES[case.wanted.arch]
         tree = matrix.machine(kernel, capture, self._folder / "machine.txt", case.seen())
         words = ("--kernel", kernel.release, "--profile", case.profile, *case.options.split())
@@ -263,19 +270,27 @@ def test_a_list_out_of_range_is_named(bench: Bench) -> None:
         _told(booted, "a list out of range", row)
 
 
-def test_a_second_isolcpus_is_named(bench: Bench) -> None:
-    booted = _fault(bench, KERNELS["6.12"], lambda line: f"{line} isolcpus=2")
+def test_faults_beside_each_other_are_named(bench: Bench) -> None:
+    """A second isolcpus=, a parameter left out, and a mask widened after the boot."""
+    booted = _fault(
+        bench,
+        KERNELS["6.12"],
+        lambda line: f"{line.replace(' skew_tick=1', '')} isolcpus=2",
+        "echo f >/sys/devices/virtual/workqueue/cpumask",
+    )
     row = booted.row("isolcpus")
     assert row["state"] == "not-applied"
     assert "more than once" in row["evidence"]
     _told(booted, "a second isolcpus=", row)
 
-
-def test_a_missing_parameter_is_named(bench: Bench) -> None:
-    booted = _fault(bench, KERNELS["6.12"], lambda line: line.replace(" skew_tick=1", ""))
     row = booted.row("skew_tick")
     assert row["state"] == "not-applied"
     _told(booted, "skew_tick=1 left out", row)
+
+    row = booted.row("workqueue.cpumask", "/workqueue/cpumask")
+    assert row["state"] == "not-applied"
+    assert row["effective"] == "f"
+    _told(booted, "the workqueue mask widened", row)
 
 
 def test_an_unstable_clock_is_named(bench: Bench) -> None:
@@ -320,12 +335,3 @@ def test_an_invalid_partition_is_named(bench: Bench) -> None:
     assert row["state"] == "ignored-by-kernel"
     assert "isolated invalid" in row["effective"]
     _told(booted, "a partition that the kernel refuses", row)
-
-
-def test_a_widened_workqueue_mask_is_named(bench: Bench) -> None:
-    before = "echo f >/sys/devices/virtual/workqueue/cpumask"
-    booted = _fault(bench, KERNELS["6.12"], lambda line: line, before)
-    row = booted.row("workqueue.cpumask", "/workqueue/cpumask")
-    assert row["state"] == "not-applied"
-    assert row["effective"] == "f"
-    _told(booted, "the workqueue mask widened", row)

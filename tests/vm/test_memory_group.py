@@ -16,9 +16,9 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
-from lowlat.rehearse.vm_size import Shape
+from lowlat.rehearse.vm_size import VmSize
 
-pytestmark = pytest.mark.vm
+pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("memory")]
 
 _LIMIT_S = 300.0
 
@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     quoted = {"folder": shlex.quote(str(shared)), "harness": shlex.quote(find_harness())}
     (shared / "task").write_text(_TASK.format(**quoted))
     command = ("sh", str(shared / "task"))
-    boot = vm.Boot(kernel, "tsc=nowatchdog", Shape(4), False, shared, command, _LIMIT_S)
+    boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, shared, command, _LIMIT_S)
     emulator.run_on_host_files(boot)
     return shared
 

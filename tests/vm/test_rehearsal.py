@@ -15,32 +15,31 @@ from kernels import kernel_or_skip
 
 from lowlat import cli
 from lowlat.model.run import read_run
-from lowlat.rehearse import kernel, packages
-from lowlat.rehearse import results as outcome
+from lowlat.rehearse import kernel, packages, results
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import Runs, compare
+from lowlat.report.comparison import ArmRuns, compare
 
 pytestmark = pytest.mark.vm
 
 
 def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, Endpoint]]:
-    """The document, and kernel entries per second on the isolated CPUs of each arm."""
+    """The document, and interrupts per second on the isolated CPUs of each arm."""
     image = str(kernel_or_skip(wanted).image)
     out = folder / "out"
     argv = ["rehearse", "--kernel", image, "--isolate", "2-3", "--out", str(out), *words]
     assert cli.main(argv) == 0
     done = json.loads((out / "rehearsal.json").read_text())
-    assert done["schema"] == outcome.SCHEMA and done["findings"] == []
+    assert done["schema"] == results.SCHEMA and done["findings"] == []
     runs: dict[str, list[Path]] = {}
     for boot in done["kernels"][0]["boots"]:
         runs.setdefault(boot["arm"], []).append(Path(boot["run"]))
-    arms = [Runs(name, tuple(map(read_run, paths))) for name, paths in runs.items()]
+    arms = [ArmRuns(name, tuple(map(read_run, paths))) for name, paths in runs.items()]
     found = compare(arms[0], arms[1:]).arms  # all of them against stock
     return done, {one.name: _entries(one.report) for one in found}
 
 
 def _entries(report: Report) -> Endpoint:
-    assert report.primary is not None and report.primary.name == "kernel_entries_per_s"
+    assert report.primary is not None and report.primary.name == "interrupts_per_s"
     return report.primary
 
 
@@ -58,7 +57,7 @@ def test_the_profiles_quieten_isolated_cpus(tmp_path: Path) -> None:
     assert entries["control"].after >= 245
     # Only a write of the harness's own to memory that it shares could shoot these down.
     runs = [json.loads(Path(boot["run"]).read_text()) for boot in done["kernels"][0]["boots"]]
-    assert not any("TLB" in cpu["kernel_entries_per_s"] for run in runs for cpu in run["cpus"])
+    assert not any("TLB" in cpu["interrupts_per_s"] for run in runs for cpu in run["cpus"])
     page = (tmp_path / "out/report.html").read_text()
     assert "cpu-partitioning" in page and done["kernels"][0]["release"] in page
 

@@ -22,7 +22,7 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.plan import profile
 from lowlat.rehearse import vm
-from lowlat.rehearse.vm_size import Shape
+from lowlat.rehearse.vm_size import VmSize
 
 pytestmark = pytest.mark.vm
 
@@ -74,7 +74,7 @@ class Guest:
             pytest.skip(str(error))
         self._lay_out(folder, str(folder))
         command = ("sh", str(folder / "task"))
-        boot = vm.Boot(kernel, "tsc=nowatchdog", Shape(4), False, folder, command, _LIMIT_S)
+        boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, folder, command, _LIMIT_S)
         emulator.run_on_host_files(boot)
 
     def _lay_out(self, folder: Path, seen_as: str) -> None:
@@ -90,21 +90,35 @@ class Guest:
         (folder / "task").write_text(task)
 
 
+def _rest(*booted: str) -> tuple[str, ...]:
+    return tuple(name for name in PROFILES if name not in booted)
+
+
+_DEBIAN13 = ("lowlat", "lowlat-hpc", "lowlat-kvm-guest", "lowlat-kvm-host")
+_DEBIAN12 = ("lowlat", "lowlat-desktop", "lowlat-nfv")
+_NEWEST = ("lowlat-hpc", "lowlat-poll")
+
+#: Every run boots each kind of guest, and each profile in one of them; the long run does the rest.
 GUESTS = {
-    "debian13": Guest(PROFILES, more=True),
-    "debian12": Guest(PROFILES, KERNELS["6.1"], more=True),
+    "debian13": Guest(_DEBIAN13, more=True),
+    "debian12": Guest(_DEBIAN12, KERNELS["6.1"]),
     "realtime": Guest(("lowlat-rt",), KERNELS["6.12-rt"]),
-    "newest": Guest(("lowlat", "lowlat-hpc", "lowlat-poll"), KERNELS["newest"]),
-    "newest, all": Guest(PROFILES, KERNELS["newest"], more=True),
+    "newest": Guest(_NEWEST, KERNELS["newest"]),
+    "debian13, the rest": Guest(_rest(*_DEBIAN13)),
+    "debian12, the rest": Guest(_rest(*_DEBIAN12), KERNELS["6.1"], more=True),
+    "newest, the rest": Guest(_rest(*_NEWEST), KERNELS["newest"], more=True),
 }
 
 
 def _marked(name: str, *others: str) -> Any:
-    marks = [pytest.mark.full] if "all" in name else []
-    return pytest.param(name, *others, marks=marks)
+    marks = [pytest.mark.xdist_group(name)]
+    return pytest.param(
+        name, *others, marks=[*marks, pytest.mark.full] if "rest" in name else marks
+    )
 
 
 _MORE = [_marked(name) for name, guest in GUESTS.items() if guest.more]
+_PARTITION = [_marked(name) for name, guest in GUESTS.items() if "lowlat-hpc" in guest.profiles]
 _PAIRS = [_marked(name, each) for name, guest in GUESTS.items() for each in guest.profiles]
 
 
@@ -147,7 +161,7 @@ def test_a_profile_is_applied_and_reverted(found: Any, name: str) -> None:
     results.add(found["kernel"], f"{name}, by {found['tuned']}", "all planned", what)
 
 
-@pytest.mark.parametrize("found", ["debian13", "debian12", "newest"], indirect=True)
+@pytest.mark.parametrize("found", _PARTITION, indirect=True)
 def test_the_partition_isolates(found: Any) -> None:
     changed = found["profiles"]["lowlat-hpc"]["changed"]
     held = changed.get("/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition")
@@ -157,7 +171,7 @@ def test_the_partition_isolates(found: Any) -> None:
         assert held == [None, "isolated"]
 
 
-@pytest.mark.parametrize("found", ["realtime"], indirect=True)
+@pytest.mark.parametrize("found", [_marked("realtime")], indirect=True)
 def test_real_time_threads_get_their_priority(found: Any) -> None:
     changed = found["profiles"]["lowlat-rt"]["changed"]
     policies = {path: pair for path, pair in changed.items() if path.endswith(":policy")}

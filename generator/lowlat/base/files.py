@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Union
+from typing import Optional, Union
 
 from lowlat.base.errors import Refused
 
@@ -82,3 +84,41 @@ def read(path: Union[str, Path], limit: int, *, owned: bool = False) -> bytes:
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"larger than {limit >> 20} MiB")
     return data
+
+
+@contextmanager
+def locked(
+    path: Union[str, Path], flags: int = os.O_RDONLY, dir_fd: Optional[int] = None
+) -> Iterator[int]:
+    """Hold a file or a folder alone while the block runs; gives the descriptor.
+
+    Raises BlockingIOError where somebody else holds it, OSError where it is a link or cannot be
+    opened.
+    """
+    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def state_folder() -> Path:
+    """/var/lib/lowlat for root, else lowlat in the user's XDG state folder."""
+    if os.geteuid() == 0:
+        return Path(STATE)
+    return user_folder("XDG_STATE_HOME", ".local/state")
+
+
+def user_folder(variable: str, default: str) -> Path:
+    """lowlat's own folder below one of the XDG base directories.
+
+    Raises Refused for a user without a home.
+    """
+    base = os.environ.get(variable, "")
+    if base.startswith("/"):  # the specification has relative paths ignored
+        return Path(base) / "lowlat"
+    try:
+        return Path.home() / default / "lowlat"
+    except RuntimeError as error:
+        raise Refused("this user has no home folder", hint=f"set HOME or {variable}") from error

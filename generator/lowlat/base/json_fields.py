@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reading JSON files of others with care: every missing or mistyped key is named, never guessed."""
+"""JSON of others, read with care: every missing or mistyped key is named, never guessed. And values
+written as JSON, each read back as the type that it was written from."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import Optional
+from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
@@ -17,6 +21,8 @@ _SMALLEST, _GREATEST = 1e-30, 1e30
 
 #: A run with a full histogram for 4096 CPUs stays below this.
 _LARGEST = 256 << 20
+
+_T = TypeVar("_T")
 
 
 class Fields:
@@ -105,6 +111,13 @@ class Fields:
                 raise self._mistyped(key, f"a list of {width} numbers each")
         return tuple(map(tuple, items))  # type: ignore[arg-type]
 
+    def build(self, kind: Callable[..., _T], /, **known: object) -> _T:
+        """A dataclass of the keys that are named like its fields, each read by the field's type;
+        ``known`` are the other fields."""
+        wanted = _kinds(kind).items()
+        read = {name: _READERS[of](self, name) for name, of in wanted if name not in known}
+        return kind(**read, **known)
+
     def all(self) -> Mapping[str, object]:
         """The whole object as it was read."""
         return self._data
@@ -125,6 +138,21 @@ class Fields:
 
     def _mistyped(self, key: str, wanted: str) -> Refused:
         return Refused(f"{self.where}: '{key}' is not {wanted}", hint="measure again")
+
+
+#: How a field of a dataclass is read.
+_READERS: Mapping[object, Callable[[Fields, str], object]] = {
+    str: Fields.text,
+    bool: Fields.flag,
+    float: Fields.number,
+    Optional[float]: Fields.maybe_number,
+    Mapping[str, float]: Fields.numbers,
+    Optional[Mapping[str, float]]: Fields.maybe_numbers,
+    tuple[str, ...]: Fields.texts,
+    tuple[float, ...]: Fields.row,
+}
+
+_kinds = cache(get_type_hints)
 
 
 def read_document(path: Path, schema: str, writer: str) -> Fields:
@@ -159,3 +187,51 @@ def _as_number(value: object) -> Optional[float]:
     except OverflowError:
         return None
     return number if number == 0 or _SMALLEST <= number <= _GREATEST else None
+
+
+def write_value(path: Path, value: object) -> None:
+    """Write a value as JSON; read_value() gives it back."""
+    path.write_text(json.dumps(value, indent=2, default=_as_object) + "\n")
+
+
+def read_value(path: Path, kind: Any) -> Any:
+    """The value in a file. Raises OSError, or ValueError or TypeError where it is another one."""
+    return typed(kind, json.loads(path.read_text()))
+
+
+def _as_object(value: Any) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return value.to_json() if hasattr(value, "to_json") else vars(value)
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """JSON's ``value`` as ``kind``: a dataclass of an object with just its fields, a tuple of any
+    length, a Mapping, an Enum, a Path, what is Optional, what has from_json(), or a plain type.
+
+    Raises TypeError, for an Enum ValueError, where it is something else.
+    """
+    inner = get_args(kind)
+    if hasattr(kind, "from_json"):
+        return kind.from_json(value)
+    if is_dataclass(kind):
+        return _object(kind, value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if get_origin(kind) is Union:
+        return None if value is None else typed(inner[0], value)
+    if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
+        return tuple(typed(inner[0], item) for item in value)
+    if get_origin(kind) is Mapping and isinstance(value, dict):
+        return {name: typed(inner[1], item) for name, item in value.items()}
+    if type(value) is not (str if kind is Path else kind):
+        raise TypeError(f"{value!r} is no {kind}")
+    return Path(value) if kind is Path else value
+
+
+def _object(kind: Any, value: Any) -> Any:
+    names = [field.name for field in fields(kind)]
+    if not isinstance(value, Mapping) or set(value) != set(names):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    kinds = _kinds(kind)
+    return kind(**{name: typed(kinds[name], value[name]) for name in names})

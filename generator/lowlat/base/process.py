@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 import os
+import select
+import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn, Optional, Union
+from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
 from lowlat.base.errors import LowlatError
+
+#: A program that start() started, and where its output may go.
+Child = subprocess.Popen[bytes]
+NOWHERE = subprocess.DEVNULL
 
 #: Python ignores them, and a program started from here would too.
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -49,7 +56,7 @@ def start(
     stdin: int = subprocess.DEVNULL,
     stdout: Union[int, IO[Any]] = subprocess.PIPE,
     stderr: Union[int, IO[Any]] = subprocess.PIPE,
-) -> subprocess.Popen[bytes]:
+) -> Child:
     """Start a program as the leader of a group of its own, to be ended with end_group().
 
     Raises LowlatError where it cannot be started.
@@ -95,6 +102,21 @@ def run(
     return Finished(child.returncode, text(out), text(err), timed_out)
 
 
+def wait(child: Child, seconds: float) -> Optional[int]:
+    """The exit status of a program that ends within this time, None of one that goes on."""
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(seconds)
+    return None
+
+
+def read(child: Child, seconds: float) -> bytes:
+    """What a program has written, after waiting for it that long at most; b"" where it has closed
+    its output too."""
+    assert child.stdout is not None  # noqa: S101 (it was asked for)
+    ready, _, _ = select.select([child.stdout], [], [], seconds)
+    return os.read(child.stdout.fileno(), 1 << 16) if ready else b""
+
+
 def become(argv: Sequence[str]) -> NoReturn:
     """Become a program that the user named. Raises OSError where it cannot be run."""
     for number in _IGNORED:
@@ -118,7 +140,7 @@ def last_line(said: str) -> str:
     return (said.strip().splitlines() or [""])[-1].strip()
 
 
-def end_group(child: subprocess.Popen[bytes], grace: float = 3.0) -> None:
+def end_group(child: Child, grace: float = 3.0) -> None:
     """End what start() started and all of its group: asked first, then killed.
 
     A child that has been waited for is left alone: its number may be another's by now.
@@ -144,3 +166,50 @@ def _members(group: int) -> list[str]:
             if int(fields[2]) == group and fields[0] != "Z":
                 found.append(path.parent.name)
     return found
+
+
+_POLL_S = 0.2
+
+
+class StopRequested(Exception):
+    """The program was ended because somebody asked for it."""
+
+
+def follow(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    log: Path,
+    limit: float,
+    stop: threading.Event,
+) -> Optional[int]:
+    """Run to the end: the command, its output and its errors go to ``log``.
+
+    Returns the exit status, None where the time was up and the program and all it started was
+    ended. Raises StopRequested where ``stop`` was set, LowlatError where it cannot be started.
+    """
+    # A pipe, not the file itself: QEMU would open that anew and write over what is there.
+    with log.open("wb", buffering=0) as kept:
+        kept.write(f"{shlex.join(argv)}\n".encode())
+        child = start(argv, env=environment, stderr=subprocess.STDOUT)
+        try:
+            ended = _pump(child, kept, time.monotonic() + limit, stop)
+        finally:
+            # QEMU may outlive what started it, and a hung one SIGTERM.
+            end_group(child)
+    return child.returncode if ended else None
+
+
+def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) -> bool:
+    """Whether the program ended in time. It stays to be reaped: until then its group is its own."""
+    asked = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while time.monotonic() < deadline:
+        if stop.is_set():
+            raise StopRequested
+        data = read(child, _POLL_S)
+        if data:
+            kept.write(data)
+        elif os.waitid(os.P_PID, child.pid, asked) is not None:
+            return True
+        else:
+            time.sleep(_POLL_S)  # it may have closed its output, and nothing waits for it then
+    return False

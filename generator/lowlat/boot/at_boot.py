@@ -7,24 +7,13 @@ from contextlib import suppress
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import (
-    apply as application,
-)
-from lowlat.boot import (
-    decision,
-    status,
-)
-from lowlat.boot import (
-    promote as choice,
-)
-from lowlat.boot import (
-    tuned_profile as selection,
-)
+from lowlat.boot import apply, decision, promote, status, tuned_profile
 from lowlat.boot.disk import Disk
-from lowlat.boot.transaction import Lock, Transaction
+from lowlat.boot.transaction import Transaction, lock
+from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
+from lowlat.plan import store
 
 
 def select(root: Root) -> str:
@@ -34,10 +23,10 @@ def select(root: Root) -> str:
     plan = _plan(root)
     if plan is None:
         disk = Disk(root)
-        with Lock(disk):
-            restored = selection.restore(disk)
-            selection.forget(disk)
-        choice.note_return(root)
+        with lock(disk):
+            restored = tuned_profile.restore(disk)
+            tuned_profile.forget(disk)
+        promote.note_return(root)
         return "a stock boot" + (": the administrator's profile is back" if restored else "")
     kept = ""
     with Transaction(root) as change:
@@ -45,8 +34,8 @@ def select(root: Root) -> str:
             _adopt(change, plan)
         except Refused as error:
             kept = f" ({error})"
-        selection.select(change.disk)
-    return f"a boot of plan {plan.id}: {selection.LOCAL} is selected{kept}"
+        tuned_profile.select(change.disk)
+    return f"a boot of plan {plan.id}: {tuned.LOCAL} is selected{kept}"
 
 
 def _plan(root: Root) -> Optional[Plan]:
@@ -61,5 +50,5 @@ def _plan(root: Root) -> Optional[Plan]:
 
 def _adopt(change: Transaction, plan: Plan) -> None:
     """Other kernels have plans of their own: what TuneD and ``runtime`` read becomes this one's."""
-    change.write(planfile.PLAN, plan.text())
-    application.write_profile(change, plan)
+    change.write(store.PLAN, plan.text())
+    apply.write_profile(change, plan)

@@ -4,29 +4,29 @@ its own, once; the hooks of the distribution ask for a new kernel's."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from lowlat.base.json_fields import typed
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
+from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
-from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.plan import planner, profile
-from lowlat.plan import store as planfile
-from lowlat.plan.cpu_request import NONE, Wishes
+from lowlat.plan import planner, profile, store
+from lowlat.plan.cpu_request import NONE, CpuRequest
 from lowlat.plan.planner import Options
+from lowlat.plan.store import PLANS, plan_path
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 
 DECISION = f"{files.STATE}/decision.json"
-PLANS = f"{files.STATE}/plans"
 
 SCHEMA = "lowlat.decision/1"
 
@@ -42,64 +42,35 @@ class Decision:
     boot: str = "own"
     runtime: str = "tuned"
 
-    def to_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, **asdict(self)}
-
 
 def read(root: Root) -> Optional[Decision]:
     """The applied decision; None where none is. Raises Refused where it is damaged, or, for root,
     where others could have written it."""
     disk = Disk(root)
     disk.check_ours(PLANS)
-    held = disk.get_ours(DECISION)
-    if held is None:
-        return None
-    try:
-        document = json.loads(held.content)
-        if document.pop("schema") != SCHEMA:
-            raise ValueError("another schema")
-        return _checked(_build(document))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused(
-            f"{DECISION} is damaged", hint="'lowlat-gen rollback', then apply again"
-        ) from error
+    hint = "'lowlat-gen rollback', then apply again"
+    return state_file.read(disk, DECISION, SCHEMA, _build, hint)
 
 
 def _build(document: Any) -> Decision:
-    options = document.pop("options")
-    wishes = Wishes(**options.pop("wishes"))
-    enable, disable = tuple(options.pop("enable")), tuple(options.pop("disable"))
-    made = Options(wishes=wishes, enable=enable, disable=disable, **options)
-    return Decision(options=made, **document)
-
-
-def _checked(found: Decision) -> Decision:
-    words = (found.profile, found.isolated, *found.options.enable, *found.options.disable)
-    if not all(isinstance(word, str) for word in words) or not profile.is_name(found.profile):
-        raise ValueError("not a decision")
+    found: Decision = typed(Decision, document)
     if found.boot not in ("own", "tuned") or found.runtime not in ("tuned", "none"):
         raise ValueError("not a decision")
-    try:
-        CpuSet.parse_list(found.isolated)
-    except CpuSetError as error:
-        raise ValueError("no list") from error
+    if not profile.is_name(found.profile):
+        raise ValueError("no name")
+    CpuSet.parse_list(found.isolated)
     return found
 
 
 def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
     """Store the decision and the plan of each kernel; plans of an earlier one go."""
-    document = json.dumps(decision.to_json(), indent=2) + "\n"
     fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
     for name in change.root.names(PLANS):
         if f"{PLANS}/{name}" not in fresh:
             change.discard(f"{PLANS}/{name}")
     for path, text in fresh.items():
         change.write(path, text)
-    change.write(DECISION, document)
-
-
-def plan_path(release: str) -> str:
-    return f"{PLANS}/{release}.json"
+    change.write(DECISION, state_file.text(SCHEMA, asdict(decision)))
 
 
 class Planner:
@@ -119,8 +90,8 @@ class Planner:
         if plan.isolated == self._decision.isolated:
             return plan
         # What is busy may have changed the choice: the split is part of the decision.
-        wishes = Wishes(isolate=self._decision.isolated or NONE)
-        pinned = replace(self._decision.options, wishes=wishes)
+        request = CpuRequest(isolate=self._decision.isolated or NONE)
+        pinned = replace(self._decision.options, request=request)
         return planner.make_plan(machine, kernel, wanted, pinned)
 
     def plan_and_keep(self, release: str) -> Plan:
@@ -131,16 +102,16 @@ class Planner:
         plan = self.plan(release)
         disk = Disk(self._root)
         disk.make_folders(plan_path(release))
-        disk.put(plan_path(release), Held(plan.text().encode()))
+        disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
         return plan
 
 
 def stored(root: Root, release: str) -> Optional[Plan]:
     """A kernel's stored plan. Raises Refused where it is damaged or not that kernel's."""
     path = plan_path(release)
-    if not planfile.RELEASE.fullmatch(release) or root.absent(path):
+    if not store.RELEASE.fullmatch(release) or root.absent(path):
         return None
-    plan = planfile.read(root.host(path), root)
+    plan = store.read(root.host(path), root)
     if plan.kernel != release:
         raise Refused(f"{path}: is the plan of another kernel")
     return plan

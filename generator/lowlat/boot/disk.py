@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot.file_snapshot import Held
+from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
 
 #: A file is written under its name with this behind it, then renamed. grub-mkconfig runs no script
@@ -56,24 +56,30 @@ class Disk:
             finally:
                 os.close(fd)
 
-    def get(self, path: str) -> Optional[Held]:
+    @contextmanager
+    def _above(self, path: str) -> Iterator[tuple[int, str]]:
+        """The folder that a file is in, held open, and the file's name there."""
+        folder, _, name = path.rpartition("/")
+        with self.folder(folder or "/") as at, _told(path):
+            yield at, name
+
+    def get(self, path: str) -> Optional[FileSnapshot]:
         """The file there is; None where there is none, nor the folder it would be in."""
         if self.root.absent(path):
             return None
-        folder, name = _split(path)
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
             try:
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
             except FileNotFoundError:
                 return None
             if stat.S_ISLNK(found.st_mode):
                 target = os.fsencode(os.readlink(name, dir_fd=at))
-                return Held(target, 0o777, found.st_uid, found.st_gid, link=True)
+                return FileSnapshot(target, 0o777, found.st_uid, found.st_gid, link=True)
             if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, "is no plain file")
             return _read(os.open(name, _READ, dir_fd=at))
 
-    def get_ours(self, path: str) -> Optional[Held]:
+    def get_ours(self, path: str) -> Optional[FileSnapshot]:
         """A file of lowlat's own state. Raises Refused, for root, where others could have written
         it."""
         self.check_ours(path.rpartition("/")[0])
@@ -82,16 +88,15 @@ class Disk:
             raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
         return held
 
-    def put(self, path: str, held: Held) -> None:
+    def put(self, path: str, held: FileSnapshot) -> None:
         """Write it beside the old one, then take the old one's name; both reach the disk."""
         self.stage(path, held)
         self.commit(path)
 
-    def stage(self, path: str, held: Held) -> str:
+    def stage(self, path: str, held: FileSnapshot) -> str:
         """Write it beside the old one; returns the path of what may then be looked at."""
-        folder, name = _split(path)
-        beside = name + BESIDE
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
+            beside = name + BESIDE
             with suppress(FileNotFoundError):
                 os.unlink(beside, dir_fd=at)
             try:
@@ -104,30 +109,24 @@ class Disk:
 
     def commit(self, path: str) -> None:
         """Rename what was staged into its place."""
-        folder, name = _split(path)
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
             os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
             os.fsync(at)
 
     def unstage(self, path: str) -> None:
         """Remove what was left beside the file."""
-        folder, name = _split(path)
-        if self.root.absent(path + BESIDE):
-            return
-        with self.folder(folder) as at, _told(path), suppress(FileNotFoundError):
-            os.unlink(name + BESIDE, dir_fd=at)
+        self.remove(path + BESIDE)
 
     def remove(self, path: str) -> None:
         """Remove the file; it does not need to be there."""
-        folder, name = _split(path)
         if self.root.absent(path):
             return
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=at)
             os.fsync(at)
 
-    def set(self, path: str, held: Optional[Held]) -> None:
+    def set(self, path: str, held: Optional[FileSnapshot]) -> None:
         """Put the file there, or none."""
         if held is None:
             self.remove(path)
@@ -135,8 +134,7 @@ class Disk:
             self.put(path, held)
 
     def make_folder(self, path: str) -> None:
-        folder, name = _split(path)
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
             os.mkdir(name, 0o700, dir_fd=at)
             fd = os.open(name, _FOLDER, dir_fd=at)
             os.fchmod(fd, 0o755)
@@ -152,10 +150,9 @@ class Disk:
 
     def remove_folder(self, path: str) -> None:
         """Remove the folder where it is empty."""
-        folder, name = _split(path)
         if self.root.absent(path):
             return
-        with self.folder(folder) as at, _told(path):
+        with self._above(path) as (at, name):
             try:
                 os.rmdir(name, dir_fd=at)
             except OSError as error:
@@ -179,19 +176,14 @@ class Disk:
             raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
 
 
-def _split(path: str) -> tuple[str, str]:
-    folder, _, name = path.rpartition("/")
-    return folder or "/", name
-
-
-def _read(fd: int) -> Held:
+def _read(fd: int) -> FileSnapshot:
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(fd)
         content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise OSError(errno.EFBIG, "is too large")
         xattrs = {name: os.getxattr(fd, name) for name in _xattr_names(fd)}
-    return Held(content, stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, xattrs)
+    return FileSnapshot(content, stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, xattrs)
 
 
 def _xattr_names(fd: int) -> list[str]:
@@ -201,7 +193,7 @@ def _xattr_names(fd: int) -> list[str]:
         return []  # the file system has none
 
 
-def _write(at: int, name: str, held: Held) -> None:
+def _write(at: int, name: str, held: FileSnapshot) -> None:
     if held.link:
         os.symlink(held.content, os.fsencode(name), dir_fd=at)
         return

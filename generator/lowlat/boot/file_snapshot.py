@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 
 @dataclass(frozen=True)
-class Held:
+class FileSnapshot:
     """A plain file, or a symbolic link whose content is where it points: all that is needed to put
     it back exactly."""
 
@@ -36,7 +36,7 @@ class Held:
         }
 
     @classmethod
-    def from_json(cls, document: Any) -> Held:
+    def from_json(cls, document: Any) -> FileSnapshot:
         """Raises ValueError, KeyError or TypeError where the document is none."""
         return cls(
             content=base64.b64decode(document["content"], validate=True),
@@ -51,7 +51,7 @@ class Held:
         )
 
 
-def digest(held: Optional[Held]) -> str:
+def digest(held: Optional[FileSnapshot]) -> str:
     """What tells two states of a file apart; "absent" where there is none."""
     if held is None:
         return "absent"

@@ -4,15 +4,14 @@ the write it tells of."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from lowlat.base import files
-from lowlat.base.errors import Refused
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held, digest
+from lowlat.boot.file_snapshot import FileSnapshot, digest
 
 JOURNAL = f"{files.STATE}/journal.json"
 
@@ -20,14 +19,14 @@ SCHEMA = "lowlat.journal/1"
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One path: what was there before (None: nothing), and digests of what lowlat put there: the
     last write and, until that is done, the one before."""
 
-    before: Optional[Held]
+    before: Optional[FileSnapshot]
     ours: tuple[str, ...] = ()
 
-    def edited(self, now: Optional[Held]) -> bool:
+    def edited(self, now: Optional[FileSnapshot]) -> bool:
         """Whether somebody else changed the file since."""
         return digest(now) not in (*self.ours, digest(self.before))
 
@@ -36,17 +35,14 @@ class Entry:
 class Journal:
     """``entries`` by path, ``folders`` that lowlat made, both in the order in which it did."""
 
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, JournalEntry] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.entries or self.folders)
 
-    def with_entry(self, path: str, entry: Entry) -> Journal:
+    def with_entry(self, path: str, entry: JournalEntry) -> Journal:
         return replace(self, entries={**self.entries, path: entry})
-
-    def without(self, path: str) -> Journal:
-        return replace(self, entries={k: v for k, v in self.entries.items() if k != path})
 
     def with_folder(self, path: str) -> Journal:
         return self if path in self.folders else replace(self, folders=(*self.folders, path))
@@ -54,41 +50,31 @@ class Journal:
 
 def read(disk: Disk) -> Journal:
     """The journal, empty where there is none. Raises Refused where it is damaged."""
-    held = disk.get_ours(JOURNAL)
-    if held is None:
-        return Journal()
-    try:
-        document = json.loads(held.content)
-        if held.link or document["schema"] != SCHEMA:
-            raise ValueError("not a journal")
-        entries = {_path(path): _entry(item) for path, item in document["entries"].items()}
-        return Journal(entries, tuple(_path(path) for path in document["folders"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused(
-            f"{JOURNAL} is damaged",
-            hint="it tells which files lowlat wrote: mend it or undo them by hand",
-        ) from error
+    hint = "it tells which files lowlat wrote: mend it or undo them by hand"
+    return state_file.read(disk, JOURNAL, SCHEMA, _build, hint) or Journal()
 
 
 def write(disk: Disk, journal: Journal) -> None:
     if not journal:
         disk.remove(JOURNAL)
         return
-    document = {
-        "schema": SCHEMA,
-        "entries": {
-            path: {"before": entry.before and entry.before.to_json(), "ours": list(entry.ours)}
-            for path, entry in journal.entries.items()
-        },
-        "folders": list(journal.folders),
+    entries = {
+        path: {"before": entry.before and entry.before.to_json(), "ours": list(entry.ours)}
+        for path, entry in journal.entries.items()
     }
-    disk.put(JOURNAL, Held(json.dumps(document, indent=1).encode(), 0o600))
+    document = {"entries": entries, "folders": list(journal.folders)}
+    state_file.write(disk, JOURNAL, SCHEMA, document, 0o600)
 
 
-def _entry(document: Any) -> Entry:
+def _build(document: Any) -> Journal:
+    entries = {_path(path): _entry(item) for path, item in document["entries"].items()}
+    return Journal(entries, tuple(_path(path) for path in document["folders"]))
+
+
+def _entry(document: Any) -> JournalEntry:
     before = document["before"]
-    return Entry(
-        before=None if before is None else Held.from_json(before),
+    return JournalEntry(
+        before=None if before is None else FileSnapshot.from_json(before),
         ours=tuple(str(item) for item in document["ours"]),
     )
 

@@ -8,14 +8,12 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line as line
-from lowlat.boot import trials, units
+from lowlat.boot import entry_line, trials, units
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders.interface import Boot, Entry, Loader
-from lowlat.boot.transaction import Lock, Transaction
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
+from lowlat.boot.transaction import Transaction, lock
 from lowlat.boot.trials import Pending, Trials
-from lowlat.host.root import Root
-from lowlat.host.runstate import BOOT_ID
+from lowlat.host.root import BOOT_ID, Root
 from lowlat.probe.kernel import read_running
 
 
@@ -31,7 +29,7 @@ def check_applied(root: Root) -> None:
         )
 
 
-def pick(boot: Boot, root: Root, release: Optional[str]) -> Entry:
+def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     """The tuned entry of a kernel: of the one asked for, else of the running one, else of the
     newest. Raises Refused where there is none."""
     found = list(boot.tuned())
@@ -60,14 +58,14 @@ def check_returns(root: Root, loader: Loader) -> None:
         )
 
 
-def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
+def try_once(root: Root, loader: Loader, entry: BootEntry) -> BootEntry:
     """Set the trial entry of this entry for the next boot, once; returns it."""
     boot = loader.describe()
-    trial = boot.by_id(line.trial_id(entry.id))
+    trial = boot.by_id(entry_line.trial_id(entry.id))
     if trial is None:
         raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
     boot_id = root.read(BOOT_ID) or ""
-    with Lock(Disk(root)):
+    with lock(Disk(root)):
         known = trials.read(root)
         pending = Pending(entry.id, entry.release, trial.words, boot_id)
         # The record first: a trial that nobody knows of could not be seen to come up.
@@ -80,12 +78,12 @@ def try_once(root: Root, loader: Loader, entry: Entry) -> Entry:
 
 def record(root: Root) -> str:
     """Called in a trial that came up: compare its line with the entry's; what to say about it."""
-    with Lock(Disk(root)):
+    with lock(Disk(root)):
         known = trials.read(root)
         pending = known.pending
         if pending is None:
             return "no trial was set: nothing is recorded"
-        different = line.same(root.read("/proc/cmdline") or "", pending.words)
+        different = entry_line.same(root.read("/proc/cmdline") or "", pending.words)
         if different is not None:
             failed = f"it booted with another line, '{different[:80]}' differs"
             trials.write(root, replace(known, pending=None, failed=failed))
@@ -96,7 +94,7 @@ def record(root: Root) -> str:
 
 def note_return(root: Root) -> None:
     """Called in every other boot: a trial that was set and did not come up has failed."""
-    with Lock(Disk(root)):
+    with lock(Disk(root)):
         known = trials.read(root)
         failed = failure(root, known)
         if failed:
@@ -111,7 +109,7 @@ def failure(root: Root, known: Trials) -> str:
     return f"{known.pending.entry} was booted and did not reach its target"
 
 
-def check_tried(root: Root, entry: Entry) -> None:
+def check_tried(root: Root, entry: BootEntry) -> None:
     """Raises Refused where this entry's line was not seen to boot."""
     seen = trials.read(root).seen
     if entry.id in seen:
@@ -121,7 +119,7 @@ def check_tried(root: Root, entry: Entry) -> None:
     raise Refused(f"{entry.id}: {why}", hint="'lowlat-gen trial', reboot, then promote")
 
 
-def promote(root: Root, loader: Loader, entry: Entry, follow: bool) -> Boot:
+def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:
     """Make an entry the default whose line was tried."""
     with Transaction(root) as change:
         check_tried(root, entry)

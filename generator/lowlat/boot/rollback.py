@@ -8,26 +8,14 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Unmet
 from lowlat.boot import decision as decisions
-from lowlat.boot import (
-    entry_line as line,
-)
-from lowlat.boot import (
-    foreign,
-    programs,
-    trials,
-)
+from lowlat.boot import entry_line, foreign, programs, trials, tuned_plugin, tuned_profile
 from lowlat.boot import journal as journals
-from lowlat.boot import (
-    tuned_plugin as plugin,
-)
-from lowlat.boot import (
-    tuned_profile as selection,
-)
 from lowlat.boot.disk import BESIDE, Disk
 from lowlat.boot.loaders.interface import Loader
-from lowlat.boot.transaction import Lock, roll_back
+from lowlat.boot.transaction import lock, roll_back
 from lowlat.host import tuned
 from lowlat.host.root import Root
+from lowlat.plan import store
 
 #: What tells that something was applied, or was about to be.
 _OWN = frozenset(
@@ -50,11 +38,11 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
     is back but TuneD could not be restarted.
     """
     disk = Disk(root)
-    with Lock(disk):
+    with lock(disk):
         journal = journals.read(disk)
         # While its files are still there: TuneD undoes with them what it did.
-        failed = _restart_tuned(root) if selection.restore(disk) else ""
-        selection.restore_line(disk)
+        failed = _restart_tuned(root) if tuned_profile.restore(disk) else ""
+        tuned_profile.restore_line(disk)
         kept = roll_back(disk, journal)
         try:
             if loader is not None:
@@ -89,9 +77,9 @@ def left(root: Root, loader: Loader) -> list[str]:
     or what TuneD left behind where it did not run."""
     found = (
         f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
-        for entry in plugin.marked(loader.describe())
+        for entry in tuned_plugin.marked(loader.describe())
         for word in entry.words
-        if line.marked([word])
+        if entry_line.marked([word])
     )
     return list(dict.fromkeys(found))
 
@@ -99,16 +87,16 @@ def left(root: Root, loader: Loader) -> list[str]:
 def tidy(root: Root) -> None:
     """Remove the state folder where a crash left nothing in it."""
     if not root.absent(files.STATE) and not set(root.names(files.STATE)) - {"lock"}:
-        with Lock(Disk(root)):
+        with lock(Disk(root)):
             pass
 
 
 def _forget(disk: Disk, kept: set[str]) -> None:
     """Remove what lowlat keeps for itself."""
-    selection.forget(disk)
-    for name in disk.root.names(decisions.PLANS):
-        disk.remove(f"{decisions.PLANS}/{name}")
-    disk.remove_folder(decisions.PLANS)
+    tuned_profile.forget(disk)
+    for name in disk.root.names(store.PLANS):
+        disk.remove(f"{store.PLANS}/{name}")
+    disk.remove_folder(store.PLANS)
     for path in (decisions.DECISION, trials.TRIALS):
         if path not in kept:
             disk.remove(path)

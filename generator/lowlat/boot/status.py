@@ -9,23 +9,11 @@ from typing import Any, Optional
 from lowlat.base.errors import LowlatError
 from lowlat.boot import decision as decisions
 from lowlat.boot import journal as journals
-from lowlat.boot import (
-    promote as choice,
-)
-from lowlat.boot import (
-    transaction,
-    trials,
-)
-from lowlat.boot import (
-    tuned_plugin as plugin,
-)
-from lowlat.boot import (
-    tuned_profile as selection,
-)
+from lowlat.boot import promote, transaction, trials, tuned_plugin
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import interface as loaders
-from lowlat.boot.loaders.interface import Boot, Entry
+from lowlat.boot.loaders.detect import detect
+from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.trials import Trials
 from lowlat.host import tuned
 from lowlat.host.root import Root
@@ -34,6 +22,9 @@ from lowlat.plan import profile
 from lowlat.probe.kernel import read_running
 
 SCHEMA = "lowlat.status/1"
+
+#: What it tells of a decision.
+_SHOWN = ("profile", "isolated", "boot", "runtime")
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class Status:
 
     loader: Optional[str]
     decision: Optional[Decision]
-    boot: Boot
+    boot: BootMenu
     running: Running
     trials: Trials
     plans: dict[str, str]
@@ -91,14 +82,7 @@ class Status:
             "schema": SCHEMA,
             "state": self.state,
             "loader": self.loader,
-            "decision": None
-            if made is None
-            else {
-                "profile": made.profile,
-                "isolated": made.isolated,
-                "boot": made.boot,
-                "runtime": made.runtime,
-            },
+            "decision": made and {name: getattr(made, name) for name in _SHOWN},
             "default": _entry_json(self.boot.default),
             "next": _entry_json(self.boot.next),
             "running": vars(self.running),
@@ -130,11 +114,11 @@ def read(root: Root) -> Status:
     name, boot, notes = _loader(root)
     edited = tuple(transaction.edited(disk, journal))
     notes += [f"{path} was edited since lowlat wrote it" for path in edited]
-    failed = known.failed or choice.failure(root, known)
+    failed = known.failed or promote.failure(root, known)
     if failed and not running.trial:
         notes.append(f"the last trial did not come up: {failed}")
     if decision and decision.boot == "tuned":
-        notes += (fault for plan in stored for fault in plugin.faults(boot, plan))
+        notes += (fault for plan in stored for fault in tuned_plugin.faults(boot, plan))
     if known.promoted and not (boot.default and boot.default.ours):
         notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")
     if decision and decision.runtime == "tuned" and (advice := tuned.advice(root)):
@@ -154,24 +138,24 @@ def read_boot(root: Root, known: set[str]) -> Running:
     return Running(read_running(root).release, plan, plan in known, trial and plan is not None)
 
 
-def _loader(root: Root) -> tuple[Optional[str], Boot, list[str]]:
+def _loader(root: Root) -> tuple[Optional[str], BootMenu, list[str]]:
     try:
-        found = loaders.detect(root)
+        found = detect(root)
         return found.name, found.describe(), []
     except LowlatError as error:
-        return None, Boot(()), [str(error)]
+        return None, BootMenu(()), [str(error)]
 
 
 def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list[str]:
     active = tuned.active_profiles(root)
     names = {*active, *(part.name for name in active for part in tuned.chain(root, name))}
-    by_tuned = bool(names.intersection((selection.LOCAL, *profile.names(root))))
+    by_tuned = bool(names.intersection((tuned.LOCAL, *profile.names(root))))
     if running.ours and not by_tuned and decision and decision.runtime == "tuned":
         return ["runtime"]
     return ["boot"] if by_tuned and not running.ours else []
 
 
-def _entry_json(entry: Optional[Entry]) -> Optional[dict[str, Any]]:
+def _entry_json(entry: Optional[BootEntry]) -> Optional[dict[str, Any]]:
     if entry is None:
         return None
     return {"entry": entry.id, "kernel": entry.release, "ours": entry.ours}

@@ -8,9 +8,9 @@ the middle leaves what ``roll_back`` takes back.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import Optional, Union
 
@@ -18,56 +18,42 @@ from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held, digest
-from lowlat.boot.journal import Entry, Journal
+from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.journal import Journal, JournalEntry
 from lowlat.host.root import Root
 
 _LOCK = f"{files.STATE}/lock"
 
 
-class Lock:
-    """Held by the one run that may change the boot. Raises Refused where another one has it.
+@contextmanager
+def lock(disk: Disk) -> Iterator[None]:
+    """For the one run that may change the boot. Raises Refused where another one has it.
 
     Where nothing is left in the state folder in the end, the folder goes too.
     """
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._fd = -1
-        self._made: list[str] = []
-
-    def __enter__(self) -> Lock:
-        self._made = self._disk.make_folders(_LOCK)
-        self._disk.check_ours(files.STATE)
-        with self._disk.folder(files.STATE) as at:
+    made = disk.make_folders(_LOCK)
+    disk.check_ours(files.STATE)
+    with ExitStack() as held:
+        with disk.folder(files.STATE) as at:
             try:
-                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-                self._fd = os.open("lock", flags, 0o600, dir_fd=at)
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fd = held.enter_context(files.locked("lock", os.O_RDWR | os.O_CREAT, at))
                 # The run before may have removed it just now.
-                if not os.path.samestat(os.fstat(self._fd), os.stat("lock", dir_fd=at)):
+                if not os.path.samestat(os.fstat(fd), os.stat("lock", dir_fd=at)):
                     raise BlockingIOError(errno.EAGAIN, "was removed")
+            except (BlockingIOError, FileNotFoundError) as error:
+                raise Refused(
+                    "another lowlat-gen is changing the boot right now", hint="let it end first"
+                ) from error
             except OSError as error:
-                self._close()
-                if error.errno in (errno.EAGAIN, errno.EACCES, errno.ENOENT):
-                    raise Refused(
-                        "another lowlat-gen is changing the boot right now", hint="let it end first"
-                    ) from error
                 raise Refused(f"{_LOCK}: {error.strerror}", hint="run as root") from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(LowlatError):
-            if self._disk.root.names(files.STATE) == ("lock",):
-                self._disk.remove(_LOCK)
-                for folder in reversed(self._made or [files.STATE]):
-                    self._disk.remove_folder(folder)
-        self._close()
-
-    def _close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        try:
+            yield
+        finally:
+            with suppress(LowlatError):
+                if disk.root.names(files.STATE) == ("lock",):
+                    disk.remove(_LOCK)
+                    for folder in reversed(made or [files.STATE]):
+                        disk.remove_folder(folder)
 
 
 class Transaction:
@@ -77,17 +63,15 @@ class Transaction:
         self.root = root
         self.disk = Disk(root)
         self.journal = self._at_first = Journal()
-        self._lock = Lock(self.disk)
-        self._before: list[tuple[str, Optional[Held]]] = []
+        self._held = ExitStack()
+        self._before: list[tuple[str, Optional[FileSnapshot]]] = []
         self._folders: list[str] = []
 
     def __enter__(self) -> Transaction:
-        self._lock.__enter__()
-        try:
+        with ExitStack() as held:
+            held.enter_context(lock(self.disk))
             self.journal = self._at_first = journals.read(self.disk)
-        except LowlatError:
-            self._lock.__exit__()
-            raise
+            self._held = held.pop_all()
         return self
 
     def __exit__(
@@ -96,19 +80,17 @@ class Transaction:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        try:
+        with self._held:
             if error is not None:
                 self._undo(error)
-        finally:
-            self._lock.__exit__()
 
     def write(self, path: str, content: Union[str, bytes], mode: int = 0o644) -> None:
         """Put a plain file there. Raises Refused where somebody edited what lowlat wrote."""
         data = content.encode() if isinstance(content, str) else content
-        self._set(path, Held(data, mode))
+        self._set(path, FileSnapshot(data, mode))
 
     def link(self, path: str, target: str) -> None:
-        self._set(path, Held(os.fsencode(target), 0o777, link=True))
+        self._set(path, FileSnapshot(os.fsencode(target), 0o777, link=True))
 
     def discard(self, path: str) -> None:
         """Remove a file that is there."""
@@ -120,9 +102,9 @@ class Transaction:
         if entry is not None:
             self._set(path, entry.before)
 
-    def _set(self, path: str, wanted: Optional[Held]) -> None:
+    def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)
-        entry = self.journal.entries.get(path, Entry(now))
+        entry = self.journal.entries.get(path, JournalEntry(now))
         if entry.edited(now):
             raise Refused(
                 f"{path} was edited since lowlat wrote it",
@@ -136,7 +118,7 @@ class Transaction:
             self._record(self.journal.with_folder(folder))
             self.disk.make_folder(folder)
         ours = tuple({digest(now): None, digest(wanted): None})
-        self._record(self.journal.with_entry(path, Entry(entry.before, ours)))
+        self._record(self.journal.with_entry(path, JournalEntry(entry.before, ours)))
         self.disk.set(path, wanted)
 
     def _record(self, journal: Journal) -> None:

@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Optional
+from functools import partial
+from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.errors import Refused
+from lowlat.base.json_fields import typed
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
 from lowlat.host.root import Root
 
 TRIALS = f"{files.STATE}/trials.json"
@@ -42,22 +42,15 @@ class Trials:
     follow: bool = False
 
     def came_up(self, entry: str) -> Trials:
-        return replace(self, pending=None, failed="", seen=(*_without(self.seen, entry), entry))
+        seen = (*(each for each in self.seen if each != entry), entry)
+        return replace(self, pending=None, failed="", seen=seen)
 
 
 def read(root: Root) -> Trials:
     """Raises Refused where the record is damaged."""
-    held = Disk(root).get_ours(TRIALS)
-    if held is None:
-        return Trials()
-    try:
-        document = json.loads(held.content)
-        if document.pop("schema") != SCHEMA:
-            raise ValueError("another schema")
-        return _build(document)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        hint = "remove it: then nothing counts as tried"
-        raise Refused(f"{TRIALS} is damaged", hint=hint) from error
+    hint = "remove it: then nothing counts as tried"
+    found = state_file.read(Disk(root), TRIALS, SCHEMA, partial(typed, Trials), hint)
+    return found or Trials()
 
 
 @contextmanager
@@ -74,17 +67,4 @@ def written(root: Root, trials: Trials) -> Iterator[None]:
 
 
 def write(root: Root, trials: Trials) -> None:
-    document = {"schema": SCHEMA, **asdict(trials)}
-    Disk(root).put(TRIALS, Held((json.dumps(document, indent=1) + "\n").encode()))
-
-
-def _build(document: Any) -> Trials:
-    pending = document.pop("pending")
-    seen = tuple(str(entry) for entry in document.pop("seen"))
-    if pending is not None:
-        pending = Pending(**{**pending, "words": tuple(str(word) for word in pending["words"])})
-    return Trials(pending=pending, seen=seen, **document)
-
-
-def _without(entries: Sequence[str], entry: str) -> tuple[str, ...]:
-    return tuple(each for each in entries if each != entry)
+    state_file.write(Disk(root), TRIALS, SCHEMA, asdict(trials))

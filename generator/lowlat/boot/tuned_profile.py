@@ -5,18 +5,16 @@ every other. Its own two files are written before it starts; theirs are kept to 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Optional
+from typing import Any, Optional
 
 from lowlat.base import files
-from lowlat.base.errors import Refused
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held, digest
+from lowlat.boot.file_snapshot import FileSnapshot, digest
 from lowlat.host.root import Root
+from lowlat.host.tuned import LOCAL
 from lowlat.model import cmdline
-
-LOCAL = "lowlat-local"
 
 _ACTIVE = "/etc/tuned/active_profile"
 _MODE = "/etc/tuned/profile_mode"
@@ -26,6 +24,7 @@ _LINE = "/etc/tuned/bootcmdline"
 
 #: The administrator's files, while ours are there.
 _KEPT = f"{files.STATE}/administrator.json"
+_SCHEMA = "lowlat.administrator/1"
 
 
 def selected(root: Root) -> bool:
@@ -42,13 +41,13 @@ def select(disk: Disk) -> None:
     disk.put(_ACTIVE, _like(theirs[_ACTIVE], f"{LOCAL}\n".encode()))
 
 
-def remember(disk: Disk, *, line: bool = False) -> Mapping[str, Optional[Held]]:
+def remember(disk: Disk, *, line: bool = False) -> Mapping[str, Optional[FileSnapshot]]:
     """Keep what the administrator selected, for restore(), and with ``line`` TuneD's line for
     restore_line()."""
     paths = (_ACTIVE, _MODE, _LINE) if line else (_ACTIVE, _MODE)
     theirs = {path: disk.get(path) for path in paths}
     document = {path: held and held.to_json() for path, held in theirs.items()}
-    disk.put(_KEPT, Held(json.dumps(document).encode(), 0o600))
+    state_file.write(disk, _KEPT, _SCHEMA, document, 0o600)
     return theirs
 
 
@@ -80,19 +79,19 @@ def forget(disk: Disk) -> None:
         disk.unstage(path)
 
 
-def _kept(disk: Disk) -> Mapping[str, Optional[Held]]:
-    held = disk.get_ours(_KEPT)
-    if held is None:
-        return {}
-    try:
-        document = json.loads(held.content)
-        return {
-            path: None if document.get(path) is None else Held.from_json(document[path])
-            for path in (_ACTIVE, _MODE, _LINE)
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise Refused(f"{_KEPT} is damaged", hint="select a profile with tuned-adm") from error
+def _kept(disk: Disk) -> Mapping[str, Optional[FileSnapshot]]:
+    hint = "select a profile with tuned-adm"
+    return state_file.read(disk, _KEPT, _SCHEMA, _build, hint) or {}
 
 
-def _like(theirs: Optional[Held], content: bytes) -> Held:
-    return Held(content) if theirs is None else Held(content, theirs.mode, theirs.uid, theirs.gid)
+def _build(document: Any) -> Mapping[str, Optional[FileSnapshot]]:
+    kept = {path: document.get(path) for path in (_ACTIVE, _MODE, _LINE)}
+    return {path: held and FileSnapshot.from_json(held) for path, held in kept.items()}
+
+
+def _like(theirs: Optional[FileSnapshot], content: bytes) -> FileSnapshot:
+    return (
+        FileSnapshot(content)
+        if theirs is None
+        else FileSnapshot(content, theirs.mode, theirs.uid, theirs.gid)
+    )

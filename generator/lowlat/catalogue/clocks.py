@@ -5,18 +5,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    PARAMETERS,
-    PHYSICAL,
-    X86,
-    Need,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import PHYSICAL, X86
 from lowlat.host.kmsg import UNSTABLE_CLOCK
 
 
@@ -58,7 +48,6 @@ _OFFERS_TSC = Need(
 ENTRIES = (
     Tunable(
         name="skew_tick",
-        stage=Stage.BOOT,
         why="staggers the ticks of the CPUs that still tick, so that they do not contend for the "
         "same locks at the same instant",
         source=f"{PARAMETERS} skew_tick; kernel/time/tick-sched.c",
@@ -68,18 +57,16 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.timer_migration",
-        stage=Stage.RUNTIME,
         why="keeps timers moving to busy housekeeping CPUs; with 0, as some profiles set it, "
         "timers armed on an isolated CPU stay there",
         source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
         evidence="sysctl kernel.timer_migration is 1",
-        rows=lambda target: [Row("/proc/sys/kernel/timer_migration", "1")],
+        rows=lambda target: [Value("/proc/sys/kernel/timer_migration", "1")],
         tuned="sysctl",
         native="1",
     ),
     Tunable(
         name="tsc",
-        stage=Stage.BOOT,
         silences=("softirq: TIMER (*clocksource_watchdog*",),
         why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
         "ones included",
@@ -97,7 +84,6 @@ ENTRIES = (
     ),
     Tunable(
         name="clocksource",
-        stage=Stage.BOOT,
         why="reads time from the time-stamp counter, which needs no device access",
         source=f"{PARAMETERS} clocksource=",
         evidence="/sys/devices/system/clocksource/clocksource0/current_clocksource",

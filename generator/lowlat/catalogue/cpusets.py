@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import ISOLATION, Need, Reads, Row, Stage, Target, Tunable, config
+from lowlat.catalogue.entry import Need, Reads, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, config
 
 GROUP = "/sys/fs/cgroup/lowlat.slice"
 
@@ -35,11 +36,10 @@ _NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS)
 ENTRIES = (
     Tunable(
         name="cpuset.cpus",
-        stage=Stage.RUNTIME,
         why="makes the control group lowlat.slice of the isolated CPUs, in which the work runs",
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
         evidence=f"{GROUP}/cpuset.cpus equals the isolated CPUs",
-        rows=lambda target: [Row(f"{GROUP}/cpuset.cpus", str(target.isolated))],
+        rows=lambda target: [Value(f"{GROUP}/cpuset.cpus", str(target.isolated))],
         reads=Reads.LIST,
         needs=_NEEDS,
         cost="the latency-critical work has to be started in lowlat.slice",
@@ -47,12 +47,11 @@ ENTRIES = (
     ),
     Tunable(
         name="cpuset.partition",
-        stage=Stage.RUNTIME,
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
         "workqueues, as isolcpus does, and gives them back without a reboot",
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c",
         evidence=f"{GROUP}/cpuset.cpus.partition reads isolated, without 'invalid'",
-        rows=lambda target: [Row(f"{GROUP}/cpuset.cpus.partition", "isolated")],
+        rows=lambda target: [Value(f"{GROUP}/cpuset.cpus.partition", "isolated")],
         needs=(
             *_NEEDS,
             Need(

@@ -3,23 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
-from lowlat.catalogue.entry import (
-    ARM_ONLY,
-    ISOLATION,
-    PARAMETERS,
-    PHYSICAL,
-    Need,
-    Reads,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Tunable, Value
+from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, PHYSICAL, built_in, config, done_by
 
 _TRANSLATES = Need(
     lambda target: target.machine.is_x86 or bool(ARM_ONLY.test(target)),
@@ -27,29 +12,13 @@ _TRANSLATES = Need(
     wants="x86 or ARM",
 )
 
-
-def _through_already(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if config is not None and config.enabled("IOMMU_DEFAULT_PASSTHROUGH"):
-        return "the kernel is built with it (CONFIG_IOMMU_DEFAULT_PASSTHROUGH)"
-    return None
-
-
-def _spread_already(target: Target) -> Optional[str]:
-    for name in ("isolcpus", "nohz_full"):
-        if name in target.enabled:
-            return f"the kernel leaves the CPUs of {name} out of these masks (net/core/net-sysfs.c)"
-    return None
-
-
 ENTRIES = (
     Tunable(
         name="pcie_aspm.policy",
-        stage=Stage.RUNTIME,
         why="keeps PCIe links awake, so that no transfer waits for one to wake up",
         source="PCI/pci.rst; drivers/pci/pcie/aspm.c",
         evidence="/sys/module/pcie_aspm/parameters/policy shows [performance]",
-        rows=lambda target: [Row("/sys/module/pcie_aspm/parameters/policy", "performance")],
+        rows=lambda target: [Value("/sys/module/pcie_aspm/parameters/policy", "performance")],
         reads=Reads.CHOICE,
         needs=(PHYSICAL, config("PCIEASPM")),
         cost="power of the devices",
@@ -57,14 +26,13 @@ ENTRIES = (
     ),
     Tunable(
         name="iommu.passthrough",
-        stage=Stage.BOOT,
         why="lets devices of the kernel reach memory without translation: no mapping for each "
         "transfer, and no flushing of the translation cache",
         source=f"{PARAMETERS} iommu.passthrough; drivers/iommu/iommu.c",
         evidence="kernel message 'iommu: Default domain type: Passthrough'",
         value=lambda target: "1",
         needs=(_TRANSLATES, PHYSICAL, config("IOMMU_SUPPORT")),
-        unneeded=_through_already,
+        unneeded=built_in("IOMMU_DEFAULT_PASSTHROUGH", "with it"),
         cost="a faulty or hostile device can read and write all memory",
         risk=Risk.SECURITY,
         accepts=r"1",
@@ -75,28 +43,29 @@ ENTRIES = (
     ),
     Tunable(
         name="net.rps_cpus",
-        stage=Stage.RUNTIME,
         silences=("ipi: * (rps_trigger_softirq)*",),
         why="takes the isolated CPUs out of receive packet steering, which interrupts them with "
         "packets that came elsewhere",
         source="networking/scaling.rst; net/core/net-sysfs.c",
         evidence="rps_cpus of every receive queue lies within the housekeeping CPUs",
         rows=lambda target: [
-            Row("/sys/class/net/*/queues/rx-*/rps_cpus", target.housekeeping.mask())
+            Value("/sys/class/net/*/queues/rx-*/rps_cpus", target.housekeeping.mask())
         ],
         reads=Reads.WITHIN,
         needs=(ISOLATION, config("RPS")),
-        unneeded=_spread_already,
+        unneeded=done_by(
+            ("isolcpus", "nohz_full"),
+            "the kernel leaves the CPUs of {} out of these masks (net/core/net-sysfs.c)",
+        ),
         tolerant=True,
     ),
     Tunable(
         name="net.core.busy_poll",
-        stage=Stage.RUNTIME,
         why="lets poll() and select() ask the network card for 50 microseconds before they sleep, "
         "so that no packet waits for an interrupt",
         source="admin-guide/sysctl/net.rst busy_poll; networking/napi.rst",
         evidence="sysctl net.core.busy_poll is 50",
-        rows=lambda target: [Row("/proc/sys/net/core/busy_poll", "50")],
+        rows=lambda target: [Value("/proc/sys/net/core/busy_poll", "50")],
         needs=(config("NET_RX_BUSY_POLL"),),
         cost="power and CPU time of every program that waits for packets",
         risk=Risk.POWER,
@@ -104,12 +73,11 @@ ENTRIES = (
     ),
     Tunable(
         name="net.core.busy_read",
-        stage=Stage.RUNTIME,
         why="lets reading from a socket ask the network card for 50 microseconds before it sleeps, "
         "so that no packet waits for an interrupt",
         source="admin-guide/sysctl/net.rst busy_read; networking/napi.rst",
         evidence="sysctl net.core.busy_read is 50",
-        rows=lambda target: [Row("/proc/sys/net/core/busy_read", "50")],
+        rows=lambda target: [Value("/proc/sys/net/core/busy_read", "50")],
         needs=(config("NET_RX_BUSY_POLL"),),
         cost="power and CPU time of every program that waits for packets",
         risk=Risk.POWER,

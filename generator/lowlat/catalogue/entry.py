@@ -9,19 +9,9 @@ from enum import Enum
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import ARM, Kernel, Machine
+from lowlat.model.machine import Kernel, Machine
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
-
-#: Hypervisors that run their guests by KVM (probe/hypervisor.py names them).
-_KVM = frozenset({"kvm", "amazon", "google", "alibaba"})
-
-
-class Stage(Enum):
-    """Where a tunable is set: on the kernel's command line, or in a file of the running kernel."""
-
-    BOOT = "boot"
-    RUNTIME = "runtime"
 
 
 class Risk(Enum):
@@ -78,7 +68,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Row:
+class Value:
     """One file of the running kernel, or a glob of files, with the value it shall hold.
 
     What the kernel offers by system call only has a name of its own instead of a path:
@@ -120,12 +110,11 @@ class Tunable:
     """
 
     name: str
-    stage: Stage
     why: str
     source: str
     evidence: str
     value: Optional[Callable[[Target], str]] = None
-    rows: Optional[Callable[[Target], Sequence[Row]]] = None
+    rows: Optional[Callable[[Target], Sequence[Value]]] = None
     reads: Reads = Reads.TEXT
     needs: tuple[Need, ...] = ()
     unneeded: Callable[[Target], Optional[str]] = lambda target: None
@@ -141,105 +130,11 @@ class Tunable:
     cgroup: Optional[str] = None
     silences: tuple[str, ...] = ()
 
+    @property
+    def at_boot(self) -> bool:
+        """Whether it is set on the kernel's command line, and not in the running kernel."""
+        return self.value is not None
+
     def parameter(self, value: str) -> str:
         """The boot parameter as it stands on the command line."""
         return f"{self.name}={value}" if value else self.name
-
-
-# ------------------------------------------------------------------- needs
-
-
-def config(*names: str) -> Need:
-    """Built with at least one of these configuration options."""
-
-    def test(target: Target) -> Optional[bool]:
-        known = target.kernel.config
-        return None if known is None else any(known.enabled(name) for name in names)
-
-    options = " or ".join(f"CONFIG_{name}" for name in names)
-    return Need(
-        test,
-        f"the kernel is built without {options}",
-        "assumed: kernel configuration not found",
-        wants=options,
-    )
-
-
-def feature(path: str, since: tuple[int, int]) -> Need:
-    """The kernel has this file, or is at least the version that brought it: distributions take
-    features into older kernels, so the file is asked first."""
-    major, minor = since
-
-    def test(target: Target) -> Optional[bool]:
-        return True if path in target.kernel.features else target.since(major, minor)
-
-    return Need(
-        test,
-        f"kernels before {major}.{minor} do not have it",
-        "assumed: kernel version not known",
-        wants=f"Linux {major}.{minor}, or an older kernel with {path}",
-        features=(path,),
-    )
-
-
-def before(path: str, gone: tuple[int, int]) -> Need:
-    """The kernel has this file, or is older than the version that dropped it."""
-    major, minor = gone
-
-    def test(target: Target) -> Optional[bool]:
-        if path in target.kernel.features:
-            return True
-        dropped = target.since(major, minor)
-        return None if dropped is None else not dropped
-
-    return Need(
-        test,
-        f"kernels from {major}.{minor} on do not have it",
-        "assumed: kernel version not known",
-        wants=f"Linux before {major}.{minor}",
-        features=(path,),
-    )
-
-
-ISOLATION = Need(
-    lambda target: bool(target.isolated), "no CPU is isolated here", wants="isolated CPUs"
-)
-
-PHYSICAL = Need(
-    lambda target: not target.guest,
-    "this is a virtual machine: the host decides about hardware",
-    wants="hardware, not a virtual machine",
-)
-
-X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86")
-
-ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="ARM")
-
-
-def _by_kvm(target: Target) -> Optional[bool]:
-    if not target.guest:
-        return False
-    # An emulator's name, or none at all, does not tell whether KVM runs it.
-    return True if target.machine.hypervisor in _KVM else None
-
-
-KVM_GUEST = Need(
-    _by_kvm,
-    "this is no guest of KVM",
-    "assumed: the hypervisor is taken for KVM",
-    wants="a guest of KVM",
-)
-
-REALTIME = Need(
-    lambda target: target.kernel.realtime,
-    "only PREEMPT_RT kernels use it",
-    "assumed: not known whether the kernel is PREEMPT_RT",
-    wants="a PREEMPT_RT kernel",
-)
-
-NOT_REALTIME = Need(
-    lambda target: None if target.kernel.realtime is None else not target.kernel.realtime,
-    "PREEMPT_RT kernels do not have it",
-    "assumed: not known whether the kernel is PREEMPT_RT",
-    wants="a kernel without PREEMPT_RT",
-)

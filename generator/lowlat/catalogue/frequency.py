@@ -6,19 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    ISOLATION,
-    PARAMETERS,
-    PHYSICAL,
-    Need,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, PHYSICAL, config, done_by
 
 _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
@@ -65,22 +54,15 @@ def _shows(*paths: str) -> Need:
     )
 
 
-def _turbo(target: Target) -> Iterator[Row]:
+def _turbo(target: Target) -> Iterator[Value]:
     shown = [item for item in _TURBO if item[0] in target.kernel.features]
     for path, value in shown[:1] or _TURBO:
-        yield Row(path, value)
-
-
-def _preferred_already(target: Target) -> Optional[str]:
-    if "scaling_governor" in target.enabled:
-        return "with the governor performance the driver prefers performance by itself"
-    return None
+        yield Value(path, value)
 
 
 ENTRIES = (
     Tunable(
         name="cpufreq.default_governor",
-        stage=Stage.BOOT,
         why="starts every CPU at its highest frequency, so that no work pays for a ramp-up",
         source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
         evidence="scaling_governor of every policy is performance",
@@ -93,12 +75,11 @@ ENTRIES = (
     ),
     Tunable(
         name="scaling_governor",
-        stage=Stage.RUNTIME,
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
         evidence="cpuN/cpufreq/scaling_governor is performance",
         rows=lambda target: [
-            Row(f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor", "performance")
+            Value(f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor", "performance")
             for cpu in target.isolated
         ],
         needs=(ISOLATION, PHYSICAL, _PERFORMANCE),
@@ -107,23 +88,24 @@ ENTRIES = (
     ),
     Tunable(
         name="energy_performance_preference",
-        stage=Stage.RUNTIME,
         why="tells the processor of the isolated CPUs to prefer speed where it chooses the "
         "frequency itself",
         source="admin-guide/pm/intel_pstate.rst; admin-guide/pm/amd-pstate.rst",
         evidence="cpuN/cpufreq/energy_performance_preference is performance",
         rows=lambda target: [
-            Row(f"{_CPU}/cpu{cpu}/cpufreq/energy_performance_preference", "performance")
+            Value(f"{_CPU}/cpu{cpu}/cpufreq/energy_performance_preference", "performance")
             for cpu in target.isolated
         ],
         needs=(ISOLATION, PHYSICAL, _shows(_PREFERENCE)),
-        unneeded=_preferred_already,
+        unneeded=done_by(
+            ("scaling_governor",),
+            "with the governor performance the driver prefers performance by itself",
+        ),
         cost="power of the isolated CPUs",
         risk=Risk.POWER,
     ),
     Tunable(
         name="turbo",
-        stage=Stage.RUNTIME,
         why="keeps CPUs from changing to turbo frequencies and back, each change of which halts "
         "the core for some microseconds",
         source="admin-guide/pm/intel_pstate.rst no_turbo; ABI/testing/sysfs-devices-system-cpu",

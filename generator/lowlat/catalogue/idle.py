@@ -6,21 +6,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    ARM_ONLY,
-    ISOLATION,
-    PARAMETERS,
-    PHYSICAL,
-    X86,
-    Need,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, PHYSICAL, X86, config
 
 
 def _no_smt_isolated(target: Target) -> bool:
@@ -51,7 +38,6 @@ def _idle_driver(name: str) -> Need:
 ENTRIES = (
     Tunable(
         name="idle",
-        stage=Stage.BOOT,
         why="lets idle CPUs spin instead of sleeping, so that no wake-up waits for an idle state",
         source=f"{PARAMETERS} idle=; arch/x86/kernel/process.c; timers/no_hz.rst",
         evidence="kernel message 'using polling idle threads'; cpuidle/current_driver is none",
@@ -74,7 +60,6 @@ ENTRIES = (
     ),
     Tunable(
         name="nohlt",
-        stage=Stage.BOOT,
         why="lets idle CPUs spin instead of sleeping: the ARM form of idle=poll",
         source=f"{PARAMETERS} nohlt; kernel/sched/idle.c",
         evidence="on the command line; usage in cpuidle/stateN stops growing",
@@ -86,7 +71,6 @@ ENTRIES = (
     ),
     Tunable(
         name="cpuidle.off",
-        stage=Stage.BOOT,
         why="leaves idle CPUs in the one shallow state the processor offers without a driver (WFI "
         "on ARM, HLT or MWAIT C1 on x86)",
         source=f"{PARAMETERS} cpuidle.off; drivers/cpuidle/cpuidle.c",
@@ -100,7 +84,6 @@ ENTRIES = (
     ),
     Tunable(
         name="intel_idle.max_cstate",
-        stage=Stage.BOOT,
         why="keeps CPUs in the shallowest sleep, so that waking takes a microsecond or two",
         source="admin-guide/pm/intel_idle.rst",
         evidence="/sys/module/intel_idle/parameters/max_cstate",
@@ -115,7 +98,6 @@ ENTRIES = (
     ),
     Tunable(
         name="processor.max_cstate",
-        stage=Stage.BOOT,
         why="keeps CPUs in the shallowest sleep where ACPI manages idle states",
         source=f"{PARAMETERS} processor.max_cstate; drivers/acpi/processor_idle.c",
         evidence="/sys/module/processor/parameters/max_cstate",
@@ -129,12 +111,11 @@ ENTRIES = (
     ),
     Tunable(
         name="pm_qos_resume_latency_us",
-        stage=Stage.RUNTIME,
         why="bounds the wake-up time of the isolated CPUs alone, so that they take no deep sleep",
         source="ABI/testing/sysfs-devices-power; admin-guide/pm/cpuidle.rst",
         evidence="cpuN/power/pm_qos_resume_latency_us (0 means no bound, n/a no delay at all)",
         rows=lambda target: [
-            Row(f"/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", "2")
+            Value(f"/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", "2")
             for cpu in target.isolated
         ],
         needs=(ISOLATION, PHYSICAL),

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import ISOLATION, Reads, Row, Stage, Tunable
+from lowlat.catalogue.entry import Reads, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION
 
 ENTRIES = (
     Tunable(
         name="irq.smp_affinity",
-        stage=Stage.RUNTIME,
         silences=(
             "irq: irq *",
             "thread: irq/*",
@@ -21,7 +21,7 @@ ENTRIES = (
         why="moves interrupts that are already set up to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         evidence="/proc/irq/N/smp_affinity lies within the housekeeping CPUs",
-        rows=lambda target: [Row("/proc/irq/[0-9]*/smp_affinity", target.housekeeping.mask())],
+        rows=lambda target: [Value("/proc/irq/[0-9]*/smp_affinity", target.housekeeping.mask())],
         # Where a driver or irqbalance placed it among the housekeeping CPUs, it stays.
         reads=Reads.WITHIN,
         needs=(ISOLATION,),
@@ -30,11 +30,10 @@ ENTRIES = (
     ),
     Tunable(
         name="irq.default_smp_affinity",
-        stage=Stage.RUNTIME,
         why="gives interrupts that are set up from now on to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs",
-        rows=lambda target: [Row("/proc/irq/default_smp_affinity", target.housekeeping.mask())],
+        rows=lambda target: [Value("/proc/irq/default_smp_affinity", target.housekeeping.mask())],
         reads=Reads.MASK,
         needs=(ISOLATION,),
     ),

@@ -5,38 +5,21 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    ISOLATION,
-    PARAMETERS,
-    Reads,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Reads, Sign, Target, Tunable
+from lowlat.catalogue.needs import ISOLATION, built_in, config, done_by
 from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
 
 
-def _by_partition(target: Target) -> Optional[str]:
-    if "cpuset.partition" in target.enabled:
-        return "cpuset.partition isolates these CPUs, and gives them back without a reboot"
-    return None
-
-
 def _offloaded_already(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if not target.isolated and config is not None and config.enabled("RCU_NOCB_CPU_DEFAULT_ALL"):
-        return "the kernel is built with all CPUs offloaded (CONFIG_RCU_NOCB_CPU_DEFAULT_ALL)"
-    return None
+    built = built_in("RCU_NOCB_CPU_DEFAULT_ALL", "with all CPUs offloaded")
+    return None if target.isolated else built(target)
 
 
 ENTRIES = (
     Tunable(
         name="isolcpus",
-        stage=Stage.BOOT,
         silences=(
             "thread: *",
             "ipi: IPI reschedul* from *",
@@ -50,7 +33,9 @@ ENTRIES = (
         # managed_irq alone would drop the default flag and leave the scheduler domains untouched.
         value=lambda target: f"managed_irq,domain,{target.isolated}",
         needs=(ISOLATION, config("CPU_ISOLATION")),
-        unneeded=_by_partition,
+        unneeded=done_by(
+            ("cpuset.partition",), "{} isolates these CPUs, and gives them back without a reboot"
+        ),
         cost="tasks on isolated CPUs are never balanced: several threads pinned to the set pile up "
         "on one CPU unless each is pinned by itself",
         sign=Sign(
@@ -62,7 +47,6 @@ ENTRIES = (
     ),
     Tunable(
         name="nohz_full",
-        stage=Stage.BOOT,
         silences=(
             "irq: local_timer*",
             "irq: irq * arch_timer*",
@@ -88,7 +72,6 @@ ENTRIES = (
     ),
     Tunable(
         name="rcu_nocbs",
-        stage=Stage.BOOT,
         silences=("softirq: RCU*", "thread: rcuc/*", "thread: rcuo*"),
         why="runs RCU callbacks of the listed CPUs in kernel threads instead of in softirqs that "
         "interrupt whatever runs there",
@@ -108,7 +91,6 @@ ENTRIES = (
     ),
     Tunable(
         name="irqaffinity",
-        stage=Stage.BOOT,
         why="places interrupts on the housekeeping CPUs from the start; moving them later may take "
         "effect only at their next arrival",
         source=f"{PARAMETERS} irqaffinity; kernel/irq/irqdesc.c",

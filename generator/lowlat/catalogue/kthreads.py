@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Optional
 
-from lowlat.catalogue.entry import ISOLATION, REALTIME, Reads, Risk, Row, Stage, Target, Tunable
+from lowlat.catalogue.entry import Reads, Risk, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, REALTIME
 
 #: Threads of every CPU, and the priority TuneD's realtime-virtual-host profile gives them.
 _PRIORITIES = (("ksoftirqd", 2), ("ktimers", 2))
@@ -22,21 +23,20 @@ def _kept_away(target: Target) -> Optional[str]:
     return None
 
 
-def _priorities(target: Target) -> Iterator[Row]:
+def _priorities(target: Target) -> Iterator[Value]:
     for cpu in target.isolated:
         for thread, priority in _PRIORITIES:
-            yield Row(f"kthread:{thread}/{cpu}:policy", f"fifo:{priority}")
+            yield Value(f"kthread:{thread}/{cpu}:policy", f"fifo:{priority}")
 
 
 ENTRIES = (
     Tunable(
         name="kthread.affinity",
-        stage=Stage.RUNTIME,
         silences=("thread: ksoftirqd/*", "thread: rcu_*", "thread: kauditd*", "thread: kswapd*"),
         why="moves kernel threads that belong to no CPU to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
-        rows=lambda target: [Row("kthread:*:affinity", target.housekeeping.mask())],
+        rows=lambda target: [Value("kthread:*:affinity", target.housekeeping.mask())],
         reads=Reads.WITHIN,
         needs=(ISOLATION,),
         unneeded=_kept_away,
@@ -45,7 +45,6 @@ ENTRIES = (
     ),
     Tunable(
         name="kthread.priority",
-        stage=Stage.RUNTIME,
         why="lets softirqs and timers of the isolated CPUs run before real-time work of priority "
         "1, which would otherwise hold them up for ever",
         source="TuneD's realtime-virtual-host profile; kernel/softirq.c (PREEMPT_RT)",

@@ -5,18 +5,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    NOT_REALTIME,
-    PARAMETERS,
-    Reads,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import NOT_REALTIME, config, done_by
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
@@ -33,36 +23,33 @@ def _stat_skips(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="vm.stat_interval",
-        stage=Stage.RUNTIME,
         silences=("thread: kworker/* (*vmstat_update*", "thread: kworker/* (*vmstat_shepherd*"),
         why="folds the per-CPU memory statistics every two minutes instead of every second",
         source="admin-guide/sysctl/vm.rst stat_interval; mm/vmstat.c",
         evidence="sysctl vm.stat_interval is 120",
-        rows=lambda target: [Row("/proc/sys/vm/stat_interval", "120")],
+        rows=lambda target: [Value("/proc/sys/vm/stat_interval", "120")],
         unneeded=_stat_skips,
         cost="the counters in /proc/vmstat lag",
         accepts=r"[1-9][0-9]{0,4}",
     ),
     Tunable(
         name="vm.compaction_proactiveness",
-        stage=Stage.RUNTIME,
         silences=("thread: kcompactd*",),
         why="stops compaction in the background, which moves pages and interrupts every CPU that "
         "maps them",
         source="admin-guide/sysctl/vm.rst compaction_proactiveness",
         evidence="sysctl vm.compaction_proactiveness is 0",
-        rows=lambda target: [Row("/proc/sys/vm/compaction_proactiveness", "0")],
+        rows=lambda target: [Value("/proc/sys/vm/compaction_proactiveness", "0")],
         needs=(config("COMPACTION"),),
         cost="huge pages are harder to get after a long uptime: reserve them at boot",
         accepts=r"[0-9]{1,2}|100",
     ),
     Tunable(
         name="kernel.numa_balancing",
-        stage=Stage.RUNTIME,
         why="stops the periodic unmapping of task memory and the page faults that follow",
         source="admin-guide/sysctl/kernel.rst numa_balancing",
         evidence="sysctl kernel.numa_balancing is 0",
-        rows=lambda target: [Row("/proc/sys/kernel/numa_balancing", "0")],
+        rows=lambda target: [Value("/proc/sys/kernel/numa_balancing", "0")],
         needs=(config("NUMA_BALANCING"), NOT_REALTIME),
         unneeded=lambda target: (
             "one NUMA node: the kernel balances nothing" if len(target.machine.nodes) == 1 else None
@@ -71,12 +58,11 @@ ENTRIES = (
     ),
     Tunable(
         name="transparent_hugepage.enabled",
-        stage=Stage.RUNTIME,
         why="makes huge pages in memory that asks for them only: khugepaged no longer rearranges "
         "the memory of every task",
         source="admin-guide/mm/transhuge.rst",
         evidence=f"{_HUGE}/enabled shows [madvise]",
-        rows=lambda target: [Row(f"{_HUGE}/enabled", "madvise")],
+        rows=lambda target: [Value(f"{_HUGE}/enabled", "madvise")],
         reads=Reads.CHOICE,
         needs=_HUGE_NEEDS,
         cost="programs that relied on huge pages without asking have more TLB misses",
@@ -84,17 +70,12 @@ ENTRIES = (
     ),
     Tunable(
         name="transparent_hugepage",
-        stage=Stage.BOOT,
         why="the same from the first instruction on",
         source=f"{PARAMETERS} transparent_hugepage=; admin-guide/mm/transhuge.rst",
         evidence=f"{_HUGE}/enabled shows the value in brackets",
         value=lambda target: "madvise",
         needs=_HUGE_NEEDS,
-        unneeded=lambda target: (
-            "transparent_hugepage.enabled sets it once the system is up"
-            if "transparent_hugepage.enabled" in target.enabled
-            else None
-        ),
+        unneeded=done_by(("transparent_hugepage.enabled",), "{} sets it once the system is up"),
         cost="programs that relied on huge pages without asking have more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"always|madvise|never",
@@ -102,11 +83,10 @@ ENTRIES = (
     ),
     Tunable(
         name="transparent_hugepage.defrag",
-        stage=Stage.RUNTIME,
         why="never stalls a page fault to compact memory for a huge page",
         source="admin-guide/mm/transhuge.rst",
         evidence=f"{_HUGE}/defrag shows [never]",
-        rows=lambda target: [Row(f"{_HUGE}/defrag", "never")],
+        rows=lambda target: [Value(f"{_HUGE}/defrag", "never")],
         reads=Reads.CHOICE,
         needs=_HUGE_NEEDS,
         cost="huge pages that programs ask for are seldom got once memory is fragmented",
@@ -115,13 +95,12 @@ ENTRIES = (
     ),
     Tunable(
         name="khugepaged.defrag",
-        stage=Stage.RUNTIME,
         silences=("thread: khugepaged*",),
         why="keeps khugepaged from compacting memory, which moves pages and interrupts every CPU "
         "that maps them",
         source="admin-guide/mm/transhuge.rst",
         evidence=f"{_HUGE}/khugepaged/defrag is 0",
-        rows=lambda target: [Row(f"{_HUGE}/khugepaged/defrag", "0")],
+        rows=lambda target: [Value(f"{_HUGE}/khugepaged/defrag", "0")],
         needs=_HUGE_NEEDS,
         cost="small pages are seldom joined into huge ones later",
         risk=Risk.THROUGHPUT,
@@ -129,14 +108,13 @@ ENTRIES = (
     ),
     Tunable(
         name="ksm.run",
-        stage=Stage.RUNTIME,
         silences=("thread: ksmd*",),
         why="stops kernel samepage merging, which scans memory, write-protects pages and makes "
         "writers fault",
         source="admin-guide/mm/ksm.rst; TuneD's realtime-virtual-host profile",
         evidence="/sys/kernel/mm/ksm/run is 0",
         # 2 would also take merged pages apart: more memory at once than there may be.
-        rows=lambda target: [Row("/sys/kernel/mm/ksm/run", "0")],
+        rows=lambda target: [Value("/sys/kernel/mm/ksm/run", "0")],
         needs=(config("KSM"),),
         cost="guests and programs with the same content need more memory",
         risk=Risk.THROUGHPUT,

@@ -3,41 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
-from lowlat.catalogue.entry import (
-    ISOLATION,
-    PARAMETERS,
-    REALTIME,
-    Risk,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-    feature,
-)
+from lowlat.catalogue.entry import PARAMETERS, Risk, Sign, Tunable
+from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
 
 _FOLDER = "/sys/module/rcutree/parameters"
-
-
-def _normal_already(target: Target) -> Optional[str]:
-    if target.kernel.realtime:
-        return "PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"
-    return None
-
-
-def _eager_already(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if config is not None and config.enabled("RCU_LAZY_DEFAULT_OFF"):
-        return "the kernel is built with it switched off (CONFIG_RCU_LAZY_DEFAULT_OFF)"
-    return None
-
 
 ENTRIES = (
     Tunable(
         name="rcupdate.rcu_normal_after_boot",
-        stage=Stage.BOOT,
         silences=(
             "ipi: * (*rcu_exp_handler*",
             "thread: kworker/* (*wait_rcu_exp_gp*",
@@ -48,13 +21,12 @@ ENTRIES = (
         source=f"{PARAMETERS} rcupdate.rcu_normal_after_boot; kernel/rcu/update.c",
         evidence="/sys/module/rcupdate/parameters/rcu_normal_after_boot is 1",
         value=lambda target: "1",
-        unneeded=_normal_already,
+        unneeded=done_by_realtime("PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"),
         cost="network namespace, module and cgroup operations take longer",
         sign=Sign(path="/sys/module/rcupdate/parameters/rcu_normal_after_boot"),
     ),
     Tunable(
         name="rcu_nocb_poll",
-        stage=Stage.BOOT,
         why="lets the RCU callback threads poll, which saves the isolated CPUs waking them",
         source=f"{PARAMETERS} rcu_nocb_poll; kernel/rcu/tree_nocb.h",
         evidence="kernel message 'Poll for callbacks from no-CBs CPUs.'",
@@ -66,14 +38,13 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.enable_rcu_lazy",
-        stage=Stage.BOOT,
         why="switches off the batching of RCU callbacks, which delays the freeing of memory by up "
         "to ten seconds",
         source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
         evidence=f"{_FOLDER}/enable_rcu_lazy is N",
         value=lambda target: "0",
         needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
-        unneeded=_eager_already,
+        unneeded=built_in("RCU_LAZY_DEFAULT_OFF", "with it switched off"),
         cost="more wake-ups of the RCU threads",
         risk=Risk.POWER,
         accepts=r"0|1",
@@ -84,7 +55,6 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.nohz_full_patience_delay",
-        stage=Stage.BOOT,
         why="does not ask an isolated CPU for a quiescent state until a grace period is a second "
         "old, by which time it has mostly passed one by itself",
         source=f"{PARAMETERS} rcutree.nohz_full_patience_delay; kernel/rcu/tree.c",
@@ -101,7 +71,6 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.kthread_prio",
-        stage=Stage.BOOT,
         why="gives RCU's threads a real-time priority above work of priority 1 to 3, so that a "
         "busy task on an isolated CPU cannot hold up grace periods for the whole system",
         source=f"{PARAMETERS} rcutree.kthread_prio; TuneD's realtime-virtual-host profile (rcuc 4)",

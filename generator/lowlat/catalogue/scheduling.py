@@ -5,18 +5,14 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
+from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import (
     ISOLATION,
-    PARAMETERS,
     REALTIME,
-    Reads,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
+    built_in,
     config,
+    done_by,
+    done_by_realtime,
     feature,
 )
 
@@ -30,24 +26,6 @@ def _full_already(target: Target) -> Optional[str]:
     return "PREEMPT_RT kernels are fully preemptible" if target.kernel.realtime else None
 
 
-def _threaded_already(target: Target) -> Optional[str]:
-    return "PREEMPT_RT kernels thread all interrupts" if target.kernel.realtime else None
-
-
-def _placed_already(target: Target) -> Optional[str]:
-    for name in ("isolcpus", "cpuset.partition"):
-        if name in target.enabled:
-            return f"{name} keeps tasks that nobody pins off the isolated CPUs"
-    return None
-
-
-def _no_pressure(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if config is not None and config.enabled("PSI_DEFAULT_DISABLED"):
-        return "the kernel is built with it switched off (CONFIG_PSI_DEFAULT_DISABLED)"
-    return None
-
-
 def _throttles_nothing(target: Target) -> Optional[str]:
     config = target.kernel.config
     if not target.since(6, 12) or (config is not None and config.enabled("RT_GROUP_SCHED")):
@@ -58,7 +36,6 @@ def _throttles_nothing(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="preempt",
-        stage=Stage.BOOT,
         why="lets the kernel be preempted nearly everywhere, which shortens scheduling delays on "
         "CPUs with several tasks; a lone task on an isolated CPU gains nothing",
         source=f"{PARAMETERS} preempt=; kernel/sched/core.c",
@@ -74,26 +51,27 @@ ENTRIES = (
     ),
     Tunable(
         name="threadirqs",
-        stage=Stage.BOOT,
         why="runs interrupt handlers as threads, so that their priority can be set",
         source=f"{PARAMETERS} threadirqs; include/linux/interrupt.h",
         evidence="threads named irq/NN-name exist",
         value=lambda target: "",
         needs=(config("IRQ_FORCED_THREADING"),),
-        unneeded=_threaded_already,
+        unneeded=done_by_realtime("PREEMPT_RT kernels thread all interrupts"),
         cost="a context switch for each interrupt, and priorities that have to be planned",
         risk=Risk.THROUGHPUT,
         sign=Sign(thread=r"irq/"),
     ),
     Tunable(
         name="systemd.cpu_affinity",
-        stage=Stage.BOOT,
         why="starts systemd and every service on the housekeeping CPUs",
         source="systemd(1), kernel command line; systemd-system.conf(5) CPUAffinity=",
         evidence="Cpus_allowed_list in /proc/1/status equals the housekeeping CPUs",
         value=lambda target: str(target.housekeeping),
         needs=(ISOLATION,),
-        unneeded=_placed_already,
+        unneeded=done_by(
+            ("isolcpus", "cpuset.partition"),
+            "{} keeps tasks that nobody pins off the isolated CPUs",
+        ),
         cost="services reach the isolated CPUs only with a CPUAffinity= of their own; where "
         "systemd is not the first process nothing happens",
         risk=Risk.THROUGHPUT,
@@ -101,7 +79,6 @@ ENTRIES = (
     ),
     Tunable(
         name="psi",
-        stage=Stage.BOOT,
         silences=("thread: psimon*", "thread: kworker/* (*psi_avgs_work*"),
         why="switches pressure accounting off: its work at every sleep and wake-up, and the "
         "averaging every two seconds",
@@ -109,14 +86,13 @@ ENTRIES = (
         evidence="on the command line; /proc/pressure is gone",
         value=lambda target: "0",
         needs=(config("PSI"),),
-        unneeded=_no_pressure,
+        unneeded=built_in("PSI_DEFAULT_DISABLED", "with it switched off"),
         cost="systemd-oomd, kubelet and others that read /proc/pressure stop working",
         risk=Risk.DEBUGGABILITY,
         accepts=r"0",
     ),
     Tunable(
         name="fair_server",
-        stage=Stage.RUNTIME,
         silences=(
             "irq: * (*dl_task_timer*",
             "ipi: * from *dl_task_timer*",
@@ -127,7 +103,7 @@ ENTRIES = (
         "second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         evidence=f"{_FAIR}/cpuN/runtime is 0",
-        rows=lambda target: [Row(f"{_FAIR}/cpu{cpu}/runtime", "0") for cpu in target.isolated],
+        rows=lambda target: [Value(f"{_FAIR}/cpu{cpu}/runtime", "0") for cpu in target.isolated],
         needs=(ISOLATION, config("DEBUG_FS"), feature(_FAIR, (6, 12))),
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
@@ -135,13 +111,12 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.sched_rt_runtime_us",
-        stage=Stage.RUNTIME,
         silences=("thread: idle",),
         why="lets real-time tasks run without a pause: before 6.12 they lose 50 ms of every second "
         "by default; from there on that is fair_server's work",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",
         evidence="sysctl kernel.sched_rt_runtime_us is -1",
-        rows=lambda target: [Row("/proc/sys/kernel/sched_rt_runtime_us", "-1")],
+        rows=lambda target: [Value("/proc/sys/kernel/sched_rt_runtime_us", "-1")],
         needs=(REALTIME,),
         unneeded=_throttles_nothing,
         cost="a real-time task that never sleeps locks its CPU up, whichever it is, with no way in "

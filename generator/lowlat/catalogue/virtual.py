@@ -5,20 +5,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    KVM_GUEST,
-    PARAMETERS,
-    PHYSICAL,
-    X86,
-    Need,
-    Risk,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    before,
-    config,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable
+from lowlat.catalogue.needs import KVM_GUEST, PHYSICAL, X86, before, config
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
 _GAP = "/sys/module/kvm_intel/parameters/ple_gap"
@@ -45,7 +33,6 @@ _INTEL = Need(
 ENTRIES = (
     Tunable(
         name="nopvspin",
-        stage=Stage.BOOT,
         why="takes plain spin locks instead of those that halt the CPU to let another guest's CPU "
         "run: right where every CPU of this guest has a physical one to itself",
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
@@ -59,7 +46,6 @@ ENTRIES = (
     ),
     Tunable(
         name="cpuidle_haltpoll.force",
-        stage=Stage.BOOT,
         why="lets an idle CPU of the guest poll for a while before it leaves to the host, so that "
         "most wake-ups cost no exit",
         source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
@@ -76,7 +62,6 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm.kvmclock_periodic_sync",
-        stage=Stage.BOOT,
         why="stops the host interrupting every guest CPU each five minutes to set its clock anew",
         source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
         evidence=f"{_SYNC} is N",
@@ -88,7 +73,6 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm_intel.ple_gap",
-        stage=Stage.BOOT,
         why="lets guest CPUs spin on a lock without an exit to the host: right where each has a "
         "physical CPU to itself",
         source="arch/x86/kvm/vmx/vmx.c ple_gap; TuneD's realtime-virtual-host profile",

@@ -5,22 +5,8 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    ISOLATION,
-    PARAMETERS,
-    PHYSICAL,
-    X86,
-    Need,
-    Reads,
-    Risk,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    config,
-    feature,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, PHYSICAL, X86, config, done_by, feature
 
 _MCE = "/sys/devices/system/machinecheck/machinecheck0"
 _MITIGATE = "/proc/sys/kernel/split_lock_mitigate"
@@ -50,7 +36,6 @@ _SPLIT_LOCKS = Need(
 ENTRIES = (
     Tunable(
         name="kernel.watchdog_cpumask",
-        stage=Stage.RUNTIME,
         silences=(
             "irq: * (*watchdog_timer_fn*",
             "thread: migration/* (*softlockup_fn*",
@@ -59,19 +44,14 @@ ENTRIES = (
         why="keeps the lockup watchdog's timer, every four seconds, off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
         evidence="sysctl kernel.watchdog_cpumask equals the housekeeping CPUs",
-        rows=lambda target: [Row("/proc/sys/kernel/watchdog_cpumask", str(target.housekeeping))],
+        rows=lambda target: [Value("/proc/sys/kernel/watchdog_cpumask", str(target.housekeeping))],
         reads=Reads.LIST,
         needs=(ISOLATION, config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR")),
-        unneeded=lambda target: (
-            "the kernel leaves nohz_full CPUs out by itself"
-            if "nohz_full" in target.enabled
-            else None
-        ),
+        unneeded=done_by(("nohz_full",), "the kernel leaves {} CPUs out by itself"),
         cost="lockups on isolated CPUs go unreported",
     ),
     Tunable(
         name="nowatchdog",
-        stage=Stage.BOOT,
         why="switches both lockup detectors off on every CPU",
         source=f"{PARAMETERS} nowatchdog; kernel/watchdog.c",
         evidence="sysctl kernel.watchdog is 0",
@@ -85,7 +65,6 @@ ENTRIES = (
     ),
     Tunable(
         name="nosoftlockup",
-        stage=Stage.BOOT,
         why="switches the soft lockup detector off on every CPU",
         source=f"{PARAMETERS} nosoftlockup; kernel/watchdog.c",
         evidence="sysctl kernel.soft_watchdog is 0",
@@ -99,13 +78,12 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.nmi_watchdog",
-        stage=Stage.RUNTIME,
         silences=("nmi: *",),
         why="switches the hard lockup detector off: its rare interrupt that nothing can mask, and "
         "the performance counter it holds on every CPU",
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
         evidence="sysctl kernel.nmi_watchdog is 0",
-        rows=lambda target: [Row("/proc/sys/kernel/nmi_watchdog", "0")],
+        rows=lambda target: [Value("/proc/sys/kernel/nmi_watchdog", "0")],
         needs=(config("HARDLOCKUP_DETECTOR"),),
         cost="a CPU that hangs with interrupts off goes unreported, and does not panic where that "
         "is configured",
@@ -114,7 +92,6 @@ ENTRIES = (
     ),
     Tunable(
         name="mce",
-        stage=Stage.BOOT,
         why="stops the polling of corrected machine checks and their interrupts",
         source="arch/x86/x86_64/boot-options; arch/x86/kernel/cpu/mce/core.c",
         evidence=f"{_MCE}/ignore_ce is 1",
@@ -128,13 +105,12 @@ ENTRIES = (
     ),
     Tunable(
         name="machinecheck.check_interval",
-        stage=Stage.RUNTIME,
         silences=("softirq: TIMER (*mce_timer_fn*", "irq: MCP"),
         why="stops the per-CPU timer that polls for corrected errors every five minutes; their "
         "interrupts stay on",
         source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",
         evidence=f"{_MCE}/check_interval is 0",
-        rows=lambda target: [Row(f"{_MCE}/check_interval", "0")],
+        rows=lambda target: [Value(f"{_MCE}/check_interval", "0")],
         reads=Reads.HEX,
         needs=(X86, PHYSICAL, config("X86_MCE")),
         cost="corrected errors that raise no interrupt are found late",
@@ -143,7 +119,6 @@ ENTRIES = (
     ),
     Tunable(
         name="split_lock_detect",
-        stage=Stage.BOOT,
         why="stops the kernel trapping atomic operations that cross a cache line, and slowing the "
         "task that makes them",
         source=f"{PARAMETERS} split_lock_detect=; arch/x86/kernel/cpu/bus_lock.c",
@@ -156,12 +131,11 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.split_lock_mitigate",
-        stage=Stage.RUNTIME,
         why="takes away the pause of 10 ms, and the single file, of tasks that cross a cache line "
         "with an atomic operation; the warning stays",
         source="admin-guide/sysctl/kernel.rst split_lock_mitigate; arch/x86/kernel/cpu/bus_lock.c",
         evidence="sysctl kernel.split_lock_mitigate is 0",
-        rows=lambda target: [Row(_MITIGATE, "0")],
+        rows=lambda target: [Value(_MITIGATE, "0")],
         needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, (6, 1))),
         cost="a program that does it often holds up the memory bus of all CPUs",
         risk=Risk.SECURITY,

@@ -6,18 +6,8 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from lowlat.catalogue.entry import (
-    ISOLATION,
-    PARAMETERS,
-    Need,
-    Reads,
-    Row,
-    Sign,
-    Stage,
-    Target,
-    Tunable,
-    feature,
-)
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, built_in, done_by, feature
 from lowlat.model.cpuset import CpuSet
 
 _MASK = "/sys/devices/virtual/workqueue/cpumask"
@@ -49,33 +39,25 @@ _SAFE_MASKS = Need(
 )
 
 
-def _unbound_already(target: Target) -> Optional[str]:
-    for name in ("isolcpus", "nohz_full", "cpuset.partition"):
-        if name in target.enabled:
-            return f"{name} keeps unbound work off the isolated CPUs"
-    return None
-
-
 def _efficient_already(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if config is not None and config.enabled("WQ_POWER_EFFICIENT_DEFAULT"):
-        return "the kernel is built with it (CONFIG_WQ_POWER_EFFICIENT_DEFAULT)"
     if target.since(6, 12) and "nohz_full" in target.enabled:
         return "from 6.12 on nohz_full switches it on (kernel/workqueue.c)"
-    return None
+    return built_in("WQ_POWER_EFFICIENT_DEFAULT", "with it")(target)
 
 
 ENTRIES = (
     Tunable(
         name="workqueue.unbound_cpus",
-        stage=Stage.BOOT,
         silences=("thread: kworker/[0-9]*",),
         why="keeps unbound kernel work off the isolated CPUs from the start",
         source=f"{PARAMETERS} workqueue.unbound_cpus; kernel/workqueue.c",
         evidence=f"{_MASK} equals the housekeeping CPUs",
         value=lambda target: str(target.housekeeping),
         needs=(ISOLATION, feature("/sys/devices/virtual/workqueue/cpumask_requested", (6, 6))),
-        unneeded=_unbound_already,
+        unneeded=done_by(
+            ("isolcpus", "nohz_full", "cpuset.partition"),
+            "{} keeps unbound work off the isolated CPUs",
+        ),
         sign=Sign(
             path=_MASK,
             reads=Reads.MASK,
@@ -85,7 +67,6 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.power_efficient",
-        stage=Stage.BOOT,
         why="makes the work unbound that the kernel puts on whatever CPU asks for it only by "
         "habit: then it leaves the isolated CPUs with all other unbound work",
         source=f"{PARAMETERS} workqueue.power_efficient; kernel/workqueue.c",
@@ -100,23 +81,21 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.cpumask",
-        stage=Stage.RUNTIME,
         silences=("thread: kworker/u*",),
         why="keeps unbound kernel work off the isolated CPUs",
         source="core-api/workqueue.rst; kernel/workqueue.c",
         evidence=f"{_MASK} equals the housekeeping CPUs",
-        rows=lambda target: [Row(_MASK, target.housekeeping.mask())],
+        rows=lambda target: [Value(_MASK, target.housekeeping.mask())],
         reads=Reads.MASK,
         needs=(ISOLATION, _SAFE_MASKS),
     ),
     Tunable(
         name="workqueue.writeback.cpumask",
-        stage=Stage.RUNTIME,
         silences=("thread: kworker/* (wb_workfn*",),
         why="keeps the writing back of dirty pages off the isolated CPUs",
         source="core-api/workqueue.rst; mm/backing-dev.c",
         evidence=f"{_WRITEBACK} equals the housekeeping CPUs",
-        rows=lambda target: [Row(_WRITEBACK, target.housekeeping.mask())],
+        rows=lambda target: [Value(_WRITEBACK, target.housekeeping.mask())],
         reads=Reads.MASK,
         needs=(ISOLATION, _SAFE_MASKS),
     ),

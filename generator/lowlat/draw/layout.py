@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class CoreRow:
     """The cores of one type; the label is empty where there is only one."""
 
     label: str
@@ -42,7 +42,7 @@ class Domain:
     after this one that look the same."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[CoreRow, ...]
     times: int = 1
     more: CpuSet = CpuSet()
 
@@ -80,7 +80,7 @@ def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, roomy: bool 
     """The picture of a machine, with roles where the isolated CPUs of a plan are given. A
     ``roomy`` one has more of the parts that look alike one by one."""
     few = 8 if roomy and len(machine.cpus.online) <= _ROOM else 2
-    maker = _Maker(machine, isolated, few)
+    maker = _Arranger(machine, isolated, few)
     shown = {node for core in machine.cores for node in core.nodes}
     return Picture(
         title=machine.processor.model or machine.arch or "this machine",
@@ -92,15 +92,15 @@ def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, roomy: bool 
     )
 
 
-def cpus_of(part: Package | Box | Domain | Row) -> CpuSet:
+def cpus_of(part: Package | Box | Domain | CoreRow) -> CpuSet:
     """The CPUs drawn in a part, without those that are only alike."""
     return CpuSet.of(cpu for cell in cells_of(part) for cpu in cell.cpus.ids)
 
 
-def cells_of(part: Package | Box | Domain | Row) -> list[Cell]:
-    if isinstance(part, Row):
+def cells_of(part: Package | Box | Domain | CoreRow) -> list[Cell]:
+    if isinstance(part, CoreRow):
         return list(part.cells)
-    parts: Sequence[Box | Domain | Row]
+    parts: Sequence[Box | Domain | CoreRow]
     if isinstance(part, Package):
         parts = part.boxes
     else:
@@ -108,7 +108,7 @@ def cells_of(part: Package | Box | Domain | Row) -> list[Cell]:
     return [cell for inner in parts for cell in cells_of(inner)]
 
 
-class _Maker:
+class _Arranger:
     def __init__(self, machine: Machine, isolated: Optional[CpuSet], few: int) -> None:
         self._few = few
         self._machine = machine
@@ -155,10 +155,10 @@ class _Maker:
         size = self._sizes.get(core.cache, "") if core.cache is not None else ""
         return ", ".join(filter(None, (die, size)))
 
-    def _rows(self, cores: Sequence[Core]) -> tuple[Row, ...]:
+    def _rows(self, cores: Sequence[Core]) -> tuple[CoreRow, ...]:
         kinds = self._machine.core_types
         return tuple(
-            Row(
+            CoreRow(
                 kinds[self._types.get(group[0].cpus.first, 0)].name if kinds else "",
                 tuple(Cell(core.cpus, self._role(core)) for core in group),
             )
@@ -214,11 +214,7 @@ def _collapsed(parts: Iterable[_Part], few: int) -> Iterable[_Part]:
             yield from alike
             continue
         more = CpuSet.of(cpu for part in alike[1:] for cpu in _all_cpus(part))
-        yield _counting(alike[0], len(alike), more)
-
-
-def _counting(part: _Part, times: int, more: CpuSet) -> _Part:
-    return replace(part, times=times, more=more)
+        yield replace(alike[0], times=len(alike), more=more)
 
 
 def _all_cpus(part: Package | Box | Domain) -> set[int]:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from lowlat.base.terminal import printable
-from lowlat.draw.layout import Box, Cell, Domain, Package, Picture, Row, cells_of
-from lowlat.draw.text import device_lines, more, names, shorten
+from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
+from lowlat.draw.text import absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Device
 
 WIDTH = 960
 
@@ -22,6 +21,9 @@ _LINE = 17
 _NARROW = 380
 _THREAD = (30, 24)
 _MINI = 11
+
+#: Letters of a CPU list in a note.
+_MORE = 72
 
 #: More cores in one row than this become small tiles without numbers.
 _MANY = 64
@@ -63,11 +65,8 @@ def svg(picture: Picture, style: str = _STYLE) -> str:
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
     parts += [_flow([_package(p, room) for p in picture.packages], room)]
-    parts += _device_lines(picture.devices)
-    if picture.memory_only:
-        parts.append(_text_line(f"Without online CPUs: NUMA node {picture.memory_only}", "note"))
-    if picture.offline:
-        parts.append(_text_line(f"Offline: CPU {shorten(picture.offline, 120)}", "note"))
+    parts += _notes(device_lines(picture.devices))
+    parts += _notes(absent_lines(picture, 120))
     parts.append(_legend(picture))
     page = _stack(parts)
     width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
@@ -115,17 +114,17 @@ def _description(picture: Picture) -> str:
 def _package(package: Package, room: float) -> _Block:
     inner = room - 2 * _PAD
     boxes = [_box(box, inner) for box in package.boxes]
-    parts = [_flow(boxes, inner), *_more(package, "packages")]
+    parts = [_flow(boxes, inner), *_notes(more(package, "packages", _MORE))]
     return _panel(package.title, "package", parts)
 
 
 def _box(box: Box, room: float) -> _Block:
     inner = room - 2 * _PAD if box.title else room
     domains = [_domain(domain, inner) for domain in box.domains]
-    parts = [_flow(domains, inner), *_more(box, "nodes")]
+    parts = [_flow(domains, inner), *_notes(more(box, "nodes", _MORE))]
     for domain in box.domains:
-        parts += _more(domain, "caches")
-    parts += _device_lines(box.devices)
+        parts += _notes(more(domain, "caches", _MORE))
+    parts += _notes(device_lines(box.devices))
     return _panel(box.title, "node", parts) if box.title else _stack(parts)
 
 
@@ -138,7 +137,7 @@ def _domain(domain: Domain, room: float) -> _Block:
     return _panel(domain.title, "cache", parts)
 
 
-def _row(row: Row, room: float) -> _Block:
+def _row(row: CoreRow, room: float) -> _Block:
     if len(row.cells) > _MANY:
         return _flow([_mini(cell) for cell in row.cells], min(room, 32 * (_MINI + 3)), 3)
     tiles = [_tile(cell) for cell in row.cells]
@@ -182,12 +181,8 @@ def _hinted(cell: Cell, markup: str) -> str:
     return f"<g><title>Core of CPU {names(cell.cpus)}{role}</title>{markup}</g>"
 
 
-def _device_lines(devices: Sequence[Device]) -> list[_Block]:
-    return [_text_line(line, "note") for line in device_lines(devices)]
-
-
-def _more(part: Package | Box | Domain, what: str) -> list[_Block]:
-    return [_text_line(line, "note") for line in more(part, what, 72)]
+def _notes(lines: Iterable[str]) -> list[_Block]:
+    return [_text_line(line, "note") for line in lines]
 
 
 def _legend(picture: Picture) -> _Block:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from lowlat.base.terminal import printable
-from lowlat.draw.layout import Box, Cell, Domain, Package, Picture, Row, cells_of
+from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
 
@@ -29,10 +29,7 @@ def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
     for package in picture.packages:
         yield from pen.package(package)
     yield from pen.devices(picture.devices, "")
-    if picture.memory_only:
-        yield f"Without online CPUs: NUMA node {shorten(picture.memory_only)}"
-    if picture.offline:
-        yield f"Offline: CPU {shorten(picture.offline)}"
+    yield from absent_lines(picture)
     yield pen.legend(picture)
 
 
@@ -69,7 +66,7 @@ class _Pen:
             title = " " * len(title)
         yield from (indent + line for line in more(domain, "caches"))
 
-    def _row(self, row: Row, lead: str) -> Iterator[str]:
+    def _row(self, row: CoreRow, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
             parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
@@ -104,6 +101,14 @@ class _Pen:
         isolated = self._paint("[ ]", _COLOURS["isolated"])
         kept = self._paint("( )", _COLOURS["housekeeping"])
         return f"{isolated} an isolated core   {kept} a housekeeping core"
+
+
+def absent_lines(picture: Picture, limit: int = 56) -> Iterator[str]:
+    """What has no place in the drawing: nodes without online CPUs, and offline CPUs."""
+    if picture.memory_only:
+        yield f"Without online CPUs: NUMA node {shorten(picture.memory_only, limit)}"
+    if picture.offline:
+        yield f"Offline: CPU {shorten(picture.offline, limit)}"
 
 
 def device_lines(devices: Sequence[Device]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Risk, Stage, Tunable
+from lowlat.catalogue.entry import Risk, Tunable
 from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
@@ -24,7 +24,7 @@ def explain(entry: Tunable) -> str:
 def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
     """Everything there is to say of an entry, each with its label."""
     yield "What", _sentence(entry.why)
-    yield "Where", "kernel command line" if entry.stage is Stage.BOOT else "run time"
+    yield "Where", "kernel command line" if entry.at_boot else "run time"
     yield "Cost", f"{entry.cost} (class: {entry.risk.value})"
     yield "Needs", "; ".join([*(need.wants for need in entry.needs), "root"])
     if entry.conflicts:

@@ -15,11 +15,12 @@ backslashes, and blanks in paths and names are written as \\xNN. What was not th
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable, Optional, TypeVar
 
 from lowlat import __version__
 from lowlat.base.errors import Refused
@@ -33,9 +34,10 @@ _LIMIT = 128 << 20
 _UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE = re.compile(rb"\\(x[0-9a-f]{2})?")
 
-
 #: PATH_MAX, which no path of a real machine exceeds.
 _LONGEST_PATH = 4096
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -105,16 +107,10 @@ class Recorder(Root):
         self._inner = inner
 
     def read_bytes(self, path: str) -> Optional[bytes]:
-        data = self._inner.read_bytes(path)
-        if data is not None:
-            self.contents.files[path] = data
-        return data
+        return _keep(self.contents.files, path, self._inner.read_bytes(path))
 
     def names(self, path: str) -> tuple[str, ...]:
-        names = self._inner.names(path)
-        if names:
-            self.contents.folders[path] = names
-        return names
+        return _keep(self.contents.folders, path, self._inner.names(path) or None) or ()
 
     def exists(self, path: str) -> bool:
         there = self._inner.exists(path)
@@ -123,16 +119,10 @@ class Recorder(Root):
         return there
 
     def link(self, path: str) -> Optional[str]:
-        target = self._inner.link(path)
-        if target is not None:
-            self.contents.links[path] = target
-        return target
+        return _keep(self.contents.links, path, self._inner.link(path))
 
     def mode(self, path: str) -> Optional[int]:
-        mode = self._inner.mode(path)
-        if mode is not None:
-            self.contents.modes[path] = mode
-        return mode
+        return _keep(self.contents.modes, path, self._inner.mode(path))
 
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:
         said = self._inner.answer(name, ask)
@@ -144,6 +134,12 @@ class Recorder(Root):
 
     def host(self, path: str) -> str:
         return self._inner.host(path)
+
+
+def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_T]:
+    if answer is not None:
+        answers[path] = answer
+    return answer
 
 
 # ------------------------------------------------------------------- writing
@@ -289,3 +285,20 @@ def _byte(found: re.Match[bytes]) -> bytes:
     if not found[1]:
         raise ValueError("a backslash that is no escape")
     return bytes([int(found[1][1:], 16)])
+
+
+def open_root(path: str) -> Root:
+    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote.
+
+    Raises Refused where it is neither.
+    """
+    hint = "give the folder or the archive of a captured machine"
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError) as error:
+        raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
+    if stat.S_ISDIR(mode):
+        return Root(path)
+    if not stat.S_ISREG(mode):
+        raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
+    return load(path)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from lowlat.host.archive import Contents
 from lowlat.host.kmsg import LOG
-from lowlat.host.runstate import BOOT_ID
+from lowlat.host.root import BOOT_ID
 
 LEFT_OUT = (
     "serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with x"
@@ -55,7 +55,7 @@ _MAC_NAME = re.compile(r"\b(enx|wlx|wwx|slx)[0-9a-f]{12}\b")
 
 def redact(contents: Contents, host_name: str = "") -> Contents:
     """The contents without what identifies; paths and names are replaced alike everywhere."""
-    names = _Names()
+    names = _MacNames()
     files = {
         names.replace(path): names.replace(_file(path, data, host_name))
         for path, data in sorted(contents.files.items())
@@ -73,7 +73,7 @@ def redact(contents: Contents, host_name: str = "") -> Contents:
     )
 
 
-class _Names:
+class _MacNames:
     """Interfaces named after a MAC address, numbered in the order they are met."""
 
     def __init__(self) -> None:

@@ -10,12 +10,10 @@ from __future__ import annotations
 import errno
 import fnmatch
 import os
-import stat
 import zlib
 from contextlib import suppress
 from typing import Callable, Optional
 
-from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
 #: No file that is read as text is larger than this; /proc/kcore is not such a file.
@@ -23,6 +21,11 @@ _LIMIT = 64 << 20
 
 _CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+CPU = "/sys/devices/system/cpu"
+
+#: Another number in every boot (Documentation/admin-guide/sysctl/kernel.rst, random).
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 #: Where a captured machine keeps what programs and libraries of the host said.
 ANSWERS = "/.lowlat"
@@ -168,25 +171,6 @@ def glob(root: Root, pattern: str) -> list[str]:
 
 def is_glob(text: str) -> bool:
     return any(sign in text for sign in "*[?")
-
-
-def open_root(path: str) -> Root:
-    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote.
-
-    Raises Refused where it is neither.
-    """
-    hint = "give the folder or the archive of a captured machine"
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError) as error:
-        raise Refused(f"--root {path}: no such folder or archive", hint=hint) from error
-    if stat.S_ISDIR(mode):
-        return Root(path)
-    if not stat.S_ISREG(mode):
-        raise Refused(f"--root {path}: neither a folder nor an archive", hint=hint)
-    from lowlat.host.archive import load  # most runs read the live machine
-
-    return load(path)
 
 
 def unpack(data: bytes, limit: int = _LIMIT) -> bytes:

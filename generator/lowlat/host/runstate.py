@@ -10,9 +10,6 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 
-#: Another number in every boot (Documentation/admin-guide/sysctl/kernel.rst, random).
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
-
 
 def keep(root: Root, path: str, text: str) -> None:
     """Write a file of ours whole or not at all. Raises Refused where that is not possible."""

@@ -16,8 +16,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Optional
 
+from lowlat.host.daemons import read_managers
 from lowlat.host.root import Root
-from lowlat.probe.services import read_managers
+
+#: The profile of one host, as render writes it.
+LOCAL = "lowlat-local"
 
 _MAIN = "/etc/tuned/tuned-main.conf"
 

@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Callable, Optional
 
-from lowlat.base import process
+import lowlat
+from lowlat.base import files, process
 from lowlat.base.errors import Refused
 from lowlat.base.process import Finished, find
 
@@ -50,7 +51,7 @@ def _beside() -> Iterator[Path]:
     for program in (sys.argv[0], sys.executable):
         if program and os.sep in program:
             yield Path(program).absolute().parent / PROGRAM
-    yield Path(__file__).absolute().parents[1] / "libexec" / PROGRAM
+    yield Path(lowlat.__file__).absolute().parent / "libexec" / PROGRAM
 
 
 def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> Finished:
@@ -72,12 +73,11 @@ def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> F
 
 
 def _watch(
-    child: subprocess.Popen[bytes], tick: Callable[[], None], forwarder: _Forwarder, limit: float
+    child: process.Child, tick: Callable[[], None], forwarder: _Forwarder, limit: float
 ) -> bool:
     begin = time.monotonic()
     while True:
-        with suppress(subprocess.TimeoutExpired):
-            child.wait(_POLL_S)
+        if process.wait(child, _POLL_S) is not None:
             return True
         if time.monotonic() > min(begin + limit, forwarder.deadline):
             return False
@@ -89,7 +89,7 @@ class _Forwarder:
     """Hands signals on to the child while it runs; what nohup ignores stays ignored."""
 
     def __init__(self) -> None:
-        self.child: Optional[subprocess.Popen[bytes]] = None
+        self.child: Optional[process.Child] = None
         self.deadline = float("inf")
         self._received: list[int] = []
         self._saved: dict[int, Any] = {}
@@ -104,7 +104,7 @@ class _Forwarder:
         for number, handler in self._saved.items():
             signal.signal(number, handler)
 
-    def attach(self, child: subprocess.Popen[bytes]) -> None:
+    def attach(self, child: process.Child) -> None:
         self.child = child
         for number in self._received:
             self._hand_on(child, number)
@@ -114,7 +114,7 @@ class _Forwarder:
         if self.child:
             self._hand_on(self.child, number)
 
-    def _hand_on(self, child: subprocess.Popen[bytes], number: int) -> None:
+    def _hand_on(self, child: process.Child, number: int) -> None:
         again = self.deadline < float("inf")
         self.deadline = time.monotonic() if again else time.monotonic() + _GRACE_S
         if not again:
@@ -124,3 +124,27 @@ class _Forwarder:
 def _content(file: Any) -> str:
     file.seek(0)
     return process.text(file.read())
+
+
+#: Nobody names a folder of his own like that.
+_PREFIX = ".lowlat-causes-"
+
+#: Between making a folder and holding it passes less.
+_NEW_S = 60.0
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A new folder (mode 0700) below $TMPDIR or /tmp. Raises OSError where none can be made."""
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, files.locked(name, os.O_DIRECTORY):
+        yield Path(name)
+
+
+def _sweep(parent: Path) -> None:
+    for folder in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            status = folder.lstat()
+            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _NEW_S:
+                with files.locked(folder, os.O_DIRECTORY):
+                    shutil.rmtree(folder)

@@ -8,7 +8,8 @@ import re
 from typing import Optional
 
 #: The longest of a second opinion, a work kind and a run of stress-ng's matrix, in seconds, and how
-#: many opinions and kinds "all" stands for (measure/opinions.c, works.c, throughput.h).
+#: many opinions and kinds "all" stands for (measure/: run/second_opinions.c, run/works.c,
+#: load/throughput.h).
 _OPINION_S, _OPINIONS = 30.0, 4
 _WORK_S, _KINDS = 10.0, 6
 _THROUGHPUT_S = 2.0

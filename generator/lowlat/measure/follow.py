@@ -70,7 +70,6 @@ class Second:
     """One line: s since the start, and the CPUs."""
 
     time_s: float
-    interval_s: float
     cpus: tuple[CpuSecond, ...]
 
 
@@ -86,7 +85,7 @@ def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
             raise ValueError(f"schema {line['schema']}")
         interval = float(line["interval_s"])
         cpus = tuple(_cpu(item, interval, ran) for item in line["cpus"])
-        return Second(float(line["time_s"]), interval, cpus)
+        return Second(float(line["time_s"]), cpus)
     except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise LowlatError(f"lowlat-measure wrote a line that cannot be read: {error}") from error
 
@@ -94,7 +93,7 @@ def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
 def _cpu(item: Mapping[str, object], interval: float, occupants: Iterable[Occupant]) -> CpuSecond:
     number = int(_number(item, "cpu"))
     found = [
-        *_counted(item["kernel_entries"], interval),
+        *_counted(item["interrupts"], interval),
         *_running(number, occupants, interval),
         *_softirqs(item["softirqs"], interval),
     ]

@@ -17,7 +17,6 @@ MARKER = "lowlat.plan"
 #: What may stand in a parameter of ours: nothing a shell, GRUB or the kernel takes apart.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
-
 #: What virtme-ng puts on a guest's line for its own init.
 _VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
 

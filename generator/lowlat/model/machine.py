@@ -81,7 +81,7 @@ class Cache:
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockSource:
     """The clock source in use, and those the kernel would also accept, best first."""
 
     current: Optional[str] = None
@@ -152,7 +152,7 @@ class IdleState:
 
 
 @dataclass(frozen=True)
-class Power:
+class PowerControl:
     """Idle and frequency control as the running kernel offers it."""
 
     idle_driver: Optional[str] = None
@@ -228,8 +228,8 @@ class Machine:
     caches: tuple[Cache, ...] = ()
     processor: Processor = field(default_factory=Processor)
     hypervisor: Optional[str] = None
-    clock: Clock = field(default_factory=Clock)
-    power: Power = field(default_factory=Power)
+    clock: ClockSource = field(default_factory=ClockSource)
+    power: PowerControl = field(default_factory=PowerControl)
     kernel: Kernel = field(default_factory=Kernel)
     cmdline: Optional[str] = None
     boot_loader: Optional[str] = None

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Optional
 
 from lowlat.base.errors import Refused
+from lowlat.base.json_fields import typed
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 
@@ -18,7 +19,7 @@ SCHEMA = "lowlat.plan/1"
 
 
 @dataclass(frozen=True)
-class Parameter:
+class PlannedParameter:
     """A boot parameter; ``value`` is "" for a flag."""
 
     name: str
@@ -29,7 +30,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Setting:
+class PlannedSetting:
     """A run-time setting: ``target`` is a file or a glob of files of the running kernel."""
 
     name: str
@@ -63,8 +64,8 @@ class Plan:
     kernel: Optional[str]
     cpus: Mapping[str, Any]
     cmdline: str
-    parameters: tuple[Parameter, ...]
-    runtime: tuple[Setting, ...]
+    parameters: tuple[PlannedParameter, ...]
+    runtime: tuple[PlannedSetting, ...]
     optional: tuple[Offer, ...]
     skipped: tuple[Skipped, ...]
     warnings: tuple[str, ...]
@@ -113,30 +114,20 @@ class Plan:
             if document["schema"] != SCHEMA:
                 raise Refused(f"not a plan: its schema is not {SCHEMA}")
             plan = cls(
-                profile=document["profile"],
-                kernel=document["kernel"],
+                profile=typed(str, document["profile"]),
+                kernel=typed(Optional[str], document["kernel"]),
                 cpus={**document["cpus"]},
-                cmdline=document["cmdline"]["text"],
-                parameters=tuple(Parameter(**p) for p in document["cmdline"]["parameters"]),
-                runtime=tuple(Setting(**item) for item in document["runtime"]),
-                optional=tuple(Offer(**item) for item in document["optional"]),
-                skipped=tuple(Skipped(**item) for item in document["skipped"]),
-                warnings=tuple(document["warnings"]),
+                cmdline=typed(str, document["cmdline"]["text"]),
+                parameters=typed(tuple[PlannedParameter, ...], document["cmdline"]["parameters"]),
+                runtime=typed(tuple[PlannedSetting, ...], document["runtime"]),
+                optional=typed(tuple[Offer, ...], document["optional"]),
+                skipped=typed(tuple[Skipped, ...], document["skipped"]),
+                warnings=typed(tuple[str, ...], document["warnings"]),
             )
             if plan.id == document["id"]:
-                return plan._checked()
+                for cpus in (plan.isolated, plan.housekeeping):
+                    CpuSet.parse_list(cpus)
+                return plan
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise Refused("not a plan: a part is missing or of the wrong kind") from error
         raise Refused("the plan does not match its id: it was changed after it was made")
-
-    def _checked(self) -> Plan:
-        texts = (
-            *(self.profile, self.cmdline, *self.warnings, self.isolated, self.housekeeping),
-            *(value for item in (*self.parameters, *self.runtime) for value in vars(item).values()),
-        )
-        texts += () if self.kernel is None else (self.kernel,)
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("not a text")
-        CpuSet.parse_list(self.isolated)
-        CpuSet.parse_list(self.housekeeping)
-        return self

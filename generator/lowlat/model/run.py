@@ -23,7 +23,7 @@ SCHEMA = "lowlat.run/1"
 
 
 @dataclass(frozen=True)
-class Clock:
+class RunClock:
     """How time was read: frequency in Hz, and the cost of one read in ns."""
 
     source: str
@@ -58,12 +58,12 @@ class Cause:
 @dataclass(frozen=True)
 class Series:
     """A run in steps: when each ended, in seconds since the beginning, and what it showed on one
-    CPU: ns lost, gaps, and kernel entries, empty where nobody could count those."""
+    CPU: ns lost, gaps, and interrupts, empty where nobody could count those."""
 
     ends_s: tuple[float, ...]
     noise_ns: tuple[float, ...]
     gaps: tuple[float, ...]
-    entries: tuple[float, ...]
+    interrupts: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class CpuRun:
     rates_per_s: Mapping[str, float]
     time_weighted_ns: Mapping[str, float]
     #: By row, those that counted; None where the kernel's counters could not be read.
-    kernel_entries_per_s: Optional[Mapping[str, float]]
+    interrupts_per_s: Optional[Mapping[str, float]]
     softirqs_per_s: Optional[Mapping[str, float]]
     switches_per_s: Optional[float]
     histogram: tuple[tuple[float, ...], ...] = ()
@@ -108,7 +108,7 @@ class Run:
     valid: bool
     problems: tuple[str, ...]
     isolated: CpuSet
-    clock: Clock
+    clock: RunClock
     cpus: tuple[CpuRun, ...]
     loads: tuple[Load, ...]
     oslat: Optional[Load]
@@ -143,22 +143,12 @@ def read_run(path: Path) -> Run:
     cpus = tuple(_cpu(item, ends) for item in fields.children("cpus"))
     if len({cpu.cpu for cpu in cpus}) != len(cpus):
         raise Refused(f"{path}: a CPU occurs twice in 'cpus'", hint="measure again")
-    return Run(
+    return fields.build(
+        Run,
         path=path,
-        label=fields.text("label"),
-        started=fields.text("started"),
-        boot_id=fields.text("boot_id"),
-        kernel=fields.text("kernel"),
         cmdline=without_virtme(fields.text("cmdline")),
-        duration_s=fields.number("duration_s"),
-        threshold_ns=fields.number("threshold_ns"),
-        policy=fields.text("policy"),
-        emulated=fields.flag("emulated"),
-        complete=fields.flag("complete"),
-        valid=fields.flag("valid"),
-        problems=fields.texts("problems"),
         isolated=_cpu_list(fields, "isolated"),
-        clock=_clock(fields.child("clock")),
+        clock=fields.child("clock").build(RunClock),
         cpus=cpus,
         loads=tuple(_load(item) for item in fields.children("loads")),
         oslat=_load(fields.child("oslat"), "oslat") if fields.has("oslat") else None,
@@ -180,30 +170,21 @@ def _cpu(fields: Fields, ends: tuple[float, ...]) -> CpuRun:
     number = fields.number("cpu")
     if number != int(number):
         raise Refused(f"{fields.where}: 'cpu' is not a CPU number", hint="measure again")
-    return CpuRun(
+    return fields.build(
+        CpuRun,
         cpu=int(number),
-        runtime_ns=fields.number("runtime_ns"),
-        noise_ns=fields.maybe_number("noise_ns"),
-        noise_ppm=fields.maybe_number("noise_ppm"),
-        dead_ns=fields.maybe_number("dead_ns"),
-        events=fields.maybe_number("events"),
-        lost_events=fields.maybe_number("lost_events"),
-        max_ns=fields.maybe_number("max_ns"),
-        rates_per_s=fields.numbers("rates_per_s"),
-        time_weighted_ns=fields.numbers("time_weighted_ns"),
-        kernel_entries_per_s=fields.maybe_numbers("kernel_entries_per_s"),
-        softirqs_per_s=fields.maybe_numbers("softirqs_per_s"),
-        switches_per_s=fields.maybe_number("switches_per_s"),
         histogram=_histogram(fields.child("histogram")) if fields.has("histogram") else (),
-        causes=tuple(_cause(item) for item in fields.maybe_children("causes")),
+        causes=tuple(
+            item.build(Cause, kind=item.text("class")) for item in fields.maybe_children("causes")
+        ),
         series=_series(fields.child("series"), ends) if fields.has("series") and ends else None,
     )
 
 
 def _series(fields: Fields, ends: tuple[float, ...]) -> Series:
-    entries = fields.row("entries") if fields.has("entries") else ()
-    found = Series(ends, fields.row("noise_ns"), fields.row("gaps"), entries)
-    if {len(found.noise_ns), len(found.gaps), len(entries or ends)} != {len(ends)}:
+    interrupts = fields.row("interrupts") if fields.has("interrupts") else ()
+    found = fields.build(Series, ends_s=ends, interrupts=interrupts)
+    if {len(found.noise_ns), len(found.gaps), len(interrupts or ends)} != {len(ends)}:
         raise Refused(f"{fields.where}: not a figure for each step", hint="measure again")
     return found
 
@@ -214,26 +195,9 @@ def _histogram(fields: Fields) -> tuple[tuple[float, ...], ...]:
     return fields.rows("counts", 3)
 
 
-def _cause(fields: Fields) -> Cause:
-    return Cause(
-        kind=fields.text("class"),
-        cause=fields.text("cause"),
-        events=fields.number("events"),
-        time_ns=fields.number("time_ns"),
-    )
-
-
 def _machine(host: Fields) -> str:
     keys = ("arch", "processor", "hypervisor")
     return ", ".join(host.text(key) for key in keys if host.has(key))
-
-
-def _clock(fields: Fields) -> Clock:
-    return Clock(
-        source=fields.text("source"),
-        hz=fields.number("hz"),
-        floor_ns=fields.maybe_number("floor_ns"),
-    )
 
 
 def _load(fields: Fields, tool: str = "") -> Load:

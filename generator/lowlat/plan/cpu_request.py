@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the user asks of the CPU choice, and the rules that no wish may break."""
+"""What the user asks of the CPU choice, and the rules that no request may break."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.errors import Refused
@@ -15,7 +15,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True)
-class Wishes:
+class CpuRequest:
     """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
     ``isolate`` may be "none". ``for_device`` is a network interface, an NVMe controller or a PCI
     address."""
@@ -32,21 +32,19 @@ class Wishes:
         return (self.isolate, self.housekeeping, self.for_device) != (None, None, None)
 
 
-def merge(general: Wishes, particular: Wishes) -> Wishes:
-    """Both wishes as one; where they differ the particular ones hold. What chooses the CPUs (a
-    list or a device) replaces any other such wish."""
+def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
+    """Both requests as one; where they differ the particular ones hold. What chooses the CPUs (a
+    list or a device) replaces any other such request."""
     chosen = particular if particular.choose else general
-    return Wishes(
-        isolate=chosen.isolate,
-        housekeeping=chosen.housekeeping,
+    return replace(
+        chosen,
         housekeeping_cores=particular.housekeeping_cores or general.housekeeping_cores,
         keep_efficiency_cores=particular.keep_efficiency_cores or general.keep_efficiency_cores,
-        for_device=chosen.for_device,
     )
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedCpus:
     """The two sets that the user's lists make, the words that made them, and what they cost."""
 
     isolated: CpuSet
@@ -55,30 +53,30 @@ class Named:
     warnings: tuple[str, ...]
 
 
-def by_lists(machine: Machine, wishes: Wishes) -> Optional[Named]:
+def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
     """The sets that ``--isolate`` and ``--housekeeping`` name; None where neither is given.
 
     Raises Refused where a list is none, or breaks a rule.
     """
     online = machine.cpus.online
-    if wishes.isolate is not None:
-        what = _said("--isolate", wishes.isolate)
-        isolated = parse_cpus(machine, "--isolate", wishes.isolate)
-        if wishes.housekeeping is not None:
-            _check_cover(machine, isolated, wishes.housekeeping)
-    elif wishes.housekeeping is not None:
-        what = _said("--housekeeping", wishes.housekeeping)
-        isolated = online - parse_cpus(machine, "--housekeeping", wishes.housekeeping)
+    if request.isolate is not None:
+        what = _said("--isolate", request.isolate)
+        isolated = parse_cpus(machine, "--isolate", request.isolate)
+        if request.housekeeping is not None:
+            _check_cover(machine, isolated, request.housekeeping)
+    elif request.housekeeping is not None:
+        what = _said("--housekeeping", request.housekeeping)
+        isolated = online - parse_cpus(machine, "--housekeeping", request.housekeeping)
     else:
         return None
-    if wishes.for_device is not None:
+    if request.for_device is not None:
         raise Refused(
-            f"--for-device {wishes.for_device} and {what} both choose the CPUs",
+            f"--for-device {request.for_device} and {what} both choose the CPUs",
             hint="give one of the two",
         )
     _check_rules(machine, what, isolated)
     kept = online - isolated
-    return Named(isolated, kept, f"by {what}", tuple(_wish_warnings(machine, isolated, kept)))
+    return NamedCpus(isolated, kept, f"by {what}", tuple(_warnings(machine, isolated, kept)))
 
 
 def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
@@ -142,7 +140,7 @@ def _check_rules(machine: Machine, what: str, isolated: CpuSet) -> None:
             )
 
 
-def _wish_warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
+def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
     warnings = [
         f"NUMA node {node.id} has no housekeeping CPU left: its kernel work runs on another node"
         for node in machine.nodes

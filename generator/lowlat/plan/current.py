@@ -8,15 +8,13 @@ both take it from here.
 from __future__ import annotations
 
 from lowlat.base.errors import Refused
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.plan import planner, profile
-from lowlat.plan import store as planfile
-from lowlat.plan.cpu_request import Wishes
+from lowlat.plan import planner, profile, store
+from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
-from lowlat.probe.topology import CPU
 
 
 def plan(name: str, root: Root) -> Plan:
@@ -26,7 +24,7 @@ def plan(name: str, root: Root) -> Plan:
 
     Raises Refused where the CPUs cannot be divided like that.
     """
-    applied = planfile.applied(root)
+    applied = store.applied(root)
     if applied is not None and applied.profile == name:
         return applied
     wanted = profile.load(name, root)
@@ -34,7 +32,7 @@ def plan(name: str, root: Root) -> Plan:
     isolated = (root.read_cpus(f"{CPU}/isolated") or CpuSet()) & machine.cpus.online
     if not isolated or not wanted.isolates:
         return planner.make_plan(machine, machine.kernel, wanted, Options(as_booted=True))
-    options = Options(wishes=Wishes(isolate=str(isolated)), as_booted=True)
+    options = Options(request=CpuRequest(isolate=str(isolated)), as_booted=True)
     try:
         return planner.make_plan(machine, machine.kernel, wanted, options)
     except Refused as error:

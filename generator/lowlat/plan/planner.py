@@ -10,11 +10,11 @@ from typing import Any, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Row, Stage, Target, Tunable
+from lowlat.catalogue.entry import Target, Tunable, Value
 from lowlat.model import cmdline
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
-from lowlat.model.plan import Offer, Parameter, Plan, Setting, Skipped
-from lowlat.plan.cpu_request import Wishes, merge
+from lowlat.model.plan import Offer, Plan, PlannedParameter, PlannedSetting, Skipped
+from lowlat.plan.cpu_request import CpuRequest, merge
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import Split, split
 
@@ -27,7 +27,7 @@ class Options:
     takes the place of a run-time setting only where the running line has it.
     """
 
-    wishes: Wishes = Wishes()
+    request: CpuRequest = CpuRequest()
     enable: tuple[str, ...] = ()
     disable: tuple[str, ...] = ()
     as_host: bool = False
@@ -40,12 +40,12 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     Raises Refused where the CPUs cannot be divided as asked, a setting enabled by name is
     impossible here, or the line would not fit.
     """
-    if not profile.isolates and options.wishes != Wishes():
+    if not profile.isolates and options.request != CpuRequest():
         raise Refused(
             f"profile {profile.name} isolates no CPU: there is none to choose",
             hint="leave the options out, or choose another --profile",
         )
-    division = split(machine, merge(profile.wishes, options.wishes))
+    division = split(machine, merge(profile.request, options.request))
     target = Target(
         machine=machine,
         kernel=kernel,
@@ -53,7 +53,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         housekeeping=division.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
     )
-    made = _Maker(target, _Wanted(profile, options), options.as_booted).make()
+    made = _PlanMaker(target, _Requested(profile, options), options.as_booted).make()
     line = cmdline.join(lookup(p.name).parameter(p.value) for p in made.parameters)
     result = Plan(
         profile=profile.name,
@@ -81,7 +81,7 @@ def _cpus_json(machine: Machine, division: Split) -> dict[str, Any]:
     }
 
 
-class _Wanted:
+class _Requested:
     """Which entries are wanted, by whom, and with which value."""
 
     def __init__(self, profile: Profile, options: Options) -> None:
@@ -114,27 +114,27 @@ class _Wanted:
         return value
 
 
-class _Maker:
+class _PlanMaker:
     """Walks the catalogue once and sorts every entry into set, optional or skipped."""
 
-    def __init__(self, target: Target, wanted: _Wanted, as_booted: bool) -> None:
+    def __init__(self, target: Target, wanted: _Requested, as_booted: bool) -> None:
         self._target = target
         self._wanted = wanted
         self._as_booted = as_booted
         #: Parameters of this plan that the running line has not.
         self._not_booted: frozenset[str] = frozenset()
-        self.parameters: list[Parameter] = []
-        self.runtime: list[Setting] = []
+        self.parameters: list[PlannedParameter] = []
+        self.runtime: list[PlannedSetting] = []
         self.optional: list[Offer] = []
         self.skipped: list[Skipped] = []
 
-    def make(self) -> _Maker:
+    def make(self) -> _PlanMaker:
         for entry in CATALOGUE:
             self._decide(entry)
         return self
 
     def _seen_by(self, entry: Tunable) -> Target:
-        if entry.stage is Stage.BOOT:
+        if entry.at_boot:
             return self._target
         return replace(self._target, enabled=self._target.enabled - self._not_booted)
 
@@ -181,12 +181,12 @@ class _Maker:
         if given is not None:
             _check_value(entry, given)
         fixed = (why, entry.source, entry.risk.value)
-        if entry.stage is Stage.BOOT and entry.value is not None:
+        if entry.value is not None:
             value = entry.value(self._target) if given is None else given
-            self.parameters.append(Parameter(entry.name, value, *fixed))
+            self.parameters.append(PlannedParameter(entry.name, value, *fixed))
             self._note_absence(entry.name, value)
         for row in entry.rows(self._target) if entry.rows else ():
-            self.runtime.append(Setting(entry.name, row.path, _value(row, given), *fixed))
+            self.runtime.append(PlannedSetting(entry.name, row.path, _value(row, given), *fixed))
         enabled = self._target.enabled | {entry.name}
         self._target = replace(self._target, enabled=enabled)
 
@@ -196,7 +196,7 @@ class _Maker:
             self._not_booted |= {name}
 
 
-def _value(row: Row, given: Optional[str]) -> str:
+def _value(row: Value, given: Optional[str]) -> str:
     return row.value if given is None else given
 
 
@@ -209,7 +209,9 @@ def _check_value(entry: Tunable, value: str) -> None:
         )
 
 
-def _warnings(machine: Machine, parameters: Iterable[Parameter], target: Target) -> Iterable[str]:
+def _warnings(
+    machine: Machine, parameters: Iterable[PlannedParameter], target: Target
+) -> Iterable[str]:
     names = {parameter.name for parameter in parameters}
     line = machine.cmdline or ""
     for name in sorted(names):

@@ -7,7 +7,7 @@ import configparser
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Optional
 
 from lowlat.base import resources
@@ -15,7 +15,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.plan.cpu_request import NONE, Wishes, merge
+from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 
 USER_PROFILES = "/etc/lowlat/profiles"
 
@@ -24,21 +24,21 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True)
 class Profile:
-    """``settings`` maps catalogue names to "on", "off" or a value; ``wishes`` are the profile's
+    """``settings`` maps catalogue names to "on", "off" or a value; ``request`` are the profile's
     own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file), and
     ``costs`` what it takes away."""
 
     name: str
     summary: str
     settings: Mapping[str, str]
-    wishes: Wishes = Wishes()
+    request: CpuRequest = CpuRequest()
     audience: str = ""
     costs: str = ""
 
     @property
     def isolates(self) -> bool:
         """False for a profile that leaves every CPU to the system."""
-        return self.wishes.isolate != NONE
+        return self.request.isolate != NONE
 
 
 def is_name(text: str) -> bool:
@@ -96,7 +96,7 @@ def _build(
         name=name,
         summary=main.get("summary", parent.summary),
         settings={**parent.settings, **_settings(name, _section(parser, "settings"))},
-        wishes=merge(parent.wishes, _wishes(name, _section(parser, "cpus"))),
+        request=merge(parent.request, _request(name, _section(parser, "cpus"))),
         audience=main.get("for", parent.audience),
         costs=main.get("costs", parent.costs),
     )
@@ -115,11 +115,8 @@ def _settings(name: str, section: Mapping[str, str]) -> Mapping[str, str]:
     return section
 
 
-def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
-    known = (
-        *("isolate", "housekeeping", "housekeeping_cores"),
-        *("keep_efficiency_cores", "for_device"),
-    )
+def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
+    known = [option.name for option in fields(CpuRequest)]
     unknown = set(section) - set(known)
     if unknown:
         raise Refused(
@@ -137,7 +134,7 @@ def _wishes(name: str, section: Mapping[str, str]) -> Wishes:
     for option in ("isolate", "housekeeping"):
         if section.get(option, NONE) != NONE:
             _check_list(name, option, section[option])
-    return Wishes(
+    return CpuRequest(
         isolate=section.get("isolate"),
         housekeeping=section.get("housekeeping"),
         housekeeping_cores=int(cores) if cores else None,

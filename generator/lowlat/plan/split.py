@@ -16,12 +16,12 @@ from typing import Any, Callable, Optional
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine, Node
-from lowlat.plan.cpu_request import NONE, Wishes, by_lists
+from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, local_interrupts, local_to, near_device
 
 
 @dataclass(frozen=True)
-class Reason:
+class RoleReason:
     cpus: CpuSet
     role: str
     why: str
@@ -37,74 +37,74 @@ class Split:
     isolated: CpuSet
     housekeeping: CpuSet
     offline: CpuSet
-    reasons: tuple[Reason, ...]
+    reasons: tuple[RoleReason, ...]
     warnings: tuple[str, ...] = ()
 
 
-def split(machine: Machine, wishes: Wishes) -> Split:
+def split(machine: Machine, request: CpuRequest) -> Split:
     """Divide the online CPUs.
 
-    Raises Refused where a wish breaks a rule or nothing can be isolated.
+    Raises Refused where a request breaks a rule or nothing can be isolated.
     """
-    if wishes.isolate == NONE:
-        return _nothing(machine, wishes)
+    if request.isolate == NONE:
+        return _nothing(machine, request)
     if len(machine.cores) < 2:
         raise Refused(
             f"this machine has one core online (CPU {machine.cpus.online}); "
             "isolating it would leave none for the system",
             hint="nothing can be isolated here",
         )
-    named = by_lists(machine, wishes)
+    named = by_lists(machine, request)
     if named is not None:
         boot = CpuSet.of([machine.cpus.boot])
         kept = [
-            Reason(boot, "housekeeping", "boots the system"),
-            Reason(named.housekeeping - boot, "housekeeping", named.why),
+            RoleReason(boot, "housekeeping", "boots the system"),
+            RoleReason(named.housekeeping - boot, "housekeeping", named.why),
         ]
-        isolated = [Reason(named.isolated, "isolated", named.why)]
+        isolated = [RoleReason(named.isolated, "isolated", named.why)]
         return _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
-    return _choose(machine, wishes)
+    return _choose(machine, request)
 
 
-def _nothing(machine: Machine, wishes: Wishes) -> Split:
-    if wishes != Wishes(isolate=NONE):
+def _nothing(machine: Machine, request: CpuRequest) -> Split:
+    if request != CpuRequest(isolate=NONE):
         raise Refused(
             f"nothing is to be isolated ('{NONE}'), and yet CPUs are to be chosen",
             hint="leave out one of the two",
         )
     why = "nothing is to be isolated: every CPU stays with the system"
-    return _finish(machine, CpuSet(), [Reason(machine.cpus.online, "housekeeping", why)], ())
+    return _finish(machine, CpuSet(), [RoleReason(machine.cpus.online, "housekeeping", why)], ())
 
 
-def _choose(machine: Machine, wishes: Wishes) -> Split:
+def _choose(machine: Machine, request: CpuRequest) -> Split:
     near: Optional[Near] = None
     warnings: tuple[str, ...] = ()
-    if wishes.for_device is not None:
-        near, warnings = near_device(machine, wishes.for_device)
+    if request.for_device is not None:
+        near, warnings = near_device(machine, request.for_device)
     least = machine.core_types[-1] if len(machine.core_types) > 1 else None
-    if wishes.keep_efficiency_cores:
+    if request.keep_efficiency_cores:
         least = None
-    choice = _Choice(machine, wishes, near, least)
+    choice = _Choice(machine, request, near, least)
     if choice.full and least:
-        choice = _Choice(machine, wishes, near, None)
+        choice = _Choice(machine, request, near, None)
     if choice.full:
-        raise _nothing_left(machine, wishes, near)
+        raise _nothing_left(machine, request, near)
     isolated = machine.cpus.online - choice.kept
     return _finish(
         machine, isolated, [*choice.reasons(), *_why_isolated(choice, isolated)], warnings
     )
 
 
-def _nothing_left(machine: Machine, wishes: Wishes, near: Optional[Near]) -> Refused:
+def _nothing_left(machine: Machine, request: CpuRequest, near: Optional[Near]) -> Refused:
     if near is not None:
         return Refused(
             f"every core of {near.place} is needed for housekeeping, none is left near "
             f"{near.device.address}",
             hint="leave out --for-device, or name the CPUs with --isolate LIST",
         )
-    if wishes.housekeeping_cores is not None:
+    if request.housekeeping_cores is not None:
         return Refused(
-            f"--housekeeping-cores {wishes.housekeeping_cores}: leaves nothing to isolate of "
+            f"--housekeeping-cores {request.housekeeping_cores}: leaves nothing to isolate of "
             f"{len(machine.cores)} cores",
             hint="give a smaller number",
         )
@@ -119,7 +119,7 @@ class _Choice:
     """The housekeeping cores, by their lowest CPU, with the reason for each."""
 
     def __init__(
-        self, machine: Machine, wishes: Wishes, near: Optional[Near], least: Optional[CoreType]
+        self, machine: Machine, request: CpuRequest, near: Optional[Near], least: Optional[CoreType]
     ) -> None:
         self.machine = machine
         self.near = near
@@ -134,7 +134,7 @@ class _Choice:
             elif least is not None and core.cpus <= least.cpus:
                 self._take(core, "of the least capable core type, which serves the system")
         for node in sorted(_nodes(machine), key=_smallest_first):
-            self._fill(node, wishes.housekeeping_cores)
+            self._fill(node, request.housekeeping_cores)
 
     @property
     def full(self) -> bool:
@@ -146,13 +146,13 @@ class _Choice:
             cpu for core in self.machine.cores if core.cpus.first in self._why for cpu in core.cpus
         )
 
-    def reasons(self) -> Iterable[Reason]:
+    def reasons(self) -> Iterable[RoleReason]:
         boot = self.machine.cpus.boot
-        yield Reason(CpuSet.of([boot]), "housekeeping", "boots the system")
+        yield RoleReason(CpuSet.of([boot]), "housekeeping", "boots the system")
         for first, why in self._why.items():
             cpus = self.machine.core_of(first).cpus - CpuSet.of([boot])
             same_core = f"same core as CPU {boot}, which boots the system"
-            yield Reason(cpus, "housekeeping", why or same_core)
+            yield RoleReason(cpus, "housekeeping", why or same_core)
 
     def _take(self, core: Core, why: str) -> None:
         self._why.setdefault(core.cpus.first, why)
@@ -226,7 +226,7 @@ def _nodes(machine: Machine) -> Sequence[Node]:
     return populated or [Node(0, machine.cpus.online)]
 
 
-def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[Reason]:
+def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
     machine, near, least = choice.machine, choice.near, choice.least
     if near is not None:
         why = f"cores of {near.place}, where {near.device.address} is, that the system can spare"
@@ -236,19 +236,21 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[Reason]:
     else:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
         why = f"whole cores that the system can spare: it keeps {kept}"
-    yield Reason(isolated, "isolated", why)
+    yield RoleReason(isolated, "isolated", why)
 
 
 def _finish(
-    machine: Machine, isolated: CpuSet, reasons: Iterable[Reason], warnings: tuple[str, ...]
+    machine: Machine, isolated: CpuSet, reasons: Iterable[RoleReason], warnings: tuple[str, ...]
 ) -> Split:
     offline = machine.cpus.offline
-    every = [*reasons, Reason(offline, "offline", "not online: left out of every list")]
+    every = [*reasons, RoleReason(offline, "offline", "not online: left out of every list")]
     return Split(isolated, machine.cpus.online - isolated, offline, _merge(every), warnings)
 
 
-def _merge(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+def _merge(reasons: Iterable[RoleReason]) -> tuple[RoleReason, ...]:
     merged: dict[tuple[str, str], set[int]] = {}
     for reason in reasons:
         merged.setdefault((reason.role, reason.why), set()).update(reason.cpus.ids)
-    return tuple(Reason(CpuSet.of(ids), role, why) for (role, why), ids in merged.items() if ids)
+    return tuple(
+        RoleReason(CpuSet.of(ids), role, why) for (role, why), ids in merged.items() if ids
+    )

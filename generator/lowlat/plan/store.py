@@ -12,16 +12,19 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.catalogue.entry import Reads, Row, Target
+from lowlat.catalogue.entry import Reads, Target, Value
 from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Cpus, Kernel, Machine
-from lowlat.model.plan import Parameter, Plan, Setting
+from lowlat.model.plan import Plan, PlannedParameter, PlannedSetting
 from lowlat.plan import profile
 
 PLAN = f"{files.STATE}/plan.json"
+
+#: One for each kernel.
+PLANS = f"{files.STATE}/plans"
 
 #: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
 IN_USE = "/run/lowlat/plan.json"
@@ -31,6 +34,10 @@ _LARGEST = 4 << 20
 
 #: A kernel's release, as it may stand in a file's name.
 RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+
+
+def plan_path(release: str) -> str:
+    return f"{PLANS}/{release}.json"
 
 
 def read(path: Optional[str], root: Root) -> Plan:
@@ -108,7 +115,7 @@ def _check(plan: Plan) -> None:
     cmdline.check_length(plan.boot_line, "its command line")
 
 
-def _check_parameter(parameter: Parameter) -> None:
+def _check_parameter(parameter: PlannedParameter) -> None:
     entry = lookup(parameter.name)
     if entry.value is None:
         raise Refused(f"'{entry.name}' is no boot parameter")
@@ -118,7 +125,7 @@ def _check_parameter(parameter: Parameter) -> None:
         raise Refused(f"'{entry.name}' is never given that value")
 
 
-def _check_setting(setting: Setting) -> None:
+def _check_setting(setting: PlannedSetting) -> None:
     entry = lookup(setting.name)
     rows = entry.rows(any_target()) if entry.rows else ()
     for row in rows:
@@ -129,7 +136,7 @@ def _check_setting(setting: Setting) -> None:
     raise Refused(f"'{entry.name}' never sets {setting.target[:80]} to that value")
 
 
-def _possible(reads: Reads, accepts: Optional[str], row: Row, value: str) -> bool:
+def _possible(reads: Reads, accepts: Optional[str], row: Value, value: str) -> bool:
     try:
         if reads is Reads.LIST:
             return bool(CpuSet.parse_list(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, CoreType, Machine
 from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
@@ -41,7 +42,7 @@ def probe(root: Root) -> Machine:
         cmdline=root.read("/proc/cmdline"),
         boot_loader=platform.read_boot_loader(root),
         interrupts=rows,
-        managers=services.read_managers(root),
+        managers=daemons.read_managers(root),
         devices=devices.read_devices(root, cpus.online, rows),
         firmware=platform.read_firmware(root, processor.vendor, cpus.boot),
         services=services.read_services(root),

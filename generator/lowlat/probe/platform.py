@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
-from lowlat.host.root import Root
-from lowlat.model.machine import Clock, Firmware, IdleState, Power, Processor
-from lowlat.probe.topology import CPU, numbered
+from lowlat.host.root import CPU, Root
+from lowlat.model.machine import ClockSource, Firmware, IdleState, PowerControl, Processor
+from lowlat.probe.topology import numbered
 
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
@@ -74,19 +74,19 @@ def _model(values: Mapping[str, str]) -> Optional[str]:
     return next((" ".join(text.split()) for text in found if text and not text.isdigit()), None)
 
 
-def read_clock(root: Root) -> Clock:
-    return Clock(
+def read_clock(root: Root) -> ClockSource:
+    return ClockSource(
         current=root.read(f"{_CLOCK}/current_clocksource"),
         available=tuple((root.read(f"{_CLOCK}/available_clocksource") or "").split()),
     )
 
 
-def read_power(root: Root, boot: int, examples: Iterable[int]) -> Power:
+def read_power(root: Root, boot: int, examples: Iterable[int]) -> PowerControl:
     """Idle driver, frequency driver and its governors, the SMT switch, and the idle states of one
     example CPU of each core type."""
     policies = (f"{CPU}/cpu{boot}/cpufreq", f"{CPU}/cpufreq/policy{boot}", f"{CPU}/cpufreq/policy0")
     policy = next((path for path in policies if root.exists(path)), policies[-1])
-    return Power(
+    return PowerControl(
         idle_driver=root.read(f"{CPU}/cpuidle/current_driver"),
         frequency_driver=root.read(f"{policy}/scaling_driver"),
         governors=tuple((root.read(f"{policy}/scaling_available_governors") or "").split()),

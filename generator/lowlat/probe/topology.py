@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Node
 
-CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
 

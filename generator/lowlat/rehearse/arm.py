@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
-from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse.options import STOCK, RehearseOptions
 
 
 @dataclass(frozen=True)
-class Arm:
+class PlannedArm:
     """A kind of boot: its name, the words it adds to the command line, and what it is compared
     with (another arm's name; stock's is its own).
 
@@ -37,30 +35,13 @@ class Arm:
         """Whether anything is set in its boots."""
         return self.plan is not None or bool(self.tuned)
 
-    def to_json(self) -> dict[str, Any]:
-        plan = self.plan.to_json() if self.plan else None
-        return {**vars(self), "plan": plan}
 
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Arm:
-        plan = Plan.from_json(fields["plan"]) if fields["plan"] else None
-        return cls(**{**fields, "plan": plan})
-
-
-def write(arms: Iterable[Arm], path: Path) -> None:
-    path.write_text(json.dumps([arm.to_json() for arm in arms], indent=2) + "\n")
-
-
-def read(path: Path) -> tuple[Arm, ...]:
-    return tuple(Arm.from_json(fields) for fields in json.loads(path.read_text()))
-
-
-def dividing(arms: Iterable[Arm]) -> Plan:
+def dividing(arms: Iterable[PlannedArm]) -> Plan:
     """The first profile's plan, which divides the CPUs for all."""
     return next(arm.plan for arm in arms if arm.plan)
 
 
-def planned(machine: Machine, options: RehearseOptions) -> Iterator[Arm]:
+def planned(machine: Machine, options: RehearseOptions) -> Iterator[PlannedArm]:
     """An arm for each profile, and with ``ablate`` one for each setting of it that is left out.
 
     The first profile divides the CPUs; the others get the same, so that all arms measure the same
@@ -74,27 +55,27 @@ def planned(machine: Machine, options: RehearseOptions) -> Iterator[Arm]:
                 f"profile {name} isolates no CPU: there is nothing to compare",
                 hint="name one that does first",
             )
-        yield Arm(name, whole.boot_line, plan=whole)
+        yield PlannedArm(name, whole.boot_line, plan=whole)
         if options.ablate:
             yield from _ablated(machine, name, wanted, whole)
         if wanted is options.plan:
-            wanted = replace(wanted, wishes=Wishes(isolate=whole.isolated))
+            wanted = replace(wanted, request=CpuRequest(isolate=whole.isolated))
 
 
 def _plan(machine: Machine, name: str, wanted: Options) -> Plan:
     loaded = profile.load(name)
     if not loaded.isolates:
-        wanted = replace(wanted, wishes=Wishes())
+        wanted = replace(wanted, request=CpuRequest())
     return make_plan(machine, machine.kernel, loaded, wanted)
 
 
-def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Iterator[Arm]:
+def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Iterator[PlannedArm]:
     """The planner is asked anew without the setting: what it would then do instead is part of what
     the setting is worth."""
     for item in settings(whole):
         less = replace(wanted, disable=(*wanted.disable, item), enable=_without(wanted, item))
         plan = _plan(machine, name, less)
-        yield Arm(f"{name}-without-{item}", plan.boot_line, name, plan)
+        yield PlannedArm(f"{name}-without-{item}", plan.boot_line, name, plan)
 
 
 def settings(plan: Plan) -> tuple[str, ...]:

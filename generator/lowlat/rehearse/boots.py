@@ -14,20 +14,29 @@ from typing import Optional
 
 import lowlat
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.json_fields import read_value, write_value
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import read_run
-from lowlat.rehearse import arm as arms
-from lowlat.rehearse import qemu, scout, vm
-from lowlat.rehearse.arm import Arm
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse import guest_plan, qemu, vm
+from lowlat.rehearse.arm import PlannedArm
+from lowlat.rehearse.exchange import (
+    ARMS,
+    FACTS,
+    PLAN_FILES,
+    TASK,
+    VERIFY,
+    Facts,
+    Task,
+    read_facts,
+)
+from lowlat.rehearse.guest_plan import Scouting
+from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
-from lowlat.rehearse.scout import Scouting
-from lowlat.rehearse.task import ARMS, FACTS, VERIFY, Facts, Task
-from lowlat.rehearse.vm_size import Shape
-from lowlat.render import files as render
+from lowlat.rehearse.vm_size import VmSize
+from lowlat.render import files
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
@@ -40,7 +49,7 @@ class Booted:
     """One boot: which arm's, the number of its turn, its own words on the command line, what it
     looked like, and where its files are."""
 
-    arm: Arm
+    arm: PlannedArm
     number: int
     line: str
     folder: Path
@@ -65,13 +74,13 @@ class Booted:
 
 
 @dataclass(frozen=True)
-class Stage:
+class KernelBoots:
     """What all boots of a kernel have in common; ``folder`` is theirs."""
 
     options: RehearseOptions
     machine: Machine
-    kernel: Kernel
-    shape: Shape
+    kernel: BootableKernel
+    shape: VmSize
     kvm: bool
     folder: Path
 
@@ -89,67 +98,68 @@ class Stage:
             return "emulated, a host thread a CPU: a busy host takes ticks away"
         return "emulated, instructions counted for time"
 
-    def scout(self, given: tuple[Arm, ...], stop: threading.Event) -> None:
+    def scout(self, given: tuple[PlannedArm, ...], stop: threading.Event) -> None:
         """Boot once to have the arms planned, and keep them; ``given`` need no planning.
 
         Raises Refused where the guest's planner refused, LowlatError where the boot failed.
         """
         folder = _fresh(self.folder / "scout")
-        Scouting(self.options, given).write(folder)
-        vm.run(self._boot(folder, "scout", "", 0.0), stop)
+        write_value(folder / TASK, Scouting(self.options, given))
+        vm.run(self._boot(folder, "guest_plan", "", 0.0), stop)
         with suppress(OSError):
-            raise Refused((folder / scout.REFUSED).read_text().strip())
+            raise Refused((folder / guest_plan.REFUSED).read_text().strip())
         try:
-            arms.read(folder / ARMS)
+            _read_arms(folder / ARMS)
         except (OSError, ValueError) as error:
             raise LowlatError(
                 f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
             ) from error
         (folder / ARMS).replace(self.folder / ARMS)
 
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[PlannedArm, ...]:
         """The arms as they were planned before; none where there was no scout yet. Raises Refused
         where the file of them is damaged."""
         path = self.folder / ARMS
         try:
-            return arms.read(path) if path.exists() else ()
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            return _read_arms(path) if path.exists() else ()
+        except (OSError, ValueError, TypeError) as error:
             raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
 
-    def boot(self, arm: Arm, number: int, plan: Plan, stop: threading.Event) -> Booted:
+    def boot(self, arm: PlannedArm, number: int, plan: Plan, stop: threading.Event) -> Booted:
         """Boot once, let the guest do its work, and check that it did. ``plan`` divides the CPUs.
 
         Raises LowlatError where the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
-        task = self._task(arm, plan, folder)
-        task.write(folder)
-        boot = self._boot(folder, "guest", self._line(arm), self.options.seconds())
+        if arm.plan:
+            files.write(files.render(arm.plan, Root()), str(_fresh(folder / PLAN_FILES)))
+        write_value(folder / TASK, self._task(arm, plan))
+        boot = self._boot(folder, "guest_measure", self._line(arm), self.options.seconds())
         try:
             vm.run(boot, stop)
         except LowlatError:
             # Its work may be done all the same: what failed at its end is not to be counted.
             (folder / FACTS).unlink(missing_ok=True)
             raise
-        booted = Booted(arm, number, boot.line, folder, Facts.read(folder))
+        booted = Booted(arm, number, boot.line, folder, read_facts(folder))
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
         return booted
 
-    def kept(self, arm: Arm, number: int) -> Optional[Booted]:
+    def kept(self, arm: PlannedArm, number: int) -> Optional[Booted]:
         """A boot that an interrupted rehearsal has done already."""
         folder = self._folder(arm, number)
         with suppress(LowlatError):
-            booted = Booted(arm, number, self._line(arm), folder, Facts.read(folder))
+            booted = Booted(arm, number, self._line(arm), folder, read_facts(folder))
             read_run(booted.run)
             return None if booted.facts.refused else booted
         return None
 
-    def _folder(self, arm: Arm, number: int) -> Path:
+    def _folder(self, arm: PlannedArm, number: int) -> Path:
         return self.folder / f"{arm.name}-{number}"
 
-    def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.Boot:
-        return vm.Boot(
+    def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.GuestBoot:
+        return vm.GuestBoot(
             kernel=self.kernel,
             line=line,
             shape=self.shape,
@@ -159,14 +169,9 @@ class Stage:
             limit=_BOOT_S[self.kvm] + _PACE[self.kvm] * measure,
         )
 
-    def _task(self, arm: Arm, plan: Plan, folder: Path) -> Task:
-        files = folder / "files" if arm.plan else None
-        if arm.plan:
-            render.write(render.render(arm.plan, Root()), str(_fresh(folder / "files")))
+    def _task(self, arm: PlannedArm, plan: Plan) -> Task:
         return Task(
-            label=arm.name,
             arm=arm,
-            files=str(files) if files else None,
             isolated=plan.isolated,
             housekeeping=plan.housekeeping,
             harness=find_harness(),
@@ -176,10 +181,15 @@ class Stage:
             emulated=not self.kvm,
         )
 
-    def _line(self, arm: Arm) -> str:
+    def _line(self, arm: PlannedArm) -> str:
         words = arm.line.split()
         clock = () if self.kvm else (w for w in clock_words(self.machine) if w not in words)
         return " ".join((*clock, *words))
+
+
+def _read_arms(path: Path) -> tuple[PlannedArm, ...]:
+    found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
+    return found
 
 
 def clock_words(machine: Machine) -> Iterator[str]:

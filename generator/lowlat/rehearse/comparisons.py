@@ -13,12 +13,12 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.model.plan import Plan
 from lowlat.model.run import read_run
-from lowlat.rehearse.arm import Arm, settings
+from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.report import in_effect as evidence
-from lowlat.report.comparison import Comparison, Named, Runs, compare
-from lowlat.report.in_effect import Setting
+from lowlat.report import in_effect
+from lowlat.report.comparison import ArmReport, ArmRuns, Comparison, compare
+from lowlat.report.in_effect import VerifiedSetting
 from lowlat.view.settings import ordered
 
 
@@ -28,7 +28,7 @@ class Compared:
     others, and the plan whose reasons are told."""
 
     title: str
-    arms: tuple[Runs, ...]
+    arms: tuple[ArmRuns, ...]
     plan: Optional[Plan]
     found: Comparison
 
@@ -56,16 +56,16 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
     yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
 
 
-def _runs(arm: Arm, played: Played) -> Runs:
+def _runs(arm: PlannedArm, played: Played) -> ArmRuns:
     boots = played.of(arm)
-    verified = [evidence.read_verify(booted.verify) for booted in boots if booted.verify]
+    verified = [in_effect.read_verify(booted.verify) for booted in boots if booted.verify]
     effect = _merged(verified) if verified else None
-    return Runs(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
+    return ArmRuns(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
 
 
-def _merged(boots: Sequence[Sequence[Setting]]) -> tuple[Setting, ...]:
+def _merged(boots: Sequence[Sequence[VerifiedSetting]]) -> tuple[VerifiedSetting, ...]:
     """What verify found in an arm: each row as it was in the boot where it held least."""
-    rows: dict[tuple[str, int], list[Setting]] = {}
+    rows: dict[tuple[str, int], list[VerifiedSetting]] = {}
     for found in boots:
         seen: Counter[str] = Counter()  # a setting may have a row for each CPU
         for row in found:
@@ -74,7 +74,7 @@ def _merged(boots: Sequence[Sequence[Setting]]) -> tuple[Setting, ...]:
     return tuple(_worst(each, len(boots)) for each in rows.values())
 
 
-def _worst(rows: Sequence[Setting], boots: int) -> Setting:
+def _worst(rows: Sequence[VerifiedSetting], boots: int) -> VerifiedSetting:
     worst = ordered(rows)[0]
     count = sum(row.state == worst.state for row in rows)
     if count == boots:
@@ -83,7 +83,7 @@ def _worst(rows: Sequence[Setting], boots: int) -> Setting:
     return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
 
 
-def _planned(arm: Arm, found: Named) -> Named:
+def _planned(arm: PlannedArm, found: ArmReport) -> ArmReport:
     """The report of an arm: what nobody planned for it is not missing."""
     names = settings(arm.plan) if arm.plan else ()
     missing = tuple(one for one in found.report.not_in_effect if one.name in names)
@@ -93,8 +93,8 @@ def _planned(arm: Arm, found: Named) -> Named:
 def write_page(found: Sequence[Compared], folder: Path) -> Path:
     """One page of all comparisons; returns its path."""
     # Imported late: templates and drawings are for the end.
-    from lowlat.page.document import render_groups
-    from lowlat.page.group import Group
+    from lowlat.view.arm import Group
+    from lowlat.view.html import render_groups
 
     groups = [Group.of(one.title, one.found, one.arms, one.plan) for one in found]
     path = folder / "report.html"

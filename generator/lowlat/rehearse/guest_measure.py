@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs inside a measured boot: applies and verifies, measures, and leaves JSON for the host.
 
-Started as ``python -m lowlat.rehearse.guest FOLDER``; FOLDER is shared with the host.
+Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; FOLDER is shared with the host.
 """
 
 from __future__ import annotations
 
 import os
-import platform
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -16,13 +16,24 @@ from pathlib import Path
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.json_fields import read_value, write_value
 from lowlat.base.terminal import say
-from lowlat.host.kmsg import read_messages
+from lowlat.catalogue import lookup
+from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
+from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
-from lowlat.rehearse import complaints
-from lowlat.rehearse import guest_tuned as tuning
-from lowlat.rehearse.task import MESSAGES, TUNED_LOG, VERIFY, Facts, Task
+from lowlat.rehearse import guest_tuned
+from lowlat.rehearse.exchange import (
+    FACTS,
+    MESSAGES,
+    PLAN_FILES,
+    TASK,
+    TUNED_LOG,
+    VERIFY,
+    Facts,
+    Task,
+)
 
 #: Python alone takes seconds to start on an emulated CPU.
 _VERB_S = 240.0
@@ -33,7 +44,7 @@ class Guest:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.task = Task.read(folder)
+        self.task: Task = read_value(folder / TASK, Task)
         self.root = Root()
         self.problems: list[str] = []
         self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
@@ -47,7 +58,7 @@ class Guest:
             self._stations()
         except LowlatError as error:
             refused = str(error)
-        self._facts(refused).write(self.folder)
+        write_value(self.folder / FACTS, self._facts(refused))
 
     def _stations(self) -> None:
         arm = self.task.arm
@@ -62,12 +73,12 @@ class Guest:
             self._measure()
 
     def _apply(self) -> None:
-        log = self.folder / TUNED_LOG
-        if self.task.files:
-            self.runtime_by, problems = tuning.apply(self.root, Path(self.task.files), log)
+        log, arm = self.folder / TUNED_LOG, self.task.arm
+        if arm.plan:
+            done = guest_tuned.apply(self.root, self.folder / PLAN_FILES, log)
         else:
-            name, cpus = self.task.arm.tuned, self.task.isolated
-            self.runtime_by, problems = tuning.apply_own(self.root, name, cpus, log)
+            done = guest_tuned.apply_own(self.root, arm.tuned, self.task.isolated, log)
+        self.runtime_by, problems = done
         self.problems += problems
 
     def _verify(self) -> None:
@@ -107,10 +118,9 @@ class Guest:
         (self.folder / MESSAGES).write_text(f"{text}\n")
         return Facts(
             cmdline=self.root.read("/proc/cmdline") or "",
-            release=platform.release(),
             isolated=self._cpus("/sys/devices/system/cpu/isolated"),
             nohz_full=self._cpus("/sys/devices/system/cpu/nohz_full"),
-            complaints=tuple(complaints.of(text, self.parameters)),
+            complaints=tuple(complaints(text, self.parameters)),
             runtime_by=self.runtime_by,
             problems=tuple(self.problems),
             seconds={name: round(value, 1) for name, value in self.seconds.items()},
@@ -127,11 +137,29 @@ def harness_argv(task: Task, result: Path) -> list[str]:
     return [
         task.harness,
         *("--cpus", task.isolated, "--load-cpus", task.housekeeping, "--load", "mixed"),
-        *("--duration", task.duration, "--warmup", task.warmup, "--label", task.label),
+        *("--duration", task.duration, "--warmup", task.warmup, "--label", task.arm.name),
         # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
         *(["--emulated", "--no-oslat"] if task.emulated else []),
         *("--json", str(result)),
     ]
+
+
+def complaints(messages: str, parameters: Iterable[str]) -> Iterator[str]:
+    """Each line that tells of a parameter the kernel did not take as it was given.
+
+    ``parameters`` are the catalogue's names of those that were planned: only what contradicts one
+    of them counts. An emulated clock may be called unstable in any boot.
+    """
+    signs = [lookup(name).sign.contradiction for name in parameters]
+    against = [MALFORMED_PARAMETER, *(re.compile(sign) for sign in signs if sign)]
+    for line in messages.splitlines():
+        unknown = UNKNOWN_PARAMETERS.search(line)
+        if unknown:
+            words = without_virtme(unknown[1])
+            if words:
+                yield f"unknown to the kernel: {words}"
+        elif any(sign.search(line) for sign in against):
+            yield line
 
 
 if __name__ == "__main__":

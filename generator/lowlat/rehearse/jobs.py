@@ -19,8 +19,8 @@ _HOPELESS = 3
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A piece of work and its title. The work ends early, with an exception, once the event is
+class Job:
+    """A title and the work. The work ends early, with an exception, once the event is
     set."""
 
     title: str
@@ -29,23 +29,23 @@ class Piece:
 
 @dataclass(frozen=True)
 class Failure:
-    """A piece that did not come to its end, and why."""
+    """A job that did not come to its end, and why."""
 
     title: str
     why: LowlatError
 
 
-def work(pieces: Sequence[Piece], jobs: int, done: int = 0) -> list[Failure]:
-    """Do all pieces, ``jobs`` at a time, in their order; what failed.
+def work(jobs: Sequence[Job], at_once: int, done: int = 0) -> list[Failure]:
+    """Do all jobs, ``at_once`` at a time, in their order; what failed.
 
-    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` pieces
+    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` jobs
     went well before. Whatever is raised here, an interrupt too, first ends what runs.
     """
     stop = threading.Event()
     failed: list[Failure] = []
-    with ThreadPoolExecutor(jobs) as pool:
-        progress = _Progress(len(pieces), jobs)
-        futures = {pool.submit(_one, piece, stop): piece.title for piece in pieces}
+    with ThreadPoolExecutor(at_once) as pool:
+        progress = _JobProgress(len(jobs), at_once)
+        futures = {pool.submit(_one, job, stop): job.title for job in jobs}
         try:
             for future in as_completed(futures):
                 failure = _failure(future, futures[future])
@@ -60,9 +60,9 @@ def work(pieces: Sequence[Piece], jobs: int, done: int = 0) -> list[Failure]:
     return failed
 
 
-def _one(piece: Piece, stop: threading.Event) -> None:
-    say(f"• {piece.title} …")
-    piece.work(stop)
+def _one(job: Job, stop: threading.Event) -> None:
+    say(f"• {job.title} …")
+    job.work(stop)
 
 
 def _failure(future: Future[None], title: str) -> Optional[Failure]:
@@ -75,11 +75,11 @@ def _failure(future: Future[None], title: str) -> Optional[Failure]:
     return None
 
 
-class _Progress:
+class _JobProgress:
     """What has ended, and how long the rest will take."""
 
-    def __init__(self, pieces: int, jobs: int) -> None:
-        self._pieces, self._jobs = pieces, jobs
+    def __init__(self, jobs: int, at_once: int) -> None:
+        self._jobs, self._at_once = jobs, at_once
         self._begin, self.ended = time.monotonic(), 0
 
     def tell(self, title: str, failure: Optional[Failure]) -> None:
@@ -88,11 +88,11 @@ class _Progress:
         say("  " + ", ".join((how, *self._rest())))
 
     def _rest(self) -> Iterator[str]:
-        left = self._pieces - self.ended
+        left = self._jobs - self.ended
         if left:
             passed = time.monotonic() - self._begin
             # Those that run now are half done, more or less.
-            running = min(self._jobs, left) / 2
+            running = min(self._at_once, left) / 2
             seconds = passed / (self.ended + running) * (left - running)
-            yield f"{self.ended} of {self._pieces}"
+            yield f"{self.ended} of {self._jobs}"
             yield f"about {math.ceil(seconds / 60)} min left"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.harness_output import user_folder
+from lowlat.base.files import user_folder
 
 #: Flavours that are only taken when asked for by name: "6.12" never means the -rt kernel.
 _FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual", "16k", "64k"))
@@ -21,7 +21,7 @@ _PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")
 
 
 @dataclass(frozen=True)
-class Kernel:
+class BootableKernel:
     """A bootable kernel: its release ("6.12.107+deb13-amd64") and its image."""
 
     release: str
@@ -29,7 +29,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class KernelRequest:
     """What ``--kernel`` names: a whole release, or the beginning of a version and a flavour.
 
     An empty text is any kernel without a special flavour.
@@ -38,7 +38,7 @@ class Wanted:
     text: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Wanted:
+    def parse(cls, text: str) -> KernelRequest:
         """Raises Refused where the text is neither a release nor the beginning of one."""
         if not text or _RELEASE.fullmatch(text):
             return cls(text)
@@ -79,18 +79,18 @@ def cache_folder() -> Path:
 
 def find(
     text: str, *, boot: Path = Path("/boot"), cache: Optional[Path] = None
-) -> Optional[Kernel]:
+) -> Optional[BootableKernel]:
     """The kernel ``--kernel`` names: a file, else one of the host, else one of the cache.
 
     None where there is no such release yet. Raises Refused where it cannot be one or be read.
     """
     if "/" in text or (text and Path(text).is_file()):
         return _of_file(Path(text))
-    wanted = Wanted.parse(text)
+    wanted = KernelRequest.parse(text)
     for known in (_installed(boot), _cached(cache or cache_folder())):
         release = wanted.best(known)
         if release is not None:
-            return Kernel(release, _readable(known[release]))
+            return BootableKernel(release, _readable(known[release]))
     return None
 
 
@@ -115,11 +115,11 @@ def _readable(image: Path) -> Path:
     raise Refused(f"{image}: not readable", hint="run as root, or give another --kernel")
 
 
-def _of_file(image: Path) -> Kernel:
+def _of_file(image: Path) -> BootableKernel:
     if not image.is_file():
         raise Refused(f"--kernel {image}: no such file", hint="give a bzImage or a release")
     release = image_release(_readable(image)) or image.name.partition("-")[2] or image.name
-    return Kernel(release, image.resolve())
+    return BootableKernel(release, image.resolve())
 
 
 def image_release(image: Path) -> Optional[str]:

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Optional
+from dataclasses import dataclass, field, replace
+from typing import Optional
 
+from lowlat.base.duration import seconds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.harness import seconds
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
 from lowlat.model.cpuset import CpuSet
@@ -20,7 +19,6 @@ from lowlat.plan.cpu_request import merge
 from lowlat.plan.planner import Options
 from lowlat.plan.split import split
 from lowlat.report import comparison
-from lowlat.typed import typed
 
 STOCK = "stock"
 
@@ -53,20 +51,13 @@ class RehearseOptions:
     warmup: str = "10s"
     boots: int = 1
 
+    def __post_init__(self) -> None:
+        if min(len(self.kernels), len(self.profiles), self.boots) < 1:
+            raise ValueError("nothing to boot")
+
     def seconds(self) -> float:
         """Of one run with its warm-up; raises Refused where that is no time for the harness."""
         return _seconds("--duration", self.duration) + _seconds("--warmup", self.warmup)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> RehearseOptions:
-        """Raises TypeError, KeyError or ValueError where that is something else."""
-        result: RehearseOptions = typed(cls, fields)
-        if min(len(result.kernels), len(result.profiles), result.boots) < 1:
-            raise ValueError("nothing to boot")
-        return result
 
     def check(self, cpus: int) -> None:
         """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
@@ -75,9 +66,9 @@ class RehearseOptions:
         """
         wanted = [profile.load(name) for name in self.profiles]
         self.seconds()
-        if self.plan.wishes.for_device and not self.as_host:
+        if self.plan.request.for_device and not self.as_host:
             raise Refused(
-                f"--for-device {self.plan.wishes.for_device[:60]}: the guest has other devices",
+                f"--for-device {self.plan.request.for_device[:60]}: the guest has other devices",
                 hint="leave it out, or rehearse this machine's own plan with --as-host",
             )
         for name in (*self.plan.enable, *self.plan.disable):
@@ -88,7 +79,7 @@ class RehearseOptions:
         for name in self.tuned:
             _check_tuned(name)
         if not self.as_host:
-            split(_guest(cpus), merge(wanted[0].wishes, self.plan.wishes))
+            split(_guest(cpus), merge(wanted[0].request, self.plan.request))
 
     def host(self) -> Options:
         """What this machine itself is planned with."""
@@ -97,7 +88,9 @@ class RehearseOptions:
             # none.
             return replace(self.plan, as_host=False)
         # The lists named the guest's CPUs.
-        return replace(self.plan, wishes=replace(self.plan.wishes, isolate=None, housekeeping=None))
+        return replace(
+            self.plan, request=replace(self.plan.request, isolate=None, housekeeping=None)
+        )
 
 
 def _seconds(option: str, text: str) -> float:

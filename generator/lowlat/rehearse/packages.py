@@ -20,8 +20,7 @@ from typing import Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import step
-from lowlat.rehearse.kernel import Kernel, Wanted
-from lowlat.rehearse.unpack import unpack
+from lowlat.rehearse.kernel import BootableKernel, KernelRequest
 
 _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -38,6 +37,7 @@ _BY_HAND = "give --kernel PATH with a kernel image, its lib/modules beside or ab
 
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
+_UNPACK_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class Distribution:
         return tuple(lines)
 
 
-def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> Kernel:
+def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> BootableKernel:
     """Take the newest kernel that ``text`` names from the distribution's packages.
 
     Raises Refused where there is none, or where this is not Debian or Ubuntu.
     """
-    wanted = Wanted.parse(text)
+    wanted = KernelRequest.parse(text)
     distribution = distribution or detect()
     cache.mkdir(parents=True, exist_ok=True)
     for lines in distribution.rounds():
@@ -201,7 +201,7 @@ def offers(shown: str) -> list[str]:
     return [release for release in found if not release.endswith(("-dbg", "-unsigned"))]
 
 
-def _take(release: str, environment: Mapping[str, str], cache: Path) -> Kernel:
+def _take(release: str, environment: Mapping[str, str], cache: Path) -> BootableKernel:
     names = _parts(release, environment)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as name:
         folder = Path(name)
@@ -220,7 +220,7 @@ def _take(release: str, environment: Mapping[str, str], cache: Path) -> Kernel:
         target = cache / release
         shutil.rmtree(target, ignore_errors=True)
         tree.rename(target)
-    return Kernel(release, target / "boot" / f"vmlinuz-{release}")
+    return BootableKernel(release, target / "boot" / f"vmlinuz-{release}")
 
 
 def _parts(release: str, environment: Mapping[str, str]) -> list[str]:
@@ -234,3 +234,61 @@ def needed(release: str, shown: str) -> list[str]:
     """The kernel's own packages among those that ``apt-cache show`` says its image depends on."""
     depends = " ".join(re.findall(r"^Depends:(.*)$", shown, re.MULTILINE))
     return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
+
+
+#: What takes a module's compression away, the file with it; and so many of them at once.
+_COMPRESSED = {"xz": ("xz", "-d"), "zst": ("zstd", "-q", "-d", "--rm")}
+
+_AT_ONCE = 500
+
+
+def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
+    """Unpack below ``tree``, which is made, and list the modules' dependencies.
+
+    Raises LowlatError where a package lacks the kernel or cannot be unpacked.
+    """
+    tree.mkdir()
+    for package in packages:
+        _checked(["dpkg-deb", "-x", str(package), str(tree)])
+    _merge_usr(tree, release)
+    boot, modules = tree / "boot", tree / "lib" / "modules" / release
+    boot.mkdir(exist_ok=True)
+    # Debian from 7 on has both files beside the modules, and nothing in boot/.
+    for name in ("vmlinuz", "config"):
+        _copy(modules / name, boot / f"{name}-{release}")
+    if not (boot / f"vmlinuz-{release}").is_file() or not modules.is_dir():
+        raise LowlatError(f"{packages[0].name} holds no kernel {release} with modules")
+    # The guest's probe looks beside the modules: its /boot is the host's.
+    _copy(boot / f"config-{release}", modules / "config")
+    _decompress(modules)
+    _checked([process.find("depmod") or "depmod", "-b", str(tree), release])
+    tree.chmod(0o755)
+    return tree
+
+
+def _merge_usr(tree: Path, release: str) -> None:
+    # Debian 13 packages hold usr/lib/modules, Debian 12's lib/modules; virtme-ng knows the latter.
+    merged = tree / "usr" / "lib" / "modules" / release
+    if merged.is_dir():
+        (tree / "lib" / "modules").mkdir(parents=True, exist_ok=True)
+        merged.rename(tree / "lib" / "modules" / release)
+    shutil.rmtree(tree / "usr", ignore_errors=True)
+
+
+def _decompress(modules: Path) -> None:
+    """Modules as they are loaded: unpacking them takes an emulated guest a third of its boot."""
+    for suffix, argv in _COMPRESSED.items():
+        found = [str(path) for path in modules.rglob(f"*.ko.{suffix}")]
+        for first in range(0, len(found), _AT_ONCE):
+            _checked([*argv, *found[first : first + _AT_ONCE]])
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_file() and not target.exists():
+        shutil.copyfile(source, target)
+
+
+def _checked(argv: list[str]) -> None:
+    ended = process.run(argv, timeout=_UNPACK_S)
+    if ended.status:
+        raise LowlatError(f"{argv[0]} failed: {ended.stderr.strip() or 'no reason given'}")

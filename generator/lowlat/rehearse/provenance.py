@@ -16,12 +16,12 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.rehearse import qemu
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse.kernel import BootableKernel
 
 _ASK_S = 20.0
 
 
-def of(machine: Machine, kernels: Iterable[Kernel]) -> dict[str, str]:
+def of(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
     """What makes the results, in words; "" where something does not tell its version.
 
     Raises Refused where a kernel cannot be read.
@@ -41,15 +41,10 @@ def of(machine: Machine, kernels: Iterable[Kernel]) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    """The SHA-256 of a file, as hexadecimal digits."""
-    found = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                found.update(block)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from error
-    return found.hexdigest()
 
 
 def _package(name: str) -> str:

@@ -20,14 +20,12 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import jobs as crew
 from lowlat.rehearse import kernel as kernels
-from lowlat.rehearse import packages, provenance, qemu, vm
-from lowlat.rehearse import store as folder
-from lowlat.rehearse.arm import Arm
-from lowlat.rehearse.boots import Booted, Stage
-from lowlat.rehearse.jobs import Failure, Piece
-from lowlat.rehearse.kernel import Kernel
+from lowlat.rehearse import packages, provenance, qemu, store, vm
+from lowlat.rehearse.arm import PlannedArm
+from lowlat.rehearse.boots import Booted, KernelBoots
+from lowlat.rehearse.jobs import Failure, Job, work
+from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.store import Request
 from lowlat.rehearse.vm_size import shape, side_by_side
@@ -37,8 +35,8 @@ from lowlat.rehearse.vm_size import shape, side_by_side
 class Played:
     """What came of one kernel: its arms, stock first, and the boots that went well."""
 
-    stage: Stage
-    arms: tuple[Arm, ...]
+    stage: KernelBoots
+    arms: tuple[PlannedArm, ...]
     booted: tuple[Booted, ...]
 
     @property
@@ -46,7 +44,7 @@ class Played:
         """The first profile's, which divides the CPUs."""
         return arms.dividing(self.arms)
 
-    def of(self, arm: Arm) -> tuple[Booted, ...]:
+    def of(self, arm: PlannedArm) -> tuple[Booted, ...]:
         """The boots of an arm in the order of their numbers."""
         return tuple(booted for booted in self.booted if booted.arm == arm)
 
@@ -73,7 +71,7 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
     """
     machine, made_with, stages = prepare(options, results)
     jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
-    with folder.locked(results):
+    with store.locked(results):
         _scout(machine, stages, jobs)
         booted, failed = _boot(stages, options.boots, jobs)
     plan, why = _host_plan(options, machine)
@@ -82,7 +80,7 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
 
 def prepare(
     options: RehearseOptions, results: Path
-) -> tuple[Machine, Mapping[str, str], tuple[Stage, ...]]:
+) -> tuple[Machine, Mapping[str, str], tuple[KernelBoots, ...]]:
     """Find the kernels and decide on the guest; everything refusable is refused here."""
     vm.check_tools()
     find_harness()
@@ -94,12 +92,13 @@ def prepare(
     if begun:
         begun.check(made_with)
     stages = tuple(_stage(options, machine, kernel, results) for kernel in chosen)
+    vm.check_paths(results)
     if not begun:
         Request(options, chosen, made_with).make(results)
     return machine, made_with, stages
 
 
-def _kernels(options: RehearseOptions) -> tuple[Kernel, ...]:
+def _kernels(options: RehearseOptions) -> tuple[BootableKernel, ...]:
     found = tuple(find_kernel(text, fetch=options.fetch) for text in options.kernels)
     releases = [kernel.release for kernel in found]
     for text, release in zip(options.kernels, releases):
@@ -108,16 +107,18 @@ def _kernels(options: RehearseOptions) -> tuple[Kernel, ...]:
     return found
 
 
-def _stage(options: RehearseOptions, machine: Machine, kernel: Kernel, results: Path) -> Stage:
+def _stage(
+    options: RehearseOptions, machine: Machine, kernel: BootableKernel, results: Path
+) -> KernelBoots:
     with step(f"trying KVM with {kernel.release}"):
         kvm = qemu.kvm_works(kernel.image)
     guest = shape(machine, options.cpus, options.memory, emulated=not kvm)
-    stage = Stage(options, machine, kernel, guest, kvm, results / kernel.release)
+    stage = KernelBoots(options, machine, kernel, guest, kvm, results / kernel.release)
     say(f"  {kernel.release}: {stage.how}")
     return stage
 
 
-def find_kernel(text: str, *, fetch: bool) -> Kernel:
+def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
     """The kernel to boot, taken from the distribution's packages where that is allowed.
 
     Raises Refused where there is none.
@@ -134,35 +135,35 @@ def find_kernel(text: str, *, fetch: bool) -> Kernel:
     )
 
 
-def _scout(machine: Machine, stages: Sequence[Stage], jobs: int) -> None:
+def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
     """Have the arms planned on every kernel that has no plans yet."""
-    pieces = [
-        Piece(
+    todo = [
+        Job(
             f"planning boot of {stage.kernel.release}",
             partial(stage.scout, _given(stage, machine)),
         )
         for stage in stages
         if not stage.arms()
     ]
-    for failure in crew.work(pieces, jobs):
+    for failure in work(todo, jobs):
         raise failure.why
 
 
 def _boot(
-    stages: Sequence[Stage], boots: int, jobs: int
+    stages: Sequence[KernelBoots], boots: int, jobs: int
 ) -> tuple[tuple[Played, ...], list[Failure]]:
     order = _order(stages, boots)
-    pieces = [
-        Piece(
+    todo = [
+        Job(
             f"{arm.name} {number} on {stage.kernel.release}",
             partial(stage.boot, arm, number, arms.dividing(stage.arms())),
         )
         for stage, arm, number in order
         if not stage.kept(arm, number)
     ]
-    if len(pieces) < len(order):
-        say(f"  {len(order) - len(pieces)} boots were done before")
-    failed = crew.work(pieces, jobs, done=len(order) - len(pieces))
+    if len(todo) < len(order):
+        say(f"  {len(order) - len(todo)} boots were done before")
+    failed = work(todo, jobs, done=len(order) - len(todo))
     kept = [(stage, stage.kept(arm, number)) for stage, arm, number in order]
     return tuple(
         Played(stage, stage.arms(), tuple(one for at, one in kept if one and at is stage))
@@ -170,7 +171,7 @@ def _boot(
     ), failed
 
 
-def _order(stages: Sequence[Stage], boots: int) -> list[tuple[Stage, Arm, int]]:
+def _order(stages: Sequence[KernelBoots], boots: int) -> list[tuple[KernelBoots, PlannedArm, int]]:
     """All arms take turns, every second round the other way about, so that a drift hits all."""
     each = [(stage, arm) for stage in stages for arm in stage.arms()]
     result = []
@@ -179,7 +180,7 @@ def _order(stages: Sequence[Stage], boots: int) -> list[tuple[Stage, Arm, int]]:
     return result
 
 
-def _given(stage: Stage, machine: Machine) -> tuple[Arm, ...]:
+def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
     """The host's own plans, where they are to be booted.
 
     Raises Refused where they name CPUs that the guest has not got.

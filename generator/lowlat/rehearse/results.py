@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lowlat.base.json_fields import write_value
 from lowlat.base.terminal import bold
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.rehearse import guest_tuned as tuning
+from lowlat.rehearse import guest_tuned
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.boots import Booted
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.verify import State
+from lowlat.verify.finding import Standing
 
 SCHEMA = "lowlat.rehearsal/1"
 
@@ -33,7 +34,7 @@ def findings(rehearsal: Rehearsal) -> Iterator[str]:
 
 def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
     if booted.arm.tuned:
-        lost = tuning.not_applied(booted.arm.tuned)
+        lost = guest_tuned.not_applied(booted.arm.tuned)
         yield from (text for text in booted.facts.problems if text == lost)
         return
     yield from _basics(booted, plan.isolated)
@@ -55,7 +56,7 @@ def _basics(booted: Booted, isolated: str) -> Iterator[str]:
 def bad_settings(booted: Booted) -> Iterator[str]:
     """The settings that verify found planned and not in effect."""
     for row in _verified(booted):
-        if State(row["state"]).bad:
+        if Standing(row["state"]).bad:
             yield f"{row['name']}: {row['state']} ({row['evidence']})"
 
 
@@ -117,15 +118,15 @@ def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
     host = rehearsal.host_plan
     document = {
         "schema": SCHEMA,
-        "options": rehearsal.options.to_json(),
-        "made_with": dict(rehearsal.made_with),
+        "options": rehearsal.options,
+        "made_with": rehearsal.made_with,
         "host_line": host.boot_line if host else None,
         "kernels": [_kernel(played) for played in rehearsal.played],
-        "findings": list(wrong),
+        "findings": wrong,
         "not_rehearsed": list(not_rehearsed(rehearsal)),
     }
     path = rehearsal.folder / "rehearsal.json"
-    path.write_text(json.dumps(document, indent=2) + "\n")
+    write_value(path, document)
     return path
 
 
@@ -136,25 +137,18 @@ def _kernel(played: Played) -> dict[str, object]:
         "cpus": stage.shape.cpus,
         "memory": stage.shape.memory,
         "emulated": not stage.kvm,
-        "arms": [arm.to_json() for arm in played.arms],
+        "arms": played.arms,
         "boots": [_boot(booted) for booted in played.booted],
     }
 
 
 def _boot(booted: Booted) -> dict[str, object]:
-    facts = booted.facts
     return {
         "arm": booted.arm.name,
         "number": booted.number,
         "line": booted.line,
-        "cmdline": facts.cmdline,
-        "isolated": facts.isolated,
-        "nohz_full": facts.nohz_full,
-        "complaints": list(facts.complaints),
-        "problems": list(facts.problems),
-        "runtime_by": facts.runtime_by,
-        "seconds": dict(facts.seconds),
-        "run": str(booted.run),
-        "verify": str(booted.verify) if booted.verify else None,
-        "serial_log": str(booted.log),
+        **vars(booted.facts),
+        "run": booted.run,
+        "verify": booted.verify,
+        "serial_log": booted.log,
     }

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.harness_output import state_folder
-from lowlat.rehearse.kernel import Kernel
+from lowlat.base.files import state_folder
+from lowlat.base.json_fields import read_value, write_value
+from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 
 REQUEST = "request.json"
@@ -45,20 +45,15 @@ class Request:
     """What was asked for, the kernels that this stood for, and what the results are made with."""
 
     options: RehearseOptions
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[BootableKernel, ...]
     made_with: Mapping[str, str]
+    schema: str = SCHEMA
 
     def make(self, folder: Path) -> None:
         """Make the folder and keep this in it. Raises Refused where that is not possible."""
-        document = {
-            "schema": SCHEMA,
-            "options": self.options.to_json(),
-            "kernels": {kernel.release: str(kernel.image) for kernel in self.kernels},
-            "made_with": dict(self.made_with),
-        }
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / REQUEST).write_text(json.dumps(document, indent=2) + "\n")
+            write_value(folder / REQUEST, self)
         except OSError as error:
             hint = "name a writable folder"
             raise Refused(f"--out {folder}: {error.strerror}", hint=hint) from error
@@ -67,14 +62,9 @@ class Request:
     def read(cls, folder: Path) -> Optional[Request]:
         """What make() kept there; None where it kept nothing that can be read."""
         path = folder / REQUEST
-        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            fields = json.loads(path.read_text()) if path.is_file() else {}
-            if fields["schema"] == SCHEMA:
-                return cls(
-                    RehearseOptions.from_json(fields["options"]),
-                    tuple(Kernel(name, Path(at)) for name, at in fields["kernels"].items()),
-                    {str(name): str(value) for name, value in fields["made_with"].items()},
-                )
+        with suppress(OSError, ValueError, TypeError, RecursionError):
+            found: Optional[Request] = read_value(path, cls) if path.is_file() else None
+            return found if found and found.schema == SCHEMA else None
         return None
 
     def check(self, made_with: Mapping[str, str]) -> None:
@@ -105,9 +95,9 @@ def resumed(named: Path) -> tuple[Path, RehearseOptions]:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Have the folder alone. Raises Refused where another rehearsal is at work in it."""
-    with (folder / REQUEST).open() as stream:
+    with ExitStack() as held:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(files.locked(folder / REQUEST))
         except BlockingIOError as error:
             why = f"--resume {folder}: a rehearsal is at work there"
             raise Refused(why, hint="wait for its end") from error

@@ -16,10 +16,10 @@ from typing import Optional
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.process import follow
 from lowlat.rehearse import qemu
-from lowlat.rehearse.kernel import Kernel
-from lowlat.rehearse.stream import follow
-from lowlat.rehearse.vm_size import Shape
+from lowlat.rehearse.kernel import BootableKernel
+from lowlat.rehearse.vm_size import VmSize
 
 #: What a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
@@ -29,12 +29,12 @@ LOG = "serial.log"
 
 
 @dataclass(frozen=True)
-class Boot:
+class GuestBoot:
     """What to boot, how long it may take, and what runs in it."""
 
-    kernel: Kernel
+    kernel: BootableKernel
     line: str
-    shape: Shape
+    shape: VmSize
     kvm: bool
     folder: Path
     command: tuple[str, ...]
@@ -60,7 +60,15 @@ def check_tools() -> None:
             raise Refused(f"{program} is not installed", hint=f"apt install {package}")
 
 
-def argv(boot: Boot) -> list[str]:
+def check_paths(results: Path) -> None:
+    """Raises Refused where a path would come apart on the guest's kernel command line."""
+    for path in (runner(), str(results.absolute())):
+        if len(path.split()) > 1:
+            why = f"{path}: virtme-ng takes no space in a path"
+            raise Refused(why, hint="install lowlat and keep the results in folders without one")
+
+
+def argv(boot: GuestBoot) -> list[str]:
     """virtme-run's argument vector for this boot."""
     # Not `vng`: that builds a shell command out of its arguments.
     overlays = [path for path in _OVERLAID if Path(path).is_dir() and not Path(path).is_symlink()]
@@ -86,11 +94,11 @@ def argv(boot: Boot) -> list[str]:
     ]
 
 
-def run(boot: Boot, stop: threading.Event) -> None:
+def run(boot: GuestBoot, stop: threading.Event) -> None:
     """Boot, and come back when the guest has powered off; what it prints goes into the log.
 
-    Raises LowlatError where it panicked, hung or never came to its task, Stopped where ``stop`` was
-    set.
+    Raises LowlatError where it panicked, hung or never came to its task, StopRequested where
+    ``stop`` was set.
     """
     # virtme-run looks for depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
@@ -101,7 +109,7 @@ def run(boot: Boot, stop: threading.Event) -> None:
         raise _what_happened(boot, status)
 
 
-def _what_happened(boot: Boot, status: Optional[int]) -> LowlatError:
+def _what_happened(boot: GuestBoot, status: Optional[int]) -> LowlatError:
     which = f"the boot of {boot.kernel.release}"
     where = f"the console's text is in {boot.log}"
     for text in boot.log.read_text(errors="replace").splitlines():

@@ -22,7 +22,7 @@ _LEAST_MB = 512
 
 
 @dataclass(frozen=True)
-class Shape:
+class VmSize:
     """CPUs of the guest, how many of them share a core, and its memory ("2G")."""
 
     cpus: int
@@ -37,7 +37,9 @@ class Shape:
         return f"{self.cpus},sockets=1,cores={self.cpus // self.threads},threads={self.threads}"
 
 
-def shape(machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optional[bool]) -> Shape:
+def shape(
+    machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optional[bool]
+) -> VmSize:
     """The guest for this host; ``cpus`` is what the user wants, None the default. Where it is not
     known yet whether it will be emulated (None) it has as many CPUs as either way allows.
 
@@ -54,10 +56,10 @@ def shape(machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optio
             f"--cpus {cpus}: a rehearsal takes {LEAST_CPUS} to {most} CPUs",
             hint=f"{how} {host} host CPUs carries no more",
         )
-    return Shape(cpus, _threads(machine, cpus), _checked(memory))
+    return VmSize(cpus, _threads(machine, cpus), _checked(memory))
 
 
-def side_by_side(guest: Shape) -> int:
+def side_by_side(guest: VmSize) -> int:
     """How many guests run at once where they do not disturb each other: while each has a CPU of the
     host, and all of them half of its memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20

@@ -15,18 +15,17 @@ import jinja2
 
 from lowlat.base import resources
 from lowlat.base.errors import Refused
-from lowlat.boot import hooks
-from lowlat.boot.decision import plan_path
-from lowlat.boot.tuned_profile import LOCAL
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
 from lowlat.host import tuned
 from lowlat.host.root import Root
+from lowlat.host.tuned import LOCAL
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
-from lowlat.plan.store import PLAN
-from lowlat.runtime.launch import Place
+from lowlat.plan.store import PLAN, plan_path
+from lowlat.render import hooks
+from lowlat.runtime.launch import Launch
 
 _HINT = "name a folder you can write"
 
@@ -80,7 +79,7 @@ def tuned_profile(wanted: Profile) -> str:
     return _expand("tuned/profile.conf.j2", profile=wanted, sections=sections)
 
 
-def systemd_drop_in(where: Place) -> str:
+def systemd_drop_in(where: Launch) -> str:
     """What places a systemd service like that: a file for its NAME.service.d folder."""
     return _expand("systemd/workload.conf.j2", place=where)
 

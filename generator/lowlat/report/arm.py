@@ -17,7 +17,7 @@ from lowlat.report.figures import Key, Measure
 
 
 @dataclass(frozen=True)
-class Boot:
+class BootRuns:
     """The runs of one boot."""
 
     runs: tuple[Run, ...]
@@ -33,7 +33,7 @@ class Boot:
 class Arm:
     """Boots of one kind, in the order in which their files were given."""
 
-    boots: tuple[Boot, ...]
+    boots: tuple[BootRuns, ...]
 
     @classmethod
     def of(cls, runs: Iterable[Run]) -> Arm:
@@ -41,7 +41,7 @@ class Arm:
         found: dict[str, list[Run]] = {}
         for number, run in enumerate(runs):
             found.setdefault(run.boot_id or f"#{number}", []).append(run)
-        return cls(tuple(Boot(tuple(group)) for group in found.values()))
+        return cls(tuple(BootRuns(tuple(group)) for group in found.values()))
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -99,11 +99,8 @@ def _seconds(text: str) -> Optional[float]:
 
 
 def _all_figures(run: Run, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, float]:
-    return {
-        **figures.figures(run, cpus, measures),
-        **figures.second_opinion(run, cpus),
-        **figures.throughput(run),
-    }
+    more = {**figures.second_opinion(run, cpus), **figures.throughput(run)}
+    return {**figures.figures(run, cpus, measures), **more}
 
 
 def _collect(into: dict[Key, list[float]], values: dict[Key, float]) -> None:

@@ -6,25 +6,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lowlat.report import summary as overview
+from lowlat.report import summary
 from lowlat.report.build import Report
-from lowlat.report.comparison import Comparison, Named
+from lowlat.report.comparison import ArmReport, Comparison
 from lowlat.report.tables import Table
 from lowlat.report.wording import plain
 
 
 def render(report: Report) -> str:
     """The whole report; its first line is the finding."""
-    return render_all(Comparison("before", (Named("after", report),)))
+    return render_all(Comparison("before", (ArmReport("after", report),)))
 
 
 def render_all(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
-    lines = [f"**{_escape(overview.headline(found))}**", ""]
-    for table in overview.shown(found):
+    lines = [f"**{_escape(summary.headline(found))}**", ""]
+    for table in summary.shown(found):
         lines += [*_table(table), ""]
-    lines += [f"- **Not in effect:** {_escape(text)}" for text in overview.missing(found)]
-    lines += [f"- {_escape(text)}" for text in overview.notes(found)]
+    lines += [f"- **Not in effect:** {_escape(text)}" for text in summary.missing(found)]
+    lines += [f"- {_escape(text)}" for text in summary.notes(found)]
     return "\n".join(lines).rstrip() + "\n"
 
 

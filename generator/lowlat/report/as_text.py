@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowlat.report import summary as overview
+from lowlat.report import summary
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.wording import plain
@@ -16,11 +16,11 @@ _GAP = "  "
 
 def render_all(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
-    lines = [plain(overview.headline(found)), ""]
-    for table in overview.shown(found):
+    lines = [plain(summary.headline(found)), ""]
+    for table in summary.shown(found):
         lines += [*_aligned(table), ""]
-    lines += [plain(f"Not in effect: {text}") for text in overview.missing(found)]
-    lines += [plain(f"Note: {text}") for text in overview.notes(found)]
+    lines += [plain(f"Not in effect: {text}") for text in summary.missing(found)]
+    lines += [plain(f"Note: {text}") for text in summary.notes(found)]
     return "\n".join(lines).rstrip() + "\n"
 
 

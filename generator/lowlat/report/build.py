@@ -9,11 +9,12 @@ from typing import Optional, Union
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, inside, tail, verdict
-from lowlat.report import in_effect as evidence
+from lowlat.report import comparable, in_effect, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, primary_name
-from lowlat.report.stats import permutation as inference
+from lowlat.report.in_effect import VerifiedSetting
+from lowlat.report.stats import permutation
+from lowlat.report.stats.power import POWER
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict, boot_words
 
 __all__ = ["SCHEMA", "Endpoint", "Report", "build"]
@@ -23,16 +24,19 @@ SCHEMA = "lowlat.report/1"
 
 @dataclass(frozen=True)
 class Report:
-    """The document ``lowlat.report/1``, and whether the kernel isolated all CPUs measured after."""
+    """The document ``lowlat.report/1``. In words only it tells whether the kernel isolated all CPUs
+    measured after, and how many boots an arm would find the change seen (None where it was found or
+    the number cannot be told)."""
 
     verdict: str
     why: str
     boots: tuple[int, int]
     emulated: bool
     endpoints: tuple[Endpoint, ...]
-    not_in_effect: tuple[evidence.Missing, ...]
+    not_in_effect: tuple[in_effect.Missing, ...]
     flags: tuple[str, ...]
     isolated: bool
+    boots_to_find: Optional[int] = None
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[Endpoint]:
         return next((e for e in self.endpoints if e.name == name and e.cpu == cpu), None)
@@ -47,12 +51,13 @@ class Report:
 
 
 def build(
-    before: Sequence[Run], after: Sequence[Run], settings: Optional[Sequence[evidence.Setting]]
+    before: Sequence[Run], after: Sequence[Run], settings: Optional[Sequence[VerifiedSetting]]
 ) -> Report:
     """Compare two arms of at least one run; ``settings`` is what verify found after, if asked."""
     arms = Arm.of(before), Arm.of(after)
     flags = [*comparable.flags(before, after), *_verified(settings), *_extra()]
     figures: tuple[Endpoint, ...] = ()
+    needed = None
     why = comparable.refusal(before, after)
     if why:
         concluded = Verdict(REFUSED, why)
@@ -60,19 +65,20 @@ def build(
         pair = Pair.of(*arms)
         concluded, figures = _concluded(pair)
         if concluded.word != REFUSED:
-            flags += [*verdict.order_flags(pair), *inside.flags(pair)]
-            flags += [*_bounds(figures), *_ranked(figures)]
-            more, words = tail.endpoints(pair)
-            figures, flags = (*figures, *more), [*flags, *words]
+            flags += [*verdict.order_flags(pair), *_bounds(figures), *_ranked(figures)]
+            flags += _time_measured(pair)
+            needed = verdict.boots_to_find(pair, concluded)
+            flags += [_needed(needed)] if needed else []
     return Report(
         verdict=concluded.word,
         why=concluded.why,
         boots=(len(arms[0].boots), len(arms[1].boots)),
         emulated=before[0].emulated and after[0].emulated,
         endpoints=figures,
-        not_in_effect=evidence.not_in_effect(settings or (), after),
+        not_in_effect=in_effect.not_in_effect(settings or (), after),
         flags=tuple(flags),
         isolated=not any(run.measured - run.isolated for run in after),
+        boots_to_find=needed,
     )
 
 
@@ -125,15 +131,33 @@ def _ranked(figures: Iterable[Endpoint]) -> Iterable[str]:
             )
 
 
-def _verified(settings: Optional[Sequence[evidence.Setting]]) -> Iterable[str]:
+def _time_measured(pair: Pair) -> Iterable[str]:
+    """How long the longest gaps were looked for: they grow with that time, so none is a claim."""
+    if not pair.before.runs[0].emulated:
+        before, after = (_times(arm, pair.cpus) for arm in (pair.before, pair.after))
+        times = f"{before} before, {after} after, each CPU"
+        yield f"the longest gap grows with the time measured: {times}"
+
+
+def _times(arm: Arm, cpus: CpuSet) -> str:
+    number, seconds = len(arm.runs), arm.seconds(cpus) / len(cpus)
+    return f"{number} x {seconds / number:.4g} s" if number > 1 else f"{seconds:.4g} s"
+
+
+def _needed(boots: int) -> str:
+    return (
+        f"two arms that differ this much are told apart from about {boots} boots an arm on, "
+        f"with a chance of {POWER * 100:.0f} %"
+    )
+
+
+def _verified(settings: Optional[Sequence[VerifiedSetting]]) -> Iterable[str]:
     if settings is None:
         return ("what was in effect was not checked (--verify FILE)",)
-    return evidence.unknown(settings)
+    return in_effect.unknown(settings)
 
 
 def _extra() -> Iterable[str]:
-    if inference.available():
+    if permutation.available():
         return ()
-    return (
-        "no test, interval or return level: scipy and numpy are not installed (lowlat[report])",
-    )
+    return ("no test and no interval: scipy and numpy are not installed (lowlat[report])",)

@@ -3,30 +3,44 @@
 
 from __future__ import annotations
 
+import os.path
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Optional
+from functools import reduce
+from operator import and_
+from typing import Callable, Optional
 
+from lowlat.measure.tools import oslat, stress_ng, throughput
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
-from lowlat.report import traits
+from lowlat.model.run import Load, Run
+from lowlat.report import figures
 
 Runs = Sequence[Run]
 
-#: What the harness says of emulation, and _emulation() of all runs at once.
+#: What the harness says of emulation in each run, and the report once of all.
 _SAID = "the CPUs are emulated: "
+_EMULATION = (
+    "durations are left out: the runs were made under emulation, where time means nothing; counts "
+    "of interrupts do"
+)
 
 #: Letters of a value that is still worth showing whole.
 _LONG = 60
 
+#: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
+_PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
+
+#: Differences that make a change of their own; of the others a reader is told.
+_CONFOUNDED = {
+    *("machines", "thresholds", "scheduling policies"),
+    *("loads", "stress-ng versions"),
+}
+
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:
     """The CPUs that every run measured."""
-    sets = [run.measured for run in runs]
-    result = sets[0]
-    for other in sets[1:]:
-        result = result & other
-    return result
+    return reduce(and_, (run.measured for run in runs))
 
 
 def refusal(before: Runs, after: Runs) -> Optional[str]:
@@ -48,8 +62,8 @@ def refusal(before: Runs, after: Runs) -> Optional[str]:
 def doubt(before: Runs, after: Runs) -> Optional[str]:
     """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
     runs = (*before, *after)
-    names = traits.CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
-    for what, of, _ in traits.COMPARED:
+    names = _CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
+    for what, of, _ in _COMPARED:
         if what in names and _several(what, {of(run) for run in runs}):
             return f"the {what} differ"
     if not all(run.boot_id for run in runs):
@@ -62,37 +76,32 @@ def doubt(before: Runs, after: Runs) -> Optional[str]:
 
 def flags(before: Runs, after: Runs) -> list[str]:
     """What weakens the comparison, one sentence each."""
-    result = [*_emulation(before), *_differences(before, after), *_boots(before, after)]
-    result += [*_oslat_missing((*before, *after)), *_machines_unknown((*before, *after))]
+    runs = (*before, *after)
+    result = [_EMULATION] if before[0].emulated else []
+    result += [*_differences(before, after), *_boots(before, after)]
+    if not runs[0].emulated and _in_some(map(oslat_version, runs)):
+        result.append("oslat has a result in some runs only")
+    if _in_some(run.machine for run in runs):
+        result.append("some runs do not tell of their machine: 'lowlat-gen measure' notes it")
     return [*result, *_conditions(before, after)]
 
 
-def same_oslat(before: Runs, after: Runs) -> bool:
-    """oslat's rounding changed with its versions, so one version is needed throughout."""
-    return len({traits.oslat_version(run) for run in (*before, *after)} - {""}) <= 1
+def same_version(of: Callable[[Run], str], runs: Iterable[Run]) -> bool:
+    """oslat's rounding, for one, changed with its versions, so one version is needed throughout."""
+    return len({of(run) for run in runs} - {""}) <= 1
 
 
-def same_opinions(before: Runs, after: Runs) -> bool:
-    """One version of each throughout, as for oslat."""
-    return len({traits.opinion_versions(run) for run in (*before, *after)} - {""}) <= 1
-
-
-def same_stress(before: Runs, after: Runs) -> bool:
+def same_stress(runs: Runs) -> bool:
     """Bogo operations compare only with one version, one compiler and one command line."""
-    runs = (*before, *after)
-    return all(len(set(map(of, runs))) <= 1 for of in (traits.stress_versions, traits.loads))
+    return all(len(set(map(of, runs))) <= 1 for of in (stress_versions, loads))
 
 
-def _emulation(runs: Runs) -> Iterator[str]:
-    if runs[0].emulated:
-        yield (
-            "durations are left out: the runs were made under emulation, where time means nothing; "
-            "counts of kernel entries do"
-        )
+def _in_some(known: Iterable[str]) -> bool:
+    return len(set(map(bool, known))) > 1
 
 
 def _differences(before: Runs, after: Runs) -> Iterator[str]:
-    for what, of, consequence in traits.COMPARED:
+    for what, of, consequence in _COMPARED:
         ours, theirs = ({of(run) for run in arm} for arm in (before, after))
         if _several(what, ours | theirs):
             shorter = _apart(ours | theirs)
@@ -150,18 +159,6 @@ def _conditions(before: Runs, after: Runs) -> Iterator[str]:
         yield f"{sentence} ({', '.join(names[:3])}{more})"
 
 
-def _oslat_missing(runs: Runs) -> Iterator[str]:
-    versions = [traits.oslat_version(run) for run in runs]
-    if any(versions) and not all(versions) and not runs[0].emulated:
-        yield "oslat has a result in some runs only"
-
-
-def _machines_unknown(runs: Runs) -> Iterator[str]:
-    known = [bool(run.machine) for run in runs]
-    if any(known) and not all(known):
-        yield "some runs do not tell of their machine: 'lowlat-gen measure' notes it"
-
-
 def _condition(run: Run) -> Iterator[str]:
     if not run.complete:
         yield "the run is not complete"
@@ -181,3 +178,71 @@ def _cpus(runs: Runs) -> str:
 
 def _listed(values: Iterable[str]) -> str:
     return " and ".join(sorted(value or "none" for value in values))
+
+
+# What runs need to have in common, each trait as a text.
+
+
+def oslat_version(run: Run) -> str:
+    """ "" where it did not run."""
+    found = oslat.parse(run.oslat.output) if run.oslat else None
+    return found.version or "unknown" if found else ""
+
+
+def opinion_versions(run: Run) -> str:
+    """Those of the other second opinions that have a result."""
+    known = (one for one in run.second_opinions if figures.longest_us(one) is not None)
+    return " and ".join(sorted({f"{one.tool} {one.version}" for one in known}))
+
+
+def stress_versions(run: Run) -> str:
+    """With the compilers."""
+    pinned = throughput.find(run.work)
+    versions = {_stress_version(load) for load in run.loads}
+    return " and ".join(sorted((versions | {pinned.version if pinned else ""}) - {""}))
+
+
+def loads(run: Run) -> str:
+    """The loads' commands without the paths of their own files."""
+    return "; ".join(sorted(_normal(load.command) for load in run.loads))
+
+
+def _stress_version(load: Load) -> str:
+    if load.tool != "stress-ng":
+        return ""
+    found = stress_ng.parse(load.output)
+    return " ".join(filter(None, (found.version or load.version, found.compiler)))
+
+
+def _normal(command: str) -> str:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    result: list[str] = []
+    for word, previous in zip(words, ["", *words]):
+        if previous not in _PATH_OPTIONS and word.partition("=")[0] not in _PATH_OPTIONS:
+            result.append(word if result else os.path.basename(word))  # noqa: PTH119
+    return " ".join(result)
+
+
+def _observer(run: Run) -> str:
+    return "causes" if any(cpu.causes for cpu in run.cpus) else ""
+
+
+#: Name, the trait, and what follows where it differs.
+_COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
+    ("machines", lambda run: run.machine, ""),
+    ("kernels", lambda run: run.kernel, "; the change may be the kernel's"),
+    ("versions of the harness", lambda run: run.harness, ""),
+    ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
+    ("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts other events"),
+    ("scheduling policies", lambda run: run.policy, ""),
+    ("clocks", lambda run: run.clock.source, ""),
+    ("durations", lambda run: f"{round(run.duration_s, 1):g} s", "; longest gaps do not compare"),
+    ("observers", _observer, "; what observes makes noise of its own"),
+    ("loads", loads, "; throughput is left out"),
+    ("stress-ng versions", stress_versions, "; throughput is left out"),
+    ("oslat versions", oslat_version, "; oslat is left out"),
+    ("second opinion versions", opinion_versions, "; they are left out"),
+)

@@ -10,32 +10,30 @@ from typing import Optional
 from lowlat.model.run import Run
 from lowlat.report import verdict
 from lowlat.report.build import Report, build
-from lowlat.report.endpoint import ENOUGH_BOOTS
-from lowlat.report.in_effect import Setting
-from lowlat.report.stats import permutation as inference
-from lowlat.report.stats.permutation import ALPHA
+from lowlat.report.in_effect import VerifiedSetting
+from lowlat.report.stats import permutation
+from lowlat.report.stats.permutation import ALPHA, ENOUGH_BOOTS
 
 SCHEMA = "lowlat.comparison/1"
 
 #: What an arm may be called, as a regular expression.
 NAME = r"[A-Za-z0-9._+-]{1,64}"
 
-
 #: More boots an arm do not make the smallest p smaller: relabellings are drawn then.
 _MOST = 20
 
 
 @dataclass(frozen=True)
-class Runs:
-    """The runs of one arm, its name, and what verify found in its boots (None: nobody looked)."""
+class ArmRuns:
+    """The runs of one arm, its name, and what verify found in its boots (None: not checked)."""
 
     name: str
     runs: tuple[Run, ...]
-    effect: Optional[Sequence[Setting]] = None
+    effect: Optional[Sequence[VerifiedSetting]] = None
 
 
 @dataclass(frozen=True)
-class Named:
+class ArmReport:
     """One arm's report: the first arm before, this one after."""
 
     name: str
@@ -48,12 +46,12 @@ class Comparison:
     their number, and the verdicts follow it; everything else is each report's own."""
 
     first: str
-    arms: tuple[Named, ...]
+    arms: tuple[ArmReport, ...]
 
 
-def compare(first: Runs, others: Sequence[Runs]) -> Comparison:
+def compare(first: ArmRuns, others: Sequence[ArmRuns]) -> Comparison:
     """Build a report for each arm."""
-    found = [Named(arm.name, build(first.runs, arm.runs, arm.effect)) for arm in others]
+    found = [ArmReport(arm.name, build(first.runs, arm.runs, arm.effect)) for arm in others]
     return Comparison(first.name, tuple(_adjusted(found)))
 
 
@@ -68,13 +66,13 @@ def holm(values: Sequence[float]) -> list[float]:
     return result
 
 
-def _adjusted(arms: Sequence[Named]) -> list[Named]:
+def _adjusted(arms: Sequence[ArmReport]) -> list[ArmReport]:
     tested = [arm for arm in arms if arm.report.verdict in verdict.TESTED]
     if len(tested) < 2:
         return list(arms)
     given = [arm.report.primary for arm in tested]
     p = holm([primary.p for primary in given if primary is not None and primary.p is not None])
-    if min(inference.smallest_p(arm.report.boots) for arm in tested) * len(tested) > ALPHA:
+    if min(permutation.smallest_p(arm.report.boots) for arm in tested) * len(tested) > ALPHA:
         found = [_untested(arm.report, len(tested)) for arm in tested]
     else:
         found = [_with(arm.report, one, len(tested)) for arm, one in zip(tested, p)]
@@ -84,8 +82,8 @@ def _adjusted(arms: Sequence[Named]) -> list[Named]:
 
 def boots_needed(arms: int) -> Optional[int]:
     """How many boots an arm a test of so many arms needs; None where no number is enough."""
-    enough = (n for n in range(ENOUGH_BOOTS, _MOST) if arms * inference.smallest_p((n, n)) <= ALPHA)
-    return next(enough, None)
+    tried = range(ENOUGH_BOOTS, _MOST)
+    return next((n for n in tried if arms * permutation.smallest_p((n, n)) <= ALPHA), None)
 
 
 def _untested(report: Report, arms: int) -> Report:

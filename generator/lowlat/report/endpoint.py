@@ -13,10 +13,7 @@ from lowlat.model.run import Run
 from lowlat.report import comparable, figures
 from lowlat.report.arm import Arm, mixed, typical
 from lowlat.report.figures import Key, Measure
-from lowlat.report.stats import permutation as inference
-
-#: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
-ENOUGH_BOOTS = 5
+from lowlat.report.stats import permutation
 
 #: With no event in T seconds the rate is below 3/T with 95 % confidence.
 _RULE_OF_THREE = 3.0
@@ -51,7 +48,7 @@ class Endpoint:
     def changed(self) -> bool:
         """Whether the test finds a change, and the interval bears it out."""
         within = self.ci95 is not None and self.ci95[0] <= 1 <= self.ci95[1]
-        return self.p is not None and self.p <= inference.ALPHA and not within
+        return self.p is not None and self.p <= permutation.ALPHA and not within
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ class Pair:
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
         emulated = runs[0].emulated
-        measures = _measures(before.runs, after.runs, cpus, emulated=emulated)
+        measures = _measures(runs, cpus, emulated=emulated)
         return cls(before, after, cpus, tuple(measures), primary_name(emulated))
 
     def primary_values(self) -> tuple[tuple[float, ...], ...]:
@@ -82,7 +79,7 @@ class Pair:
 
 def primary_name(emulated: bool) -> str:
     """The one endpoint a verdict is about; under emulation durations mean nothing."""
-    return figures.ENTRIES if emulated else "noise_ppm"
+    return figures.INTERRUPTS if emulated else "noise_ppm"
 
 
 def endpoints(pair: Pair, *, tested: bool) -> tuple[Endpoint, ...]:
@@ -113,8 +110,8 @@ def _tested(
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
     result = {}
     for family in families:
-        rows = [inference.Row(ours[key], theirs[key]) for key in family]
-        for key, one in zip(family, inference.infer(rows)):
+        rows = [permutation.TwoSamples(ours[key], theirs[key]) for key in family]
+        for key, one in zip(family, permutation.infer(rows)):
             if not _torn(found[key], one):
                 result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
     for key, endpoint in result.items():
@@ -132,13 +129,13 @@ def _raised(values: Sequence[float], arm: Arm, cpus: Collection[int]) -> list[fl
 
 def _low_end(before: Sequence[float], after: Sequence[float]) -> Optional[float]:
     """The low end of the ratio's interval where it tells that there are fewer."""
-    (found,) = inference.infer([inference.Row(tuple(before), tuple(after))])
+    (found,) = permutation.infer([permutation.TwoSamples(tuple(before), tuple(after))])
     return found.ci95[0] if found.ci95 and found.ci95[0] > 1 else None
 
 
-def _torn(endpoint: Endpoint, result: inference.Result) -> bool:
+def _torn(endpoint: Endpoint, result: permutation.Result) -> bool:
     """Whether ranks tell one direction and the mean another, which few boots can outweigh."""
-    found = result.p <= inference.ALPHA
+    found = result.p <= permutation.ALPHA
     return found and result.fell is not (endpoint.after < endpoint.before)
 
 
@@ -176,22 +173,19 @@ def _at_least(before: Sequence[float], seconds: float, *, tested: bool) -> float
     median once in 2**n times, and the rest of the 5 % is left to the count.
     """
     # Not every boot knows every figure: a row of /proc/interrupts may be there in some only.
-    if not tested or len(before) < ENOUGH_BOOTS:
+    if not tested or len(before) < permutation.ENOUGH_BOOTS:
         return typical(before) * seconds / _RULE_OF_THREE
-    left = inference.ALPHA - 0.5 ** len(before)
+    left = permutation.ALPHA - 0.5 ** len(before)
     return min(before) * seconds / -math.log(left)
 
 
-def _measures(
-    before: Sequence[Run], after: Sequence[Run], cpus: CpuSet, *, emulated: bool
-) -> list[Measure]:
-    runs = (*before, *after)
+def _measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
-    if comparable.same_oslat(before, after):
+    if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
-    if comparable.same_opinions(before, after):
+    if comparable.same_version(comparable.opinion_versions, runs):
         result += figures.opinions(runs)
-    if comparable.same_stress(before, after):
+    if comparable.same_stress(runs):
         result += figures.stressors(runs)
     below = _below_threshold(max(run.threshold_ns for run in runs))
     return [m for m in result if m.name not in below and not (emulated and m.durations)]

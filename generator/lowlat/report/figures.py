@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Callable, Optional, Union
 
-from lowlat.measure.tools import oslat
-from lowlat.measure.tools import stress_ng as stress
+from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
 from lowlat.measure.tools import throughput as alone
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import CpuRun, Run
-from lowlat.report import opinion
+from lowlat.model.run import CpuRun, Load, Run
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]
 
+#: The rows of /proc/interrupts or /proc/softirqs of a CPU, a second; None where they are unknown.
+_Rows = Callable[[CpuRun], Optional[Mapping[str, float]]]
+
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
-ENTRIES = "kernel_entries_per_s"
+INTERRUPTS = "interrupts_per_s"
 SOFTIRQS = "softirqs_per_s"
 THROUGHPUT = "bogo_ops_per_s"
 
@@ -38,6 +39,10 @@ class Measure:
     pool: Callable[[Iterable[float]], float] = fmean
     durations: bool = True
     counted: bool = False
+
+
+def _counts(name: str, of: Callable[[CpuRun], Optional[float]]) -> Measure:
+    return Measure(name, "1/s", of, durations=False, counted=True)
 
 
 def _rate(level: str) -> Measure:
@@ -60,20 +65,14 @@ ENDPOINTS = (
     *(_rate(level) for level in LEVELS),
     _time_weighted("p99.99"),
     _time_weighted("p99.9999"),
-    Measure(
-        ENTRIES,
-        "1/s",
-        lambda cpu: _total(cpu.kernel_entries_per_s),
-        durations=False,
-        counted=True,
-    ),
+    _counts(INTERRUPTS, lambda cpu: _total(cpu.interrupts_per_s)),
 )
 
 #: What is shown beside them, without ever being claimed.
 OBSERVATIONS = (
     Measure("max_ns", "ns", lambda cpu: cpu.max_ns, pool=max),
-    Measure("switches_per_s", "1/s", lambda cpu: cpu.switches_per_s, durations=False, counted=True),
-    Measure(SOFTIRQS, "1/s", lambda cpu: _total(cpu.softirqs_per_s), durations=False, counted=True),
+    _counts("switches_per_s", lambda cpu: cpu.switches_per_s),
+    _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
 )
 
 #: From oslat's own output, see second_opinion().
@@ -82,35 +81,24 @@ OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
 
 def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
     """A measure for each row of /proc/interrupts and /proc/softirqs that ever counted."""
-    rows: dict[str, None] = {}
-    softirqs: dict[str, None] = {}
-    for run in runs:
-        for cpu in (run.cpu(number) for number in cpus):
-            rows.update(_counting(cpu.kernel_entries_per_s))
-            softirqs.update(_counting(cpu.softirqs_per_s))
-    return tuple(
-        [_source(ENTRIES, row, lambda cpu: cpu.kernel_entries_per_s) for row in rows]
-        + [_source(SOFTIRQS, row, lambda cpu: cpu.softirqs_per_s) for row in softirqs]
-    )
+    known = [run.cpu(number) for run in runs for number in cpus]
+    entries = _sources(INTERRUPTS, known, lambda cpu: cpu.interrupts_per_s)
+    return (*entries, *_sources(SOFTIRQS, known, lambda cpu: cpu.softirqs_per_s))
 
 
-def _counting(rows: Optional[Mapping[str, float]]) -> dict[str, None]:
-    return {row: None for row, rate in (rows or {}).items() if rate and row != "total"}
+def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
+    rates = (item for cpu in cpus for item in (of(cpu) or {}).items())
+    for row in dict.fromkeys(row for row, rate in rates if rate and row != "total"):
+        yield _source(name, row, of)
 
 
-def _source(name: str, row: str, of: Callable[[CpuRun], Optional[Mapping[str, float]]]) -> Measure:
+def _source(name: str, row: str, of: _Rows) -> Measure:
     def rate(cpu: CpuRun) -> Optional[float]:
         rows = of(cpu)
         # A row that is missing did not grow.
         return None if rows is None else rows.get(row, 0.0)
 
-    return Measure(
-        f"{name}@{row}",
-        "1/s",
-        rate,
-        durations=False,
-        counted=True,
-    )
+    return _counts(f"{name}@{row}", rate)
 
 
 def stressors(runs: Iterable[Run]) -> tuple[Measure, ...]:
@@ -122,7 +110,7 @@ def stressors(runs: Iterable[Run]) -> tuple[Measure, ...]:
 def opinions(runs: Iterable[Run]) -> tuple[Measure, ...]:
     """A measure for each second opinion but oslat's, filled by second_opinion()."""
     tools = {one.tool: None for run in runs for one in run.second_opinions}
-    return tuple(Measure(opinion.name(tool), "us", lambda cpu: None, pool=max) for tool in tools)
+    return tuple(Measure(f"{tool}_max_us", "us", lambda cpu: None, pool=max) for tool in tools)
 
 
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
@@ -148,9 +136,9 @@ def second_opinion(run: Run, cpus: CpuSet) -> dict[Key, float]:
     if result:
         result[OSLAT_MAX.name, "all"] = max(result.values())
     for other in run.second_opinions:
-        longest = opinion.longest_us(other)
+        longest = longest_us(other)
         if longest is not None:
-            result[opinion.name(other.tool), "all"] = longest
+            result[f"{other.tool}_max_us", "all"] = longest
     return result
 
 
@@ -159,10 +147,18 @@ def throughput(run: Run) -> dict[Key, float]:
     result: dict[Key, float] = {}
     for load in run.loads:
         if load.tool == "stress-ng":
-            for stressor, rate in stress.parse(load.output).throughput().items():
+            for stressor, rate in stress_ng.parse(load.output).throughput().items():
                 key = (f"{THROUGHPUT}@{stressor}", "all")
                 result[key] = result.get(key, 0.0) + rate
     pinned = alone.find(run.work)
     if pinned:
         result[f"{THROUGHPUT}@{alone.NAME}", "all"] = pinned.mean
     return result
+
+
+def longest_us(opinion: Load) -> Optional[float]:
+    """The longest time of any CPU in us that cyclictest or rtla printed, where a tool rounds it
+    down its upper limit; None where there is no result: latency of a wake-up (cyclictest, timerlat)
+    or one noise (osnoise)."""
+    tool = cyclictest if opinion.tool == "cyclictest" else rtla
+    return max(tool.maxima_us(opinion.output), default=None)

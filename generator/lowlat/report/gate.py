@@ -16,9 +16,10 @@ from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import NAME, Comparison, Named
-from lowlat.report.endpoint import CLAIMED, ENOUGH_BOOTS
+from lowlat.report.comparison import NAME, ArmReport, Comparison
+from lowlat.report.endpoint import CLAIMED
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS, OSLAT_MAX
+from lowlat.report.stats.permutation import ENOUGH_BOOTS
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED
 
 _GRAMMAR = re.compile(
@@ -43,7 +44,7 @@ def parse(text: str) -> Gate:
     if not found:
         raise Refused(
             f"--require {text!r}: not of the form ENDPOINT>=N",
-            hint="such as 'kernel_entries_per_s>=40'",
+            hint="such as 'interrupts_per_s>=40'",
         )
     if found[2] not in NAMES:
         raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(NAMES)}")
@@ -70,7 +71,7 @@ def noted(gates: Sequence[Gate], found: Comparison) -> Comparison:
     return replace(found, arms=tuple(_noted(gates, arm) for arm in found.arms))
 
 
-def _noted(gates: Sequence[Gate], arm: Named) -> Named:
+def _noted(gates: Sequence[Gate], arm: ArmReport) -> ArmReport:
     endpoints = (arm.report.get(gate.name) for gate in _for(gates, arm))
     words = (_condition(endpoint, arm.report) for endpoint in endpoints if endpoint is not None)
     flags = dict.fromkeys(filter(None, words))
@@ -101,7 +102,7 @@ def check(gates: Sequence[Gate], found: Comparison) -> None:
         raise Unmet(f"--require not met: {'; '.join(missed)}")
 
 
-def _for(gates: Sequence[Gate], arm: Named) -> list[Gate]:
+def _for(gates: Sequence[Gate], arm: ArmReport) -> list[Gate]:
     return [gate for gate in gates if gate.arm in ("", arm.name)]
 
 

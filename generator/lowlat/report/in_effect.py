@@ -10,14 +10,15 @@ from pathlib import Path
 from lowlat.base.json_fields import Fields, read_document
 from lowlat.model import cmdline
 from lowlat.model.run import Run
-from lowlat.verify import SCHEMA, State
+from lowlat.verify import SCHEMA
+from lowlat.verify.finding import Standing
 
 #: The states of verify that mean a planned value did not hold.
-_LOST = {state.value for state in State if state.bad or state is State.OVERRIDDEN}
+_LOST = {state.value for state in Standing if state.bad or state is Standing.OVERRIDDEN}
 
 
 @dataclass(frozen=True)
-class Setting:
+class VerifiedSetting:
     """One row of verify: a setting, its state, and what was found."""
 
     name: str
@@ -40,14 +41,14 @@ class Missing:
     why: str
 
 
-def read_verify(path: Path) -> tuple[Setting, ...]:
+def read_verify(path: Path) -> tuple[VerifiedSetting, ...]:
     """Read what ``lowlat-gen verify --json`` printed.
 
     Raises Refused where it cannot be read or is something else.
     """
     fields = read_document(path, SCHEMA, "'lowlat-gen verify --json'")
     return tuple(
-        Setting(
+        VerifiedSetting(
             name=item.text("name"),
             state=item.text("state"),
             planned=_words(item, "planned"),
@@ -58,7 +59,7 @@ def read_verify(path: Path) -> tuple[Setting, ...]:
     )
 
 
-def not_in_effect(settings: Sequence[Setting], after: Sequence[Run]) -> tuple[Missing, ...]:
+def not_in_effect(settings: Sequence[VerifiedSetting], after: Sequence[Run]) -> tuple[Missing, ...]:
     """The settings that verify found missing, and CPUs that the kernel was told to isolate and did
     not."""
     return (
@@ -67,9 +68,9 @@ def not_in_effect(settings: Sequence[Setting], after: Sequence[Run]) -> tuple[Mi
     )
 
 
-def unknown(settings: Sequence[Setting]) -> Iterator[str]:
+def unknown(settings: Sequence[VerifiedSetting]) -> Iterator[str]:
     """One sentence on the settings that verify could not look at."""
-    names = [row.name for row in settings if row.state == State.UNVERIFIABLE.value]
+    names = [row.name for row in settings if row.state == Standing.UNVERIFIABLE.value]
     if names:
         yield f"could not be verified: {', '.join(names)}"
 

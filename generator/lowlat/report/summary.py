@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Optional
 
-from lowlat.report.comparison import Comparison, Named
-from lowlat.report.figures import ENTRIES
+from lowlat.report.comparison import ArmReport, Comparison
+from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import Table, tables
 from lowlat.report.verdict import INCREASED, REDUCED, REFUSED
 from lowlat.report.wording import change, interval, number, probability
@@ -32,10 +31,10 @@ def headline(found: Comparison) -> str:
 
 def subject(found: Comparison) -> str:
     """What the verdicts are about, in words."""
-    return "Kernel entries" if _entries(found) else "Noise"
+    return "Interrupts" if of_interrupts(found) else "Noise"
 
 
-def _told(arm: Named) -> str:
+def _told(arm: ArmReport) -> str:
     words = f"{arm.name} {arm.report.verdict.replace('-', ' ')}"
     primary = arm.report.primary
     if primary is None or arm.report.verdict not in (REDUCED, INCREASED):
@@ -67,7 +66,7 @@ def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
 
 def table(found: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
-    figure = "kernel entries, /s" if _entries(found) else "noise, ppm of the time"
+    figure = "interrupts, /s" if of_interrupts(found) else "noise, ppm of the time"
     header = (found.first, "boots", figure, "change", "ratio, 95 %", "p", "verdict")
     return Table(
         header,
@@ -77,7 +76,7 @@ def table(found: Comparison) -> Table:
     )
 
 
-def _row(arm: Named) -> tuple[str, ...]:
+def _row(arm: ArmReport) -> tuple[str, ...]:
     report = arm.report
     boots = "{} / {}".format(*report.boots)
     primary = report.primary
@@ -111,8 +110,7 @@ def missing(found: Comparison) -> Iterator[str]:
         yield words if len(found.arms) == 1 else f"{', '.join(names)}: {words}"
 
 
-def _entries(found: Comparison) -> bool:
-    primary: list[Optional[str]] = [
-        arm.report.primary.name for arm in found.arms if arm.report.primary is not None
-    ]
-    return ENTRIES in primary
+def of_interrupts(found: Comparison) -> bool:
+    """Whether the verdicts are about interrupts, not noise."""
+    primary = (arm.report.primary for arm in found.arms)
+    return any(figure is not None and figure.name == INTERRUPTS for figure in primary)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Callable, Optional, Union
+from typing import Callable, Optional
 
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import Named
-from lowlat.report.figures import ENTRIES, LEVELS, SOFTIRQS, THROUGHPUT
-from lowlat.report.tail import longest
+from lowlat.report.comparison import ArmReport
+from lowlat.report.figures import INTERRUPTS, LEVELS, SOFTIRQS, THROUGHPUT
 from lowlat.report.wording import change, gain, interval, number, probability, source
 
 #: More rows than this do not fit on one screen; all of them are in the JSON.
@@ -19,7 +18,7 @@ _MOST_SOURCES = 6
 
 #: Figure, its name for a person, and what its value is divided by.
 _SUMMARY = (
-    (ENTRIES, "kernel entries, /s", 1),
+    (INTERRUPTS, "interrupts, /s", 1),
     (SOFTIRQS, "softirqs, /s", 1),
     ("switches_per_s", "context switches, /s", 1),
     ("noise_ppm", "noise, ppm of the time", 1),
@@ -40,7 +39,7 @@ _ADJUSTED = (
 
 #: The columns of the table per CPU.
 _COLUMNS = (
-    (ENTRIES, "kernel entries, /s", 1),
+    (INTERRUPTS, "interrupts, /s", 1),
     ("noise_ppm", "noise, ppm", 1),
     ("events_per_s@1us", "gaps 1us+, /s", 1),
     ("max_ns", "longest gap, us", 1000),
@@ -61,20 +60,21 @@ class Table:
 
 def tables(report: Report) -> tuple[Table, ...]:
     """Everything there is to show, empty tables left out."""
-    costs = throughput((Named("", report),))
+    costs = throughput((ArmReport("", report),))
     return (*figures(report), *((costs,) if costs.rows else ()))
 
 
 def figures(report: Report) -> tuple[Table, ...]:
     """The noise and its sources, without what the quiet costs."""
-    candidates = (_summary(report), _per_cpu(report), _sources(report), _softirqs(report))
+    sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
+    softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
+    candidates = (_summary(report), _per_cpu(report), sources, softirqs)
     return tuple(table for table in candidates if table.rows)
 
 
 def _summary(report: Report) -> Table:
     noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
     tested = report.primary is not None and report.primary.p is not None
-    rows = [*_SUMMARY, *_levels(report)]
     return Table(
         (f"{noun} {report.cpus}", "before", "after", "change", *(_TESTED if tested else ())),
         tuple(
@@ -82,7 +82,7 @@ def _summary(report: Report) -> Table:
                 *(title, number(e.before / unit), number(e.after / unit), change(e)),
                 *((interval(e), probability(e.p)) if tested else ()),
             )
-            for name, title, unit in rows
+            for name, title, unit in _SUMMARY
             if (e := report.get(name)) is not None
         ),
         note=_ADJUSTED if tested else "",
@@ -90,27 +90,25 @@ def _summary(report: Report) -> Table:
     )
 
 
-def _levels(report: Report) -> Iterator[tuple[str, str, int]]:
-    """The return levels, whose names have the time they stand for."""
-    for endpoint in report.endpoints:
-        span = longest(endpoint.name)
-        if span:
-            yield endpoint.name, f"gap expected once in {span}, us", 1000
-
-
 def _per_cpu(report: Report) -> Table:
     shown = [column for column in _COLUMNS if any(report.get(column[0], c) for c in report.cpus)]
     # The worst come first once not all of them fit.
-    cpus = sorted(report.cpus, key=lambda cpu: _after(report, cpu), reverse=True)
+    primary = report.primary.name if report.primary else ""
+    ends = {cpu: report.get(primary, cpu) for cpu in report.cpus}
+    cpus = sorted(ends, key=lambda cpu: e.after if (e := ends[cpu]) else 0.0, reverse=True)
     kept = sorted(cpus[:_MOST_CPUS])
     left = len(cpus) - len(kept)
     return Table(
-        ("CPU", *(title for _, title, _ in shown), _change_title(report)),
+        (
+            "CPU",
+            *(title for _, title, _ in shown),
+            f"{'entries' if primary == INTERRUPTS else 'noise'} change",
+        ),
         tuple(
             (
                 str(cpu),
                 *(_arrow(report.get(name, cpu), unit) for name, _, unit in shown),
-                _primary_change(report, cpu),
+                change(e) if (e := ends[cpu]) else "-",
             )
             for cpu in kept
         ),
@@ -118,37 +116,10 @@ def _per_cpu(report: Report) -> Table:
     )
 
 
-def _change_title(report: Report) -> str:
-    entries = report.primary is not None and report.primary.name == ENTRIES
-    return "entries change" if entries else "noise change"
-
-
-def _after(report: Report, cpu: int) -> float:
-    endpoint = _primary_of(report, cpu)
-    return endpoint.after if endpoint else 0.0
-
-
-def _primary_of(report: Report, cpu: Union[int, str]) -> Optional[Endpoint]:
-    return report.get(report.primary.name, cpu) if report.primary else None
-
-
-def _primary_change(report: Report, cpu: int) -> str:
-    endpoint = _primary_of(report, cpu)
-    return change(endpoint) if endpoint else "-"
-
-
 def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
     if endpoint is None:
         return "-"
     return f"{number(endpoint.before / unit)} -> {number(endpoint.after / unit)}"
-
-
-def _sources(report: Report) -> Table:
-    return _by_row(report, ENTRIES, "kernel entries by source, /s", source)
-
-
-def _softirqs(report: Report) -> Table:
-    return _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
 
 
 def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) -> Table:
@@ -161,7 +132,7 @@ def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) 
     return Table((title, "before", "after", "change"), tuple(rows), wide=True)
 
 
-def throughput(arms: Sequence[Named]) -> Table:
+def throughput(arms: Sequence[ArmReport]) -> Table:
     """What the loads got done, a row for each of an arm, named by it where there are several."""
     emulated = any(arm.report.emulated for arm in arms)
     return Table(

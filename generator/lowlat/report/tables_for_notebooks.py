@@ -21,8 +21,14 @@ from lowlat.base.errors import Refused
 from lowlat.model.run import CpuRun, Run, read_run
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
 
+#: Columns of ``runs`` that are the run's own.
+_RUN = (
+    *("label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns", "policy"),
+    *("emulated", "complete", "valid", "isolated", "machine", "harness"),
+)
+
 #: A row's columns are named as in ``lowlat.run/1``.
-Row = Mapping[str, Union[str, int, float, bool, None]]
+TableRow = Mapping[str, Union[str, int, float, bool, None]]
 
 
 @dataclass(frozen=True)
@@ -32,19 +38,19 @@ class Tables:
     ``runs``: a row a run, with label, boot, kernel, command line, times and whether it is valid.
     ``cpus``: a row a CPU of a run, with every figure a report compares (units in the names).
     ``histogram``: gaps by size, ``lower_ns`` and ``upper_ns`` and their ``count``.
-    ``entries`` and ``softirqs``: a row a source, and its rate ``per_s``.
+    ``interrupts`` and ``softirqs``: a row a source, and its rate ``per_s``.
     ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
     ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
-    ``noise_ns`` lost, ``gaps``, and kernel ``entries``, None where they were not counted.
+    ``noise_ns`` lost, ``gaps``, and ``interrupts``, None where they were not counted.
     """
 
-    runs: tuple[Row, ...]
-    cpus: tuple[Row, ...]
-    histogram: tuple[Row, ...]
-    entries: tuple[Row, ...]
-    softirqs: tuple[Row, ...]
-    causes: tuple[Row, ...]
-    series: tuple[Row, ...]
+    runs: tuple[TableRow, ...]
+    cpus: tuple[TableRow, ...]
+    histogram: tuple[TableRow, ...]
+    interrupts: tuple[TableRow, ...]
+    softirqs: tuple[TableRow, ...]
+    causes: tuple[TableRow, ...]
+    series: tuple[TableRow, ...]
 
     def frame(self, name: str) -> Any:
         """One of the tables as a pandas.DataFrame. Raises Refused where there is no such table or
@@ -72,8 +78,8 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
         runs=tuple(_run(run) for run in runs),
         cpus=tuple(_cpu(run, cpu) for run, cpu in cpus),
         histogram=tuple(row for run, cpu in cpus for row in _histogram(run, cpu)),
-        entries=tuple(
-            row for run, cpu in cpus for row in _rates(run, cpu, cpu.kernel_entries_per_s)
+        interrupts=tuple(
+            row for run, cpu in cpus for row in _rates(run, cpu, cpu.interrupts_per_s)
         ),
         softirqs=tuple(row for run, cpu in cpus for row in _rates(run, cpu, cpu.softirqs_per_s)),
         causes=tuple(row for run, cpu in cpus for row in _causes(run, cpu)),
@@ -81,58 +87,43 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
     )
 
 
-def _run(run: Run) -> Row:
-    return {
-        "run": str(run.path),
-        "label": run.label,
-        "started": run.started,
-        "boot_id": run.boot_id,
-        "kernel": run.kernel,
-        "cmdline": run.cmdline,
-        "duration_s": run.duration_s,
-        "threshold_ns": run.threshold_ns,
-        "policy": run.policy,
-        "emulated": run.emulated,
-        "complete": run.complete,
-        "valid": run.valid,
-        "isolated": str(run.isolated),
-        "machine": run.machine,
-        "harness": run.harness,
-    }
+def _run(run: Run) -> TableRow:
+    known: TableRow = {name: getattr(run, name) for name in _RUN}
+    return {"run": str(run.path), **known, "isolated": str(run.isolated)}
 
 
-def _cpu(run: Run, cpu: CpuRun) -> Row:
+def _cpu(run: Run, cpu: CpuRun) -> TableRow:
     measures = {measure.name: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
     return {**_key(run, cpu), "runtime_ns": cpu.runtime_ns, **measures}
 
 
-def _histogram(run: Run, cpu: CpuRun) -> Iterator[Row]:
+def _histogram(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
     for lower, upper, count in cpu.histogram:
         yield {**_key(run, cpu), "lower_ns": lower, "upper_ns": upper, "count": int(count)}
 
 
-def _rates(run: Run, cpu: CpuRun, rates: Optional[Mapping[str, float]]) -> Iterator[Row]:
+def _rates(run: Run, cpu: CpuRun, rates: Optional[Mapping[str, float]]) -> Iterator[TableRow]:
     for source, rate in (rates or {}).items():
         if source != "total":
             yield {**_key(run, cpu), "source": source, "per_s": rate}
 
 
-def _causes(run: Run, cpu: CpuRun) -> Iterator[Row]:
+def _causes(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
     for cause in cpu.causes:
-        words: Row = {"class": cause.kind, "cause": cause.cause}
+        words: TableRow = {"class": cause.kind, "cause": cause.cause}
         yield {**_key(run, cpu), **words, "events": cause.events, "time_ns": cause.time_ns}
 
 
-def _series(run: Run, cpu: CpuRun) -> Iterator[Row]:
+def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
     found = cpu.series
     if found is None:
         return
-    entries = found.entries or (None,) * len(found.ends_s)
-    steps = zip((0.0, *found.ends_s), found.ends_s, found.noise_ns, found.gaps, entries)
+    interrupts = found.interrupts or (None,) * len(found.ends_s)
+    steps = zip((0.0, *found.ends_s), found.ends_s, found.noise_ns, found.gaps, interrupts)
     for begin, end, noise, gaps, entered in steps:
-        times: Row = {"begin_s": begin, "end_s": end}
-        yield {**_key(run, cpu), **times, "noise_ns": noise, "gaps": gaps, "entries": entered}
+        times: TableRow = {"begin_s": begin, "end_s": end}
+        yield {**_key(run, cpu), **times, "noise_ns": noise, "gaps": gaps, "interrupts": entered}
 
 
-def _key(run: Run, cpu: CpuRun) -> Row:
+def _key(run: Run, cpu: CpuRun) -> TableRow:
     return {"run": str(run.path), "cpu": cpu.cpu}

@@ -10,9 +10,10 @@ from typing import Optional
 
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
-from lowlat.report.endpoint import ENOUGH_BOOTS, Endpoint, Pair
-from lowlat.report.stats import drift as order
-from lowlat.report.stats import permutation as inference
+from lowlat.report.endpoint import Endpoint, Pair
+from lowlat.report.stats import drift, permutation, power
+from lowlat.report.stats.drift import Order
+from lowlat.report.stats.permutation import ENOUGH_BOOTS
 
 REDUCED = "reduced"
 INCREASED = "increased"
@@ -51,9 +52,9 @@ def untested(before: Arm, after: Arm) -> Optional[str]:
     doubt = comparable.doubt(before.runs, after.runs)
     if doubt:
         return f"{boot_words(boots)}; no test is made: {doubt}"
-    if order.order_of(before, after) is None:
+    if order_of(before, after) is None:
         return f"{boot_words(boots)}; no test is made: the order of the boots is not known"
-    if not inference.available():
+    if not permutation.available():
         return f"{boot_words(boots)}; no test is made: scipy and numpy are not installed"
     return None
 
@@ -64,7 +65,7 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     basis = f"p = {p:.2g}, {boot_words(boots)}"
     if primary.changed:
         return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
-    if p <= inference.ALPHA:
+    if p <= permutation.ALPHA:
         basis = f"{basis}, too little where the arms may spread unlike each other"
     return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
 
@@ -78,6 +79,17 @@ def _excluded(primary: Endpoint) -> str:
     if not low <= 1 <= high:
         return ""  # p was adjusted for several arms, the interval was not
     return f"; ratios below {low:.3g} and above {high:.3g} are excluded (95 %)"
+
+
+def order_of(before: Arm, after: Arm) -> Optional[Order]:
+    """The boots by the start of their first run; None where it is unknown or the same for all."""
+    times = [boot.started for boot in (*before.boots, *after.boots)]
+    known = sorted(time for time in times if time is not None)
+    if len(known) < len(times) or known[0] == known[-1]:
+        return None
+    places = [known.index(time) + (known.count(time) - 1) / 2 for time in times if time is not None]
+    count = len(before.boots)
+    return Order(tuple(places[:count]), tuple(places[count:]))
 
 
 def drifted(pair: Pair, primary: Endpoint) -> Optional[str]:
@@ -111,7 +123,7 @@ def order_flags(pair: Pair) -> Iterator[str]:
     boots = len(pair.before.boots), len(pair.after.boots)
     if min(boots) < 2:
         return
-    places = order.order_of(pair.before, pair.after)
+    places = order_of(pair.before, pair.after)
     if places is None:
         yield "the order of the boots is not known: their runs have no times, or all the same"
     elif not places.takes_turns:
@@ -124,15 +136,26 @@ def order_flags(pair: Pair) -> Iterator[str]:
         yield _trend(found)
 
 
-def _trend(found: order.Drift) -> str:
+def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
+    """How many boots an arm it would take to find a change as large as the one seen, where none was
+    found; None where that cannot be told."""
+    boots = min(len(pair.before.boots), len(pair.after.boots))
+    few = concluded.word == DESCRIPTIVE and boots < ENOUGH_BOOTS
+    if not permutation.available() or not (few or concluded.word == UNCHANGED):
+        return None
+    needed = power.boots_to_find(*pair.primary_values())
+    return needed if needed and needed > boots else None
+
+
+def _trend(found: drift.Drift) -> str:
     return f"{found.slope * 100:+.1f} % a boot is the trend within the arms"
 
 
-def _drift(pair: Pair) -> tuple[Optional[order.Drift], Optional[order.Order]]:
-    places = order.order_of(pair.before, pair.after)
-    if places is None or not inference.available():
+def _drift(pair: Pair) -> tuple[Optional[drift.Drift], Optional[Order]]:
+    places = order_of(pair.before, pair.after)
+    if places is None or not permutation.available():
         return None, places
     ours, theirs = pair.primary_values()
     if (len(ours), len(theirs)) != (len(pair.before.boots), len(pair.after.boots)):
         return None, places
-    return order.drift(ours, theirs, places), places
+    return drift.drift(ours, theirs, places), places

@@ -7,7 +7,7 @@ from typing import Optional
 
 from lowlat.base.terminal import printable
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import ENTRIES
+from lowlat.report.figures import INTERRUPTS
 from lowlat.report.verdict import DESCRIPTIVE, UNCHANGED, boot_words
 
 #: Relative changes below the first are called the same unless the test finds them, below the second
@@ -93,10 +93,10 @@ def headline(report: Report) -> str:
     primary = report.primary
     if primary is None:
         return f"Not comparable: {report.why}."
-    entries = primary.name == ENTRIES
+    interrupts = primary.name == INTERRUPTS
     where = _where(report)
-    subject = f"Kernel entries on {where}" if entries else f"Noise on {where}"
-    unit, less = ("/s", "fewer") if entries else (" ppm", "less")
+    subject = f"Interrupts on {where}" if interrupts else f"Noise on {where}"
+    unit, less = ("/s", "fewer") if interrupts else (" ppm", "less")
     one, other = number(primary.before) + unit, number(primary.after) + unit
     basis = _basis(report, primary)
     if report.verdict == UNCHANGED:

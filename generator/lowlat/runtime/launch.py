@@ -16,11 +16,8 @@ from typing import Callable, NoReturn, Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.catalogue.cpusets import GROUP
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.probe.topology import CPU
-
-_POLICY = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
 
 #: How often a new thread of the program is looked for.
 _POLL_S = 0.05
@@ -42,7 +39,7 @@ class CannotRun(LowlatError):
 
 
 @dataclass(frozen=True)
-class Place:
+class Launch:
     """The CPUs a program gets, its real-time priority (0: an ordinary task), whether each of its
     threads gets a CPU of its own, and the control group it joins, which alone owns the CPUs."""
 
@@ -56,16 +53,6 @@ class Place:
         return f"fifo:{self.priority}" if self.priority else "other"
 
 
-def parse_policy(text: str) -> int:
-    """The real-time priority of "fifo:N", 0 for "other". Raises Refused on anything else."""
-    found = _POLICY.fullmatch(text)
-    if not found:
-        raise Refused(
-            f"--policy {text[:40]}: not a scheduling policy", hint="other, or fifo:N with N to 99"
-        )
-    return int(found[1] or 0)
-
-
 def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
     """The control group that has taken these CPUs for itself, if it has: no task outside of it
     can run there (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
@@ -74,7 +61,7 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
     return GROUP if state == "isolated" and held and held & cpus else None
 
 
-def warnings(place: Place, root: Root) -> tuple[str, ...]:
+def warnings(place: Launch, root: Root) -> tuple[str, ...]:
     """What the kernel will do with a program there that its owner may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
     found = []
@@ -94,7 +81,7 @@ def warnings(place: Place, root: Root) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fifo_warning(place: Place, root: Root) -> str:
+def _fifo_warning(place: Launch, root: Root) -> str:
     throttle = root.read_int("/proc/sys/kernel/sched_rt_runtime_us")
     rest = "the kernel interrupts it for some percent of the time so that they run"
     if throttle == -1:
@@ -108,7 +95,7 @@ def _fifo_warning(place: Place, root: Root) -> str:
 # ---------------------------------------------------------------- the doing
 
 
-def become(command: Sequence[str], place: Place) -> NoReturn:
+def become(command: Sequence[str], place: Launch) -> NoReturn:
     """Become the program, on its CPUs. Raises Refused where they cannot be had, CannotRun where
     the program cannot."""
     _enter(place, place.cpus)
@@ -118,7 +105,7 @@ def become(command: Sequence[str], place: Place) -> NoReturn:
         raise CannotRun(command[0], error) from error
 
 
-def keep(command: Sequence[str], place: Place) -> int:
+def keep(command: Sequence[str], place: Launch) -> int:
     """Run the program, give each of its threads the CPU with the fewest, and hand signals on.
 
     Returns its exit status, 128 + N where signal N ended it. Raises as become().
@@ -136,7 +123,7 @@ def keep(command: Sequence[str], place: Place) -> int:
     return _watch(child, place, blocked)
 
 
-def _way_back(place: Place) -> Callable[[], None]:
+def _way_back(place: Launch) -> Callable[[], None]:
     """What undoes _enter() for this process, which then stays away from the program's CPUs."""
     cpus = os.sched_getaffinity(0)
     policy = (os.sched_getscheduler(0), os.sched_getparam(0))
@@ -152,7 +139,7 @@ def _way_back(place: Place) -> Callable[[], None]:
     return leave
 
 
-def _enter(place: Place, cpus: CpuSet) -> None:
+def _enter(place: Launch, cpus: CpuSet) -> None:
     """Put this process where the program shall be."""
     try:
         if place.group:
@@ -177,7 +164,7 @@ def _join(group: str) -> None:
     Path(group, "cgroup.procs").write_text(str(os.getpid()))
 
 
-def _watch(child: int, place: Place, signals: set[signal.Signals]) -> int:
+def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     threads: dict[int, int] = {}
     while True:
         threads = _spread(child, place.cpus, threads)

@@ -17,21 +17,20 @@ from lowlat.base.errors import LowlatError
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads
 from lowlat.host import runstate
-from lowlat.host.root import Root
+from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.plan import Plan, Setting
-from lowlat.plan import store as planfile
-from lowlat.runtime import cgroup, targets
-from lowlat.runtime import kthreads as threads
+from lowlat.model.plan import Plan, PlannedSetting
+from lowlat.plan import store
+from lowlat.runtime import cgroup, kthreads, targets
 from lowlat.runtime.kthreads import Threads
-from lowlat.runtime.targets import Held
+from lowlat.runtime.targets import CurrentValue
 
 #: What was there before, and what was done. In /run: it does not outlive the boot it belongs to.
 JOURNAL = "/run/lowlat/runtime.json"
 
 
 @dataclass(frozen=True)
-class Journal:
+class RuntimeRecord:
     """By path: the values before ``start``, why the kernel refused a value (managed and per-CPU
     interrupts do), and every value that was effective after ``start``. Among the old values stands
     how each control group was made."""
@@ -42,12 +41,12 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Inspected:
     """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
     that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
     kernel keeps in its place."""
 
-    setting: Setting
+    setting: PlannedSetting
     path: str
     value: Optional[str]
     effective: bool
@@ -60,14 +59,14 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Stopped:
+class Leftovers:
     """What ``stop`` could not put back, and which control groups stay, with the reason."""
 
     problems: tuple[str, ...]
     kept: tuple[str, ...]
 
 
-def ours(plan: Plan) -> Iterator[Setting]:
+def ours(plan: Plan) -> Iterator[PlannedSetting]:
     """The settings this module sets: all but those TuneD sets natively."""
     return (item for item in plan.runtime if lookup(item.name).tuned is None)
 
@@ -92,7 +91,7 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
     return held == wanted
 
 
-def inspect(settings: Iterable[Setting], root: Root) -> list[Outcome]:
+def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
     """What every file and kernel thread of the settings holds now."""
     refused = read_journal(root).refused
     known = Threads(root)
@@ -103,26 +102,26 @@ def inspect(settings: Iterable[Setting], root: Root) -> list[Outcome]:
     ]
 
 
-def _inspect(setting: Setting, held: Held, root: Root, refused: str) -> Outcome:
+def _inspect(setting: PlannedSetting, held: CurrentValue, root: Root, refused: str) -> Inspected:
     path, value = held.path, held.value
     entry = lookup(setting.name)
     if equal(entry.reads, value, setting.value):
-        return Outcome(setting, path, value, True)
+        return Inspected(setting, path, value, True)
     if value is None:
         gone = root.absent(path)
         why = refused or ("is not there" if gone else "cannot be read")
-        return Outcome(setting, path, None, False, why)
+        return Inspected(setting, path, None, False, why)
     # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
-        return Outcome(setting, path, value, False, invalid[1])
+        return Inspected(setting, path, value, False, invalid[1])
     mode = None if held.bound else root.mode(path)
     # Managed and per-CPU interrupts: read-only from 6.12 on, refused when written before.
     fixed = entry.tolerant and bool(refused or (mode is not None and not mode & 0o200))
-    return Outcome(setting, path, value, False, refused, fixed or held.bound)
+    return Inspected(setting, path, value, False, refused, fixed or held.bound)
 
 
-def pending(outcomes: Iterable[Outcome]) -> list[Outcome]:
+def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
     """What ``start`` writes: what differs and can be written; a control group is made before."""
     return [
         item
@@ -131,7 +130,7 @@ def pending(outcomes: Iterable[Outcome]) -> list[Outcome]:
     ]
 
 
-def start(plan: Plan, root: Root) -> list[Outcome]:
+def start(plan: Plan, root: Root) -> list[Inspected]:
     """Set what differs. The old values are on disk before the first of them is overwritten.
 
     Raises Refused where the journal of old values cannot be written.
@@ -145,14 +144,14 @@ def start(plan: Plan, root: Root) -> list[Outcome]:
     # A value that an earlier start did set is remembered, though this one was refused.
     kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
-    _write_journal(root, Journal(kept, refused, journal.done))
+    _write_journal(root, RuntimeRecord(kept, refused, journal.done))
     outcomes = inspect(plan.runtime, root)
     effective = {item.path: item.value or "" for item in outcomes if item.effective}
-    _write_journal(root, Journal(kept, refused, {**journal.done, **effective}))
+    _write_journal(root, RuntimeRecord(kept, refused, {**journal.done, **effective}))
     return [item for item in outcomes if item.setting in settings]
 
 
-def _make_groups(plan: Plan, todo: Iterable[Outcome], root: Root) -> Journal:
+def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRecord:
     """Make the control groups of what is to be set, and note how; the journal from then on."""
     journal = read_journal(root)
     wanted = [(lookup(item.setting.name).cgroup, item.path) for item in todo]
@@ -168,7 +167,7 @@ def _make_groups(plan: Plan, todo: Iterable[Outcome], root: Root) -> Journal:
     return journal
 
 
-def _wanted(outcome: Outcome) -> str:
+def _wanted(outcome: Inspected) -> str:
     """The planned value; of a mask that reaches beyond it, what lies within stays as it is."""
     if lookup(outcome.setting.name).reads is not Reads.WITHIN:
         return outcome.setting.value
@@ -176,7 +175,7 @@ def _wanted(outcome: Outcome) -> str:
     return ((CpuSet.parse_mask(outcome.value or "0") & planned) or planned).mask()
 
 
-def _writable_form(outcome: Outcome) -> str:
+def _writable_form(outcome: Inspected) -> str:
     """What has to be written to get the value back that is there now."""
     value = outcome.value or ""
     reads = lookup(outcome.setting.name).reads
@@ -189,11 +188,11 @@ def _writable_form(outcome: Outcome) -> str:
     return value.partition(" invalid (")[0]
 
 
-def stop(root: Root) -> Stopped:
+def stop(root: Root) -> Leftovers:
     """Put every remembered value back; twice in a row does no harm."""
     old = read_journal(root).old
     groups = [path for path in old if cgroup.is_key(path)]
-    kernel = [path for path in old if threads.is_path(path)]
+    kernel = [path for path in old if kthreads.is_path(path)]
     files = [path for path in reversed(old) if path not in (*groups, *kernel)]
     problems = {path: _put_back(root, path, old[path]) for path in files}
     kept = {}
@@ -204,11 +203,11 @@ def stop(root: Root) -> Stopped:
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
     left = {path: old[path] for path in old if problems[path] or kept.get(path)}
     if left:
-        _write_journal(root, Journal(left, {}, {}))
+        _write_journal(root, RuntimeRecord(left, {}, {}))
     else:
         runstate.forget(root, JOURNAL)
-        runstate.forget(root, planfile.IN_USE)
-    return Stopped(
+        runstate.forget(root, store.IN_USE)
+    return Leftovers(
         tuple(f"{path}: {problem}" for path, problem in problems.items() if problem),
         tuple(filter(None, kept.values())),
     )
@@ -220,17 +219,17 @@ def _put_back(root: Root, path: str, value: str) -> str:
     return targets.write(root, path, value)
 
 
-def read_journal(root: Root) -> Journal:
+def read_journal(root: Root) -> RuntimeRecord:
     """The journal of this boot, empty before ``start`` and where it is of another boot.
 
     Raises LowlatError where it is damaged.
     """
     try:
         document = json.loads(root.read(JOURNAL) or "{}")
-        if document.get("boot") not in (None, root.read(runstate.BOOT_ID)):
-            return Journal({}, {}, {})
+        if document.get("boot") not in (None, root.read(BOOT_ID)):
+            return RuntimeRecord({}, {}, {})
         maps = (_texts(document.get(name, {})) for name in ("old", "refused", "done"))
-        return Journal(*maps)
+        return RuntimeRecord(*maps)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise LowlatError(
             f"{JOURNAL} is damaged", hint="remove it: the old values are back after a reboot"
@@ -246,6 +245,6 @@ def _texts(document: Any) -> dict[str, str]:
     return dict(document)
 
 
-def _write_journal(root: Root, journal: Journal) -> None:
-    document = {"boot": root.read(runstate.BOOT_ID), **asdict(journal)}
+def _write_journal(root: Root, journal: RuntimeRecord) -> None:
+    document = {"boot": root.read(BOOT_ID), **asdict(journal)}
     runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

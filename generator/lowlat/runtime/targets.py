@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host.root import Root, glob
-from lowlat.runtime import kthreads as threads
+from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import Threads
 
 
 @dataclass(frozen=True)
-class Held:
+class CurrentValue:
     """What one path holds now; None where it is not there or not to be read. ``bound``: a kernel
     thread that the kernel lets nobody move."""
 
@@ -23,33 +23,33 @@ class Held:
     bound: bool = False
 
 
-def look(target: str, root: Root, known: Threads) -> Iterator[Held]:
+def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
     """Every path that a setting's target names, with what it holds; a glob may name none."""
-    if target.startswith(threads.SCHEME):
+    if target.startswith(kthreads.SCHEME):
         for thread, path in known.matching(target):
             value = known.value(thread, path)
             # It may have ended since it was listed.
             if value is not None:
-                yield Held(path, value, thread.bound and path.endswith(":affinity"))
+                yield CurrentValue(path, value, thread.bound and path.endswith(":affinity"))
     else:
         for path in glob(root, target):
-            yield Held(path, root.read(path))
+            yield CurrentValue(path, root.read(path))
 
 
 def read(root: Root, path: str) -> Optional[str]:
     """What a path holds; None where it is not there or cannot be read."""
-    return threads.read(root, path) if threads.is_path(path) else root.read(path)
+    return kthreads.read(root, path) if kthreads.is_path(path) else root.read(path)
 
 
 def gone(root: Root, path: str) -> bool:
     """Whether nothing is at a path any more: an interrupt's driver was removed, a thread ended."""
-    return threads.gone(root, path) if threads.is_path(path) else root.absent(path)
+    return kthreads.gone(root, path) if kthreads.is_path(path) else root.absent(path)
 
 
 def write(root: Root, path: str, value: str) -> str:
     """Write one value to what is there already; the problem in words, or ""."""
-    if threads.is_path(path):
-        return threads.write(root, path, value)
+    if kthreads.is_path(path):
+        return kthreads.write(root, path, value)
     # The kernel takes an empty line for "nothing"; a write of no bytes would not reach it.
     data = value.encode() or b"\n"
     try:
@@ -72,4 +72,4 @@ def is_path(text: str) -> bool:
     """Whether a text can be a path of ours: a kernel thread's, or below /proc or /sys."""
     parts = text.split("/")
     below = parts[:2] in (["", "proc"], ["", "sys"]) and ".." not in parts and "\0" not in text
-    return below or threads.is_path(text)
+    return below or kthreads.is_path(text)

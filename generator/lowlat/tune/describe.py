@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lowlat.tune.state import Outcome, Phase, State
+from lowlat.tune.state import LoopState, Outcome, Phase
 
 _PHASES = {
     Phase.ARM: "sets up the next boot",
@@ -24,7 +24,7 @@ _OUTCOMES = {
 }
 
 
-def lines(state: State) -> Iterator[str]:
+def lines(state: LoopState) -> Iterator[str]:
     """Everything worth knowing of it."""
     yield f"profile {state.profile}, plan {state.plan}, Linux {state.kernel}, CPU {state.isolated}"
     if state.boots is not None:
@@ -37,7 +37,7 @@ def lines(state: State) -> Iterator[str]:
     yield f"the loop {where(state)}"
 
 
-def where(state: State) -> str:
+def where(state: LoopState) -> str:
     """What the loop does or did, to follow its name."""
     if state.phase is Phase.DONE:
         return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"

@@ -9,7 +9,7 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import ENTRIES
+from lowlat.report.figures import INTERRUPTS
 from lowlat.report.verdict import REFUSED
 from lowlat.report.wording import number
 
@@ -25,7 +25,7 @@ def misses(report: Report, isolated: CpuSet, bad: Sequence[str]) -> tuple[str, .
     reasons = [f"verify finds not in effect: {', '.join(dict.fromkeys(bad))}"] if bad else []
     if report.verdict == REFUSED:
         return (*reasons, f"the runs cannot be compared: {report.why}")
-    reasons += _entries(report, isolated)
+    reasons += _interrupts(report, isolated)
     if not report.emulated:
         reasons += _noise(report.get(NOISE))
     return tuple(reasons)
@@ -33,23 +33,23 @@ def misses(report: Report, isolated: CpuSet, bad: Sequence[str]) -> tuple[str, .
 
 def passed(report: Report) -> str:
     """What the gate saw, in words."""
-    words = [_change("kernel entries per second", report.get(ENTRIES))]
+    words = [_change("interrupts per second", report.get(INTERRUPTS))]
     if not report.emulated:
         words.append(_change("noise ppm", report.get(NOISE)))
     return f"all settings are in effect; {', '.join(filter(None, words))}"
 
 
-def _entries(report: Report, isolated: CpuSet) -> Iterator[str]:
-    found = {cpu: report.get(ENTRIES, cpu) for cpu in isolated}
+def _interrupts(report: Report, isolated: CpuSet) -> Iterator[str]:
+    found = {cpu: report.get(INTERRUPTS, cpu) for cpu in isolated}
     unknown = CpuSet.of(cpu for cpu, endpoint in found.items() if endpoint is None)
     known = [endpoint for endpoint in found.values() if endpoint is not None]
     higher = [endpoint for endpoint in known if not endpoint.after < endpoint.before]
     if unknown:
-        yield f"kernel entries per second are not known on CPU {unknown}"
+        yield f"interrupts per second are not known on CPU {unknown}"
     if higher:
         worst = max(higher, key=lambda endpoint: endpoint.after - endpoint.before)
         yield (
-            f"kernel entries per second are not lower on CPU {_cpus(higher)} "
+            f"interrupts per second are not lower on CPU {_cpus(higher)} "
             f"(CPU {worst.cpu}: {number(worst.before)} before, {number(worst.after)} after)"
         )
 

@@ -7,25 +7,29 @@ one, the next call does it again or gives the tuned boot up.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import say
-from lowlat.boot import programs, status, trials
-from lowlat.boot import promote as choice
+from lowlat.boot import programs, promote, status, trials
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import interface as loader
-from lowlat.boot.loaders.interface import Boot, Entry, Loader
-from lowlat.boot.transaction import Lock, Transaction
-from lowlat.host.root import Root
-from lowlat.host.runstate import BOOT_ID
+from lowlat.boot.loaders.detect import detect
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
+from lowlat.boot.transaction import Transaction, lock
+from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.wording import headline, plain
-from lowlat.tune import gate, unit
-from lowlat.tune import steps as bench
-from lowlat.tune.schedule import Step, decide
-from lowlat.tune.state import TUNED, Ledger, Outcome, Phase, State
+from lowlat.tune import gate, steps
+from lowlat.tune.schedule import LoopStep, decide
+from lowlat.tune.state import TUNED, Ledger, LoopState, Outcome, Phase
+
+#: The systemd unit that takes the loop on after a reboot: in /etc while there is a loop.
+UNIT = "lowlat-tune.service"
+_UNIT_PATH = f"/etc/systemd/system/{UNIT}"
+_WANTED = f"/etc/systemd/system/multi-user.target.wants/{UNIT}"
 
 
 def boot_id(root: Root) -> str:
@@ -36,7 +40,7 @@ def boot_id(root: Root) -> str:
     return found
 
 
-def here(root: Root, state: State) -> status.Running:
+def here(root: Root, state: LoopState) -> status.Running:
     """The boot that runs, as far as its command line tells."""
     return status.read_boot(root, {state.plan})
 
@@ -44,34 +48,34 @@ def here(root: Root, state: State) -> status.Running:
 class Loop:
     """One loop on one host; ``go`` leaves it waiting for a reboot, or at its end."""
 
-    def __init__(self, root: Root, state: State) -> None:
+    def __init__(self, root: Root, state: LoopState) -> None:
         self._root = root
         self._ledger = Ledger(root, state)
         self._loader: Optional[Loader] = None
 
     @property
-    def state(self) -> State:
+    def state(self) -> LoopState:
         return self._ledger.state
 
-    def go(self) -> Step:
+    def go(self) -> LoopStep:
         """Returns WAIT or REST. Raises LowlatError where what was set up cannot be put back, or
         another lowlat-gen has taken the loop over."""
-        steps = {
-            Step.ARM: self._arm,
-            Step.MEASURE: self._measure,
-            Step.JUDGE: self._judge,
-            Step.CLOSE: self._close,
+        actions = {
+            LoopStep.ARM: self._arm,
+            LoopStep.MEASURE: self._measure,
+            LoopStep.JUDGE: self._judge,
+            LoopStep.CLOSE: self._close,
         }
         while True:
             step, why = decide(self.state, here(self._root, self.state), boot_id(self._root))
-            if step in (Step.WAIT, Step.REST):
+            if step in (LoopStep.WAIT, LoopStep.REST):
                 return step
             try:
-                if step is Step.FAIL:
+                if step is LoopStep.FAIL:
                     raise LowlatError(self._with_reason(why))
-                steps[step]()
+                actions[step]()
             except LowlatError as error:
-                if step is Step.CLOSE:
+                if step is LoopStep.CLOSE:
                     raise
                 self.end(Outcome.FELL_BACK, str(error))
 
@@ -95,23 +99,23 @@ class Loop:
         """Set the next boot up. A stock one needs nothing but the unit: it is the default."""
         found = self._found()
         check_default(found.describe(), self.state.kernel)
-        unit.enable(self._root, bench.limit(self.state))
+        enable_unit(self._root, steps.limit(self.state))
         if self.state.due == TUNED:
-            choice.check_returns(self._root, found)
-            choice.try_once(self._root, found, self._entry())
+            promote.check_returns(self._root, found)
+            promote.try_once(self._root, found, self._entry())
         self._ledger.move(phase=Phase.BOOT, boot_id=boot_id(self._root))
 
     def _measure(self) -> None:
         state, this = self.state, boot_id(self._root)
         say(f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}: {this}")
         self._ledger.move(phase=Phase.MEASURE, boot_id=this)
-        leg = bench.measure(self._root, state, state.due, this)
+        leg = steps.measure(self._root, state, state.due, this)
         after = replace(state, legs=(*state.legs, leg))
         self._ledger.move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
 
     def _judge(self) -> None:
         state = self.state
-        report, path = bench.compare(self._root, state)
+        report, path = steps.compare(self._root, state)
         say(plain(headline(report)))
         bad = [name for leg in state.arm(TUNED) for name in leg.bad]
         reasons = "; ".join(gate.misses(report, CpuSet.parse_list(state.isolated), bad))
@@ -121,7 +125,7 @@ class Loop:
         elif reasons:
             self.end(Outcome.FELL_BACK, reasons, path)
         else:
-            choice.promote(self._root, self._found(), self._entry(), follow=False)
+            promote.promote(self._root, self._found(), self._entry(), follow=False)
             self.end(Outcome.PROMOTED, gate.passed(report), path)
 
     def _close(self) -> None:
@@ -130,16 +134,16 @@ class Loop:
         boot = found.describe()
         if boot.next is not None and boot.next.ours:
             found.one_shot(None)
-        with Lock(Disk(self._root)):
+        with lock(Disk(self._root)):
             known = trials.read(self._root)
             if known.pending is not None:
                 trials.write(self._root, replace(known, pending=None))
         if self.state.outcome is not Outcome.PROMOTED:
             self._restore_default(found, boot.default)
-        unit.disable(self._root)
+        disable_unit(self._root)
         self._ledger.move(phase=Phase.DONE)
 
-    def _restore_default(self, found: Loader, default: Optional[Entry]) -> None:
+    def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
         """It was a stock entry when the loop began."""
         if default is None or default.id == self.state.default:
             return
@@ -155,11 +159,11 @@ class Loop:
 
     def _found(self) -> Loader:
         if self._loader is None:
-            self._loader = loader.detect(self._root)
+            self._loader = detect(self._root)
             self._loader.check()
         return self._loader
 
-    def _entry(self) -> Entry:
+    def _entry(self) -> BootEntry:
         entry = self._found().describe().by_id(self.state.entry)
         if entry is None:
             raise Refused(f"{self.state.entry} is gone: its kernel or its line changed")
@@ -170,7 +174,7 @@ class Loop:
         return f"{why} ({failed})" if failed and self.state.due == TUNED else why
 
 
-def check_default(boot: Boot, kernel: Optional[str]) -> Entry:
+def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
     """The entry that every boot falls back to. Raises Refused where that is one of ours, or not
     of the kernel that is measured."""
     if boot.default is None:
@@ -187,3 +191,20 @@ def check_default(boot: Boot, kernel: Optional[str]) -> Entry:
             hint="reboot first, then tune the kernel that runs",
         )
     return boot.default
+
+
+def enable_unit(root: Root, seconds: float) -> None:
+    """Have the unit run in the next boots, each time for at most that long."""
+    text = resources.template(f"systemd/{UNIT}")
+    text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(root))
+    text = re.sub("(?m)^TimeoutStartSec=.*", f"TimeoutStartSec={seconds:.0f}", text)
+    with Transaction(root) as change:
+        change.write(_UNIT_PATH, text)
+        change.link(_WANTED, _UNIT_PATH)
+
+
+def disable_unit(root: Root) -> None:
+    """Remove the unit; in the boot that runs it, it goes on to its end."""
+    with Transaction(root) as change:
+        change.put_back(_WANTED)
+        change.put_back(_UNIT_PATH)

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Optional
 
 from lowlat.boot.status import Running
-from lowlat.tune.state import STOCK, TUNED, Phase, State
+from lowlat.tune.state import STOCK, TUNED, LoopState, Phase
 
 
-class Step(Enum):
+class LoopStep(Enum):
     """What the loop does next."""
 
     ARM = "sets up the next boot"
@@ -34,23 +34,27 @@ def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
     return tuple(arms)
 
 
-def decide(state: State, here: Running, boot_id: str) -> tuple[Step, str]:
+def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str]:
     """The next step in this boot, and for FAIL the reason."""
     same = boot_id == state.boot_id
     if state.phase is Phase.ARM:
-        return (Step.ARM if same or wrong(state, here) else Step.MEASURE), ""
+        return (LoopStep.ARM if same or wrong(state, here) else LoopStep.MEASURE), ""
     if state.phase is Phase.BOOT:
         why = "" if same else wrong(state, here)
-        return (Step.FAIL if why else Step.WAIT if same else Step.MEASURE), why
+        return (LoopStep.FAIL if why else LoopStep.WAIT if same else LoopStep.MEASURE), why
     if state.phase is Phase.MEASURE:
-        return (Step.MEASURE, "") if same else (Step.FAIL, "the boot that was measured was cut off")
+        return (
+            (LoopStep.MEASURE, "")
+            if same
+            else (LoopStep.FAIL, "the boot that was measured was cut off")
+        )
     return _LAST[state.phase], ""
 
 
-_LAST = {Phase.JUDGE: Step.JUDGE, Phase.CLOSE: Step.CLOSE, Phase.DONE: Step.REST}
+_LAST = {Phase.JUDGE: LoopStep.JUDGE, Phase.CLOSE: LoopStep.CLOSE, Phase.DONE: LoopStep.REST}
 
 
-def wrong(state: State, here: Running) -> str:
+def wrong(state: LoopState, here: Running) -> str:
     """Why the boot that runs is not the one that is due; "" where it is."""
     if here.kernel != state.kernel:
         return f"Linux {here.kernel or '(unknown)'} was booted, not {state.kernel}"

@@ -9,18 +9,16 @@ from datetime import datetime, timezone
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import apply as application
-from lowlat.boot import promote as choice
-from lowlat.boot import status
+from lowlat.boot import apply, promote, status
 from lowlat.boot.apply import Proposal
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.model.plan import Plan
-from lowlat.tune import steps as bench
+from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
-from lowlat.tune.state import STOCK, Phase, State, read, write
+from lowlat.tune.state import STOCK, LoopState, Phase, read, write
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Beginning:
 
     proposal: Proposal
     found: Loader
-    state: State
+    state: LoopState
 
 
 def check_none(root: Root) -> None:
@@ -83,17 +81,17 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
             hint="allow that with --reboot",
         )
     default = check_default(found.describe(), plan.kernel)
-    choice.check_returns(root, found)
+    promote.check_returns(root, found)
     find_harness()
-    bench.check_folder(root)
+    steps.check_folder(root)
     state = _first(root, plan, default.id, wish)
-    bench.limit(state)
+    steps.limit(state)
     return Beginning(proposal, found, state)
 
 
-def _first(root: Root, plan: Plan, default: str, wish: Wish) -> State:
+def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     seed = secrets.randbits(32)
-    return State(
+    return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
         profile=plan.profile,
         plan=plan.id,
@@ -118,9 +116,9 @@ def start(root: Root, beginning: Beginning) -> Loop:
     fails before leaves at most a run behind."""
     state = beginning.state
     if state.boots is None:
-        leg = bench.measure(root, state, STOCK, state.boot_id)
+        leg = steps.measure(root, state, STOCK, state.boot_id)
         state = replace(state, legs=(leg,))
-    boot = application.apply(beginning.proposal, beginning.found, root)
-    state = replace(state, entry=choice.pick(boot, root, state.kernel).id)
+    boot = apply.apply(beginning.proposal, beginning.found, root)
+    state = replace(state, entry=promote.pick(boot, root, state.kernel).id)
     write(root, state)
     return Loop(root, state)

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any, Optional
 
 from lowlat.base import files
-from lowlat.base.errors import LowlatError, Refused, Unmet
+from lowlat.base.duration import seconds
+from lowlat.base.errors import Unmet
+from lowlat.base.json_fields import typed
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
-from lowlat.harness import seconds
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 
@@ -61,7 +61,7 @@ class Leg:
 
 
 @dataclass(frozen=True)
-class State:
+class LoopState:
     """The JSON form is lowlat.tune/1, with these keys.
 
     ``started`` is UTC and names the runs; ``default`` is the id of the entry that was the default
@@ -119,7 +119,7 @@ class State:
 class Ledger:
     """The state on disk, for the one who moves it on."""
 
-    def __init__(self, root: Root, state: State) -> None:
+    def __init__(self, root: Root, state: LoopState) -> None:
         self._root = root
         self.state = state
 
@@ -132,55 +132,26 @@ class Ledger:
         write(self._root, self.state)
 
 
-def read(root: Root) -> Optional[State]:
+def read(root: Root) -> Optional[LoopState]:
     """The loop there is or was last. Raises Refused where the file is damaged, or, for root, where
     others could have written it."""
-    held = Disk(root).get_ours(STATE)
-    if held is None:
-        return None
-    try:
-        document = json.loads(held.content)
-        if held.link or document.pop("schema") != SCHEMA:
-            raise ValueError("another schema")
-        return _checked(_build(document))
-    except (LowlatError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused(
-            f"{STATE} is damaged",
-            hint="'lowlat-gen rollback' takes the boot entries back, then remove it",
-        ) from error
+    hint = "'lowlat-gen rollback' takes the boot entries back, then remove it"
+    return state_file.read(Disk(root), STATE, SCHEMA, _build, hint)
 
 
-def write(root: Root, state: State) -> None:
+def write(root: Root, state: LoopState) -> None:
     """Whole or not at all, and on the disk when this returns."""
     disk = Disk(root)
     disk.make_folders(STATE)
-    disk.put(STATE, Held((json.dumps(state.to_json(), indent=1) + "\n").encode()))
+    state_file.write(disk, STATE, SCHEMA, asdict(state))
 
 
-def _build(document: Any) -> State:
-    legs = tuple(_leg(leg) for leg in document.pop("legs"))
-    return State(
-        order=tuple(document.pop("order")),
-        phase=Phase(document.pop("phase")),
-        outcome=Outcome(document.pop("outcome")),
-        legs=legs,
-        **document,
-    )
-
-
-def _leg(document: Any) -> Leg:
-    lists = {name: tuple(document[name]) for name in ("bad", "further")}
-    return Leg(**{**document, **lists})
-
-
-def _checked(found: State) -> State:
+def _build(document: Any) -> LoopState:
     """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
-    texts = (found.profile, found.plan, found.kernel, found.entry, found.boot_id, found.why)
+    found: LoopState = typed(LoopState, document)
     if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
         raise ValueError("a run is missing")
     paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(found.reboot, bool):
-        raise ValueError("another kind of value")
     if not re.fullmatch(r"\d{8}T\d{6}Z", found.started, re.ASCII):
         raise ValueError("no time")
     if not set(found.order) <= {STOCK, TUNED} or len(found.legs) > len(found.order):

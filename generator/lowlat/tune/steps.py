@@ -9,22 +9,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lowlat import harness, harness_host
 from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
-from lowlat.harness import MeasureOptions
+from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
-from lowlat.measure.policies import set_ups, word
+from lowlat.measure import runner
+from lowlat.measure.options import MeasureOptions
+from lowlat.measure.policies import set_ups
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.policy import word
 from lowlat.model.run import Run, read_run
-from lowlat.plan import store as planfile
+from lowlat.plan import store
 from lowlat.probe import probe
-from lowlat.report import as_json as document
-from lowlat.report import as_markdown as markdown
-from lowlat.report import in_effect as evidence
+from lowlat.report import as_json, as_markdown, in_effect
 from lowlat.report.build import Report, build
-from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, State
+from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
 from lowlat.verify import counters, to_json, verify
 
 #: How long verify counts interrupts.
@@ -34,14 +33,14 @@ _COUNT_S = 10.0
 _SPARE_S = 900.0
 
 
-def limit(state: State) -> float:
+def limit(state: LoopState) -> float:
     """Seconds after which what is done in one boot has hung. Raises Refused where one of the times
     is none."""
     runs = [options.seconds() for options in set_ups(_options(state))]
     return 3 * sum(runs) + _COUNT_S + _SPARE_S
 
 
-def _options(state: State) -> MeasureOptions:
+def _options(state: LoopState) -> MeasureOptions:
     """The same in every boot, so that the runs compare."""
     return MeasureOptions(
         label=STOCK,
@@ -52,12 +51,12 @@ def _options(state: State) -> MeasureOptions:
     )
 
 
-def measure(root: Root, state: State, arm: str, boot_id: str) -> Leg:
+def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     """Measure this boot. Raises Refused or LowlatError where nothing came of it, Unmet where the
     run is kept but counts for nothing."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
     _make_folder(root)
-    facts = harness_host.facts(probe(root))
+    facts = runner.facts(probe(root))
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(_options(state), label=arm, out=out, host=facts)
     path, *further = [_run(options) for options in set_ups(asked)]
@@ -71,7 +70,7 @@ def measure(root: Root, state: State, arm: str, boot_id: str) -> Leg:
 
 def _run(options: MeasureOptions) -> str:
     """One run, and where it is kept."""
-    measured = harness.measure(options)
+    measured = runner.measure(options)
     path = f"{RUNS}/{measured.path.name}"
     if measured.status:
         why = "; ".join(measured.problems) or "it was ended early"
@@ -79,17 +78,17 @@ def _run(options: MeasureOptions) -> str:
     return path
 
 
-def _verify(root: Root, state: State, path: str) -> tuple[str, ...]:
-    plan = planfile.applied(root)
+def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
+    plan = store.applied(root)
     if plan is None or plan.id != state.plan:
-        raise Refused(f"{planfile.PLAN} is not the plan of this boot", hint="apply again")
+        raise Refused(f"{store.PLAN} is not the plan of this boot", hint="apply again")
     cpus = CpuSet.parse_list(state.isolated)
     rows = verify(plan, root, counters.read(root, cpus, _COUNT_S))
     _keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
     return tuple(row.name for row in rows if row.state.bad)
 
 
-def compare(root: Root, state: State) -> tuple[Report, str]:
+def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     """The report on all boots so far, under the first policy, and its path. It is kept for programs
     and for people, and one for each further policy beside it."""
     for number, policy in enumerate(state.policies[1:], 1):
@@ -97,12 +96,12 @@ def compare(root: Root, state: State) -> tuple[Report, str]:
     return _report(root, state, 0, "report")
 
 
-def _report(root: Root, state: State, number: int, name: str) -> tuple[Report, str]:
+def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Report, str]:
     before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
     report = build(before, after, _verified(root, state))
     path = state.path(f"{name}.json")
-    _keep(root, path, document.render(report))
-    _keep(root, state.path(f"{name}.md"), markdown.render(report))
+    _keep(root, path, as_json.render(report))
+    _keep(root, state.path(f"{name}.md"), as_markdown.render(report))
     return report, path
 
 
@@ -110,15 +109,15 @@ def _runs(root: Root, legs: Sequence[Leg], number: int) -> list[Run]:
     return [read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs]
 
 
-def _verified(root: Root, state: State) -> tuple[evidence.Setting, ...]:
+def _verified(root: Root, state: LoopState) -> tuple[in_effect.VerifiedSetting, ...]:
     """What verify found in all tuned boots; what is the same in several is one row."""
     paths = [leg.verify for leg in state.arm(TUNED) if leg.verify]
-    rows = (evidence.read_verify(Path(root.host(path))) for path in paths)
+    rows = (in_effect.read_verify(Path(root.host(path))) for path in paths)
     return tuple(dict.fromkeys(row for found in rows for row in found))
 
 
 def _keep(root: Root, path: str, text: str) -> None:
-    Disk(root).put(path, Held(text.encode()))
+    Disk(root).put(path, FileSnapshot(text.encode()))
 
 
 def check_folder(root: Root) -> None:

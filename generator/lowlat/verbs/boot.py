@@ -8,46 +8,33 @@ import sys
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
-from lowlat.boot import (
-    at_boot as start,
-)
-from lowlat.boot import (
-    decision,
-    foreign,
-    trials,
-)
-from lowlat.boot import (
-    entry_line as line,
-)
-from lowlat.boot import (
-    promote as choice,
-)
+from lowlat.boot import at_boot, decision, entry_line, foreign, promote, trials
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import grub_entries as grubentries
-from lowlat.boot.loaders import interface as loader
-from lowlat.boot.transaction import Lock
-from lowlat.host.root import Root, open_root
+from lowlat.boot.loaders import grub_entries
+from lowlat.boot.loaders.detect import detect
+from lowlat.boot.transaction import lock
+from lowlat.host.archive import open_root
+from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.verbs import options as common
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        choices=("grub", "kernel", "start", "record"),
-        help="grub: 10_linux's output in, the tuned entries out; kernel: one came or went; "
-        "start: select TuneD's profile for this boot; record: this boot, a trial, came up",
+    what = (
+        "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
+        "select TuneD's profile for this boot; record: this boot, a trial, came up"
     )
-    common.add_root(parser)
+    parser.add_argument("action", choices=("grub", "kernel", "start", "record"), help=what)
+    options.add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     if args.action == "record":
-        print(choice.record(root))
+        print(promote.record(root))
     elif args.action == "start":
-        print(start.select(root))
+        print(at_boot.select(root))
     elif args.action == "kernel":
         _kernel(root)
     else:
@@ -58,14 +45,14 @@ def main(args: argparse.Namespace) -> int:
 def _grub(root: Root) -> None:
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     plans = _Plans(root)
-    trial = line.trial_words(root)
-    sys.stdout.write(grubentries.submenu(text, plans.of, trial, foreign.tuned_variables(root)))
+    trial = entry_line.trial_words(root)
+    sys.stdout.write(grub_entries.submenu(text, plans.of, trial, foreign.tuned_variables(root)))
 
 
 def _kernel(root: Root) -> None:
     if decision.read(root) is not None:
-        with Lock(Disk(root)):
-            loader.detect(root).refresh(_Plans(root).of, trials.read(root).follow)
+        with lock(Disk(root)):
+            detect(root).refresh(_Plans(root).of, trials.read(root).follow)
 
 
 class _Plans:

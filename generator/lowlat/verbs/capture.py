@@ -11,9 +11,9 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.host.archive import Recorder, dump
+from lowlat.host.archive import Recorder, dump, open_root
 from lowlat.host.redact import LEFT_OUT, redact
-from lowlat.host.root import Root, open_root
+from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.verbs.options import add_root
 from lowlat.verbs.verify import add_duration, duration
@@ -28,11 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--evidence", action="store_true", help="also what 'lowlat-gen verify --root OUT' judges"
     )
     add_duration(parser, "with --evidence: count interrupts for that long")
-    parser.add_argument(
-        "--evidence-script",
-        action="store_true",
-        help="print a sh script that gathers the evidence on a machine without Python",
-    )
+    what = "print a sh script that gathers the evidence on a machine without Python"
+    parser.add_argument("--evidence-script", action="store_true", help=what)
     add_root(parser)
 
 

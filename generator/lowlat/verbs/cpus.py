@@ -6,21 +6,18 @@ from __future__ import annotations
 import argparse
 from typing import Optional
 
-from lowlat.host.root import Root, open_root
+from lowlat.host.archive import open_root
+from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.plan import current
-from lowlat.plan import store as planfile
-from lowlat.verbs import options as common
+from lowlat.plan import current, store
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("which", choices=("isolated", "housekeeping"))
-    parser.add_argument(
-        "--profile",
-        metavar="P",
-        help="as this profile chooses; default: the applied plan, else " + common.DEFAULT_PROFILE,
-    )
-    common.add_root(parser)
+    what = "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
+    parser.add_argument("--profile", metavar="P", help=what)
+    options.add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -32,5 +29,5 @@ def main(args: argparse.Namespace) -> int:
 def plan_of(root: Root, name: Optional[str] = None) -> Plan:
     """The plan whose CPUs count: that of the profile where one is named, else the applied one in a
     boot of it, else the default profile's."""
-    plan = None if name else planfile.applied(root)
-    return plan or current.plan(name or common.DEFAULT_PROFILE, root)
+    plan = None if name else store.applied(root)
+    return plan or current.plan(name or options.DEFAULT_PROFILE, root)

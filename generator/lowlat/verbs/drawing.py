@@ -22,7 +22,7 @@ def add_svg(parser: argparse.ArgumentParser) -> None:
 
 def drawing(machine: Machine, isolated: Optional[CpuSet] = None) -> Iterator[str]:
     """The machine, with the roles of its CPUs where a plan's isolated ones are given."""
-    return draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout))
+    yield from draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout))
 
 
 def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] = None) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 import textwrap
 
-from lowlat import reference
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, alias, elsewhere, lookup, never
+from lowlat.explain import reference
 from lowlat.explain.entries import explain, explain_profile, overview
 from lowlat.explain.guides import GUIDES
 from lowlat.host.root import Root
@@ -16,12 +16,8 @@ from lowlat.plan import profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name",
-        nargs="?",
-        metavar="NAME",
-        help="a tunable, a profile or a guide; without it: all names",
-    )
+    what = "a tunable, a profile or a guide; without it: all names"
+    parser.add_argument("name", nargs="?", metavar="NAME", help=what)
     parser.add_argument("--all", action="store_true", help="every tunable in full")
     parser.add_argument(
         "--markdown", action="store_true", help="with --all: the reference as Markdown"

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Callable
 
 from lowlat.base.errors import Refused
+from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
-from lowlat.plan.cpu_request import Wishes
+from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
@@ -45,42 +48,26 @@ def add_plan_options(
 ) -> None:
     """The options that decide a plan: the same ones for every verb that makes one. With ``several``
     the profile may be repeated, and is a list."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "--profile",
         action="append" if several else "store",
         default=[] if several else DEFAULT_PROFILE,
         metavar="P",
         help=f"default: {DEFAULT_PROFILE}{'; may be repeated' if several else ''}",
     )
-    parser.add_argument("--isolate", metavar="LIST", help="isolate exactly these CPUs")
-    parser.add_argument(
-        "--housekeeping", metavar="LIST", help="keep exactly these CPUs for the system"
-    )
-    parser.add_argument(
-        "--housekeeping-cores",
-        type=positive,
-        metavar="N",
-        help="housekeeping cores per NUMA node",
-    )
-    parser.add_argument(
-        "--keep-efficiency-cores",
-        action="store_true",
-        help="the least capable core type may be isolated too",
-    )
-    parser.add_argument(
-        "--for-device", metavar="D", help="isolate near this network interface, NVMe or PCI address"
-    )
-    parser.add_argument(
-        "--enable",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="set this too, at your own risk",
-    )
-    parser.add_argument(
-        "--disable", action="append", default=[], metavar="NAME", help="leave this out"
-    )
-    parser.add_argument("--as-host", action="store_true", help=as_host)
+    add("--isolate", metavar="LIST", help="isolate exactly these CPUs")
+    add("--housekeeping", metavar="LIST", help="keep exactly these CPUs for the system")
+    cores = "housekeeping cores per NUMA node"
+    add("--housekeeping-cores", type=positive, metavar="N", help=cores)
+    efficiency = "the least capable core type may be isolated too"
+    add("--keep-efficiency-cores", action="store_true", help=efficiency)
+    near = "isolate near this network interface, NVMe or PCI address"
+    add("--for-device", metavar="D", help=near)
+    also = "set this too, at your own risk"
+    add("--enable", action="append", default=[], metavar="NAME[=VALUE]", help=also)
+    add("--disable", action="append", default=[], metavar="NAME", help="leave this out")
+    add("--as-host", action="store_true", help=as_host)
 
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -88,13 +75,13 @@ def add_kernel(parser: argparse.ArgumentParser) -> None:
 
 
 def options_of(args: argparse.Namespace) -> Options:
-    """What was asked of the plan. Raises Refused where two wishes cannot both hold."""
+    """What was asked of the plan. Raises Refused where two options cannot both hold."""
     listed = args.isolate or args.housekeeping
     if listed and (args.housekeeping_cores or args.keep_efficiency_cores):
         option = "--housekeeping-cores" if args.housekeeping_cores else "--keep-efficiency-cores"
         raise Refused(f"{option}: a list names the CPUs already", hint="leave one of them out")
     return Options(
-        wishes=Wishes(
+        request=CpuRequest(
             isolate=args.isolate,
             housekeeping=args.housekeeping,
             housekeeping_cores=args.housekeeping_cores,
@@ -121,5 +108,22 @@ def refuse_plan_options(args: argparse.Namespace, why: str) -> None:
         raise Refused(f"{why}: the options of a fresh plan have no effect", hint="leave them out")
 
 
-def print_json(document: Any) -> None:
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+def show(args: argparse.Namespace, document: Callable[[], object], lines: Iterable[str]) -> None:
+    """Print the JSON form where --json asks for it, else the lines."""
+    if args.json:
+        print(json.dumps(document(), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join(lines))
+
+
+def add_host(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--root", default="/", metavar="PATH", help="another system's whole tree")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be done")
+
+
+def open_host(args: argparse.Namespace) -> Root:
+    """The tree to write. Raises Refused where it is an archive."""
+    root = open_root(args.root)
+    if not Path(args.root).is_dir() or not root.exists("/etc"):
+        raise Refused(f"--root {args.root}: is not the tree of a system")
+    return root

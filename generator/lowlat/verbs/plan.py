@@ -9,20 +9,19 @@ from collections.abc import Iterable, Iterator
 from typing import Optional
 
 from lowlat.base.terminal import bold
-from lowlat.host.root import open_root
+from lowlat.host.archive import open_root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
-from lowlat.verbs import drawing
-from lowlat.verbs import options as common
+from lowlat.verbs import drawing, options
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    common.add_root(parser)
-    common.add_json(parser)
-    common.add_plan_options(parser)
-    common.add_kernel(parser)
+    options.add_root(parser)
+    options.add_json(parser)
+    options.add_plan_options(parser)
+    options.add_kernel(parser)
     parser.add_argument(
         "--diff", action="store_true", help="only what would change on the running system"
     )
@@ -31,19 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
-    machine, plan = common.make_plan(args, root)
+    machine, plan = options.make_plan(args, root)
     isolated = CpuSet.parse_list(plan.isolated)
     drawing.write_svg(args.svg, machine, isolated)
     if args.diff:
         found = diff(plan, root)
-        if args.json:
-            common.print_json(found.to_json())
-        else:
-            print("\n".join(describe_diff(plan, found)))
-    elif args.json:
-        common.print_json(plan.to_json())
+        options.show(args, found.to_json, describe_diff(plan, found))
     else:
-        print("\n".join(describe(plan, drawing.drawing(machine, isolated))))
+        options.show(args, plan.to_json, describe(plan, drawing.drawing(machine, isolated)))
     return 0
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain
 from typing import Optional
 
 from lowlat.base.terminal import printable
-from lowlat.host.root import open_root
+from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.verbs.drawing import add_svg, drawing, write_svg
-from lowlat.verbs.options import add_json, add_root, print_json
+from lowlat.verbs.options import add_json, add_root, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     machine = probe(open_root(args.root))
     write_svg(args.svg, machine)
-    if args.json:
-        print_json(machine.to_json())
-    else:
-        print("\n".join([*drawing(machine), "", *describe(machine)]))
+    show(args, machine.to_json, chain(drawing(machine), [""], describe(machine)))
     return 0
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.host.root import open_root
-from lowlat.plan import store as planfile
-from lowlat.render import files as render
-from lowlat.verbs import options as common
+from lowlat.host.archive import open_root
+from lowlat.plan import store
+from lowlat.render import files
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,16 +16,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", metavar="FILE", help="a plan in its JSON form; default: a fresh one"
     )
-    common.add_root(parser)
-    common.add_plan_options(parser)
-    common.add_kernel(parser)
+    options.add_root(parser)
+    options.add_plan_options(parser)
+    options.add_kernel(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     if args.plan:
-        common.refuse_plan_options(args, f"--plan {args.plan}")
-    plan = planfile.read(args.plan, root) if args.plan else common.make_plan(args, root)[1]
-    for path in render.write(render.render(plan, root), args.out):
+        options.refuse_plan_options(args, f"--plan {args.plan}")
+    plan = store.read(args.plan, root) if args.plan else options.make_plan(args, root)[1]
+    for path in files.write(files.render(plan, root), args.out):
         print(path)
     return 0

@@ -14,23 +14,10 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.model.run import read_run
-from lowlat.report import (
-    as_json as document,
-)
-from lowlat.report import (
-    as_markdown as markdown,
-)
-from lowlat.report import (
-    comparison,
-    gate,
-    selftest,
-)
-from lowlat.report import (
-    in_effect as evidence,
-)
-from lowlat.report.comparison import Runs, compare
+from lowlat.report import as_json, as_markdown, comparison, gate, in_effect
+from lowlat.report.comparison import ArmRuns, compare
 from lowlat.report.verdict import REFUSED
-from lowlat.verbs import report_output as output
+from lowlat.verbs import report_output
 from lowlat.view import screen
 
 #: The first two arms; further ones have names of their own.
@@ -44,48 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``lowlat-gen report``."""
     add = parser.add_argument
     add("before", nargs="*", type=Path, help="runs before (of lowlat-gen measure)")
-    add(
-        "--against",
-        nargs="+",
-        action="extend",
-        type=Path,
-        default=[],
-        metavar="AFTER",
-        help="runs after; from 5 boots on each side the change is tested",
-    )
-    add(
-        "--arm",
-        nargs="+",
-        action="append",
-        default=[],
-        metavar=("NAME", "FILE"),
-        help="runs of a further arm, against the same before; may be repeated",
-    )
+    what = "runs after; from 5 boots on each side the change is tested"
+    add("--against", nargs="+", action="extend", type=Path, default=[], metavar="AFTER", help=what)
+    what = "runs of a further arm, against the same before; may be repeated"
+    add("--arm", nargs="+", action="append", default=[], metavar=("NAME", "FILE"), help=what)
     add("--verify", type=Path, metavar="FILE", help="what 'lowlat-gen verify --json' printed after")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print lowlat.report/1")
     form.add_argument("--markdown", action="store_true", help="print Markdown for a ticket")
-    add(
-        "--require",
-        action="append",
-        default=[],
-        metavar="'ENDPOINT>=N'",
-        help="exit with 1 unless before/after reaches N, the low end of its interval where there "
-        "is one; such as 'kernel_entries_per_s>=40', or 'ARM:kernel_entries_per_s>=40'",
+    what = (
+        "exit with 1 unless before/after reaches N, the low end of its interval where there is "
+        "one; such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'"
     )
-    add(
-        "--self-test",
-        action="store_true",
-        help="show how often the test finds a change where there is none and where there is one: "
-        "in simulated campaigns, and in the runs before where some are given (all alike)",
-    )
-    add(
-        "--campaigns",
-        type=int,
-        metavar="N",
-        help=f"simulated campaigns of --self-test ({selftest.CAMPAIGNS})",
-    )
-    output.add_arguments(parser)
+    add("--require", action="append", default=[], metavar="'ENDPOINT>=N'", help=what)
+    report_output.add_arguments(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -93,17 +52,13 @@ def main(args: argparse.Namespace) -> int:
 
     Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
     """
-    if args.self_test:
-        return _self_test(args)
-    if args.campaigns is not None:
-        raise Refused("--campaigns: only --self-test simulates", hint="leave it out")
     gates = [gate.parse(words) for words in args.require]
-    output.check(args)
+    report_output.check(args)
     arms = _arms(args)
     found = gate.noted(gates, compare(arms[0], arms[1:]))
-    written = output.write(args, found, arms)
+    written = report_output.write(args, found, arms)
     if args.json or args.markdown:
-        sys.stdout.write((document if args.json else markdown).render_all(found))
+        sys.stdout.write((as_json if args.json else as_markdown).render_all(found))
     else:
         sys.stdout.write(screen.render(found, arms))
         for line in written:
@@ -112,17 +67,7 @@ def main(args: argparse.Namespace) -> int:
     return 1 if any(arm.report.verdict == REFUSED for arm in found.arms) else 0
 
 
-def _self_test(args: argparse.Namespace) -> int:
-    given = (args.against, args.arm, args.require, args.verify, args.json, args.markdown)
-    if any(given) or output.wanted(args):
-        raise Refused("--self-test compares nothing", hint="leave the other options out")
-    runs = [read_run(path) for path in args.before]
-    for line in selftest.told(runs, args.campaigns):
-        say(line)
-    return 0
-
-
-def _arms(args: argparse.Namespace) -> list[Runs]:
+def _arms(args: argparse.Namespace) -> list[ArmRuns]:
     if not args.before or not (args.against or args.arm):
         raise Refused("report: two sets of runs are needed", hint=_USAGE)
     arms = [(_BEFORE, args.before)]
@@ -131,7 +76,7 @@ def _arms(args: argparse.Namespace) -> list[Runs]:
     _check_apart(arms)
     found = [_read(*arm) for arm in arms]
     if args.verify:
-        found[1] = replace(found[1], effect=evidence.read_verify(args.verify))
+        found[1] = replace(found[1], effect=in_effect.read_verify(args.verify))
     return found
 
 
@@ -157,5 +102,5 @@ def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]
         yield name, [Path(file) for file in files]
 
 
-def _read(name: str, paths: Sequence[Path]) -> Runs:
-    return Runs(name, tuple(read_run(path) for path in paths))
+def _read(name: str, paths: Sequence[Path]) -> ArmRuns:
+    return ArmRuns(name, tuple(read_run(path) for path in paths))

@@ -12,30 +12,21 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.harness_output import state_folder
+from lowlat.base.files import state_folder
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
-from lowlat.report.comparison import Comparison, Runs
-from lowlat.view.arm import Side
+from lowlat.plan import store
+from lowlat.report.comparison import ArmRuns, Comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--html", metavar="FILE", help="write a page with drawings, in one file")
     add("--csv", metavar="FILE", help="write every figure as a table for programs")
-    add(
-        "--open",
-        action="store_true",
-        help="show the page (kept in the state folder without --html)",
-    )
+    what = "show the page (kept in the state folder without --html)"
+    add("--open", action="store_true", help=what)
     add("--plan", metavar="FILE", help="the plan of the runs after, whose reasons the page tells")
-
-
-def wanted(args: argparse.Namespace) -> bool:
-    """Whether any file was asked for."""
-    return bool(args.open or (args.html, args.csv, args.plan) != (None, None, None))
 
 
 def check(args: argparse.Namespace) -> None:
@@ -59,7 +50,7 @@ def check(args: argparse.Namespace) -> None:
 def write(
     args: argparse.Namespace,
     found: Comparison,
-    arms: Sequence[Runs],
+    arms: Sequence[ArmRuns],
 ) -> tuple[str, ...]:
     """Write what was asked for, and tell in a line each what came of it.
 
@@ -88,25 +79,24 @@ def _write_page(
     args: argparse.Namespace,
     out: Path,
     found: Comparison,
-    arms: Sequence[Runs],
+    arms: Sequence[ArmRuns],
 ) -> None:
     # Imported late: templates and drawings are for those who ask for a page.
-    from lowlat.page.document import render
-    from lowlat.view.arm import detailed, sides
+    from lowlat.view.arm import Group
+    from lowlat.view.html import render
 
-    drawn = detailed(sides(arms))
-    plan = planfile.read(args.plan, Root()) if args.plan else _stored(drawn)
-    page = render(found, drawn, plan)
+    plan = store.read(args.plan, Root()) if args.plan else _stored(arms[1])
+    page = render(Group.of("", found, arms, plan))
     files.write("--html" if args.html else "--open", str(out), page.encode())
 
 
-def _stored(drawn: Sequence[Side]) -> Optional[Plan]:
+def _stored(after: ArmRuns) -> Optional[Plan]:
     """The plan applied on this machine, where the runs after were booted with it."""
     markers = {
-        marker for run in drawn[1].runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)
+        marker for run in after.runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)
     }
     with suppress(Refused):
-        plan = planfile.read(None, Root())
+        plan = store.read(None, Root())
         return plan if plan.id in markers else None
     return None
 

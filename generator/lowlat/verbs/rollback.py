@@ -7,25 +7,24 @@ import argparse
 from contextlib import suppress
 
 from lowlat.base.errors import LowlatError, Unmet
-from lowlat.boot import decision, mounts
+from lowlat.boot import decision, programs, rollback
 from lowlat.boot import journal as journals
-from lowlat.boot import rollback as reversal
 from lowlat.boot.disk import Disk
-from lowlat.boot.loaders import interface as loader
+from lowlat.boot.loaders.detect import find
 from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
-from lowlat.verbs import hosts
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    hosts.add_host(parser)
+    options.add_host(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    root = hosts.open_host(args)
-    if not reversal.applied(root):
+    root = options.open_host(args)
+    if not rollback.applied(root):
         if not args.dry_run:
-            reversal.tidy(root)
+            rollback.tidy(root)
         print("nothing is applied")
         return 0
     # What is damaged is refused before there is so much as a lock.
@@ -36,14 +35,14 @@ def main(args: argparse.Namespace) -> int:
         for path in journal.entries:
             print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
         return 0
-    mounts.check_mounted(root)
+    programs.check_mounted(root)
     # Also where the machine boots by something else by now.
-    found = loader.find(root)
+    found = find(root)
     if found is not None:
         found.check()
     by_tuned = _by_tuned(root)
-    kept = reversal.reverse(root, found)
-    left = reversal.left(root, found) if found else []
+    kept = rollback.reverse(root, found)
+    left = rollback.left(root, found) if found else []
     whole = not kept and not left
     print("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:

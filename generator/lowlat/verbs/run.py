@@ -10,38 +10,27 @@ from __future__ import annotations
 import argparse
 
 from lowlat.base.errors import Refused
-from lowlat.host.root import Root, open_root
+from lowlat.host.archive import open_root
+from lowlat.host.root import CPU, Root
+from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.probe.topology import CPU
-from lowlat.render import files as render
-from lowlat.runtime import launch as place
-from lowlat.runtime.launch import Place
-from lowlat.verbs import cpus
-from lowlat.verbs import options as common
+from lowlat.render import files
+from lowlat.runtime import launch
+from lowlat.runtime.launch import Launch
+from lowlat.verbs import cpus, options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "--cpus",
-        default="auto",
-        metavar="LIST|auto",
-        help="where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
-    )
-    add(
-        "--policy",
-        default="other",
-        metavar="other|fifo:N",
-        help="scheduling policy; N: real-time priority (%(default)s)",
-    )
+    what = "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)"
+    add("--cpus", default="auto", metavar="LIST|auto", help=what)
+    what = "scheduling policy; N: real-time priority (%(default)s)"
+    add("--policy", default="other", metavar="other|fifo:N", help=what)
     add("--one-per-thread", action="store_true", help="each thread gets a CPU of its own")
     add("--dry-run", action="store_true", help="say where it would run, and what speaks against it")
-    add(
-        "--systemd-drop-in",
-        action="store_true",
-        help="print what places a systemd service instead; runs nothing",
-    )
-    common.add_root(parser)
+    what = "print what places a systemd service instead; runs nothing"
+    add("--systemd-drop-in", action="store_true", help=what)
+    options.add_root(parser)
     add("command", nargs=argparse.REMAINDER, metavar="CMD", help="after --: the program")
 
 
@@ -51,12 +40,12 @@ def main(args: argparse.Namespace) -> int:
     _check(args, command, root)
     where = _place(args, root)
     if args.systemd_drop_in:
-        print(render.systemd_drop_in(where), end="")
+        print(files.systemd_drop_in(where), end="")
         return 0
     if args.dry_run:
         _tell(command, where, root)
         return 0
-    return (place.keep if where.one_per_thread else place.become)(command, where)
+    return (launch.keep if where.one_per_thread else launch.become)(command, where)
 
 
 def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
@@ -73,10 +62,10 @@ def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
 
 
-def _place(args: argparse.Namespace, root: Root) -> Place:
+def _place(args: argparse.Namespace, root: Root) -> Launch:
     listed = _listed(args.cpus, root)
-    priority = place.parse_policy(args.policy)
-    return Place(listed, priority, args.one_per_thread, place.group_of(listed, root))
+    priority = policy.priority_of(args.policy)
+    return Launch(listed, priority, args.one_per_thread, launch.group_of(listed, root))
 
 
 def _listed(text: str, root: Root) -> CpuSet:
@@ -93,10 +82,10 @@ def _listed(text: str, root: Root) -> CpuSet:
     return listed
 
 
-def _tell(command: list[str], where: Place, root: Root) -> None:
+def _tell(command: list[str], where: Launch, root: Root) -> None:
     threads = "each thread on one of its own" if where.one_per_thread else "all threads"
     print(f"{command[0]} would run on CPU {where.cpus} ({threads}), policy {where.policy}")
     if where.group:
         print(f"It would join {where.group}, which owns these CPUs.")
-    for warning in place.warnings(where, root):
+    for warning in launch.warnings(where, root):
         print(f"warning: {warning}")

@@ -8,25 +8,22 @@ from collections.abc import Iterable
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.host import tuned
-from lowlat.host.root import Root, open_root
+from lowlat.host.archive import open_root
+from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.plan import current
-from lowlat.plan import store as planfile
-from lowlat.runtime import settings as runtime
+from lowlat.plan import current, store
+from lowlat.runtime import settings
 from lowlat.runtime.kthreads import spoken
-from lowlat.verbs import options as common
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("start", "stop", "verify"))
-    parser.add_argument("--plan", metavar="FILE", help=f"default: {planfile.PLAN}")
-    parser.add_argument(
-        "--profile",
-        metavar="P",
-        help="as this profile says for the running machine, where no plan of it is applied",
-    )
+    parser.add_argument("--plan", metavar="FILE", help=f"default: {store.PLAN}")
+    what = "as this profile says for the running machine, where no plan of it is applied"
+    parser.add_argument("--profile", metavar="P", help=what)
     parser.add_argument("--dry-run", action="store_true", help="say what would be written")
-    common.add_root(parser)
+    options.add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -35,12 +32,12 @@ def main(args: argparse.Namespace) -> int:
         return _stop(args, root)
     plan = _plan(args, root)
     if args.action == "verify" or args.dry_run:
-        outcomes = runtime.inspect(runtime.ours(plan), root)
+        outcomes = settings.inspect(settings.ours(plan), root)
     else:
-        planfile.keep_in_use(plan, root)
-        outcomes = runtime.start(plan, root)
+        store.keep_in_use(plan, root)
+        outcomes = settings.start(plan, root)
     if args.dry_run:
-        for outcome in runtime.pending(outcomes):
+        for outcome in settings.pending(outcomes):
             print(f"{_now(outcome)} would become {outcome.setting.value}")
     failed = [outcome for outcome in outcomes if outcome.failed]
     for outcome in () if args.dry_run else failed:
@@ -55,25 +52,25 @@ def main(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace, root: Root) -> Plan:
     if args.plan and args.profile:
         raise Refused("--plan and --profile both choose what is set", hint="give one of the two")
-    used = planfile.in_use(root) if args.action == "verify" and not args.plan else None
+    used = store.in_use(root) if args.action == "verify" and not args.plan else None
     if used is not None and args.profile in (None, used.profile):
         return used
     if args.profile:
         return current.plan(args.profile, root)
-    return planfile.read(args.plan, root)
+    return store.read(args.plan, root)
 
 
-def _now(outcome: runtime.Outcome) -> str:
+def _now(outcome: settings.Inspected) -> str:
     held = "not there" if outcome.value is None else outcome.value or "empty"
     return f"{spoken(outcome.path)} ({held})"
 
 
 def _stop(args: argparse.Namespace, root: Root) -> int:
     if args.dry_run:
-        for path, value in runtime.read_journal(root).old.items():
+        for path, value in settings.read_journal(root).old.items():
             print(f"{spoken(path)} would become {value}")
         return 0
-    stopped = runtime.stop(root)
+    stopped = settings.stop(root)
     _say(stopped.kept)
     if stopped.problems:
         raise LowlatError(

@@ -7,10 +7,10 @@ import argparse
 from collections.abc import Iterator
 
 from lowlat.boot import status
-from lowlat.boot.loaders.interface import Entry
+from lowlat.boot.loaders.interface import BootEntry
 from lowlat.boot.status import Status
-from lowlat.host.root import open_root
-from lowlat.verbs import options as common
+from lowlat.host.archive import open_root
+from lowlat.verbs import options
 
 _STATES = {
     "none": "nothing is applied",
@@ -23,16 +23,13 @@ _STATES = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    common.add_root(parser)
-    common.add_json(parser)
+    options.add_root(parser)
+    options.add_json(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     found = status.read(open_root(args.root))
-    if args.json:
-        common.print_json(found.to_json())
-    else:
-        print("\n".join(_describe(found)))
+    options.show(args, found.to_json, _describe(found))
     return 0
 
 
@@ -58,5 +55,5 @@ def _describe(found: Status) -> Iterator[str]:
         yield f"note      {note}"
 
 
-def _named(entry: Entry) -> str:
+def _named(entry: BootEntry) -> str:
     return f"{entry.id} ({'tuned' if entry.ours else 'stock'}, Linux {entry.release or 'unknown'})"

@@ -6,25 +6,21 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Callable, Optional
+from typing import IO, Callable, Optional
 
 from lowlat.base import process
+from lowlat.base.duration import seconds
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import printable, say
-from lowlat.harness import seconds
 from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Second, parse_line
 from lowlat.model.cpuset import CpuSet
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 #: As long as the harness may run at most.
 _FOREVER = "24h"
@@ -48,13 +44,13 @@ def main(args: argparse.Namespace) -> int:
         raise Refused(f"--lines {args.lines}: not from 1 to 100", hint="such as 8")
     if args.duration and seconds("--duration", args.duration) < 2:
         raise Refused(f"--duration {args.duration}: too short", hint="at least 2s, or --once")
-    with _harness(args) as child, _screen() as show:
-        _follow(child, args.lines, args.once, show)
+    with _harness(args) as child:
+        _follow(child, args.lines, args.once, _screen())
     return 0
 
 
 @contextmanager
-def _harness(args: argparse.Namespace) -> Iterator[subprocess.Popen[bytes]]:
+def _harness(args: argparse.Namespace) -> Iterator[process.Child]:
     """The harness, ended with the block; a signal to end ends the block."""
     options = [f"--duration={args.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
     given = (("cpus", args.cpus), ("threshold", args.threshold))
@@ -75,7 +71,7 @@ def _interrupt(_number: int, _frame: Optional[FrameType]) -> None:
 
 
 def _follow(
-    child: subprocess.Popen[bytes], lines: int, once: bool, show: Callable[[Second, int], None]
+    child: process.Child, lines: int, once: bool, show: Callable[[Second, int], None]
 ) -> None:
     occupants: Optional[Occupants] = None
     shown = False
@@ -93,7 +89,7 @@ def _follow(
     _check(child, shown)
 
 
-def _check(child: subprocess.Popen[bytes], shown: bool) -> None:
+def _check(child: process.Child, shown: bool) -> None:
     """The harness has ended by itself."""
     status, said = child.wait(), process.last_line(_text(child.stderr))
     words = said.removeprefix("lowlat-measure: ") or f"ended with status {status}"
@@ -117,20 +113,11 @@ def _keep_aside(cpus: CpuSet) -> None:
 # ------------------------------------------------------------------- view
 
 
-@contextmanager
-def _screen() -> Iterator[Callable[[Second, int], None]]:
-    """Shows one second after the other: in place where a person looks on, else one below the
-    other; by rich where it is installed."""
-    if not sys.stdout.isatty():
-        yield lambda second, lines: say(_plain(second, lines) + "\n")
-        return
-    try:
-        from rich.live import Live
-    except ImportError:
-        yield lambda second, lines: say("\033[H\033[J" + _plain(second, lines))
-        return
-    with Live(auto_refresh=False, screen=True) as live:
-        yield lambda second, lines: live.update(_table(second, lines), refresh=True)
+def _screen() -> Callable[[Second, int], None]:
+    """Shows one second after the other: in place on a terminal, else one below the other."""
+    home = "\033[H\033[J" if sys.stdout.isatty() else ""
+    end = "" if home else "\n"
+    return lambda second, lines: say(f"{home}{_plain(second, lines)}{end}")
 
 
 def _title(second: Second) -> str:
@@ -150,18 +137,6 @@ def _padded(row: _Row, widths: list[int]) -> str:
         for column, (cell, width) in enumerate(zip(row, widths))
     ]
     return "  ".join(cells).rstrip()
-
-
-def _table(second: Second, lines: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=_title(second), title_justify="left", box=None)
-    for number, column in enumerate(_COLUMNS):
-        table.add_column(column, justify="left" if number in (4, 6) else "right")
-    for row in _rows(second, lines):
-        table.add_row(*(Text(cell) for cell in row))
-    return table
 
 
 def _rows(second: Second, lines: int) -> Iterator[_Row]:

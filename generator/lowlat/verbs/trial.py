@@ -5,31 +5,26 @@ from __future__ import annotations
 
 import argparse
 
-from lowlat.boot import entry_line as line
-from lowlat.boot import promote as choice
-from lowlat.boot.loaders import interface as loader
-from lowlat.boot.loaders.interface import Entry
+from lowlat.boot import entry_line, promote
+from lowlat.boot.loaders.detect import detect
+from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
-from lowlat.verbs import hosts
+from lowlat.verbs import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    hosts.add_host(parser)
+    options.add_host(parser)
     parser.add_argument("--kernel", metavar="RELEASE", help="whose entry; default: the running one")
 
 
 def main(args: argparse.Namespace) -> int:
-    root = hosts.open_host(args)
-    choice.check_applied(root)
-    found = loader.detect(root)
-    found.check()
-    entry = choice.pick(found.describe(), root, args.kernel)
-    choice.check_returns(root, found)
+    root, found, entry = applied_entry(args)
+    promote.check_returns(root, found)
     if args.dry_run:
-        print(f"the next boot would be {line.trial_id(entry.id)}, once")
+        print(f"the next boot would be {entry_line.trial_id(entry.id)}, once")
         return 0
-    trial = choice.try_once(root, found, entry)
+    trial = promote.try_once(root, found, entry)
     print(f"the next boot is {trial.id}; the one after it is stock again")
     print("a panic or a boot that does not get through reboots by itself")
     print(_hard_hang(root, trial))
@@ -37,8 +32,20 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _hard_hang(root: Root, trial: Entry) -> str:
-    if not line.is_watched(root, trial.words):
+def applied_entry(args: argparse.Namespace) -> tuple[Root, Loader, BootEntry]:
+    """The tree, its boot loader, and the tuned entry of --kernel.
+
+    Raises Refused where nothing is applied, or where the loader or its entries are not as needed.
+    """
+    root = options.open_host(args)
+    promote.check_applied(root)
+    found = detect(root)
+    found.check()
+    return root, found, promote.pick(found.describe(), root, args.kernel)
+
+
+def _hard_hang(root: Root, trial: BootEntry) -> str:
+    if not entry_line.is_watched(root, trial.words):
         return "no hardware watchdog guards that boot: a hard hang needs a power cycle"
     # That of QEMU's q35 up to 7.2 resets nothing, and its driver cannot tell.
     if read_hypervisor(root, root.read("/proc/cpuinfo") or ""):

@@ -9,60 +9,50 @@ from collections.abc import Iterator
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.boot import apply as application
-from lowlat.boot import entry_line as line
-from lowlat.boot.decision import Decision
-from lowlat.boot.loaders import interface as loader
+from lowlat.boot import entry_line, preconditions
 from lowlat.host import tuned
 from lowlat.host.root import Root
-from lowlat.tune import describe as told
-from lowlat.tune import start as begin
+from lowlat.tune import describe, start
+from lowlat.tune.lock import alone
 from lowlat.tune.loop import Loop, boot_id, here
-from lowlat.tune.schedule import Step, decide
+from lowlat.tune.schedule import LoopStep, decide
 from lowlat.tune.start import Beginning, Wish
-from lowlat.tune.state import SCHEMA, Outcome, Phase, State, read
-from lowlat.tune.turn import Turn
-from lowlat.verbs import apply, hosts
-from lowlat.verbs import options as common
+from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
+from lowlat.verbs import options
+from lowlat.verbs.apply import propose
 
 #: Where a call of the unit may leave the loop.
 _AT_REST = (Phase.BOOT, Phase.DONE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    hosts.add_host(parser)
-    common.add_plan_options(parser)
-    common.add_kernel(parser)
+    options.add_host(parser)
+    options.add_plan_options(parser)
+    options.add_kernel(parser)
     add = parser.add_argument
-    add(
-        "--boots",
-        type=common.positive,
-        metavar="N",
-        help="compare N stock and N tuned boots, in random order; the default stays",
-    )
+    what = "compare N stock and N tuned boots, in random order; the default stays"
+    add("--boots", type=options.positive, metavar="N", help=what)
     add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
     add("--warmup", default="30s", metavar="TIME", help="how long to wait before (%(default)s)")
-    add(
-        "--policy",
-        default="other",
-        metavar="POLICY[,...]",
-        help="as measure's option: of several, each boot is measured under each and each has its "
-        "report; the first decides (%(default)s)",
+    what = (
+        "as measure's option: of several, each boot is measured under each and each has its "
+        "report; the first decides (%(default)s)"
     )
+    add("--policy", default="other", metavar="POLICY[,...]", help=what)
     add("--reboot", action="store_true", help="reboot by itself, as often as needed")
     add("--accept-pending", action="store_true", help="as apply's option")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--status", action="store_true", help="tell where the loop stands")
-    what.add_argument("--resume", action="store_true", help="take the loop on in this boot")
-    what.add_argument("--abort", action="store_true", help="end it; the default is as before")
-    what.add_argument(
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--status", action="store_true", help="tell where the loop stands")
+    action.add_argument("--resume", action="store_true", help="take the loop on in this boot")
+    action.add_argument("--abort", action="store_true", help="end it; the default is as before")
+    action.add_argument(
         "--ended", action="store_true", help="what its unit calls where --resume was ended"
     )
     parser.add_argument("--json", action="store_true", help="with --status: lowlat.tune/1")
 
 
 def main(args: argparse.Namespace) -> int:
-    root = hosts.open_host(args)
+    root = options.open_host(args)
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
@@ -70,43 +60,37 @@ def main(args: argparse.Namespace) -> int:
         ("ended", _ended),
     ):
         if getattr(args, name):
-            common.refuse_plan_options(args, f"--{name} is about the loop there is")
+            options.refuse_plan_options(args, f"--{name} is about the loop there is")
             return follow(root, args)
     if args.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
     if args.dry_run:
         _show(root, _prepare(root, args))
         return 0
-    with Turn(root):
+    with alone(root):
         beginning = _prepare(root, args)
-        apply.refuse_pending(beginning.found, args.accept_pending)
+        preconditions.refuse_pending(beginning.found, args.accept_pending)
         for note in _notes(root, beginning):
             say(note)
-        return _go(root, begin.start(root, beginning))
+        return _go(root, start.start(root, beginning))
 
 
 # ------------------------------------------------------------------ beginning
 
 
 def _prepare(root: Root, args: argparse.Namespace) -> Beginning:
-    begin.check_none(root)
-    _, plan = common.make_plan(args, root)
-    begin.check_boot(root, plan)
-    application.check_tuned(root, "tuned")
-    application.check_way(root, "own")
-    found = loader.detect(root, plan.boot_line)
-    found.check()
-    apply.refuse_edited(root)
-    decision = Decision(args.profile, plan.isolated, common.options_of(args))
-    proposal = application.propose(decision, plan, found.describe(), root)
+    start.check_none(root)
+    _, plan = options.make_plan(args, root)
+    start.check_boot(root, plan)
+    proposal, found = propose(args, root, plan)
     wish = Wish(args.boots, args.duration, args.warmup, args.reboot, args.policy)
-    return begin.prepare(root, proposal, found, wish)
+    return start.prepare(root, proposal, found, wish)
 
 
 def _notes(root: Root, beginning: Beginning) -> Iterator[str]:
     for note in filter(None, (*beginning.proposal.notes, tuned.advice(root))):
         yield f"note: {note}"
-    if not line.has_watchdog(root):
+    if not entry_line.has_watchdog(root):
         yield "note: no hardware watchdog is here: a hard hang needs a power cycle"
 
 
@@ -121,7 +105,7 @@ def _show(root: Root, beginning: Beginning) -> None:
     print(f"the default is {state.default}: {end}")
 
 
-def _boots(state: State) -> str:
+def _boots(state: LoopState) -> str:
     if state.boots is None:
         return "in this boot and in a tuned one"
     return f"in {state.boots} stock and {state.boots} tuned boots in random order"
@@ -136,7 +120,7 @@ def _resume(root: Root, args: argparse.Namespace) -> int:
         step, why = decide(state, here(root, state), boot_id(root))
         print(f"the loop {step.value}{f': {why}' if why else ''}")
         return 0
-    with Turn(root):
+    with alone(root):
         return _go(root, Loop(root, _active(root)))
 
 
@@ -144,14 +128,14 @@ def _ended(root: Root, args: argparse.Namespace) -> int:
     """Its unit's last call in a boot: what was begun there and stands still is given up."""
     if args.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
-    with Turn(root):
+    with alone(root):
         state = read(root)
         if state is None or state.boot_id != boot_id(root) or state.phase in _AT_REST:
             return 0
         loop = Loop(root, state)
         if state.phase is not Phase.CLOSE:
             how = os.environ.get("SERVICE_RESULT", "unknown")[:40]
-            loop.end(Outcome.FELL_BACK, f"{told.where(state)}, and was ended there ({how})")
+            loop.end(Outcome.FELL_BACK, f"{describe.where(state)}, and was ended there ({how})")
         return _go(root, loop)
 
 
@@ -161,13 +145,15 @@ def _abort(root: Root, args: argparse.Namespace) -> int:
         print("no loop is under way")
         return 0
     if args.dry_run:
-        print(f"would end the loop that {told.where(state)}, and keep its {len(state.legs)} runs")
+        print(
+            f"would end the loop that {describe.where(state)}, and keep its {len(state.legs)} runs"
+        )
         return 0
     loop = Loop(root, state)
     if state.phase is not Phase.CLOSE:
         loop.end(Outcome.ABORTED, "--abort")
     loop.go()
-    print("\n".join(told.lines(loop.state)))
+    print("\n".join(describe.lines(loop.state)))
     return 0
 
 
@@ -175,7 +161,7 @@ def _go(root: Root, loop: Loop) -> int:
     """Take it as far as this boot goes, and on to the next where that is allowed."""
     step = loop.go()
     state = loop.state
-    if step is Step.WAIT:
+    if step is LoopStep.WAIT:
         say(f"the next boot is boot {len(state.legs) + 1} of {len(state.order)}, {state.due}")
         if state.reboot:
             loop.reboot()
@@ -183,7 +169,7 @@ def _go(root: Root, loop: Loop) -> int:
             say("reboot when it suits: systemctl reboot")
             say("lowlat-tune.service measures then; 'lowlat-gen tune --status' tells of it")
         return 0
-    say("\n".join(told.lines(state)))
+    say("\n".join(describe.lines(state)))
     if here(root, state).plan is not None and state.outcome is not Outcome.PROMOTED:
         if state.reboot:
             loop.reboot()
@@ -195,7 +181,7 @@ def _go(root: Root, loop: Loop) -> int:
     return 0
 
 
-def _active(root: Root) -> State:
+def _active(root: Root) -> LoopState:
     state = read(root)
     if state is None or not state.active:
         raise Refused("no loop is under way", hint="'lowlat-gen tune --profile P' begins one")
@@ -204,10 +190,9 @@ def _active(root: Root) -> State:
 
 def _status(root: Root, args: argparse.Namespace) -> int:
     state = read(root)
-    if args.json:
-        common.print_json({"schema": SCHEMA, "phase": None} if state is None else state.to_json())
-    elif state is None:
-        print("there was no loop yet")
+    if state is None:
+        none = {"schema": SCHEMA, "phase": None}
+        options.show(args, lambda: none, ["there was no loop yet"])
     else:
-        print("\n".join(told.lines(state)))
+        options.show(args, state.to_json, describe.lines(state))
     return 0

@@ -7,20 +7,23 @@ import argparse
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Optional
 
+from lowlat.base.duration import seconds
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, printable, say
-from lowlat.harness import seconds
 from lowlat.host import tuned
-from lowlat.host.root import Root, open_root
+from lowlat.host.archive import open_root
+from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
+from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
-from lowlat.verbs import options as common
-from lowlat.verify import Row, State, counters, to_json, verify
+from lowlat.verbs import options
+from lowlat.verify import counters, to_json, verify
+from lowlat.verify.finding import Finding, Standing
 
 #: Longer tells no more: what comes once an hour is for watch.
 _LONGEST_S = 3600.0
@@ -28,19 +31,19 @@ _USUAL = "10s"
 
 #: What is shown first; of several rows with the same text the first one stands for all.
 _GROUPS = (
-    ("Findings", (State.IGNORED, State.NOT_APPLIED, State.UNDONE)),
-    ("Set otherwise by a profile", (State.OVERRIDDEN,)),
-    ("Cannot be told", (State.UNVERIFIABLE,)),
-    ("Not planned", (State.NOT_PLANNED,)),
-    ("In effect", (State.EFFECTIVE,)),
+    ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
+    ("Set otherwise by a profile", (Standing.OVERRIDDEN,)),
+    ("Cannot be told", (Standing.UNVERIFIABLE,)),
+    ("Not planned", (Standing.NOT_PLANNED,)),
+    ("In effect", (Standing.EFFECTIVE,)),
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plan", metavar="FILE", help=f"default: {planfile.PLAN}")
+    parser.add_argument("--plan", metavar="FILE", help=f"default: {store.PLAN}")
     add_duration(parser, "count interrupts on the isolated CPUs for that long")
-    common.add_root(parser)
-    common.add_json(parser)
+    options.add_root(parser)
+    options.add_json(parser)
 
 
 def add_duration(parser: argparse.ArgumentParser, text: str) -> None:
@@ -62,10 +65,7 @@ def main(args: argparse.Namespace) -> int:
     if root.live and cpus and wanted and not args.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))
-    if args.json:
-        common.print_json(to_json(rows))
-    else:
-        print("\n".join(describe(plan, rows, root)))
+    options.show(args, partial(to_json, rows), describe(plan, rows, root))
     return 1 if any(row.state.bad for row in rows) else 0
 
 
@@ -74,14 +74,14 @@ def the_plan(path: Optional[str], root: Root) -> Plan:
 
     Raises Refused where there is none.
     """
-    if path is None and root.absent(planfile.PLAN):
-        used = planfile.in_use(root)
+    if path is None and root.absent(store.PLAN):
+        used = store.in_use(root)
         if used is not None:
             return used
-    return planfile.read(path, root)
+    return store.read(path, root)
 
 
-def describe(plan: Plan, rows: Sequence[Row], root: Root) -> Iterator[str]:
+def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
     """The rows in words, findings first; the last line counts them."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, planned against effective")
     for title, states in _GROUPS:
@@ -90,7 +90,9 @@ def describe(plan: Plan, rows: Sequence[Row], root: Root) -> Iterator[str]:
             yield ""
             yield bold(title)
         for row in found:
-            yield from _item(row.name, row.evidence if row.state is State.EFFECTIVE else row.told)
+            yield from _item(
+                row.name, row.evidence if row.state is Standing.EFFECTIVE else row.told
+            )
     advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
     yield from (["", advice] if advice else [])
     yield ""
@@ -98,9 +100,9 @@ def describe(plan: Plan, rows: Sequence[Row], root: Root) -> Iterator[str]:
     yield f"{len(rows)} settings: {', '.join(f'{n} {state}' for state, n in counts.items())}"
 
 
-def _left_undone(row: Row) -> bool:
+def _left_undone(row: Finding) -> bool:
     """Whether it is a run-time setting, which somebody has to apply, that is not as planned."""
-    return row.state in (State.NOT_APPLIED, State.UNDONE) and row.where.startswith(
+    return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
         ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
     )
 

@@ -7,13 +7,13 @@ import argparse
 import signal
 from typing import Optional
 
+from lowlat.base.duration import seconds
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import printable, say
-from lowlat.harness import seconds
-from lowlat.host.root import open_root
+from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
-from lowlat.verbs import options as common
+from lowlat.plan import store
+from lowlat.verbs import options
 from lowlat.verify.watch import Watch
 
 _END = (signal.SIGINT, signal.SIGTERM)
@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", metavar="FILE", help="default: what 'lowlat-gen runtime start' was given"
     )
-    common.add_root(parser)
+    options.add_root(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     interval = _interval(args.interval)
-    plan: Optional[Plan] = None if args.plan is None else planfile.read(args.plan, root)
+    plan: Optional[Plan] = None if args.plan is None else store.read(args.plan, root)
     watch = Watch(root, plan, restore=args.restore)
     # They arrive between two looks only: none is left half done.
     signal.pthread_sigmask(signal.SIG_BLOCK, _END)

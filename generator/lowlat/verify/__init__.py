@@ -9,26 +9,25 @@ from typing import Any, Optional
 from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.verify.boot import Boot
+from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Row as Row
-from lowlat.verify.finding import State as State
-from lowlat.verify.runtime import Runtime
+from lowlat.verify.finding import Finding
+from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import Ticks
 
 SCHEMA = "lowlat.verify/1"
 
 
-def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Row]:
+def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row for every planned setting, boot parameters first, then what was counted on each
     isolated CPU. Reads, never writes."""
-    boot = Boot(plan, root, read_messages(root), counted)
+    boot = BootFindings(plan, root, read_messages(root), counted)
     rows = boot.rows()
-    rows += Runtime(plan, root).rows()
+    rows += RuntimeFindings(plan, root).rows()
     if counted is not None:
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
     return rows
 
 
-def to_json(rows: Iterable[Row]) -> dict[str, Any]:
+def to_json(rows: Iterable[Finding]) -> dict[str, Any]:
     return {"schema": SCHEMA, "settings": [row.to_json() for row in rows]}

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, Optional
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Sign, Stage
+from lowlat.catalogue.entry import Sign
 from lowlat.host.kmsg import (
     CLOCK_BECAME_UNSTABLE,
     MALFORMED_PARAMETER,
@@ -20,12 +20,12 @@ from lowlat.host.kmsg import (
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.machine import Kernel
-from lowlat.model.plan import Parameter, Plan
-from lowlat.runtime import settings as runtime
+from lowlat.model.plan import Plan, PlannedParameter
+from lowlat.runtime import settings
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.verify import ticks
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Row, State
+from lowlat.verify.finding import Finding, Standing
 
 _WHERE = "cmdline"
 
@@ -34,12 +34,12 @@ _EITHER = "Housekeeping:"
 
 
 class Judged(NamedTuple):
-    state: State
+    state: Standing
     effective: Optional[str]
     evidence: str
 
 
-class Boot:
+class BootFindings:
     """The boot half of one plan on one machine."""
 
     def __init__(
@@ -51,11 +51,11 @@ class Boot:
         self._counted = counted
         self._line = root.read("/proc/cmdline")
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[Finding]:
         """A row for each planned parameter, then one for each of ours that nobody planned."""
         return [*self._planned.values(), *self._not_planned()]
 
-    def row(self, name: str) -> Optional[Row]:
+    def row(self, name: str) -> Optional[Finding]:
         """The row of a planned parameter."""
         return self._planned.get(name)
 
@@ -65,11 +65,11 @@ class Boot:
         return next(iter(self._said(UNSTABLE_CLOCK)), None)
 
     @cached_property
-    def _planned(self) -> dict[str, Row]:
+    def _planned(self) -> dict[str, Finding]:
         rows = {}
         for parameter in self._plan.parameters:
             judged = self._judge(parameter)
-            rows[parameter.name] = Row(
+            rows[parameter.name] = Finding(
                 parameter.name,
                 _WHERE,
                 parameter.value,
@@ -79,30 +79,30 @@ class Boot:
             )
         return rows
 
-    def _not_planned(self) -> Iterator[Row]:
+    def _not_planned(self) -> Iterator[Finding]:
         for entry in CATALOGUE:
-            if entry.stage is not Stage.BOOT or entry.name in self._planned:
+            if not entry.at_boot or entry.name in self._planned:
                 continue
             given = cmdline.values(self._line or "", entry.name)
             if given:
-                yield Row(
+                yield Finding(
                     entry.name,
                     _WHERE,
                     "",
                     given[-1],
-                    State.NOT_PLANNED,
+                    Standing.NOT_PLANNED,
                     f"/proc/cmdline has {entry.parameter(given[-1])}, the plan does not",
                 )
 
-    def _judge(self, parameter: Parameter) -> Judged:
+    def _judge(self, parameter: PlannedParameter) -> Judged:
         if self._line is None:
-            return Judged(State.UNVERIFIABLE, None, "/proc/cmdline cannot be read")
+            return Judged(Standing.UNVERIFIABLE, None, "/proc/cmdline cannot be read")
         given = cmdline.values(self._line, parameter.name)
         if parameter.value not in given:
-            return Judged(State.NOT_APPLIED, given[-1] if given else None, self._missing(given))
+            return Judged(Standing.NOT_APPLIED, given[-1] if given else None, self._missing(given))
         if len(set(given)) > 1:
             return Judged(
-                State.NOT_APPLIED, ", ".join(given), "/proc/cmdline has it more than once"
+                Standing.NOT_APPLIED, ", ".join(given), "/proc/cmdline has it more than once"
             )
         judged = self._shown(parameter, lookup(parameter.name).sign)
         return self._by_clock(judged) if parameter.name == "nohz_full" else judged
@@ -120,17 +120,17 @@ class Boot:
 
     # ------------------------------------------------- what shows that it works
 
-    def _shown(self, parameter: Parameter, sign: Sign) -> Judged:
+    def _shown(self, parameter: PlannedParameter, sign: Sign) -> Judged:
         """Of a parameter that is on the command line."""
         shown = self._by_file(parameter, sign)
-        holds = shown is not None and shown.state is State.EFFECTIVE
+        holds = shown is not None and shown.state is Standing.EFFECTIVE
         for complaint in self._complaints(parameter, sign):
             if not (holds and _EITHER in complaint):
                 held = shown.effective if shown else None
-                return Judged(State.IGNORED, held, f"kernel message: {complaint}")
+                return Judged(Standing.IGNORED, held, f"kernel message: {complaint}")
         return shown or self._by_message(parameter, sign)
 
-    def _by_file(self, parameter: Parameter, sign: Sign) -> Optional[Judged]:
+    def _by_file(self, parameter: PlannedParameter, sign: Sign) -> Optional[Judged]:
         """By the file that shows it; None where there is none, or it is not there."""
         held = self._root.read(sign.path) if sign.path else None
         if held is not None and sign.part:
@@ -139,22 +139,24 @@ class Boot:
         if held is None:
             return None
         expected = sign.expected(parameter.value)
-        if not runtime.equal(sign.reads, held, expected):
-            return Judged(State.IGNORED, held, f"{sign.path} is {held or 'empty'}, not {expected}")
+        if not settings.equal(sign.reads, held, expected):
+            return Judged(
+                Standing.IGNORED, held, f"{sign.path} is {held or 'empty'}, not {expected}"
+            )
         shown = [
             f"{sign.path} is {held}",
             *map("kernel message: {}".format, self._said(sign.proof)),
         ]
-        return Judged(State.EFFECTIVE, held, "; ".join(shown))
+        return Judged(Standing.EFFECTIVE, held, "; ".join(shown))
 
-    def _by_message(self, parameter: Parameter, sign: Sign) -> Judged:
+    def _by_message(self, parameter: PlannedParameter, sign: Sign) -> Judged:
         """By the kernel's messages and its threads: no file shows it, or it cannot be read."""
         proof = self._said(sign.proof)
         if proof:
-            return Judged(State.EFFECTIVE, parameter.value, f"kernel message: {proof[0]}")
+            return Judged(Standing.EFFECTIVE, parameter.value, f"kernel message: {proof[0]}")
         complete = self._messages is not None and self._messages.complete
         if sign.proof and complete:
-            return Judged(State.IGNORED, None, "the kernel message that confirms it is missing")
+            return Judged(Standing.IGNORED, None, "the kernel message that confirms it is missing")
         if sign.thread and self._threads:
             return self._by_thread(parameter, sign.thread)
         if not complete:
@@ -165,14 +167,14 @@ class Boot:
             why = "this kernel does not report unknown parameters"
         else:
             why = "/proc/cmdline has it; the kernel did not complain"
-            return Judged(State.EFFECTIVE, parameter.value, why)
-        return Judged(State.UNVERIFIABLE, None, f"/proc/cmdline has it; {why}")
+            return Judged(Standing.EFFECTIVE, parameter.value, why)
+        return Judged(Standing.UNVERIFIABLE, None, f"/proc/cmdline has it; {why}")
 
-    def _by_thread(self, parameter: Parameter, pattern: str) -> Judged:
+    def _by_thread(self, parameter: PlannedParameter, pattern: str) -> Judged:
         made = [name for name in self._threads if re.match(pattern, name)]
         if not made:
-            return Judged(State.IGNORED, None, f"there is no kernel thread named {pattern}…")
-        return Judged(State.EFFECTIVE, parameter.value, f"the kernel thread {made[0]} exists")
+            return Judged(Standing.IGNORED, None, f"there is no kernel thread named {pattern}…")
+        return Judged(Standing.EFFECTIVE, parameter.value, f"the kernel thread {made[0]} exists")
 
     @cached_property
     def _threads(self) -> list[str]:
@@ -185,7 +187,7 @@ class Boot:
         version = Kernel(self._root.read("/proc/sys/kernel/osrelease")).version
         return version is not None and version >= (5, 14)
 
-    def _complaints(self, parameter: Parameter, sign: Sign) -> Iterator[str]:
+    def _complaints(self, parameter: PlannedParameter, sign: Sign) -> Iterator[str]:
         """What the kernel says against it."""
         text = self._messages.text if self._messages else ""
         unknown = UNKNOWN_PARAMETERS.search(text)
@@ -208,7 +210,7 @@ class Boot:
     def _by_clock(self, judged: Judged) -> Judged:
         """A clock that becomes unstable keeps every tick running, but where CPUs were seen without
         it: the clock of an emulated machine may be called unstable in any boot."""
-        if judged.state is not State.EFFECTIVE or not self.unstable_clock:
+        if judged.state is not Standing.EFFECTIVE or not self.unstable_clock:
             return judged
         if self._counted and ticks.all_stop(self._plan, self._counted):
             seen = f"the tick stops all the same, though the kernel said: {self.unstable_clock}"
@@ -217,4 +219,4 @@ class Boot:
             seen = f"unstable from its start, the clock keeps no tick: {self.unstable_clock}"
             return judged._replace(evidence=f"{judged.evidence}; {seen}")
         why = f"the tick never stops, kernel message: {self.unstable_clock}"
-        return Judged(State.IGNORED, judged.effective, why)
+        return Judged(Standing.IGNORED, judged.effective, why)

@@ -7,11 +7,8 @@ somebody's work runs, it is only watched.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import select
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,22 +17,20 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import process
-from lowlat.host.root import Root
+from lowlat.host import interrupts
+from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
-_CPU = "/sys/devices/system/cpu"
 _INTERRUPTS = "/proc/interrupts"
 
 #: Lists of CPUs that the kernel isolates.
 ISOLATED = (
-    *(f"{_CPU}/isolated", f"{_CPU}/nohz_full"),
+    *(f"{CPU}/isolated", f"{CPU}/nohz_full"),
     "/sys/fs/cgroup/cpuset.cpus.isolated",
 )
 
 #: Rows that say something of the whole machine, not of a CPU.
 _NO_CPU = ("ERR", "MIS")
-
-_COUNT = re.compile(r"[0-9]{1,20}")
 
 #: What a reader wants to see first, where the architecture has it.
 _SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
@@ -102,20 +97,14 @@ def words(rates: Mapping[str, float]) -> str:
 
 def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
     """Counts by label and CPU. The timer of arm64, a numbered row there, is labelled arch_timer."""
-    lines = text.splitlines()
-    cpus = [int(cpu) for cpu in re.findall(r"\bCPU([0-9]{1,5})\b", lines[0] if lines else "")]
+    cpus = interrupts.cpus(text)
     rows: dict[str, dict[int, int]] = {}
-    for line in lines[1:]:
-        label, colon, rest = line.partition(":")
-        words = rest.split()
-        counts = words[: len(cpus)]
-        if not colon or len(counts) < len(cpus) or not all(map(_COUNT.fullmatch, counts)):
-            continue
-        if label.strip() not in _NO_CPU:
-            name = "arch_timer" if words[-1] == "arch_timer" else label.strip()
+    for found in interrupts.parse(text):
+        if found.label not in _NO_CPU:
+            name = "arch_timer" if found.words[-1:] == ("arch_timer",) else found.label
             row = rows.setdefault(name, dict.fromkeys(cpus, 0))
-            for cpu, count in zip(cpus, counts):
-                row[cpu] += int(count)
+            for cpu, count in zip(cpus, found.counts()):
+                row[cpu] += count
     return rows
 
 
@@ -200,25 +189,19 @@ def _spinners(cpus: CpuSet, seconds: float) -> Iterator[CpuSet]:
         return
     limit = str(int(seconds + _SETTLE + _START) + _SPARE)
     argv = [sys.executable, "-I", "-S", "-c", _SPINNERS, limit, *map(str, cpus)]
-    said, told = os.pipe()
-    with os.fdopen(said, "rb", buffering=0) as answers:
-        try:
-            child = process.start(argv, stdout=told, stderr=subprocess.DEVNULL)
-        finally:
-            os.close(told)
-        try:
-            yield _started(answers, len(cpus))
-        finally:
-            process.end_group(child)
+    child = process.start(argv, stderr=process.NOWHERE)
+    try:
+        yield _started(child, len(cpus))
+    finally:
+        process.end_group(child)
 
 
-def _started(answers: io.FileIO, count: int) -> CpuSet:
+def _started(child: process.Child, count: int) -> CpuSet:
     """The CPUs that the spinners say they run on, once all of them have spoken."""
     deadline = time.monotonic() + _START
     said = b""
     while said.count(b"\n") < count:
-        ready, _, _ = select.select([answers], [], [], max(deadline - time.monotonic(), 0))
-        data = answers.read(4096) if ready else b""
+        data = process.read(child, max(deadline - time.monotonic(), 0))
         if not data:
             break
         said += data

@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Optional
 
 from lowlat.catalogue import CATALOGUE
-from lowlat.catalogue.entry import Stage
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
-from lowlat.runtime import settings as runtime
+from lowlat.runtime import settings
 
-SCHEMA = "lowlat.verify.diff/1"
+SCHEMA = "lowlat.diff/1"
 
 #: Where a boot parameter is set.
 CMDLINE = "cmdline"
@@ -49,7 +48,7 @@ def diff(plan: Plan, root: Root) -> Diff:
     line = root.read("/proc/cmdline") or ""
     boot = list(_boot_changes(plan, line))
     kept = sum(change.planned is not None for change in boot)
-    outcomes = runtime.inspect(plan.runtime, root)
+    outcomes = settings.inspect(plan.runtime, root)
     changes = [
         Change(item.setting.name, item.path, item.value, item.setting.value)
         for item in outcomes
@@ -70,5 +69,5 @@ def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
         planned = {parameter.name for parameter in plan.parameters}
         for entry in CATALOGUE:
             given = cmdline.values(line, entry.name)
-            if entry.stage is Stage.BOOT and entry.name not in planned and given:
+            if entry.at_boot and entry.name not in planned and given:
                 yield Change(entry.name, CMDLINE, " and ".join(given), None)

@@ -24,15 +24,14 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import kmsg
 from lowlat.host.archive import SCHEMA, Contents, Recorder
-from lowlat.host.root import ANSWERS, Root, glob, is_glob
-from lowlat.host.runstate import BOOT_ID
+from lowlat.host.daemons import MANAGERS, read_managers
+from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
-from lowlat.probe.services import MANAGERS, read_managers
-from lowlat.runtime import kthreads as threads
-from lowlat.runtime import settings as runtime
+from lowlat.plan import store
+from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import SCHEME, Threads
+from lowlat.runtime.settings import JOURNAL
 from lowlat.verify import counters, overrides
 
 _IRQ = "/proc/irq/[0-9]*"
@@ -45,13 +44,13 @@ _ALWAYS = (
     f"{_IRQ}/effective_affinity",
     *counters.ISOLATED,
     *overrides.FILES,
-    *(planfile.PLAN, planfile.IN_USE, runtime.JOURNAL),
+    *(store.PLAN, store.IN_USE, JOURNAL),
 )
 
 
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
-    target = planfile.any_target()
+    target = store.any_target()
     rows = (row for entry in CATALOGUE if entry.rows for row in entry.rows(target))
     paths = (row.path for row in rows if not row.path.startswith(SCHEME))
     return sorted({re.sub(r"\bcpu1\b", "cpu[0-9]*", path) for path in paths})
@@ -98,7 +97,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
 
 def _planned(root: Root) -> CpuSet:
     """The CPUs that the applied plan wants isolated, or the one in use."""
-    for path in (planfile.PLAN, planfile.IN_USE):
+    for path in (store.PLAN, store.IN_USE):
         with suppress(Refused, ValueError):
             return CpuSet.parse_list(Plan.from_json(json.loads(root.read(path) or "")).isolated)
     return CpuSet()
@@ -123,7 +122,7 @@ def needed(contents: Contents) -> Contents:
 def _is_user(path: str, data: bytes) -> bool:
     """Whether a file tells of a process that is no kernel thread."""
     stat = re.fullmatch(r"/proc/(\d+)/stat", path)
-    return bool(stat) and threads.parse(1, data.decode("utf-8", "replace")) is None
+    return bool(stat) and kthreads.parse(1, data.decode("utf-8", "replace")) is None
 
 
 def _lines(path: str, data: bytes) -> bytes:
@@ -168,7 +167,8 @@ def script() -> str:
             files="\n".join(known),
             folders="\n".join(folders(known)),
             modes="\n".join(settings()),
-            plans=" ".join((planfile.PLAN, planfile.IN_USE)),
+            isolated=" ".join(counters.ISOLATED),
+            plans=" ".join((store.PLAN, store.IN_USE)),
             programs=" ".join(overrides.PRESENT),
             managers=" ".join(sorted(MANAGERS)),
             containers=" ".join(sorted(overrides.CONTAINERS)),

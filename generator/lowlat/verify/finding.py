@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Optional
 
 
-class State(Enum):
+class Standing(Enum):
     """How a setting stands; the first three make verify exit with 1."""
 
     IGNORED = "ignored-by-kernel"
@@ -21,18 +21,18 @@ class State(Enum):
 
     @property
     def bad(self) -> bool:
-        return self in (State.IGNORED, State.NOT_APPLIED, State.UNDONE)
+        return self in (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)
 
 
 @dataclass(frozen=True)
-class Row:
+class Finding:
     """``by`` names who undid or overrode the setting, where that is known."""
 
     name: str
     where: str
     planned: str
     effective: Optional[str]
-    state: State
+    state: Standing
     evidence: str
     by: Optional[str] = None
 

@@ -9,13 +9,13 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Optional
 
-from lowlat.boot.tuned_profile import LOCAL
 from lowlat.host import tuned
+from lowlat.host.daemons import read_managers, running
 from lowlat.host.root import Root, glob
+from lowlat.host.tuned import LOCAL
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
-from lowlat.probe.services import read_managers, running
 
 _GROUPS = "/sys/fs/cgroup"
 

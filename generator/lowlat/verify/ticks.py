@@ -12,7 +12,7 @@ from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.verify import counters
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Row, State
+from lowlat.verify.finding import Finding, Standing
 
 #: Timer interrupts per second from which a tick runs. The slowest one comes 100 times (HZ=100). One
 #: that is stopped leaves the fair server's 1 to 4 (kernel 6.12 and newer) and now and then a timer
@@ -45,37 +45,42 @@ class Ticks:
 
     plan: Plan
     counted: Counted
-    nohz_full: Optional[Row]
+    nohz_full: Optional[Finding]
     unstable_clock: Optional[str]
     root: Root
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[Finding]:
         """A row for each isolated CPU."""
         return [self._row(cpu) for cpu in CpuSet.parse_list(self.plan.isolated)]
 
-    def _row(self, cpu: int) -> Row:
+    def _row(self, cpu: int) -> Finding:
         rates = self.counted.rates(cpu)
         state, evidence = self._judge(cpu)
         planned = _PLANNED if self.nohz_full else ""
         effective = counters.words(rates) if rates else None
-        return Row("nohz_full", f"/proc/interrupts CPU {cpu}", planned, effective, state, evidence)
+        return Finding(
+            "nohz_full", f"/proc/interrupts CPU {cpu}", planned, effective, state, evidence
+        )
 
-    def _judge(self, cpu: int) -> tuple[State, str]:
+    def _judge(self, cpu: int) -> tuple[Standing, str]:
         how = f"CPU {cpu}, counted for {self.counted.seconds:.0f} s while {self._running(cpu)}"
         rates = self.counted.rates(cpu)
         tick = counters.tick(rates)
         if self.nohz_full is None:
-            return State.NOT_PLANNED, f"{how}: {counters.words(rates)}"
+            return Standing.NOT_PLANNED, f"{how}: {counters.words(rates)}"
         if tick is None:
-            return State.UNVERIFIABLE, f"/proc/interrupts shows no timer interrupts of CPU {cpu}"
+            return (
+                Standing.UNVERIFIABLE,
+                f"/proc/interrupts shows no timer interrupts of CPU {cpu}",
+            )
         stops = _stops(self.counted, cpu)
         if stops is None:
-            return State.UNVERIFIABLE, f"{how}: an idle CPU stops its tick anyway"
+            return Standing.UNVERIFIABLE, f"{how}: an idle CPU stops its tick anyway"
         rate = f"{how}: {tick[0]} {tick[1]:.1f} per second"
         if stops:
-            return State.EFFECTIVE, rate
-        missing = self.nohz_full.state is State.NOT_APPLIED
-        state = State.NOT_APPLIED if missing else State.IGNORED
+            return Standing.EFFECTIVE, rate
+        missing = self.nohz_full.state is Standing.NOT_APPLIED
+        state = Standing.NOT_APPLIED if missing else Standing.IGNORED
         return state, f"{rate}; {_hertz(self.root)}; {self._cause(self.nohz_full, cpu)}"
 
     def _running(self, cpu: int) -> str:
@@ -83,7 +88,7 @@ class Ticks:
             return "one ordinary task spun there"
         return "somebody's work ran there" if cpu in self.counted.watching else "it was idle"
 
-    def _cause(self, nohz_full: Row, cpu: int) -> str:
+    def _cause(self, nohz_full: Finding, cpu: int) -> str:
         """The likely one."""
         if self.unstable_clock:
             return f"kernel message: {self.unstable_clock}"

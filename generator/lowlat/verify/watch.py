@@ -17,14 +17,14 @@ from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.plan import store as planfile
-from lowlat.runtime import settings as runtime
-from lowlat.verify.finding import Row, State
-from lowlat.verify.runtime import Runtime
+from lowlat.plan import store
+from lowlat.runtime import settings
+from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.runtime import RuntimeFindings
 
-_QUIET = (State.EFFECTIVE, State.UNVERIFIABLE)
+_QUIET = (Standing.EFFECTIVE, Standing.UNVERIFIABLE)
 
-_Rows = dict[tuple[str, str], Row]
+_Rows = dict[tuple[str, str], Finding]
 
 
 class Watch:
@@ -44,9 +44,9 @@ class Watch:
 
     def look(self) -> Iterator[str]:
         """Look once."""
-        plan = self._named or planfile.in_use(self._root)
+        plan = self._named or store.in_use(self._root)
         # What was taken back in order is not undone, and nobody wants it put back.
-        if plan is None or not runtime.read_journal(self._root).done:
+        if plan is None or not settings.read_journal(self._root).done:
             self._rows = {}
             yield from self._trouble("the run-time half is not in use: there is nothing to watch")
             return
@@ -54,7 +54,7 @@ class Watch:
             _keep_aside(plan)
         rows = self._read(plan)
         yield from self._news(rows)
-        undone = [row for row in rows.values() if row.state is State.UNDONE]
+        undone = [row for row in rows.values() if row.state is Standing.UNDONE]
         problem = ""
         if undone and self._restore:
             problem = self._put_back(plan, undone)
@@ -62,7 +62,7 @@ class Watch:
         yield from self._trouble(problem)
 
     def _read(self, plan: Plan) -> _Rows:
-        return {(row.name, row.where): row for row in Runtime(plan, self._root).rows()}
+        return {(row.name, row.where): row for row in RuntimeFindings(plan, self._root).rows()}
 
     def _news(self, rows: _Rows) -> Iterator[str]:
         for key, row in rows.items():
@@ -74,15 +74,15 @@ class Watch:
                 yield f"{row.name}: back in effect: {row.evidence}"
         self._rows = rows
 
-    def _put_back(self, plan: Plan, undone: Sequence[Row]) -> str:
+    def _put_back(self, plan: Plan, undone: Sequence[Finding]) -> str:
         """Set again what was undone, nothing else; the problem in words, or "".
 
         What TuneD sets by itself is left to it.
         """
         names = {(row.name, row.where) for row in undone}
-        settings = [item for item in runtime.ours(plan) if (item.name, item.target) in names]
+        planned = [item for item in settings.ours(plan) if (item.name, item.target) in names]
         try:
-            runtime.start(replace(plan, runtime=tuple(settings)), self._root)
+            settings.start(replace(plan, runtime=tuple(planned)), self._root)
         except LowlatError as error:
             return f"nothing was put back: {error}"
         return ""

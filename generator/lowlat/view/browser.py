@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 from lowlat.base import process
@@ -20,18 +18,15 @@ def show(page: Path) -> str:
     opener = process.find("xdg-open")
     if opener is None or not _display():
         return f"No browser to open it in: the page is {page}"
+    silent = process.NOWHERE
     try:
-        child = process.start([opener, page.as_uri()], stdout=_NOWHERE, stderr=_NOWHERE)
+        child = process.start([opener, page.as_uri()], stdout=silent, stderr=silent)
     except LowlatError as error:
         return f"{error.message}: the page is {page}"
-    with suppress(subprocess.TimeoutExpired):
-        if child.wait(_SOON_S):
-            return f"xdg-open ended with status {child.returncode}: the page is {page}"
+    if process.wait(child, _SOON_S):
+        return f"xdg-open ended with status {child.returncode}: the page is {page}"
     return f"Opened {page}"
 
 
 def _display() -> bool:
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
-_NOWHERE = subprocess.DEVNULL

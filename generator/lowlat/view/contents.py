@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.plan import Plan
-from lowlat.report import summary as overview
+from lowlat.report import summary
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.view import method, settings
-from lowlat.view import next_steps as advice
-from lowlat.view.arm import Side, legend
-from lowlat.view.next_steps import Step
-from lowlat.view.plot import stacked_bars as shares
+from lowlat.view import method, next_steps, settings
+from lowlat.view.arm import Group, ViewArm, legend
+from lowlat.view.next_steps import NextStep
+from lowlat.view.plot import stacked_bars
 from lowlat.view.plot.figure import Cell, Data
 from lowlat.view.sections import COUNTED, Section, sections
 from lowlat.view.selection import common_cpus, emulated, noisiest, quietest
-from lowlat.view.settings import Effect, Reasons
+from lowlat.view.settings import Effect, SettingReasons
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
@@ -38,9 +36,14 @@ _VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Story:
-    """Everything a page tells."""
+class PageContents:
+    """Everything a page tells of a group. ``prefix`` makes its addresses its own on the page, and
+    ``spoken`` its names for those who cannot see where they stand."""
 
+    prefix: str
+    spoken: str
+    title: str
+    sides: Sequence[ViewArm]
     verdict: str
     badge: str
     headline: str
@@ -53,30 +56,37 @@ class Story:
     #: The figures over all CPUs and of the noisiest ones; so many ``others`` have theirs not here.
     endpoints: Data
     others: int
-    reasons: Reasons
+    reasons: SettingReasons
     changes: tuple[Table, ...]
-    #: What verify found in each arm, and the arms where nobody looked.
+    #: What verify found in each arm, and the arms in which that was not checked.
     effects: tuple[Effect, ...]
     unlooked: tuple[str, ...]
     missing: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[NextStep, ...]
     sentences: tuple[str, ...]
+    facts: Table
+    runs: Table
 
 
-def tell(found: Comparison, sides: Sequence[Side], plan: Optional[Plan]) -> Story:
-    """The page's content. Pure: everything was read before."""
+def tell(group: Group, place: int = 0) -> PageContents:
+    """The content of a page, or of its part at this place, from 1. Pure: everything was read."""
+    found, sides, plan = group.found, group.sides, group.plan
     best = quietest(found)
     report = found.arms[best].report
     reasons = settings.reasons(plan, sides)
     effects = settings.effects(sides)
     left = _left(found, sides[best + 1])
     several = len(found.arms) > 1
-    return Story(
+    return PageContents(
+        prefix=f"g{place}-" if place else "",
+        spoken=f"{place}. {group.title}: " if place else "",
+        title=group.title,
+        sides=sides,
         verdict=report.verdict if not several else "several",
         badge=f"{len(found.arms)} arms" if several else _VERDICTS[report.verdict],
-        headline=overview.headline(found),
+        headline=summary.headline(found),
         remark=f"{_EMULATED} {COUNTED}" if emulated(found) else "",
-        flags=tuple(overview.notes(found)),
+        flags=tuple(summary.notes(found)),
         sections=tuple(sections(found, sides, reasons.names)),
         legend=legend(sides),
         endpoints=endpoint_data(found, noisiest(found, _MOST_CPUS)),
@@ -85,16 +95,18 @@ def tell(found: Comparison, sides: Sequence[Side], plan: Optional[Plan]) -> Stor
         changes=tuple(settings.changes(sides)) if several else (),
         effects=effects,
         unlooked=tuple(side.name for side in sides[1:] if side.effect is None),
-        missing=tuple(overview.missing(found)),
-        steps=advice.steps(found, looked=bool(effects), plan=plan, cause=left),
+        missing=tuple(summary.missing(found)),
+        steps=next_steps.steps(found, looked=bool(effects), plan=plan, cause=left),
         sentences=tuple(method.sentences(found)),
+        facts=method.facts(sides),
+        runs=method.runs(sides),
     )
 
 
-def _left(found: Comparison, side: Side) -> Optional[str]:
+def _left(found: Comparison, side: ViewArm) -> Optional[str]:
     """What made most of the noise on a side."""
     cpus = common_cpus(found)
-    return shares.largest(shares.causes([side], cpus), 0) if cpus else None
+    return stacked_bars.largest(stacked_bars.causes([side], cpus), 0) if cpus else None
 
 
 def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
@@ -112,4 +124,4 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
             known = (e.before, e.after, e.ratio, e.ratio_at_least, low, high, e.p)
             numbers = ("" if value is None else value for value in known)
             rows.append((arm.name, e.name, e.unit, str(e.cpu), *numbers, str(e.primary).lower()))
-    return Data("figures.csv", header, tuple(rows))
+    return Data("figures.csv", header, rows)

@@ -12,13 +12,13 @@ from lowlat.catalogue.entry import Risk
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table, throughput
 from lowlat.report.wording import number
-from lowlat.view.arm import Side, many
-from lowlat.view.run_details import Power
+from lowlat.view.arm import ViewArm, many
+from lowlat.view.run_details import PowerReading
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
-def measured(found: Comparison, sides: Sequence[Side]) -> tuple[Table, Table]:
+def measured(found: Comparison, sides: Sequence[ViewArm]) -> tuple[Table, Table]:
     """What the runs tell of the cost: of throughput and of power, without rows where nothing."""
     return throughput(found.arms), _power(sides)
 
@@ -46,25 +46,21 @@ def unknown(done: Table, power: Table) -> Iterator[str]:
         )
 
 
-def _power(sides: Sequence[Side]) -> Table:
+def _power(sides: Sequence[ViewArm]) -> Table:
+    clock = "clock of the measured CPUs, of the nominal one"
     rows = [
-        _row(
-            "clock of the measured CPUs, of the nominal one",
-            sides,
-            lambda power: power.pace,
-            "{:.0%}".format,
-        ),
+        _row(clock, sides, lambda power: power.pace, "{:.0%}".format),
         *_idle(sides),
         _row("interruptions by the firmware (SMI), a run", sides, lambda power: power.smi),
     ]
-    lines = [("Power", *(side.name for side in sides)), *(row for row in rows if row)]
+    lines = [("Power", *(side.name for side in sides)), *filter(None, rows)]
     if many(sides):
         lines = list(zip(*lines))  # a row for each side
     header, *known = lines
     return Table(header, tuple(known), _governors(sides))
 
 
-def _idle(sides: Sequence[Side]) -> Iterator[tuple[str, ...]]:
+def _idle(sides: Sequence[ViewArm]) -> Iterator[tuple[str, ...]]:
     states = {state: None for power in _powers(sides) for state in power.idle_us}
     for state in states:
         yield _row(
@@ -74,7 +70,7 @@ def _idle(sides: Sequence[Side]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _powers(sides: Iterable[Side]) -> Iterator[Power]:
+def _powers(sides: Iterable[ViewArm]) -> Iterator[PowerReading]:
     for side in sides:
         for detail in side.details:
             yield from detail.power.values()
@@ -82,8 +78,8 @@ def _powers(sides: Iterable[Side]) -> Iterator[Power]:
 
 def _row(
     title: str,
-    sides: Sequence[Side],
-    of: Callable[[Power], Optional[float]],
+    sides: Sequence[ViewArm],
+    of: Callable[[PowerReading], Optional[float]],
     form: Callable[[float], str] = number,
 ) -> tuple[str, ...]:
     """The mean over CPUs and runs of each side; empty where nobody knows it."""
@@ -94,7 +90,7 @@ def _row(
     return (title, *found) if any(cell != "-" for cell in found) else ()
 
 
-def _governors(sides: Sequence[Side]) -> str:
+def _governors(sides: Sequence[ViewArm]) -> str:
     told: dict[str, list[str]] = {}
     for side in sides:
         names = sorted({power.governor for power in _powers([side])} - {""})

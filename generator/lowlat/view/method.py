@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lowlat.model.run import Run
-from lowlat.report.comparison import Comparison, Named
-from lowlat.report.figures import ENTRIES
+from lowlat.report import summary
+from lowlat.report.comparison import ArmReport, Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import TESTED
 from lowlat.report.wording import number, plain
-from lowlat.view.arm import Side, many
+from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import duration
 
 #: A command line of a load in a table; the run has it in full.
@@ -32,7 +32,7 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
 )
 
 
-def facts(sides: Sequence[Side]) -> Table:
+def facts(sides: Sequence[ViewArm]) -> Table:
     """What was the same in all runs of a side, and what was not."""
     rows = [(name, *(_listed(map(of, side.runs)) for side in sides)) for name, of in _FACTS]
     known = tuple(row for row in rows if any(row[1:]))
@@ -50,7 +50,7 @@ def _upright(rows: Iterable[Sequence[str]], names: Sequence[str]) -> Iterator[tu
             yield from ((f"{name}, {side}", value) for side, value in zip(names, values))
 
 
-def runs(sides: Sequence[Side]) -> Table:
+def runs(sides: Sequence[ViewArm]) -> Table:
     """Every run, with its file."""
     rows = tuple(
         (
@@ -69,8 +69,7 @@ def sentences(found: Comparison) -> Iterator[str]:
         "On each measured CPU a pinned thread reads the clock without pause. Every step of the "
         "clock longer than the shortest gap counted is noise: for that time something else ran."
     )
-    primary = (arm.report.primary for arm in found.arms)
-    if any(figure is not None and figure.name == ENTRIES for figure in primary):
+    if summary.of_interrupts(found):
         yield (
             "The figure the verdict is about is the growth of all rows of /proc/interrupts on "
             "these CPUs; a TLB shootdown on x86 is in two of them, TLB and CAL. Under emulation it "
@@ -96,7 +95,7 @@ def sentences(found: Comparison) -> Iterator[str]:
     yield from _untested(found)
 
 
-def _tested(arm: Named) -> bool:
+def _tested(arm: ArmReport) -> bool:
     return arm.report.verdict in TESTED
 
 

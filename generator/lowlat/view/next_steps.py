@@ -11,7 +11,7 @@ from lowlat.measure.causes.remedy import remedy
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, boots_needed
-from lowlat.report.figures import ENTRIES
+from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, plain, source
@@ -21,7 +21,7 @@ _MOST = 3
 
 
 @dataclass(frozen=True)
-class Step:
+class NextStep:
     """Why, in a sentence, and the command to type."""
 
     why: str
@@ -34,7 +34,7 @@ def steps(
     looked: bool,
     plan: Optional[Plan] = None,
     cause: Optional[str] = None,
-) -> tuple[Step, ...]:
+) -> tuple[NextStep, ...]:
     """The next steps after the report of the quietest arm; ``looked`` tells whether verify did, and
     ``cause`` ("class: cause") made most of the noise that is left, None where none is known."""
     best = found.arms[quietest(found)]
@@ -50,29 +50,29 @@ def steps(
     )
 
 
-def _comparable(report: Report) -> Iterator[Step]:
+def _comparable(report: Report) -> Iterator[NextStep]:
     if report.verdict == REFUSED:
         why = f"The runs do not compare ({report.why}): measure both sides alike."
-        yield Step(why, "lowlat-gen measure --label NAME")
+        yield NextStep(why, "lowlat-gen measure --label NAME")
 
 
-def _effective(found: Comparison, *, looked: bool) -> Iterator[Step]:
+def _effective(found: Comparison, *, looked: bool) -> Iterator[NextStep]:
     lost = (missing for arm in found.arms for missing in arm.report.not_in_effect)
     names = dict.fromkeys(missing.name for missing in lost)
     if names:
-        yield Step("Not everything planned was in effect: see the evidence.", "lowlat-gen verify")
+        yield NextStep(
+            "Not everything planned was in effect: see the evidence.", "lowlat-gen verify"
+        )
     for name in [name for name in names if name != "isolcpus"][:_MOST]:
-        yield Step(
+        yield NextStep(
             f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
         )
     if not looked:
-        why = (
-            "Nobody looked whether the settings were in effect; the report takes it with --verify."
-        )
-        yield Step(why, "lowlat-gen verify --json > verify.json")
+        why = "It was not checked whether the settings were in effect; --verify takes the answer."
+        yield NextStep(why, "lowlat-gen verify --json > verify.json")
 
 
-def _boots(found: Comparison, report: Report) -> Iterator[Step]:
+def _boots(found: Comparison, report: Report) -> Iterator[NextStep]:
     command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
     arms = sum(arm.report.verdict != REFUSED for arm in found.arms)
     needed = boots_needed(arms)
@@ -80,52 +80,52 @@ def _boots(found: Comparison, report: Report) -> Iterator[Step]:
     if needed is not None and any(min(one.boots) < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
         why = f"Too few boots to tell a change from chance: {needed} of each kind allow {test}."
-        yield Step(why, f"{command} {needed}")
+        yield NextStep(why, f"{command} {needed}")
     elif report.verdict == UNCHANGED:
         why = "No change could be told from chance: more boots find smaller ones."
-        yield Step(why, f"{command} {2 * max(report.boots)}")
+        yield NextStep(why, f"{command} {report.boots_to_find or 2 * max(report.boots)}")
 
 
-def _verdict(report: Report, *, several: bool) -> Iterator[Step]:
+def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
     if report.verdict == INCREASED and several:
         # The first arm may be the tuned one, and the others lack a part of it.
         return
     if report.verdict == INCREASED:
-        yield Step("The noise rose: take the settings back.", "lowlat-gen rollback")
+        yield NextStep("The noise rose: take the settings back.", "lowlat-gen rollback")
     elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):
         why = (
-            "Counts of kernel entries carry over from emulation, durations do not: measure the "
+            "Counts of interrupts carry over from emulation, durations do not: measure the "
             "machine itself."
         )
-        yield Step(why, "lowlat-gen tune --dry-run")
+        yield NextStep(why, "lowlat-gen tune --dry-run")
     elif report.verdict == REDUCED:
-        yield Step("Make the tried entry the default.", "lowlat-gen promote")
+        yield NextStep("Make the tried entry the default.", "lowlat-gen promote")
 
 
-def _remedy(cause: str, where: str) -> Iterator[Step]:
+def _remedy(cause: str, where: str) -> Iterator[NextStep]:
     kind, _, words = cause.partition(": ")
     name = remedy(kind, words)
-    why = f"Most of the noise that is left{where} comes from {cause}:"
-    if name:
-        yield Step(f"{why} see what {name} does about it.", f"lowlat-gen explain {name}")
-    else:
-        yield Step(f"{why} no setting is known against it. See when it comes.", "lowlat-gen top")
+    then = f"see what {name} does about it."
+    if not name:
+        then = "no setting is known against it. See when it comes."
+    why = f"Most of the noise that is left{where} comes from {cause}: {then}"
+    yield NextStep(why, f"lowlat-gen explain {name}" if name else "lowlat-gen top")
 
 
-def _left(report: Report, where: str) -> Iterator[Step]:
+def _left(report: Report, where: str) -> Iterator[NextStep]:
     """The largest source that is left."""
-    rows = parts_of(report, ENTRIES)
+    rows = parts_of(report, INTERRUPTS)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:
         name = source(largest.name)
         why = f"The most that is left{where} comes from {name}, {number(largest.after)} a second:"
-        yield Step(f"{why} see who interrupts which CPU.", "lowlat-gen top")
+        yield NextStep(f"{why} see who interrupts which CPU.", "lowlat-gen top")
 
 
-def _offers(plan: Optional[Plan]) -> Iterator[Step]:
+def _offers(plan: Optional[Plan]) -> Iterator[NextStep]:
     for offer in (plan.optional if plan else ())[:_MOST]:
         why = f"Possible here and off by default. It costs: {offer.cost}."
-        yield Step(why, f"lowlat-gen plan {plain(offer.enable)} --diff")
+        yield NextStep(why, f"lowlat-gen plan {plain(offer.enable)} --diff")
 
 
 def _word(name: str) -> str:

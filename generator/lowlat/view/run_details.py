@@ -4,7 +4,7 @@ of its gaps came at a fixed period."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Optional
 
@@ -16,7 +16,7 @@ from lowlat.model.run import SCHEMA, Run
 
 
 @dataclass(frozen=True)
-class Power:
+class PowerReading:
     """What a processor did during a run: its pace against the nominal one, the time in idle states
     (us), and how often the firmware interrupted it; None where it was not known."""
 
@@ -27,7 +27,7 @@ class Power:
 
 
 @dataclass(frozen=True)
-class Comb:
+class RecordedComb:
     """Gaps of one CPU that came at one period: its name, how often a second they came, how far they
     stand out (-ln of the probability by chance), and what mostly made them, "" where not known."""
 
@@ -42,12 +42,12 @@ class Comb:
 class Detail:
     """One run. ``power`` and ``combs`` have the measured CPUs of which something is known, and
     ``cores`` is empty where the run does not tell how its machine is built. ``observer`` is what
-    causes were told from: trace, switches, none, or "" where nobody looked."""
+    causes were told from: trace, switches, none, or "" where they were not traced."""
 
     run: Run
     observer: str
-    power: Mapping[int, Power]
-    combs: Mapping[int, tuple[Comb, ...]]
+    power: Mapping[int, PowerReading]
+    combs: Mapping[int, tuple[RecordedComb, ...]]
     processor: str
     online: CpuSet
     cores: tuple[Core, ...]
@@ -59,40 +59,35 @@ def read_detail(run: Run) -> Detail:
     host = fields.child("host") if fields.has("host") else Fields({}, fields.where)
     told = fields.child("attribution") if fields.has("attribution") else Fields({}, fields.where)
     cpus = {int(item.number("cpu")): item for item in fields.children("cpus")}
+    searched = {number: cpu for number, cpu in cpus.items() if cpu.has("periods")}
     return Detail(
         run=run,
-        observer=told.text("observer") if told.has("observer") else "",
+        observer=_text(told, "observer"),
         power={n: _power(cpu.child("power")) for n, cpu in cpus.items() if cpu.has("power")},
-        combs={
-            n: tuple(_combs(cpu.child("periodicity")))
-            for n, cpu in cpus.items()
-            if cpu.has("periodicity")
-        },
-        processor=host.text("processor") if host.has("processor") else "",
+        combs={n: tuple(map(_comb, c.children("periods"))) for n, c in searched.items()},
+        processor=_text(host, "processor"),
         online=_list(host, "online") if host.has("online") else run.measured,
-        cores=tuple(_core(item) for item in host.children("layout")) if host.has("layout") else (),
+        cores=tuple(map(_core, host.maybe_children("layout"))),
     )
 
 
-def _power(fields: Fields) -> Power:
-    return Power(
+def _power(fields: Fields) -> PowerReading:
+    return PowerReading(
         pace=fields.number("aperf_mperf") if fields.has("aperf_mperf") else None,
-        governor=fields.text("governor") if fields.has("governor") else "",
+        governor=_text(fields, "governor"),
         idle_us=fields.numbers("idle_us") if fields.has("idle_us") else {},
         smi=fields.number("smi") if fields.has("smi") else None,
     )
 
 
-def _combs(fields: Fields) -> Iterator[Comb]:
-    span = fields.number("span_s")
-    for item in fields.children("combs"):
-        yield Comb(
-            frequency_hz=item.number("frequency_hz"),
-            name=item.text("name"),
-            rate_per_s=item.number("events") / span if span else 0.0,
-            power=item.number("power"),
-            cause=item.text("cause") if item.has("cause") else "",
-        )
+def _comb(fields: Fields) -> RecordedComb:
+    return RecordedComb(
+        frequency_hz=fields.number("frequency_hz"),
+        name=fields.text("name"),
+        rate_per_s=fields.number("rate_per_s"),
+        power=fields.number("power"),
+        cause=_text(fields, "cause"),
+    )
 
 
 def _core(fields: Fields) -> Core:
@@ -103,6 +98,10 @@ def _core(fields: Fields) -> Core:
         nodes=tuple(_list(fields, "nodes")),
         cache=_maybe(fields, "cache"),
     )
+
+
+def _text(fields: Fields, key: str) -> str:
+    return fields.text(key) if fields.has(key) else ""
 
 
 def _maybe(fields: Fields, key: str) -> Optional[int]:

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 
 from lowlat.base.terminal import bold, colour_wanted, printable
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import as_text as text
-from lowlat.report import summary as overview
-from lowlat.report.comparison import Comparison, Runs
+from lowlat.report import as_text, summary
+from lowlat.report.comparison import ArmRuns, Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.view import next_steps as advice
+from lowlat.view import next_steps
 from lowlat.view.arm import sides
-from lowlat.view.plot import forest_plot as forest
-from lowlat.view.plot import text_histogram as characters
+from lowlat.view.plot import forest_plot, text_histogram
 from lowlat.view.plot.text_histogram import Chart
 from lowlat.view.selection import common_cpus, comparing, emulated, noisiest
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table as Grid
 
 #: From this many columns on tables stand side by side.
 _WIDE = 150
@@ -54,13 +53,13 @@ _NAME = 12
 _SIDES = {"before": "yellow", "after": "cyan"}
 
 
-def render(found: Comparison, arms: Sequence[Runs]) -> str:
+def render(found: Comparison, arms: Sequence[ArmRuns]) -> str:
     """The whole report for the terminal that standard output is."""
     chart = _chart(found, arms)
     if _watched() and find_spec("rich") is not None:
         return _rich(found, chart, looked=any(arm.effect is not None for arm in arms))
-    first, _, rest = text.render_all(found).partition("\n")
-    drawn = "".join(f"{line}\n" for line in (*forest.text(found), *characters.text(chart)))
+    first, _, rest = as_text.render_all(found).partition("\n")
+    drawn = "".join(f"{line}\n" for line in (*forest_plot.text(found), *text_histogram.text(chart)))
     return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
 
 
@@ -68,11 +67,11 @@ def _watched() -> bool:
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def _chart(found: Comparison, arms: Sequence[Runs]) -> Chart:
+def _chart(found: Comparison, arms: Sequence[ArmRuns]) -> Chart:
     found, drawn = comparing(found, sides(arms))
-    shown = CpuSet() if emulated(found) else noisiest(found, characters.MOST)
+    shown = CpuSet() if emulated(found) else noisiest(found, text_histogram.MOST)
     left = len(common_cpus(found)) - len(shown)
-    return characters.chart(drawn, shown, left, blocks=_blocks())
+    return text_histogram.chart(drawn, shown, left, blocks=_blocks())
 
 
 def _blocks() -> bool:
@@ -97,9 +96,9 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
         highlight=False,
     )
     colour = _COLOURS[found.arms[0].report.verdict] if len(found.arms) == 1 else ""
-    console.print(_line(overview.headline(found), f"bold {colour}".strip()))
-    glance = list(forest.text(found, console.width))
-    parts = [_table(table, console.width) for table in overview.shown(found, brief=bool(glance))]
+    console.print(_line(summary.headline(found), f"bold {colour}".strip()))
+    glance = list(forest_plot.text(found, console.width))
+    parts = [_table(table, console.width) for table in summary.shown(found, brief=bool(glance))]
     if chart.lines:
         parts.insert(1, _histograms(chart))
     if glance:
@@ -117,52 +116,41 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
 
 
 def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> None:
-    """One below the other, as many as fit, but ``least`` of them."""
-    shown = _fitting(console, parts, least)
-    for part in shown:
-        console.print(part)
-    if len(shown) < len(parts):
-        left = f"{len(parts) - len(shown)} of {len(parts)} parts"
-        console.print(_line(f"{left} do not fit here: --html FILE has all", "dim"))
-
-
-def _fitting(
-    console: Console, parts: Sequence[RenderableType], least: int
-) -> Sequence[RenderableType]:
-    """The first parts that fit on the screen; all of them where the output is no screen."""
-    if not sys.stdout.isatty():
-        return parts
-    room = shutil.get_terminal_size().lines - _AROUND
+    """One below the other, as many as fit on a screen, but ``least`` of them."""
+    room = float(shutil.get_terminal_size().lines - _AROUND if sys.stdout.isatty() else "inf")
     for number, part in enumerate(parts):
         room -= len(console.render_lines(part))
         if room < 0 and number >= least:
-            return parts[:number]
-    return parts
+            left = f"{len(parts) - number} of {len(parts)} parts"
+            console.print(_line(f"{left} do not fit here: --html FILE has all", "dim"))
+            return
+        console.print(part)
+
+
+def _grid(header: Sequence[str], texts: int, caption: str) -> Grid:
+    """A table without rows; its first columns have texts, the others numbers."""
+    from rich import box
+    from rich.table import Table as Grid
+
+    drawn = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=caption or None)
+    for place, title in enumerate(header):
+        drawn.add_column(_line(title), justify="right" if place >= texts else "left")
+    return drawn
 
 
 def _table(table: Table, width: int) -> RenderableType:
     """A row each; where they are too wide, the first cells lose their beginnings."""
-    from rich import box
-    from rich.table import Table as Drawn
-
-    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=table.note or None)
-    for place, title in enumerate(table.header):
-        drawn.add_column(_line(title), justify="right" if place else "left")
+    drawn = _grid(table.header, 1, table.note)
     widths = [max(map(len, column)) for column in zip(table.header, *table.rows)]
     first = max(width - sum(_PADDING + wide for wide in widths[1:]) - _PADDING, _NAME)
     for name, *row in table.rows:
-        drawn.add_row(_line(forest.clipped(name, first)), *map(_line, row))
+        drawn.add_row(_line(forest_plot.clipped(name, first)), *map(_line, row))
     return drawn
 
 
 def _histograms(chart: Chart) -> RenderableType:
-    from rich import box
-    from rich.table import Table as Drawn
-
-    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    drawn.caption = characters.others(chart) or None
-    for title in ("gaps by length", "", chart.scale, "longest"):
-        drawn.add_column(_line(title), justify="right" if title == "longest" else "left")
+    header = ("gaps by length", "", chart.scale, "longest")
+    drawn = _grid(header, 3, text_histogram.others(chart))
     for line in chart.lines:
         style = _SIDES.get(line.side.kind, "magenta")
         drawn.add_row(
@@ -175,14 +163,14 @@ def _histograms(chart: Chart) -> RenderableType:
 def _ending(found: Comparison, *, looked: bool) -> Iterator[tuple[str, str]]:
     """What was not in effect, what to know, and the next step, each with its style."""
     yield "", ""
-    for words in overview.missing(found):
+    for words in summary.missing(found):
         yield "red", f"Not in effect: {words}"
-    notes = list(overview.notes(found))
+    notes = list(summary.notes(found))
     for note in notes[:_NOTES]:
         yield "dim", f"Note: {note}"
     if len(notes) > _NOTES:
         yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    for step in advice.steps(found, looked=looked)[:1]:
+    for step in next_steps.steps(found, looked=looked)[:1]:
         yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 

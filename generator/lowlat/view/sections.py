@@ -7,41 +7,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import summary as overview
-from lowlat.report import tables
+from lowlat.report import summary, tables
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
 from lowlat.report.tables import Table
 from lowlat.view import costs
-from lowlat.view.arm import Side, many
+from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot import (
-    forest_plot as forest,
-)
-from lowlat.view.plot import (
+    forest_plot,
     histogram,
-)
-from lowlat.view.plot import (
-    machine as roles,
-)
-from lowlat.view.plot import (
-    periods as combs,
-)
-from lowlat.view.plot import (
-    run_series as timeline,
-)
-from lowlat.view.plot import (
-    stacked_bars as shares,
-)
-from lowlat.view.plot import (
-    time_series as seconds,
+    machine,
+    periods,
+    run_series,
+    stacked_bars,
+    time_series,
 )
 from lowlat.view.plot.figure import Figure
 from lowlat.view.selection import common_cpus, comparing, emulated, noisiest
 
 #: What is told of runs under emulation.
 COUNTED = (
-    "Kernel entries per second, by source, are the endpoint that emulation leaves meaningful: they "
+    "Interrupts per second, by source, are the endpoint that emulation leaves meaningful: they "
     "are counted, not timed."
 )
 
@@ -77,7 +64,9 @@ class Section:
     key: str = ""
 
 
-def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> Iterator[Section]:
+def sections(
+    found: Comparison, sides: Sequence[ViewArm], names: Iterable[str]
+) -> Iterator[Section]:
     """The sections in the order in which they are read; ``names`` are the settings made."""
     if len(found.arms) > 1:
         yield _overview(found)
@@ -90,7 +79,7 @@ def sections(found: Comparison, sides: Sequence[Side], names: Iterable[str]) -> 
         yield _sources(found, sides, cpus)
         yield _periods(found, sides, cpus)
     lead = f"In the last run of {sides[1].name}." if len(found.arms) > 1 else ""
-    drawn = roles.figure(sides[1].details[-1])
+    drawn = machine.figure(sides[1].details[-1])
     yield Section("machine", "The machine and its roles", lead, drawn)
     measured = costs.measured(found, sides)
     yield Section(
@@ -106,8 +95,8 @@ def _overview(found: Comparison) -> Section:
     return Section(
         "overview",
         "All arms at a glance",
-        figures=forest.figure(found),
-        tables=(overview.table(found),),
+        figures=forest_plot.figure(found),
+        tables=(summary.table(found),),
     )
 
 
@@ -123,19 +112,18 @@ def _figures(found: Comparison) -> Section:
     return Section("figures", title, folds=tuple(folds))
 
 
-def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+def _histograms(found: Comparison, sides: Sequence[ViewArm], cpus: CpuSet) -> Section:
     title = "Histograms of latency"
     if emulated(found):
         why = "The runs were made under emulation, where durations mean nothing: none is drawn."
         return Section("histograms", title, remarks=(why,))
     shown = noisiest(found, _MOST_CPUS)
-    by_arm = many(sides)
-    drawn = (histogram.figures_by_arm if by_arm else histogram.figures)(sides, list(shown))
+    drawn = histogram.figures(sides, shown)
     lead = (
         "How often a CPU was away from its work, over how long it was away; both axes are "
         "logarithmic, 20 bins a decade. Further left and lower is quieter; a mark on the lower "
         "axis is the longest gap."
-        f"{' Each arm beside the first, all CPUs together.' if by_arm else ''}"
+        f"{' Each arm beside the first, all CPUs together.' if many(sides) else ''}"
     )
     left = len(cpus) - len(shown)
     remarks = [f"The {len(shown)} noisiest CPUs; {left} more are in the runs."] if left else []
@@ -144,19 +132,21 @@ def _histograms(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Secti
     return Section("histograms", title, lead, drawn, remarks=tuple(remarks), key="curve")
 
 
-def _over_time(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+def _over_time(found: Comparison, sides: Sequence[ViewArm], cpus: CpuSet) -> Section:
     drawn = tuple(
         figure
         for shown in _shown(found.arms[0].report)
-        for figure in timeline.figure(sides, cpus, shown)
+        for figure in run_series.figure(sides, cpus, shown)
     )
-    title = "Kernel entries over time" if emulated(found) else "Noise over time"
-    shown = [seconds.ENTRIES] if emulated(found) else [seconds.NOISE, seconds.ENTRIES]
+    title = "Interrupts over time" if emulated(found) else "Noise over time"
+    shown = (
+        [time_series.INTERRUPTS] if emulated(found) else [time_series.NOISE, time_series.INTERRUPTS]
+    )
     if many(sides):
-        inside = seconds.figures_by_arm(sides, cpus, shown[0])
+        inside = time_series.figures(sides, cpus, shown[0])
         folds = (Fold("Within a run, each arm beside the first", figures=inside),) if inside else ()
         return Section("time", title, _lead(inside), drawn, folds=folds, key="mark")
-    inside = tuple(figure for one in shown for figure in seconds.figure(sides, cpus, one))
+    inside = tuple(figure for one in shown for figure in time_series.figures(sides, cpus, one))
     return Section("time", title, _lead(inside), (*inside, *drawn), key="mark")
 
 
@@ -169,18 +159,18 @@ def _lead(inside: Sequence[Figure]) -> str:
     )
 
 
-def _shown(report: Report) -> Iterator[timeline.Shown]:
+def _shown(report: Report) -> Iterator[run_series.RunQuantity]:
     if report.primary is not None and not report.emulated:
-        yield timeline.Shown(_MEASURES["noise_ppm"], "Noise", "ppm of the time")
-        yield timeline.Shown(_MEASURES["max_ns"], "Longest gap", "us", 1e3)
-    yield timeline.Shown(_MEASURES["kernel_entries_per_s"], "Kernel entries", "a second")
+        yield run_series.RunQuantity(_MEASURES["noise_ppm"], "Noise", "ppm of the time")
+        yield run_series.RunQuantity(_MEASURES["max_ns"], "Longest gap", "us", 1e3)
+    yield run_series.RunQuantity(_MEASURES["interrupts_per_s"], "Interrupts", "a second")
 
 
-def _sources(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+def _sources(found: Comparison, sides: Sequence[ViewArm], cpus: CpuSet) -> Section:
     observers = {side.name: {detail.observer for detail in side.details} for side in sides}
     known = [side for side in sides if observers[side.name] != {""} and not emulated(found)]
-    traced = shares.figures(shares.causes(known, cpus))
-    drawn = (*traced, *shares.figures(shares.entries(found, sides)))
+    traced = stacked_bars.figures(stacked_bars.causes(known, cpus))
+    drawn = (*traced, *stacked_bars.figures(stacked_bars.interrupts(found, sides)))
     lead = COUNTED if emulated(found) else ""
     return Section("causes", "Causes", lead, drawn, remarks=tuple(_unnamed(traced, observers)))
 
@@ -197,16 +187,16 @@ def _unnamed(traced: Sequence[Figure], observers: Mapping[str, set[str]]) -> Ite
     if not traced:
         yield (
             "The runs name no causes of single gaps ('lowlat-gen measure --causes' as root tells "
-            "them). The bars count kernel entries by the row of /proc/interrupts, which tells how "
+            "them). The bars count interrupts by the row of /proc/interrupts, which tells how "
             "often, not how long."
         )
 
 
-def _periods(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
+def _periods(found: Comparison, sides: Sequence[ViewArm], cpus: CpuSet) -> Section:
     title = "What comes back at a fixed period"
     if emulated(found):
         return Section("periods", title, remarks=("Under emulation no period can be trusted.",))
-    drawn = combs.figure(sides, cpus)
+    drawn = periods.figure(sides, cpus)
     lead = (
         "A comb is a set of gaps that follow each other at one period: the kernel's tick, its "
         "watchdogs, its housekeeping. What stands out further is less likely to be chance."
@@ -216,7 +206,7 @@ def _periods(found: Comparison, sides: Sequence[Side], cpus: CpuSet) -> Section:
     looked = any(detail.combs for side in sides for detail in side.details)
     nothing = "No period was found on any of these CPUs."
     how = (
-        "The runs were not searched for periods: 'lowlat-gen measure' does that where numpy is "
-        "installed (lowlat[report])."
+        "The runs were not searched for periods: 'lowlat-gen measure' does that unless "
+        "--no-causes is given."
     )
     return Section("periods", title, remarks=(nothing if looked else how,))

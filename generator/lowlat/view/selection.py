@@ -11,7 +11,7 @@ from operator import and_
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import REFUSED
-from lowlat.view.arm import Side
+from lowlat.view.arm import ViewArm
 
 
 def emulated(found: Comparison) -> bool:
@@ -29,7 +29,7 @@ def quietest(found: Comparison) -> int:
     return min(known, default=(0.0, 0))[1]
 
 
-def comparing(found: Comparison, sides: Sequence[Side]) -> tuple[Comparison, Sequence[Side]]:
+def comparing(found: Comparison, sides: Sequence[ViewArm]) -> tuple[Comparison, Sequence[ViewArm]]:
     """The arms that compare with the first one, and their sides; all of them where none does."""
     kept = [n for n, arm in enumerate(found.arms) if arm.report.verdict != REFUSED]
     if not kept:

@@ -11,13 +11,13 @@ from typing import Optional
 from lowlat.catalogue import CATALOGUE
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
-from lowlat.report.in_effect import Setting
+from lowlat.report.in_effect import VerifiedSetting
 from lowlat.report.tables import Table
 from lowlat.runtime.kthreads import spoken
-from lowlat.verify import State
-from lowlat.view.arm import Side
+from lowlat.verify.finding import Standing
+from lowlat.view.arm import ViewArm
 
-_ORDER = [state.value for state in State]
+_ORDER = [state.value for state in Standing]
 
 #: Parameters that differ by the entry, not by its settings.
 _OWN = (cmdline.MARKER, "BOOT_IMAGE")
@@ -26,7 +26,7 @@ _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 
 
 @dataclass(frozen=True)
-class Reason:
+class SettingReason:
     """One setting: as it is written, where it is set, and why."""
 
     name: str
@@ -37,11 +37,11 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Reasons:
+class SettingReasons:
     """Every setting of the tuned side; ``origin`` tells in a sentence where that is known from."""
 
     origin: str
-    settings: tuple[Reason, ...]
+    settings: tuple[SettingReason, ...]
     skipped: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -49,11 +49,11 @@ class Reasons:
         return tuple(reason.name for reason in self.settings)
 
 
-def reasons(plan: Optional[Plan], sides: Sequence[Side]) -> Reasons:
+def reasons(plan: Optional[Plan], sides: Sequence[ViewArm]) -> SettingReasons:
     """From the plan, else from the catalogue by the command lines of the runs after."""
     if plan is not None:
         return _planned(plan)
-    return Reasons(
+    return SettingReasons(
         "No plan of these runs is known ('report' takes one with --plan FILE): these are the "
         "parameters the runs after had on their command line and those before had not. Settings "
         "made at run time are not among them.",
@@ -61,40 +61,37 @@ def reasons(plan: Optional[Plan], sides: Sequence[Side]) -> Reasons:
     )
 
 
-def _planned(plan: Plan) -> Reasons:
+def _planned(plan: Plan) -> SettingReasons:
     boot = [
-        Reason(p.name, f"{p.name}={p.value}" if p.value else p.name, "boot", p.why, p.source)
+        SettingReason(p.name, f"{p.name}={p.value}" if p.value else p.name, "boot", p.why, p.source)
         for p in plan.parameters
     ]
-    found: dict[str, Reason] = {}
+    found: dict[str, SettingReason] = {}
     for item in plan.runtime:
         where = spoken(item.target)
-        found.setdefault(item.name, Reason(item.name, item.value, where, item.why, item.source))
-    return Reasons(
+        reason = SettingReason(item.name, item.value, where, item.why, item.source)
+        found.setdefault(item.name, reason)
+    return SettingReasons(
         f"From plan {plan.id}, profile {plan.profile}, kernel {plan.kernel or 'unknown'}.",
         (*boot, *found.values()),
         tuple((item.name, item.why) for item in plan.skipped),
     )
 
 
-def _booted(sides: Sequence[Side]) -> Iterator[Reason]:
-    before = {item for run in sides[0].runs for item in cmdline.parse(run.cmdline)}
-    after = {
-        item: None for side in sides[1:] for run in side.runs for item in cmdline.parse(run.cmdline)
-    }
-    for item in after:
-        name = cmdline.name_of(item)
-        if item not in before and name not in _OWN:
-            entry = _BY_NAME.get(name)
-            why = entry.why if entry else "not a parameter of the catalogue"
-            yield Reason(
-                entry.name if entry else name, item, "boot", why, entry.source if entry else ""
-            )
+def _booted(sides: Sequence[ViewArm]) -> Iterator[SettingReason]:
+    before, *others = map(_line, sides)
+    for item in dict.fromkeys(item for after in others for item in after if item not in before):
+        entry = _BY_NAME.get(cmdline.name_of(item))
+        if entry:
+            yield SettingReason(entry.name, item, "boot", entry.why, entry.source)
+        else:
+            why = "not a parameter of the catalogue"
+            yield SettingReason(cmdline.name_of(item), item, "boot", why, "")
 
 
-def changes(sides: Sequence[Side]) -> Iterator[Table]:
+def changes(sides: Sequence[ViewArm]) -> Iterator[Table]:
     """What each arm has on its command line that the first has not, and the other way round."""
-    first, *others = (_line(side) for side in sides)
+    first, *others = map(_line, sides)
     rows = [
         (
             side.name,
@@ -107,7 +104,7 @@ def changes(sides: Sequence[Side]) -> Iterator[Table]:
         yield Table((f"beside {sides[0].name}", "has", "has not"), tuple(rows))
 
 
-def _line(side: Side) -> dict[str, None]:
+def _line(side: ViewArm) -> dict[str, None]:
     items = (item for run in side.runs for item in cmdline.parse(run.cmdline))
     return {item: None for item in items if cmdline.name_of(item) not in _OWN}
 
@@ -117,7 +114,7 @@ class Effect:
     """What verify found in the boots of an arm, that which did not hold first."""
 
     arm: str
-    rows: tuple[Setting, ...]
+    rows: tuple[VerifiedSetting, ...]
 
     @property
     def counted(self) -> str:
@@ -127,27 +124,27 @@ class Effect:
         return ", ".join(words) or "nothing was planned"
 
 
-def effects(sides: Sequence[Side]) -> tuple[Effect, ...]:
+def effects(sides: Sequence[ViewArm]) -> tuple[Effect, ...]:
     """Of every arm in whose boots verify looked."""
     looked = ((side.name, side.effect) for side in sides if side.effect is not None)
     return tuple(Effect(name, ordered(rows)) for name, rows in looked)
 
 
-def ordered(settings: Sequence[Setting]) -> tuple[Setting, ...]:
+def ordered(settings: Sequence[VerifiedSetting]) -> tuple[VerifiedSetting, ...]:
     """What verify found, that which did not hold first."""
     return tuple(sorted(settings, key=_rank))
 
 
-def _rank(setting: Setting) -> int:
+def _rank(setting: VerifiedSetting) -> int:
     # Effective rows are many and say nothing new: they come last.
-    effective = setting.state == State.EFFECTIVE.value
+    effective = setting.state == Standing.EFFECTIVE.value
     known = setting.state in _ORDER
     return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
 
 
 def mark(state: str) -> str:
     """A sign beside the state, so that nobody has to tell it by its colour."""
-    if state == State.EFFECTIVE.value:
+    if state == Standing.EFFECTIVE.value:
         return "✓"
-    bad = {one.value for one in State if one.bad or one is State.OVERRIDDEN}
+    bad = {one.value for one in Standing if one.bad or one is Standing.OVERRIDDEN}
     return "✗" if state in bad else "?"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import entry_line as line
+from lowlat.boot import entry_line
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
-from lowlat.boot.loaders.interface import Boot, Entry
+from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 
@@ -94,16 +94,18 @@ def _order(name: str) -> list[tuple[int, int, str]]:
     return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
 
 
-def entry(snippet: Snippet, known: Mapping[str, str]) -> Entry:
+def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
     words = filled(snippet.options, known)
     trial = snippet.ours and snippet.name.endswith("-trial")
     release = snippet.release if snippet.ours or snippet.stock else ""
-    return Entry(snippet.name, release, words, snippet.ours, trial)
+    return BootEntry(snippet.name, release, words, snippet.ours, trial)
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
     """The words of a line as GRUB hands them on: a variable that is not set is nothing."""
-    return tuple(word for word in line.expanded([text], known) if not _VARIABLE.fullmatch(word))
+    return tuple(
+        word for word in entry_line.expanded([text], known) if not _VARIABLE.fullmatch(word)
+    )
 
 
 def base_name(file: str) -> str:
@@ -144,7 +146,7 @@ class Folder:
         made = dict(self._made(there, plan_of, known))
         try:
             for file, text in made.items():
-                self._disk.put(f"{self.path}/{file}", Held(text.encode()))
+                self._disk.put(f"{self.path}/{file}", FileSnapshot(text.encode()))
             check()
         except LowlatError:
             for file in made.keys() - before:
@@ -161,7 +163,7 @@ class Folder:
             plan = plan_of(stock.release)
             if plan is None:
                 continue
-            for trial in ((), line.trial_words(self._root)):
+            for trial in ((), entry_line.trial_words(self._root)):
                 name, text = tuned(stock, plan, trial, known, self._behind)
                 yield files.get(name) or self._new_file(name), text
 
@@ -170,7 +172,7 @@ class Folder:
         counter = f"+{tries}" if tries.isdecimal() else ""
         return f"{name}{counter}.conf"
 
-    def check(self, boot: Boot, before: Entry, plans: Sequence[Plan]) -> None:
+    def check(self, boot: BootMenu, before: BootEntry, plans: Sequence[Plan]) -> None:
         """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
         the plan, or where the default is no longer what it was."""
         for plan in plans:
@@ -178,15 +180,15 @@ class Folder:
         if boot.default is None or boot.default.name != before.name:
             raise Refused(f"{self.path}: the default would not stay {before.name}")
 
-    def _check(self, boot: Boot, plan: Plan) -> None:
+    def _check(self, boot: BootMenu, plan: Plan) -> None:
         stock = boot.stock(str(plan.kernel))
-        ident = line.planned(plan)[-1]
+        ident = entry_line.planned(plan)[-1]
         fresh = [each for each in boot.entries if each.ours and ident in each.words]
         if not fresh or stock is None:
             raise Refused(f"no entry was made for kernel {plan.kernel}")
         for each in fresh:
-            trial = line.trial_words(self._root) if each.trial else ()
-            line.check(each.id, each.words, stock.words, plan, trial)
+            trial = entry_line.trial_words(self._root) if each.trial else ()
+            entry_line.check(each.id, each.words, stock.words, plan, trial)
 
     def clear(self) -> None:
         """Remove all entries of ours, and what a crash left beside them."""
@@ -210,7 +212,7 @@ def tuned(
     """The name and the text of a tuned entry; no variable is left in it."""
     words = filled(stock.options, known)
     release = stock.release
-    ident = line.entry_id(release, line.tuned(words, plan))
+    ident = entry_line.entry_id(release, entry_line.tuned(words, plan))
     token = stock.name[: -len(release)].rstrip("-") if stock.name.endswith(release) else stock.name
     name = f"{token}{behind}{ident}"
     title = (stock.values("title") or [f"Linux {release}"])[0]
@@ -220,7 +222,7 @@ def tuned(
     rows += [(key, value) for key, value in stock.pairs if key not in _DROPPED]
     for initrd in stock.values("initrd"):
         rows += [("initrd", path) for path in filled(initrd, known)]
-    rows.append(("options", " ".join(line.tuned(words, plan, trial))))
+    rows.append(("options", " ".join(entry_line.tuned(words, plan, trial))))
     text = "# Written by lowlat-gen, made anew with every kernel.\n"
     text += "".join(f"{key} {value}\n" for key, value in rows)
-    return (line.trial_id(name) if trial else name), text
+    return (entry_line.trial_id(name) if trial else name), text

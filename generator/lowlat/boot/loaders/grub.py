@@ -9,32 +9,32 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
-from lowlat.boot import entry_line as line
-from lowlat.boot import grubmenu, hooks, mounts, programs
+from lowlat.boot import entry_line, hooks, programs
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
-from lowlat.boot.loaders import grub_cfg as grubcfg
-from lowlat.boot.loaders import grub_entries as grubentries
+from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.loaders import grub_cfg, grub_entries
 from lowlat.boot.loaders.grub_cfg import Menu
 from lowlat.boot.loaders.grub_env import Environment
-from lowlat.boot.loaders.interface import Boot, Entry
+from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.render.hooks import GRUB as SCRIPT
 
 DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
 
 #: The first tuned entry, after the stock one, is that of the newest kernel.
-_NEWEST = f"{grubentries.SUBMENU}>1"
+_NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
 @dataclass(frozen=True)
-class Names:
+class GrubNames:
     """What a distribution calls GRUB's files and tools: grub or grub2."""
 
     folder: str
@@ -52,14 +52,14 @@ def find(root: Root) -> Optional[Grub]:
         mkconfig = programs.find(root, f"{name}-mkconfig")
         check = programs.find(root, f"{name}-script-check")
         if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
-            return Grub(root, Names(folder, mkconfig, check))
+            return Grub(root, GrubNames(folder, mkconfig, check))
     return None
 
 
 class Grub:
     name = "GRUB"
 
-    def __init__(self, root: Root, names: Names) -> None:
+    def __init__(self, root: Root, names: GrubNames) -> None:
         self._root = root
         self._names = names
         self._disk = Disk(root)
@@ -70,25 +70,25 @@ class Grub:
             raise Refused("grub-mkconfig runs for root only", hint="run as root")
         if not self._root.exists("/etc/grub.d/10_linux"):
             raise Refused("/etc/grub.d/10_linux: is not there", hint="is GRUB installed in full?")
-        mounts.check_writable(self._root, self._names.folder)
+        programs.check_writable(self._root, self._names.folder)
 
     # ------------------------------------------------------------- describing
 
-    def describe(self) -> Boot:
-        return self._boot(grubcfg.parse(self._live()))
+    def describe(self) -> BootMenu:
+        return self._boot(grub_cfg.parse(self._live()))
 
-    def _boot(self, menu: Menu) -> Boot:
+    def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
-        entries = tuple(grubmenu.entry(item, menu) for item in menu.entries)
+        entries = tuple(_entry(item, menu) for item in menu.entries)
 
-        def find(name: str) -> Optional[Entry]:
+        def find(name: str) -> Optional[BootEntry]:
             if "saved_entry" in name:
                 name = kept.get("saved_entry", "0")
             found = menu.find(name)
             return None if found is None else entries[menu.entries.index(found)]
 
         following = kept.get("next_entry")
-        return Boot(entries, find(menu.default), find(following) if following else None)
+        return BootMenu(entries, find(menu.default), find(following) if following else None)
 
     def _live(self) -> str:
         held = self._disk.get(self._names.config)
@@ -100,9 +100,8 @@ class Grub:
 
     def pending(self) -> Sequence[str]:
         # Our own section is no pending change of somebody's: an apply that was cut left it out.
-        live, fresh = (
-            grubmenu.without_us(text).splitlines() for text in (self._live(), self._generate())
-        )
+        texts = (self._live(), self._generate())
+        live, fresh = (_without_ours(text).splitlines() for text in texts)
         what = (self._names.config, "as it would be generated now")
         return tuple(difflib.unified_diff(live, fresh, *what, n=0, lineterm=""))
 
@@ -115,39 +114,39 @@ class Grub:
             raise Refused(f"{self._names.mkconfig} writes a text that is no UTF-8")
         return done.stdout
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
+    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
         before = self.describe()
-        bare = grubmenu.without_us(self._generate())
+        bare = _without_ours(self._generate())
         hooks.write_grub(change)
         text = self._generate()
-        if not grubmenu.still_promoted(before, self._boot(grubcfg.parse(text))):
+        if not _still_promoted(before, self._boot(grub_cfg.parse(text))):
             # What was promoted has another line now: that has to be tried first.
             change.put_back(DEFAULT)
             text = self._generate()
-            bare = grubmenu.with_default_of(bare, text)
+            bare = grub_cfg.with_default_of(bare, text)
         boot = self._check(text, bare, plans)
         self._install(text)
         return boot
 
-    def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> Boot:
+    def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> BootMenu:
         """What GRUB will do. Raises Refused where the configuration is not what it would be without
         us, and our entries at its end, each with the stock line of its kernel and its plan."""
-        if grubmenu.without_us(text) != bare:
-            raise Refused(f"{hooks.GRUB}: changes what other scripts of /etc/grub.d write")
-        menu = grubcfg.parse(text)
+        if _without_ours(text) != bare:
+            raise Refused(f"{SCRIPT}: changes what other scripts of /etc/grub.d write")
+        menu = grub_cfg.parse(text)
         boot = self._boot(menu)
         by_release = {plan.kernel: plan for plan in plans}
         for entry in (*boot.tuned(), *boot.tuned(trial=True)):
             stock, plan = boot.stock(entry.release), by_release.get(entry.release)
             if stock is None or plan is None:
                 raise Refused(f"{entry.id}: there is no stock entry or no plan of that kernel")
-            trial = line.trial_words(self._root) if entry.trial else ()
-            line.check(entry.id, entry.words, stock.words, plan, trial)
+            trial = entry_line.trial_words(self._root) if entry.trial else ()
+            entry_line.check(entry.id, entry.words, stock.words, plan, trial)
         made = {entry.release for entry in boot.tuned()}
         for plan in plans:
             if plan.kernel not in made:
-                raise Refused(f"{hooks.GRUB} made no entry for kernel {plan.kernel}")
-        grubmenu.check_last(menu)
+                raise Refused(f"{SCRIPT} made no entry for kernel {plan.kernel}")
+        _check_last(menu)
         return boot
 
     def _install(self, text: str) -> None:
@@ -155,8 +154,8 @@ class Grub:
         path, now = self._names.config, self._disk.get(self._names.config)
         content = text.encode()
         if now is None or now.content != content:
-            owner = Held(content, 0o600) if now is None else now
-            held = Held(content, owner.mode, owner.uid, owner.gid, owner.xattrs)
+            owner = FileSnapshot(content, 0o600) if now is None else now
+            held = FileSnapshot(content, owner.mode, owner.uid, owner.gid, owner.xattrs)
             done = programs.run(self._root, [self._names.check, self._disk.stage(path, held)])
             if done.status != 0:
                 self._disk.unstage(path)
@@ -170,11 +169,13 @@ class Grub:
             raise Refused(f"{self._names.config} does not clear a one-shot entry")
         self._environment.check_clearable()
 
-    def one_shot(self, entry: Optional[Entry]) -> None:
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._environment.set("next_entry", None if entry is None else entry.name)
 
-    def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
-        bare = grubmenu.without_us(self._generate())
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
+        bare = _without_ours(self._generate())
         if entry is None:
             change.put_back(DEFAULT)
         else:
@@ -185,9 +186,9 @@ class Grub:
                 )
             change.write(DEFAULT, _default_file(_NEWEST if follow else entry.name))
         text = self._generate()
-        if grubmenu.without_us(text) != grubmenu.with_default_of(bare, text):
+        if _without_ours(text) != grub_cfg.with_default_of(bare, text):
             raise Refused(f"{DEFAULT}: changes more than the default")
-        boot = self._boot(grubcfg.parse(text))
+        boot = self._boot(grub_cfg.parse(text))
         wanted = next(boot.tuned(), None) if follow else entry
         if wanted is not None and (boot.default is None or boot.default.id != wanted.id):
             raise Refused(
@@ -204,9 +205,41 @@ class Grub:
         self._disk.unstage(self._names.config)
         self._environment.tidy()
         following = self._environment.read().get("next_entry", "")
-        if following.startswith(f"{grubentries.SUBMENU}>"):
+        if following.startswith(f"{grub_entries.SUBMENU}>"):
             self._environment.set("next_entry", None)
         self._install(self._generate())
+
+
+def _entry(item: grub_cfg.GrubEntry, menu: Menu) -> BootEntry:
+    """One item of the menu, with the variables that are known filled in."""
+    name = item.image.rpartition("/")[2]
+    release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
+    ours = item.path[0] == grub_entries.SUBMENU and item.id != grub_entries.STOCK
+    words = entry_line.expanded(item.words, menu.variables)
+    return BootEntry(item.id_path, release, words, ours, ours and item.id.endswith("-trial"))
+
+
+def _without_ours(text: str) -> str:
+    """The configuration as it would be without our script."""
+    return grub_cfg.without_section(text, SCRIPT.rpartition("/")[2])
+
+
+def _still_promoted(before: BootMenu, after: BootMenu) -> bool:
+    """Whether the default may stay one of ours: every line that there was is still there."""
+    if before.default is None or not before.default.ours:
+        return True
+    return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}
+
+
+def _check_last(menu: Menu) -> None:
+    """Raises Refused where a number that stands for the default would mean another entry now."""
+    places = [item.places[0] for item in menu.entries if item.path[0] == grub_entries.SUBMENU]
+    first = menu.default.partition(">")[0]
+    if places and first.isdigit() and int(first) >= places[0]:
+        raise Refused(
+            f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them",
+            hint="name the default by its id instead",
+        )
 
 
 def _default_file(name: str) -> str:

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import hooks, mounts
-from lowlat.boot.loaders import bls_entries as snippets
-from lowlat.boot.loaders import grub_cfg as grubcfg
+from lowlat.boot import hooks, programs
+from lowlat.boot.loaders import bls_entries, grub_cfg
 from lowlat.boot.loaders.bls_entries import Folder, PlanOf
 from lowlat.boot.loaders.grub_env import Environment
-from lowlat.boot.loaders.interface import Boot, Entry, named
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
 from lowlat.boot.loaders.saved_default import Default
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
@@ -34,7 +33,7 @@ class Bls:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._folder = Folder(root, ENTRIES, behind=snippets.BEHIND_IN_GRUB)
+        self._folder = Folder(root, ENTRIES, behind=bls_entries.BEHIND_IN_GRUB)
         self._environment = Environment(root, "/boot/grub2/grubenv")
         self._default = Default(root, self._saved, self._save)
 
@@ -46,8 +45,8 @@ class Bls:
 
     def check(self) -> None:
         for folder in (ENTRIES, "/boot/grub2"):
-            mounts.check_writable(self._root, folder)
-        if "saved_entry" not in grubcfg.parse(self._config()).default:
+            programs.check_writable(self._root, folder)
+        if "saved_entry" not in grub_cfg.parse(self._config()).default:
             raise Refused(
                 f"{_CONFIG} does not boot the saved entry by default",
                 hint="set GRUB_DEFAULT=saved in /etc/default/grub and run grub2-mkconfig",
@@ -58,18 +57,18 @@ class Bls:
 
     def _known(self) -> Mapping[str, str]:
         """GRUB's variables: grub.cfg's, and over them those of the environment block."""
-        return {**grubcfg.variables(self._config()), **self._environment.read()}
+        return {**grub_cfg.variables(self._config()), **self._environment.read()}
 
-    def describe(self) -> Boot:
+    def describe(self) -> BootMenu:
         known, kept = self._known(), self._environment.read()
-        entries = tuple(snippets.entry(snippet, known) for snippet in self._folder.read())
+        entries = tuple(bls_entries.entry(snippet, known) for snippet in self._folder.read())
         default = named(entries, kept.get("saved_entry", "")) or next(iter(entries), None)
-        return Boot(entries, default, named(entries, kept.get("next_entry", "")))
+        return BootMenu(entries, default, named(entries, kept.get("next_entry", "")))
 
     def pending(self) -> Sequence[str]:
         return ()
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
+    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
         hooks.write_plugin(change)
         before = self.describe().default
         if before is None:
@@ -110,15 +109,17 @@ class Bls:
             raise Refused(f"{_CONFIG} does not clear a one-shot entry")
         self._environment.check_clearable()
 
-    def one_shot(self, entry: Optional[Entry]) -> None:
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._environment.set("next_entry", None if entry is None else entry.name)
 
-    def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
         return self._default.choose(entry, follow, self.describe)
 
     def remove(self) -> None:
         self._environment.tidy()
-        if snippets.is_ours(self._environment.read().get("next_entry", "")):
+        if bls_entries.is_ours(self._environment.read().get("next_entry", "")):
             self._environment.set("next_entry", None)
         self._default.restore()
         self._folder.clear()

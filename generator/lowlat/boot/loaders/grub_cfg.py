@@ -21,7 +21,7 @@ _WORD = re.compile(r"""(?:[^\s"'\\]|"(?:\\.|[^"\\])*"|'[^']*'|\\.)+""")
 
 
 @dataclass(frozen=True)
-class Entry:
+class GrubEntry:
     """One menu entry: ``path`` are the ids, ``places`` the numbers that lead to it from the top,
     ``titles`` what the menu shows; ``image`` and ``words`` are those of its linux line."""
 
@@ -43,17 +43,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Menu:
-    entries: tuple[Entry, ...]
+    entries: tuple[GrubEntry, ...]
     variables: Mapping[str, str]
     default: str
 
-    def find(self, name: str) -> Optional[Entry]:
+    def find(self, name: str) -> Optional[GrubEntry]:
         """The entry that GRUB boots for such a default; where there is none of that name, in the
         menu or in the submenu that it leads to, the first one there (run_menu() and
         grub_menu_execute_entry() in grub-core/normal/menu.c)."""
         return self._below((), name)
 
-    def _below(self, places: tuple[int, ...], name: str) -> Optional[Entry]:
+    def _below(self, places: tuple[int, ...], name: str) -> Optional[GrubEntry]:
         wanted, _, rest = name.partition(">")
         depth = len(places)
         inside = [each for each in self.entries if each.places[:depth] == places]
@@ -64,7 +64,7 @@ class Menu:
         return self._below(found.places[: depth + 1], rest)
 
 
-def _names(entry: Entry, depth: int) -> tuple[str, str, str]:
+def _names(entry: GrubEntry, depth: int) -> tuple[str, str, str]:
     """What the item at this depth that leads to the entry may be called."""
     return (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
 
@@ -74,7 +74,7 @@ def parse(text: str) -> Menu:
     return Menu(tuple(_entries(text)), variables(text), _default(text))
 
 
-def _entries(text: str) -> Iterator[Entry]:
+def _entries(text: str) -> Iterator[GrubEntry]:
     # What is open: a submenu or entry, or None for a function; and how many items each has seen.
     stack: list[Optional[tuple[str, str, int]]] = []
     counts = [0]
@@ -98,7 +98,7 @@ def _entries(text: str) -> Iterator[Entry]:
             if kind == "menuentry":
                 open_now = [level for level in (*stack, top) if level is not None]
                 ids, titles, places = zip(*open_now)
-                yield Entry(ids, places, titles, image, words)
+                yield GrubEntry(ids, places, titles, image, words)
             kind = "submenu"
         elif stack and (linux := _LINUX.match(row)):
             image, words = linux[1], split(linux[2])
@@ -131,6 +131,11 @@ def without_section(text: str, script: str) -> str:
     name = rf"\S*/{re.escape(script)}"
     section = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
     return re.sub(section, "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def with_default_of(bare: str, other: str) -> str:
+    """The configuration with the default that another one sets."""
+    return bare.replace(f'set default="{_default(bare)}"', f'set default="{_default(other)}"')
 
 
 def _unquoted(text: str) -> str:

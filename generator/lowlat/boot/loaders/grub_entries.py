@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from lowlat.boot import entry_line as line
-from lowlat.boot.loaders import grub_cfg as grubcfg
+from lowlat.boot import entry_line
+from lowlat.boot.loaders import grub_cfg
 from lowlat.model.plan import Plan
 
 #: 10_linux is run with this parameter: where it comes out, the planned ones go.
@@ -84,7 +84,7 @@ def _as_it_is(stock: Stock) -> Iterator[str]:
     for row in stock.rows:
         linux = _LINUX.match(row)
         if linux:
-            words = (word for word in grubcfg.split(linux[2]) if word != PLACE)
+            words = (word for word in grub_cfg.split(linux[2]) if word != PLACE)
             row = linux[1] + " ".join(words)
         yield row
     yield "}"
@@ -97,12 +97,12 @@ def _tuned(
     for row in stock.rows:
         linux = _LINUX.match(row)
         if linux:
-            words = line.inlined(grubcfg.split(linux[2]), known, plan)
-            name = line.entry_id(stock.release, line.tuned(words, plan, (), PLACE))
-            words = line.inlined(words, known, plan, trial)
-            row = linux[1] + " ".join(line.tuned(words, plan, trial, PLACE))
+            words = entry_line.inlined(grub_cfg.split(linux[2]), known, plan)
+            name = entry_line.entry_id(stock.release, entry_line.tuned(words, plan, (), PLACE))
+            words = entry_line.inlined(words, known, plan, trial)
+            row = linux[1] + " ".join(entry_line.tuned(words, plan, trial, PLACE))
         body.append(row)
-    title, name = ("lowlat, one try", line.trial_id(name)) if trial else ("lowlat", name)
+    title, name = ("lowlat, one try", entry_line.trial_id(name)) if trial else ("lowlat", name)
     yield from (_head(stock, title, name), *body, "}")
 
 

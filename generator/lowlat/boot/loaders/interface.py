@@ -8,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional, Protocol
 
-from lowlat.base.errors import Refused
 from lowlat.boot.transaction import Transaction
-from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 
 
 @dataclass(frozen=True)
-class Entry:
+class BootEntry:
     """A boot entry: ``name`` is what the loader calls it, ``words`` its kernel parameters with the
     loader's variables filled in; ``ours`` and ``trial`` tell what kind it is."""
 
@@ -32,27 +30,27 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Boot:
+class BootMenu:
     """What the loader will do: its entries in its own order, the one it boots by default, and the
     one it boots next, once."""
 
-    entries: tuple[Entry, ...]
-    default: Optional[Entry] = None
-    next: Optional[Entry] = None
+    entries: tuple[BootEntry, ...]
+    default: Optional[BootEntry] = None
+    next: Optional[BootEntry] = None
 
-    def tuned(self, *, trial: bool = False) -> Iterator[Entry]:
+    def tuned(self, *, trial: bool = False) -> Iterator[BootEntry]:
         return (entry for entry in self.entries if entry.ours and entry.trial is trial)
 
-    def stock(self, release: str) -> Optional[Entry]:
+    def stock(self, release: str) -> Optional[BootEntry]:
         """The distribution's entry of a kernel."""
         found = (entry for entry in self.entries if entry.release == release and not entry.ours)
         return next(found, None)
 
-    def by_id(self, ident: str) -> Optional[Entry]:
+    def by_id(self, ident: str) -> Optional[BootEntry]:
         return next((entry for entry in self.entries if entry.id == ident), None)
 
 
-def named(entries: Sequence[Entry], name: str) -> Optional[Entry]:
+def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
     """The entry that the loader calls so."""
     return next((entry for entry in entries if name and entry.name == name), None)
 
@@ -66,22 +64,24 @@ class Loader(Protocol):
     def check(self) -> None:
         """Whether entries can be written at all: its folders are there, mounted and writable."""
 
-    def describe(self) -> Boot:
+    def describe(self) -> BootMenu:
         """What it will do now."""
 
     def pending(self) -> Sequence[str]:
         """What somebody else changed that the loader does not show yet: lines of a diff."""
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
+    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
         """Write the tuned entries of these plans and check them; the default stays."""
 
     def check_one_shot(self) -> None:
         """Whether it boots an entry once, and surely not a second time."""
 
-    def one_shot(self, entry: Optional[Entry]) -> None:
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
         """Boot this entry next, once; None takes that back."""
 
-    def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
         """Boot this entry from now on, or with ``follow`` the newest kernel's tuned one; None
         puts the default back that was there before."""
 
@@ -91,31 +91,3 @@ class Loader(Protocol):
 
     def remove(self) -> None:
         """Make our entries go, once their inputs have gone."""
-
-
-def detect(root: Root, words: str = "") -> Loader:
-    """The boot loader of this tree. ``words`` is the line to add by hand to one that is not ours.
-
-    Raises Refused, naming it, for such a one.
-    """
-    from lowlat.boot import foreign, mounts
-
-    mounts.check_mounted(root)
-    foreign.refuse(root, words)
-    found = find(root)
-    if found is not None:
-        return found
-    raise Refused(
-        "no boot loader was recognised: add the line by hand", hint=words or "'lowlat-gen plan'"
-    )
-
-
-def find(root: Root) -> Optional[Loader]:
-    """The one of ours that this tree has, whatever else boots it; None where it has none."""
-    from lowlat.boot.loaders import grub
-    from lowlat.boot.loaders import grub_bls as bls
-    from lowlat.boot.loaders import systemd_boot as sdboot
-
-    # Where that one booted the system, a grub.cfg that is left over boots nothing.
-    first = sdboot.find(root) if sdboot.booted(root) else None
-    return first or bls.find(root) or grub.find(root) or sdboot.find(root)

@@ -4,18 +4,29 @@ before it is changed, put back where nobody chose another one since."""
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Callable, Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from lowlat.base.json_fields import typed
+from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import Held
-from lowlat.boot.loaders import bls_entries as snippets
-from lowlat.boot.loaders.interface import Boot, Entry
+from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.host.root import Root
 
 _DEFAULT = f"{files.STATE}/default.json"
+_SCHEMA = "lowlat.default/1"
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The setting before ours, and those that we made."""
+
+    before: Optional[str]
+    ours: tuple[str, ...]
 
 
 class Default:
@@ -33,13 +44,15 @@ class Default:
         now, known = self._get(), self._kept()
         if now == name:
             return
-        before, ours = (now, ()) if known is None else known
+        known = known or _Kept(now, ())
         # Until this is done, what we set before is there: that stays known as ours.
-        document = {"before": before, "ours": [name, *(each for each in ours if each == now)]}
-        self._disk.put(_DEFAULT, Held(json.dumps(document).encode(), 0o600))
+        kept = _Kept(known.before, (name, *(each for each in known.ours if each == now)))
+        state_file.write(self._disk, _DEFAULT, _SCHEMA, asdict(kept), 0o600)
         self._set(name)
 
-    def choose(self, entry: Optional[Entry], follow: bool, describe: Callable[[], Boot]) -> Boot:
+    def choose(
+        self, entry: Optional[BootEntry], follow: bool, describe: Callable[[], BootMenu]
+    ) -> BootMenu:
         """Make ``entry`` the default, with ``follow`` the newest tuned one; None puts the first one
         back. Raises Refused where the loader then boots another."""
         if entry is None:
@@ -57,20 +70,11 @@ class Default:
         known = self._kept()
         if known is not None:
             now = self._get()
-            if now in known[1] or snippets.is_ours(now or ""):
-                self._set(known[0])
+            if now in known.ours or bls_entries.is_ours(now or ""):
+                self._set(known.before)
         self._disk.unstage(_DEFAULT)
         self._disk.remove(_DEFAULT)
 
-    def _kept(self) -> Optional[tuple[Optional[str], tuple[str, ...]]]:
-        held = self._disk.get_ours(_DEFAULT)
-        if held is None:
-            return None
-        try:
-            document = json.loads(held.content)
-            before = document["before"]
-            ours = tuple(str(each) for each in document["ours"])
-            return None if before is None else str(before), ours
-        except (ValueError, KeyError, TypeError) as error:
-            hint = "set the default by hand, then remove it"
-            raise Refused(f"{_DEFAULT} is damaged", hint=hint) from error
+    def _kept(self) -> Optional[_Kept]:
+        hint = "set the default by hand, then remove it"
+        return state_file.read(self._disk, _DEFAULT, _SCHEMA, partial(typed, _Kept), hint)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import hooks, mounts, programs
-from lowlat.boot.loaders import bls_entries as snippets
+from lowlat.boot import hooks, programs
+from lowlat.boot.loaders import bls_entries
 from lowlat.boot.loaders.bls_entries import Folder, PlanOf
-from lowlat.boot.loaders.interface import Boot, Entry, named
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
 from lowlat.boot.loaders.saved_default import Default
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
@@ -57,21 +57,21 @@ class SystemdBoot:
         self._default = Default(root, lambda: self._variable("Default"), self._set_default)
 
     def check(self) -> None:
-        mounts.check_writable(self._root, self._folder.path)
+        programs.check_writable(self._root, self._folder.path)
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
-    def describe(self) -> Boot:
-        entries = tuple(snippets.entry(snippet, {}) for snippet in self._folder.read())
+    def describe(self) -> BootMenu:
+        entries = tuple(bls_entries.entry(snippet, {}) for snippet in self._folder.read())
         # The loader puts entries with a sort key before those without; ours come last in either.
         ordered = tuple(sorted(entries, key=lambda entry: entry.ours))
         default = self._match(ordered, self._chosen(self._variable("Default")))
         default = default or self._match(ordered, self._chosen(self._pattern()))
         default = default or next(iter(ordered), None)
-        return Boot(ordered, default, self._match(ordered, self._variable("OneShot")))
+        return BootMenu(ordered, default, self._match(ordered, self._variable("OneShot")))
 
-    def _match(self, entries: Sequence[Entry], pattern: Optional[str]) -> Optional[Entry]:
-        wanted = snippets.base_name(pattern or "")
+    def _match(self, entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
+        wanted = bls_entries.base_name(pattern or "")
         exact = named(entries, wanted)
         fitting = (
             each for each in entries if fnmatch.fnmatchcase(f"{each.name}.conf", pattern or "")
@@ -94,7 +94,7 @@ class SystemdBoot:
     def pending(self) -> Sequence[str]:
         return ()
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> Boot:
+    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
         hooks.write_plugin(change)
         before = self.describe().default
         if before is None:
@@ -123,14 +123,16 @@ class SystemdBoot:
         if not self._root.names(_VARIABLES):
             raise Refused(f"{_VARIABLES}: the firmware keeps no variables for the loader here")
 
-    def one_shot(self, entry: Optional[Entry]) -> None:
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._bootctl("set-oneshot", "" if entry is None else self._id(entry.name))
 
-    def make_default(self, change: Transaction, entry: Optional[Entry], follow: bool) -> Boot:
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
         return self._default.choose(entry, follow, self.describe)
 
     def remove(self) -> None:
-        if snippets.is_ours(self._variable("OneShot") or ""):
+        if bls_entries.is_ours(self._variable("OneShot") or ""):
             self.one_shot(None)
         self._default.restore()
         self._folder.clear()

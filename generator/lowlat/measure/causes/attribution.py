@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 from lowlat.base.errors import LowlatError
-from lowlat.measure.causes import join, spectrum
+from lowlat.measure.causes import join, periods
 from lowlat.measure.causes.capture import (
     Capture,
     CpuCapture,
-    Gap,
-    Gaps,
+    GapTimes,
     read_capture,
     read_gaps,
     read_switches,
@@ -35,8 +34,6 @@ _CHAINS_MAX = 20
 #: What arrives as a TLB row has been counted as CAL already (arch/x86/kernel/irq.c).
 _NO_ENTRIES = ("total", "TLB")
 
-_NO_NUMPY = "numpy is not installed, so no periods were looked for"
-
 
 def attach(document: Document, folder: Path, gaps: Path) -> None:
     """Add causes, their sums and periods to each CPU of a run (schema lowlat.run/1).
@@ -46,14 +43,12 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
     """
     capture = read_capture(folder)
     found = read_gaps(gaps)
-    notes = list(_notes(capture))
     analyst = _Analyst(capture)
     for item in _cpus(document):
         cpu = next((one for one in capture.cpus if one.cpu == item.get("cpu")), None)
         if cpu is not None:
-            item.update(analyst.cpu(cpu, found.get(cpu.cpu, Gaps()), item))
-    if not spectrum.available():
-        notes.append(_NO_NUMPY)
+            item.update(analyst.cpu(cpu, found[cpu.cpu], item))
+    notes = list(_notes(capture))
     document["attribution"] = {"observer": capture.observer, "notes": notes}
 
 
@@ -88,8 +83,6 @@ class _Analyst:
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
         self._slack = 0 if capture.counter else capture.clock.span(1000)
-        self._senders = Senders([], CpuSet(), capture.clock)
-        self._switches: dict[int, list[tuple[int, bool]]] = {}
         if capture.observer == "trace":
             cpus = CpuSet.of(cpu.cpu for cpu in capture.cpus)
             sent = parse(_lines(trace_file(capture, None)), capture.clock)
@@ -97,28 +90,24 @@ class _Analyst:
         elif capture.observer == "switches":
             self._switches = read_switches(capture)
 
-    def cpu(self, cpu: CpuCapture, gaps: Sequence[Gap], item: Document) -> Document:
+    def cpu(self, cpu: CpuCapture, gaps: GapTimes, item: Document) -> Document:
         """The keys to add to one CPU of the run."""
-        keys: Document = {}
         joined = join.Joined()
-        sums: Document = {"gaps": len(gaps), "records_lost": cpu.lost}
-        # What stands beside gaps without a kernel event: firmware's interrupts, stolen time.
-        power = item.get("power")
-        sums["smi"] = power.get("smi") if isinstance(power, dict) else None
-        sums["steal_s"] = cpu.steal_s
+        sums: Document = {"records_lost": cpu.lost}
         if self._capture.observer == "trace":
             joined = self._traced(cpu, gaps, item, sums)
         elif self._capture.observer == "switches":
-            joined = join.join_switches(gaps, self._switches.get(cpu.cpu, []))
+            joined = join.join_switches(gaps, self._switches[cpu.cpu])
         sums["gaps_with_cause"] = joined.explained
         sums["chains"] = self._chains(joined)
-        keys["causes"] = self._causes(joined)
-        keys["attribution"] = sums
-        keys["periodicity"] = self._periodicity(cpu, gaps, joined)
-        return keys
+        return {
+            "causes": self._causes(joined),
+            "attribution": sums,
+            "periods": self._periods(cpu, gaps, joined),
+        }
 
     def _traced(
-        self, cpu: CpuCapture, gaps: Sequence[Gap], item: Document, sums: Document
+        self, cpu: CpuCapture, gaps: GapTimes, item: Document, sums: Document
     ) -> join.Joined:
         events = parse(_lines(trace_file(self._capture, cpu.cpu)), self._capture.clock)
         contexts = Contexts(cpu.thread, self._senders, self._capture.clock)
@@ -132,17 +121,16 @@ class _Analyst:
                     times.append(event.time)
                 yield event
 
-        pieces = contexts.pieces(noted())
-        joined = join.join(gaps, pieces, contexts.entered, since, self._slack)
-        held = join.inside(gaps, times, self._slack)
+        stretches = contexts.stretches(noted())
+        joined = join.join(gaps, stretches, contexts.entered, since, self._slack)
         sums["kernel_events"] = len(times)
-        sums["kernel_events_in_gaps"] = held[True]
+        sums["kernel_events_in_gaps"] = join.inside(gaps, times, self._slack)
         counted, named = self._named(contexts.entered, item)
-        sums["kernel_entries"], sums["kernel_entries_named"] = counted, named
+        sums["interrupts"], sums["interrupts_named"] = counted, named
         return joined
 
     def _named(self, entered: Iterable[Context], item: Mapping[str, object]) -> tuple[int, int]:
-        """How many kernel entries /proc/interrupts counted, and how many of those the trace has."""
+        """How many interrupts /proc/interrupts counted, and how many of those the trace has."""
         capture = self._capture
         seen = Counter(
             context.row
@@ -176,37 +164,35 @@ class _Analyst:
             for chain, tally in ordered
         ]
 
-    def _periodicity(self, cpu: CpuCapture, gaps: Sequence[Gap], joined: join.Joined) -> object:
-        if not spectrum.available():
-            return None
+    def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:
+        """Looked for in each class of causes by itself, so that none hides in another."""
         scale = self._capture.clock.ns(1) / 1e9
-        times = [(gap[0] - cpu.begin) * scale for gap in gaps]
-        found = spectrum.analyse(times, (cpu.end - cpu.begin) * scale)
-        return {
-            "span_s": round(found.span_s, 3),
-            "false_alarm_rate": spectrum.FALSE_ALARM_RATE,
-            "tests": found.tests,
-            "combs": [_comb(comb, joined.first) for comb in found.combs],
-        }
+        times: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
+        causes: defaultdict[str, list[str]] = defaultdict(list)
+        for begin, (kind, cause) in zip(gaps.begins, joined.first or repeat(("", ""))):
+            times[kind].append((begin - cpu.begin) * scale)
+            causes[kind].append(cause)
+        span = (cpu.end - cpu.begin) * scale
+        found = [(one, kind) for kind in times for one in periods.find(times[kind], span)]
+        found.sort(key=lambda one: one[0].power)
+        # What several classes show goes to the one in which it stands out most.
+        return list({one.name: _period(one, kind, causes[kind]) for one, kind in found}.values())
 
 
-def _comb(comb: spectrum.Comb, first: Sequence[join.Cause]) -> Document:
-    causes = Counter(first[place] for place in comb.members if place < len(first))
-    often = causes.most_common(1)
+def _period(period: periods.Period, kind: str, causes: Sequence[str]) -> Document:
+    ((often, _),) = Counter(causes[place] for place in period.members).most_common(1)
     return {
-        "frequency_hz": round(comb.frequency_hz, 4),
-        "name": comb.name,
-        "events": comb.events,
-        "power": round(comb.power, 1),
-        "p": comb.p,
-        "cause": ": ".join(often[0][0]) if often else None,
-        "share": round(often[0][1] / comb.events, 3) if often else None,
+        "frequency_hz": round(period.frequency_hz, 4),
+        "name": period.name,
+        "rate_per_s": round(period.rate_per_s, 4),
+        "power": round(period.power, 1),
+        "cause": f"{kind}: {often}" if kind else None,
     }
 
 
 def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:
-    """The kernel entries of a run's CPU by row, arm64's IPIs as one."""
-    rates = item.get("kernel_entries_per_s")
+    """The interrupts of a run's CPU by row, arm64's IPIs as one."""
+    rates = item.get("interrupts_per_s")
     counted: Counter[str] = Counter()
     for label, rate in rates.items() if isinstance(rates, dict) else ():
         if label in _NO_ENTRIES or not isinstance(rate, (int, float)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import csv
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional, overload
+from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.json_fields import Fields, read_document
@@ -17,7 +18,7 @@ SCHEMA = "lowlat.run-capture/1"
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockPair:
     """Two moments, each in ticks of the run's clock and in ns of CLOCK_MONOTONIC_RAW."""
 
     first: tuple[int, int]
@@ -40,15 +41,13 @@ class Clock:
 
 @dataclass(frozen=True)
 class CpuCapture:
-    """One CPU's detector: its thread, its loop in ticks, the records kept and lost."""
+    """One CPU's detector: its thread, its loop in ticks, and how many records were lost."""
 
     cpu: int
     thread: int
     begin: int
     end: int
-    entries: int
     lost: int
-    steal_s: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Capture:
     folder: Path
     observer: str
     counter: bool
-    clock: Clock
+    clock: ClockPair
     begin: int
     end: int
     cpus: tuple[CpuCapture, ...]
@@ -69,41 +68,22 @@ class Capture:
     trace_error: str
 
 
-#: A gap: begin and end in ticks of the run's clock.
-Gap = tuple[int, int]
+@dataclass(frozen=True)
+class GapTimes:
+    """The gaps of one CPU in order, in ticks of the run's clock. A noisy machine has millions, so
+    they are kept as numbers."""
 
-
-class Gaps(Sequence[Gap]):
-    """The gaps of one CPU, in order. A noisy machine has millions, so they are kept as numbers."""
-
-    def __init__(self, gaps: Iterable[Gap] = ()) -> None:
-        self._begins, self._ends = array("q"), array("q")
-        for gap in gaps:
-            self.append(gap)
-
-    def append(self, gap: Gap) -> None:
-        self._begins.append(gap[0])
-        self._ends.append(gap[1])
+    begins: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
 
     def __len__(self) -> int:
-        return len(self._begins)
-
-    @overload
-    def __getitem__(self, place: int) -> Gap: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Gaps: ...
-
-    def __getitem__(self, place: int | slice) -> Gap | Gaps:
-        if isinstance(place, slice):
-            return Gaps(zip(self._begins[place], self._ends[place]))
-        return self._begins[place], self._ends[place]
+        return len(self.begins)
 
 
 def read_capture(folder: Path) -> Capture:
     """Read the summary in the folder. Raises Refused where it is not there or damaged."""
     fields = read_document(folder / "capture.json", SCHEMA, "'lowlat-measure --capture'")
-    clock = Clock(_pair(fields, "first"), _pair(fields, "last"))
+    clock = ClockPair(_pair(fields, "first"), _pair(fields, "last"))
     return Capture(
         folder=folder,
         observer=fields.text("observer"),
@@ -111,19 +91,14 @@ def read_capture(folder: Path) -> Capture:
         clock=clock,
         begin=clock.ticks(_whole(fields, "begin_raw_ns")),
         end=clock.ticks(_whole(fields, "end_raw_ns")),
-        cpus=tuple(_cpu(item) for item in fields.children("cpus")),
+        cpus=tuple(
+            CpuCapture(**{name: _whole(item, name) for name in CpuCapture.__annotations__})
+            for item in fields.children("cpus")
+        ),
         missing=fields.texts("missing") if fields.has("missing") else (),
         senders_lost=_whole(fields, "senders_lost") if fields.has("senders_lost") else 0,
         trace_error=fields.text("trace_error") if fields.has("trace_error") else "",
     )
-
-
-def _cpu(fields: Fields) -> CpuCapture:
-    whole = {name: _whole(fields, name) for name in _WHOLE}
-    return CpuCapture(**whole, steal_s=fields.number("steal_s"))
-
-
-_WHOLE = ("cpu", "thread", "begin", "end", "entries", "lost")
 
 
 def _whole(fields: Fields, key: str) -> int:
@@ -139,22 +114,21 @@ def _pair(fields: Fields, key: str) -> tuple[int, int]:
     raise LowlatError(f"{fields.where}: '{key}' is not a pair of whole numbers")
 
 
-def read_gaps(path: Path) -> dict[int, Gaps]:
+def read_gaps(path: Path) -> defaultdict[int, GapTimes]:
     """The gaps of each CPU from the harness's event file."""
-    gaps: dict[int, Gaps] = {}
+    gaps: defaultdict[int, GapTimes] = defaultdict(GapTimes)
     for cpu, begin, end in _rows(path):
-        found = gaps.get(cpu)
-        if found is None:
-            found = gaps[cpu] = Gaps()
-        found.append((begin, end))
+        gaps[cpu].begins.append(begin)
+        gaps[cpu].ends.append(end)
     return gaps
 
 
-def read_switches(capture: Capture) -> dict[int, list[tuple[int, bool]]]:
-    """The switches of each CPU's detector: ticks, and whether it was taken off its CPU."""
-    switches: dict[int, list[tuple[int, bool]]] = {}
+def read_switches(capture: Capture) -> defaultdict[int, list[int]]:
+    """When the detector of each CPU was taken off it, in ticks."""
+    switches: defaultdict[int, list[int]] = defaultdict(list)
     for cpu, raw_ns, out in _rows(capture.folder / "switches.csv"):
-        switches.setdefault(cpu, []).append((capture.clock.ticks(raw_ns), bool(out)))
+        if out:
+            switches[cpu].append(capture.clock.ticks(raw_ns))
     return switches
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Optional
 
-from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.capture import ClockPair
 
 # A task's name has 15 characters and cannot hold all that follows it.
 _LINE = re.compile(r"-(\d+) +\[(\d+)\] \S+ +(\d+)(?:\.(\d{6}))?: (\w+): ?(.*)")
@@ -52,7 +52,7 @@ class Switch(NamedTuple):
     comm: str
 
 
-def parse(lines: Iterable[str], clock: Clock) -> Iterator[TraceEvent]:
+def parse(lines: Iterable[str], clock: ClockPair) -> Iterator[TraceEvent]:
     """The events of a trace. A time with a dot is CLOCK_MONOTONIC_RAW in seconds, which the
     kernel cuts to microseconds; one without is in ticks."""
     for line in lines:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lowlat.measure.causes.capture import Gap
+from lowlat.measure.causes.capture import GapTimes
 from lowlat.measure.causes.context import Context
-from lowlat.measure.causes.timeline import Piece
+from lowlat.measure.causes.timeline import Stretch
 
 #: Nothing of the kernel's ran: the machine below it took the time.
 HARDWARE = ("hardware-or-hypervisor", "no kernel event")
@@ -42,7 +42,7 @@ class Joined:
     first: list[Cause] = field(default_factory=list)
     explained: int = 0
 
-    def add(self, gap: Gap, shares: Sequence[tuple[Cause, Tally]]) -> None:
+    def add(self, length: int, shares: Sequence[tuple[Cause, Tally]]) -> None:
         """Count one gap, whose shares are net and add up to its length."""
         chain = tuple(dict.fromkeys(cause for cause, _ in shares))
         for cause, share in shares:
@@ -51,101 +51,97 @@ class Joined:
             tally.ticks += share.ticks
         whole = self.chains.setdefault(chain, Tally())
         whole.events += 1
-        whole.ticks += gap[1] - gap[0]
+        whole.ticks += length
         self.first.append(chain[0])
         self.explained += chain[0] not in (HARDWARE, NOT_RECORDED, NOT_SWITCHED)
 
 
 def join(
-    gaps: Sequence[Gap], pieces: Iterable[Piece], entered: list[Context], since: int, slack: int
+    gaps: GapTimes, stretches: Iterable[Stretch], entered: list[Context], since: int, slack: int
 ) -> Joined:
     """Give each gap the contexts that took it, each with its own time.
 
     Entering and leaving the kernel, which no event covers, goes to the outermost context, whose
     doing it is. ``since`` (ticks) is where the trace begins, ``slack`` how coarse its clock is.
-    ``entered`` is read after ``pieces`` has been consumed.
+    ``entered`` is read after ``stretches`` has been consumed.
     """
-    times = _charge(gaps, pieces, slack)
+    times = _charge(gaps, stretches, slack)
     starts: dict[int, list[Context]] = {}
     for context, index in _located(gaps, entered, slack):
         starts.setdefault(index, []).append(context)
     joined = Joined()
-    for index, gap in enumerate(gaps):
-        joined.add(gap, _shares(gap, times.get(index, {}), starts.get(index, []), since))
+    for index, (begin, end) in enumerate(zip(gaps.begins, gaps.ends)):
+        shares = _shares(end - begin, times.get(index, {}), starts.get(index, []))
+        unknown = HARDWARE if begin >= since else NOT_RECORDED
+        joined.add(end - begin, shares or [(unknown, Tally(1, end - begin))])
     return joined
 
 
 def _charge(
-    gaps: Sequence[Gap], pieces: Iterable[Piece], slack: int
+    gaps: GapTimes, stretches: Iterable[Stretch], slack: int
 ) -> dict[int, dict[Context, int]]:
-    """The ticks of each gap, by its place, by context; pieces come in order."""
+    """The ticks of each gap, by its place, by context; stretches come in order."""
     times: dict[int, dict[Context, int]] = {}
     at = 0
-    for piece in pieces:
-        while at < len(gaps) and gaps[at][1] + slack < piece.begin:
-            at += 1
+    for stretch in stretches:
+        at = _reached(gaps, at, stretch.begin - slack)
         for index in range(at, len(gaps)):
-            begin, end = gaps[index]
-            if begin - slack > piece.end:
+            begin, end = gaps.begins[index], gaps.ends[index]
+            if begin - slack > stretch.end:
                 break
-            share = min(end, piece.end) - max(begin, piece.begin)
+            share = min(end, stretch.end) - max(begin, stretch.begin)
             if share >= 0 or slack:
                 charged = times.setdefault(index, {})
-                charged[piece.context] = charged.get(piece.context, 0) + max(share, 0)
+                charged[stretch.context] = charged.get(stretch.context, 0) + max(share, 0)
     return times
 
 
 def _located(
-    gaps: Sequence[Gap], contexts: Iterable[Context], slack: int
+    gaps: GapTimes, contexts: Iterable[Context], slack: int
 ) -> Iterable[tuple[Context, int]]:
     """Each context that begins in a gap, with that gap's place."""
     at = 0
     for context in sorted(contexts, key=lambda found: found.begin):
-        while at < len(gaps) and gaps[at][1] + slack < context.begin:
-            at += 1
-        if at < len(gaps) and gaps[at][0] - slack <= context.begin:
+        at = _reached(gaps, at, context.begin - slack)
+        if at < len(gaps) and gaps.begins[at] - slack <= context.begin:
             yield context, at
 
 
+def _reached(gaps: GapTimes, at: int, time: int) -> int:
+    """The first gap from that place on that ends no earlier than the time."""
+    while at < len(gaps) and gaps.ends[at] < time:
+        at += 1
+    return at
+
+
 def _shares(
-    gap: Gap, charged: Mapping[Context, int], begun: Sequence[Context], since: int
+    length: int, charged: Mapping[Context, int], begun: Sequence[Context]
 ) -> list[tuple[Cause, Tally]]:
-    length = gap[1] - gap[0]
-    contexts = sorted({*charged, *begun}, key=lambda found: found.begin)
-    if not contexts:
-        return [(HARDWARE if gap[0] >= since else NOT_RECORDED, Tally(1, length))]
+    """The contexts of one gap, each with its own time; the first one has what is left."""
     known = set(begun)
     shares = [
         ((context.kind, context.cause), Tally(int(context in known), charged.get(context, 0)))
-        for context in contexts
+        for context in sorted({*charged, *begun}, key=lambda found: found.begin)
     ]
-    shares[0][1].ticks += max(length - sum(share.ticks for _, share in shares), 0)
+    if shares:
+        shares[0][1].ticks += max(length - sum(share.ticks for _, share in shares), 0)
     return shares
 
 
-def inside(gaps: Sequence[Gap], times: Iterable[int], slack: int) -> Counter[bool]:
+def inside(gaps: GapTimes, times: Iterable[int], slack: int) -> int:
     """How many of the times, which are in order, lie inside a gap."""
-    found: Counter[bool] = Counter()
-    at = 0
+    found = at = 0
     for time in times:
-        while at < len(gaps) and gaps[at][1] + slack < time:
-            at += 1
-        found[at < len(gaps) and gaps[at][0] - slack <= time] += 1
+        at = _reached(gaps, at, time - slack)
+        found += at < len(gaps) and gaps.begins[at] - slack <= time
     return found
 
 
-def join_switches(gaps: Sequence[Gap], switches: Sequence[tuple[int, bool]]) -> Joined:
-    """The gaps in which the detector was taken off its CPU, and the others; ``switches`` are in
-    ticks, the two clocks fitted to each other."""
+def join_switches(gaps: GapTimes, outs: Sequence[int]) -> Joined:
+    """The gaps in which the detector was taken off its CPU, at these ticks, and the others."""
     joined = Joined()
-    outs = [time for time, out in switches if out]
-    at = 0
-    for gap in gaps:
-        while at < len(outs) and outs[at] < gap[0]:
-            at += 1
-        count = 0
-        while at < len(outs) and outs[at] <= gap[1]:
-            at, count = at + 1, count + 1
+    for begin, end in zip(gaps.begins, gaps.ends):
+        count = bisect_right(outs, end) - bisect_left(outs, begin)
         cause = SWITCHED if count else NOT_SWITCHED
-        joined.add(gap, [(cause, Tally(max(count, 1), gap[1] - gap[0]))])
+        joined.add(end - begin, [(cause, Tally(max(count, 1), end - begin))])
     return joined

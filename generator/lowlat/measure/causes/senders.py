@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.ftrace import TraceEvent
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
@@ -32,7 +32,7 @@ class Sent:
 class Senders:
     """What was sent to each CPU, in order of time. An arrival is asked for once, in that order."""
 
-    def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: Clock) -> None:
+    def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: ClockPair) -> None:
         self._reach = clock.span(_LATEST_NS)
         self._sent: dict[tuple[int, bool], list[Sent]] = {}
         for event in events:

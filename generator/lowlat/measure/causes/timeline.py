@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.measure.causes.capture import Clock
+from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.context import ARM_IPI, Context, entered
 from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
 from lowlat.measure.causes.senders import Senders
@@ -22,7 +22,7 @@ _NAMING = {
 
 
 @dataclass(frozen=True)
-class Piece:
+class Stretch:
     """A stretch of time, in ticks, that belonged to one context."""
 
     begin: int
@@ -34,7 +34,7 @@ class Contexts:
     """Follows one CPU's events; ``thread`` is the detector's number. ``entered`` grows by each
     context as it begins."""
 
-    def __init__(self, thread: int, senders: Senders, clock: Clock) -> None:
+    def __init__(self, thread: int, senders: Senders, clock: ClockPair) -> None:
         self._thread = thread
         self._senders = senders
         self._clock = clock
@@ -45,7 +45,7 @@ class Contexts:
         self._threads: dict[int, list[Context]] = {}
         self.entered: list[Context] = []
 
-    def pieces(self, events: Iterable[TraceEvent]) -> Iterator[Piece]:
+    def stretches(self, events: Iterable[TraceEvent]) -> Iterator[Stretch]:
         """The time between the events, each stretch with its innermost context."""
         for event in events:
             until, top = event.time, self._top()
@@ -53,9 +53,9 @@ class Contexts:
             if nmi is not None:
                 until = nmi.begin
             if top is not None and self._last and until > self._last:
-                yield Piece(self._last, until, top)
+                yield Stretch(self._last, until, top)
             if nmi is not None:
-                yield Piece(nmi.begin, event.time, nmi)
+                yield Stretch(nmi.begin, event.time, nmi)
             self._last = event.time
             if event.pid != self._pid:
                 self._found(event)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from lowlat.report import rt_tests
+from lowlat.measure.tools import oslat
 
 
 def maxima_us(output: str) -> tuple[float, ...]:
@@ -26,7 +26,7 @@ def maxima_us(output: str) -> tuple[float, ...]:
 
 
 def _from_json(text: str) -> tuple[float, ...]:
-    data = rt_tests.load(text)
+    data = oslat.load(text)
     unit = 0.001 if data.get("resolution_in_ns") else 1.0
     try:
         return tuple(float(thread["max"]) * unit for thread in data["thread"].values())

@@ -14,12 +14,11 @@ Sources: src/oslat/oslat.c of rt-tests 2.4, 2.6 and 2.9.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
-
-from lowlat.report import rt_tests
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class _Printed:
 def parse(output: str) -> Optional[Oslat]:
     """Read oslat's JSON or its text; None where there is no result in it (it was ended early)."""
     brace = output.find("{")
-    data = rt_tests.load(output[brace:]) if brace >= 0 else {}
+    data = load(output[brace:]) if brace >= 0 else {}
     version, printed = _from_json(data) if data else _from_text(output)
     if not printed:
         return None
@@ -109,3 +108,13 @@ def _rounding(version: str, printed: Sequence[_Printed]) -> tuple[float, bool]:
     lowest = min(thread.low for thread in printed)
     first = min((label for t in printed for label, n in t.counts.items() if n), default=lowest)
     return 1.0, lowest > 0 if lowest == 0 or first == lowest else up
+
+
+def load(text: str) -> dict[str, Any]:
+    """The JSON object of any program of rt-tests (src/lib/rt-utils.c: rt_write_json) that ``text``
+    begins with, stray colons cut off its keys; {} where there is none."""
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return {key.rstrip(":"): value for key, value in data.items()} if isinstance(data, dict) else {}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.measure.tools import stress_ng as stress
+from lowlat.measure.tools import stress_ng
 
 #: The kind of work that this is in a run, and its name among the stressors.
 KIND = "throughput"
@@ -43,7 +43,7 @@ def _read(entry: Mapping[str, object]) -> Optional[Alone]:
     samples, mean, variance = (_number(entry.get(key)) for key in ("samples", "mean", "variance"))
     if not samples or not mean:
         return None
-    told = stress.parse(_first_output(entry.get("runs")))
+    told = stress_ng.parse(_first_output(entry.get("runs")))
     version = told.version or str(entry.get("version", ""))
     named = " ".join(filter(None, (version, told.compiler)))
     return Alone(named, int(samples), mean, variance)

@@ -11,9 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
 
-from lowlat.report.arm import Arm
 from lowlat.report.stats.permutation import ALPHA
 
 #: Arms take turns from so many stretches of boots of one arm on; of random orders of 5 and 5 boots
@@ -78,17 +76,6 @@ class Drift:
         if not self.known:
             return not order.takes_turns
         return size <= self.at_most * order.apart
-
-
-def order_of(before: Arm, after: Arm) -> Optional[Order]:
-    """The boots by the start of their first run; None where it is unknown or the same for all."""
-    times = [boot.started for boot in (*before.boots, *after.boots)]
-    known = sorted(time for time in times if time is not None)
-    if len(known) < len(times) or known[0] == known[-1]:
-        return None
-    places = [known.index(time) + (known.count(time) - 1) / 2 for time in times if time is not None]
-    count = len(before.boots)
-    return Order(tuple(places[:count]), tuple(places[count:]))
 
 
 def drift(before: Sequence[float], after: Sequence[float], order: Order) -> Drift:

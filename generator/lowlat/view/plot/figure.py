@@ -24,7 +24,7 @@ class Data:
 
     name: str
     header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[Sequence[Cell]]
 
     @property
     def shown(self) -> tuple[tuple[str, ...], ...]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.report import summary as overview
-from lowlat.report.comparison import Comparison, Named
+from lowlat.report import summary
+from lowlat.report.comparison import ArmReport, Comparison
 from lowlat.report.wording import change, interval, number
 from lowlat.view.plot.axis import Ratio, short
 from lowlat.view.plot.canvas import BOTTOM, RIGHT, WIDTH, Canvas
-from lowlat.view.plot.figure import Cell, Data, Figure
+from lowlat.view.plot.figure import Data, Figure
 
 _ROW, _TOP = 34.0, 22.0
 
@@ -29,7 +29,7 @@ _GAP = "  "
 
 
 @dataclass(frozen=True)
-class Line:
+class ForestRow:
     """One arm: first/arm of the primary figure, None where nothing is left of it or nothing known;
     ``low`` and ``high`` are the ends of the interval, a bound where ``high`` is None. ``label`` is
     the name without that of the first, where it begins with it."""
@@ -48,22 +48,22 @@ class Line:
         return tuple(value for value in (self.ratio, self.low, self.high) if value)
 
 
-def lines(found: Comparison) -> tuple[Line, ...]:
+def lines(found: Comparison) -> tuple[ForestRow, ...]:
     """A line for each arm, in their order."""
     return tuple(_line(arm, arm.name.removeprefix(f"{found.first}-")) for arm in found.arms)
 
 
-def _line(arm: Named, label: str) -> Line:
+def _line(arm: ArmReport, label: str) -> ForestRow:
     primary = arm.report.primary
     verdict = arm.report.verdict.replace("-", " ")
     if primary is None:
-        return Line(arm.name, label, verdict, "", "", None, None, None)
+        return ForestRow(arm.name, label, verdict, "", "", None, None, None)
     low, high = primary.ci95 or (primary.ratio_at_least, None)
     words = change(primary), interval(primary)
-    return Line(arm.name, label, verdict, *words, primary.ratio, low, high)
+    return ForestRow(arm.name, label, verdict, *words, primary.ratio, low, high)
 
 
-def _scale(drawn: Sequence[Line], start: float, end: float) -> Ratio:
+def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Ratio:
     return Ratio.around([value for line in drawn for value in line.ends], start, end)
 
 
@@ -72,8 +72,8 @@ def figure(found: Comparison) -> tuple[Figure, ...]:
     drawn = lines(found)
     if not any(line.ends for line in drawn):
         return ()
-    what = f"{overview.subject(found)} of {found.first}, divided by those of each arm"
-    title = f"{overview.subject(found)}: how many times less than {found.first}"
+    what = f"{summary.subject(found)} of {found.first}, divided by those of each arm"
+    title = f"{summary.subject(found)}: how many times less than {found.first}"
     # Where a name and a finding do not fit side by side, they stand one below the other.
     below = 0.0 if all(len(x.label) + len(_finding(x)) < _WIDE for x in drawn) else _LINE
     row = _ROW + below
@@ -103,7 +103,7 @@ def _axis(canvas: Canvas, across: Ratio, first: str) -> None:
     canvas.line(12.0, canvas.bottom, WIDTH - RIGHT, canvas.bottom, "base")
 
 
-def _draw(canvas: Canvas, line: Line, across: Ratio, place: tuple[float, float]) -> None:
+def _draw(canvas: Canvas, line: ForestRow, across: Ratio, place: tuple[float, float]) -> None:
     top, below = place
     y = top + below + 24
     kind = f"verdict {line.verdict.replace(' ', '-')}"
@@ -126,23 +126,23 @@ def clipped(label: str, room: int) -> str:
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
 
-def _finding(line: Line) -> str:
+def _finding(line: ForestRow) -> str:
     return f"{line.words}, {line.verdict}" if line.words else line.verdict
 
 
-def _told(line: Line) -> str:
+def _told(line: ForestRow) -> str:
     between = f", ratio {line.between}" if line.between else ""
     return f"{line.name} {_finding(line)}{between}"
 
 
-def _data(drawn: Sequence[Line]) -> Data:
-    rows: list[tuple[Cell, ...]] = [
-        (line.name, *("" if v is None else v for v in (line.ratio, line.low, line.high)))
-        + (line.verdict,)
-        for line in drawn
-    ]
+def _data(drawn: Sequence[ForestRow]) -> Data:
     header = ("arm", "ratio", "95 % from", "95 % to", "verdict")
-    return Data("arms.csv", header, tuple(rows))
+    known = ((line, (line.ratio, line.low, line.high)) for line in drawn)
+    rows = [
+        (line.name, *("" if v is None else v for v in values), line.verdict)
+        for line, values in known
+    ]
+    return Data("arms.csv", header, rows)
 
 
 def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
@@ -182,7 +182,7 @@ def _scale_text(across: Ratio) -> str:
     return "".join(cells).rstrip()
 
 
-def _characters(line: Line, across: Ratio) -> str:
+def _characters(line: ForestRow, across: Ratio) -> str:
     cells = [" "] * (round(across.end) + 1)
     cells[round(across.at(1.0))] = ":"
     if line.low:

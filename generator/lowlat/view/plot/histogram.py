@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.view.arm import Side
+from lowlat.model.cpuset import CpuSet
+from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import Log, duration, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
-from lowlat.view.plot.figure import Cell, Data, Figure
+from lowlat.view.plot.figure import Data, Figure
 
 #: Bins of a decade in a drawing.
 FINE = 20
@@ -35,7 +36,7 @@ class Curve:
     longest_ns: Optional[float]
 
 
-def curve(side: Side, cpus: Iterable[int], fine: int = FINE) -> Curve:
+def curve(side: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
     """The gaps of a side's runs, in bins of 1/``fine`` decade."""
     found = [run.cpu(cpu) for run in side.runs for cpu in cpus]
     hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
@@ -58,22 +59,13 @@ def edges(place: int, fine: int = FINE) -> tuple[float, float]:
     return 10.0 ** (place / fine), 10.0 ** ((place + 1) / fine)
 
 
-def figures(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
-    """A drawing for each CPU, all of them on the same axes; none where no run has a histogram."""
-    drawn = {cpu: [curve(side, [cpu]) for side in sides] for cpu in cpus}
-    return _figures(sides, {(f"CPU {cpu}", f"cpu{cpu}"): curves for cpu, curves in drawn.items()})
-
-
-def figures_by_arm(sides: Sequence[Side], cpus: Sequence[int]) -> tuple[Figure, ...]:
-    """A drawing for each arm beside the first, of all CPUs together."""
-    first, *others = (curve(side, cpus) for side in sides)
-    return _figures(sides, {(one.name, one.name): [first, one] for one in others})
-
-
-def _figures(
-    sides: Sequence[Side], drawn: Mapping[tuple[str, str], Sequence[Curve]]
-) -> tuple[Figure, ...]:
-    """A drawing for each title and name of a file."""
+def figures(sides: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
+    """A drawing for each CPU; of many() sides one of each beside the first, of all CPUs together.
+    All of them have the same axes; there are none where no run has a histogram."""
+    drawn = {(f"CPU {n}", f"cpu{n}"): [curve(side, [n]) for side in sides] for n in cpus}
+    if many(sides):
+        first, *others = (curve(side, cpus) for side in sides)
+        drawn = {(one.name, one.name): [first, one] for one in others}
     every = [one for curves in drawn.values() for one in curves if one.bins]
     if not every:
         return ()
@@ -125,12 +117,7 @@ def _outline(one: Curve, across: Log, upward: Log) -> Iterable[tuple[float, floa
 
 def _data(name: str, curves: Sequence[Curve]) -> Data:
     places = sorted({place for one in curves for place in one.bins})
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(float(f"{edge:.5g}") for edge in edges(place)),
-            *(float(f"{one.bins.get(place, 0.0):.5g}") for one in curves),
-        )
-        for place in places
-    ]
+    values = ((*edges(place), *(one.bins.get(place, 0.0) for one in curves)) for place in places)
+    rows = [[float(f"{value:.5g}") for value in row] for row in values]
     header = ("from, ns", "to, ns", *(f"{one.name}, gaps an hour" for one in curves))
-    return Data(f"histogram-{name}.csv", header, tuple(rows))
+    return Data(f"histogram-{name}.csv", header, rows)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Union
 
 from markupsafe import Markup, escape
@@ -23,6 +24,16 @@ def tag(name: str, *content: Content, **attributes: Union[str, float]) -> Markup
     )
     inner = NOTHING.join(safe(part) for part in content)
     return Markup(f"<{name}{given}>{inner}</{name}>")  # noqa: S704  # its parts are escaped
+
+
+def numbered(words: Iterable[str], key: str) -> Markup:
+    """A list with the numbers of a drawing, from 1, in the style ``key`` with the number for {}:
+    nobody has to tell colours apart."""
+    items = (
+        tag("li", tag("span", str(n), class_=f"key {key.format(n)}"), tag("span", one))
+        for n, one in enumerate(words, 1)
+    )
+    return tag("ul", *items, class_="legend")
 
 
 def safe(text: Content) -> Markup:

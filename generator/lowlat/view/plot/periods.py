@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from markupsafe import Markup
-
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.wording import number, plain
-from lowlat.view.arm import Side
+from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import Axis, Log, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
-from lowlat.view.plot.figure import Cell, Data, Figure
-from lowlat.view.plot.markup import tag
-from lowlat.view.run_details import Comb
+from lowlat.view.plot.figure import Data, Figure
+from lowlat.view.plot.markup import numbered
+from lowlat.view.run_details import RecordedComb
 
 #: Combs with a number of their own; the file has all.
 _MOST = 12
@@ -26,11 +24,11 @@ _FEW = 6
 
 
 @dataclass(frozen=True)
-class Tooth:
+class ArmComb:
     """A comb on one side: in how many of the runs of its CPUs it was found, how far it stood out in
     the typical one, and how often a second it came there."""
 
-    side: Side
+    side: ViewArm
     found: int
     of: int
     power: float
@@ -38,16 +36,16 @@ class Tooth:
 
 
 @dataclass(frozen=True)
-class Named:
+class ComparedComb:
     """A comb with what mostly makes it, and its teeth, a side each."""
 
     frequency_hz: float
     name: str
     cause: str
-    teeth: tuple[Tooth, ...]
+    teeth: tuple[ArmComb, ...]
 
 
-def figure(sides: Sequence[Side], cpus: CpuSet) -> tuple[Figure, ...]:
+def figure(sides: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
     """One drawing, or none where no comb was found."""
     named = sorted(_named(sides, cpus), key=_strength, reverse=True)
     if not named:
@@ -62,17 +60,18 @@ def figure(sides: Sequence[Side], cpus: CpuSet) -> tuple[Figure, ...]:
     for place, comb in enumerate(shown, 1):
         _draw(canvas, comb, place, across, upward)
     canvas.frame()
+    drawing = canvas.svg() + numbered(map(_told, shown), "bare")
     left = len(named) - len(shown)
     caption = f"The {len(shown)} strongest; {left} more in the data." if left else ""
-    return (Figure("Spectrum of the gaps", caption, canvas.svg() + _legend(shown), _data(named)),)
+    return (Figure("Spectrum of the gaps", caption, drawing, _data(named)),)
 
 
-def _named(sides: Sequence[Side], cpus: CpuSet) -> Iterator[Named]:
+def _named(sides: Sequence[ViewArm], cpus: CpuSet) -> Iterator[ComparedComb]:
     every = [(side, comb) for side in sides for comb in _combs(side, cpus)]
     for name in dict.fromkeys(comb.name for _, comb in every):
         alike = [(side, comb) for side, comb in every if comb.name == name]
         causes = [comb.cause for _, comb in alike if comb.cause]
-        yield Named(
+        yield ComparedComb(
             frequency_hz=median(comb.frequency_hz for _, comb in alike),
             name=name,
             cause=max(causes, key=causes.count) if causes else "",
@@ -80,19 +79,19 @@ def _named(sides: Sequence[Side], cpus: CpuSet) -> Iterator[Named]:
         )
 
 
-def _combs(side: Side, cpus: CpuSet) -> Iterator[Comb]:
+def _combs(side: ViewArm, cpus: CpuSet) -> Iterator[RecordedComb]:
     for detail in side.details:
         for cpu in cpus:
             yield from (comb for comb in detail.combs.get(cpu, ()) if comb.frequency_hz > 0)
 
 
 def _teeth(
-    sides: Sequence[Side], alike: Sequence[tuple[Side, Comb]], cpus: CpuSet
-) -> Iterator[Tooth]:
+    sides: Sequence[ViewArm], alike: Sequence[tuple[ViewArm, RecordedComb]], cpus: CpuSet
+) -> Iterator[ArmComb]:
     for side in sides:
         own = [comb for owner, comb in alike if owner is side]
         if own:
-            yield Tooth(
+            yield ArmComb(
                 side=side,
                 found=len(own),
                 of=sum(cpu in detail.combs for detail in side.details for cpu in cpus),
@@ -101,11 +100,11 @@ def _teeth(
             )
 
 
-def _strength(comb: Named) -> float:
+def _strength(comb: ComparedComb) -> float:
     return max(tooth.power for tooth in comb.teeth)
 
 
-def _draw(canvas: Canvas, comb: Named, place: int, across: Log, upward: Axis) -> None:
+def _draw(canvas: Canvas, comb: ComparedComb, place: int, across: Log, upward: Axis) -> None:
     x = across.at(comb.frequency_hz)
     for tooth in comb.teeth:
         y = upward.at(tooth.power)
@@ -116,7 +115,7 @@ def _draw(canvas: Canvas, comb: Named, place: int, across: Log, upward: Axis) ->
     canvas.text(x, top - 8, str(place), "name", "middle")
 
 
-def _told(comb: Named) -> str:
+def _told(comb: ComparedComb) -> str:
     sides = ", ".join(map(_found, comb.teeth))
     if len(comb.teeth) > _FEW:
         sides = f"{_found(comb.teeth[0])}, and in {len(comb.teeth) - 1} other arms"
@@ -124,21 +123,13 @@ def _told(comb: Named) -> str:
     return plain(f"{short(round(comb.frequency_hz, 3))} Hz, {comb.name}{cause}: {sides}")
 
 
-def _found(tooth: Tooth) -> str:
+def _found(tooth: ArmComb) -> str:
     runs = f"{tooth.found} of {tooth.of} CPU runs"
     return f"{tooth.side.name} in {runs}, {number(tooth.rate_per_s)} a second"
 
 
-def _legend(shown: Sequence[Named]) -> Markup:
-    items = [
-        tag("li", tag("span", str(place), class_="key bare"), tag("span", _told(comb)))
-        for place, comb in enumerate(shown, 1)
-    ]
-    return tag("ul", *items, class_="legend")
-
-
-def _data(named: Sequence[Named]) -> Data:
-    rows: list[tuple[Cell, ...]] = [
+def _data(named: Sequence[ComparedComb]) -> Data:
+    rows = [
         (
             *(comb.frequency_hz, comb.name, comb.cause, tooth.side.name),
             *(tooth.found, tooth.of, tooth.power, tooth.rate_per_s),
@@ -150,4 +141,4 @@ def _data(named: Sequence[Named]) -> Data:
         *("frequency, Hz", "name", "cause", "side"),
         *("CPU runs with it", "CPU runs", "power", "a second"),
     )
-    return Data("spectrum.csv", header, tuple(rows))
+    return Data("spectrum.csv", header, rows)

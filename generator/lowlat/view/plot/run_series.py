@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.figures import Measure, figures
-from lowlat.view.arm import Side
+from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import Axis, Linear, fitting, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
-from lowlat.view.plot.figure import Cell, Data, Figure
+from lowlat.view.plot.figure import Data, Figure
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class Point:
     """A run's figure: over all CPUs, and the least and the greatest of one CPU."""
 
     run: Run
-    side: Side
+    side: ViewArm
     value: float
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Shown:
+class RunQuantity:
     """What is drawn: a measure, its name for a person, its unit, and what values are divided by."""
 
     measure: Measure
@@ -36,7 +36,7 @@ class Shown:
     divisor: float = 1.0
 
 
-def figure(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, ...]:
+def figure(sides: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[Figure, ...]:
     """One drawing, or none where no run knows the figure."""
     points = sorted(_points(sides, cpus, shown), key=lambda point: point.run.started)
     if not points:
@@ -62,7 +62,7 @@ def figure(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, .
     return (Figure(shown.title, caption, canvas.svg(), _data(points, shown)),)
 
 
-def _points(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> Iterator[Point]:
+def _points(sides: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> Iterator[Point]:
     name = shown.measure.name
     for side in sides:
         for run in side.runs:
@@ -73,13 +73,13 @@ def _points(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> Iterator[Point
                 yield Point(run, side, whole, min(each), max(each))
 
 
-def _draw(canvas: Canvas, point: Point, x: float, upward: Axis, shown: Shown) -> None:
+def _draw(canvas: Canvas, point: Point, x: float, upward: Axis, shown: RunQuantity) -> None:
     canvas.line(x, upward.at(point.low), x, upward.at(point.high), f"range {point.side.kind}")
     hint = f"{point.side.name} {point.run.path.name}: {short(point.value)} {shown.unit}"
     canvas.mark(x, upward.at(point.value), point.side.kind, hint)
 
 
-def _told(points: Sequence[Point], shown: Shown) -> str:
+def _told(points: Sequence[Point], shown: RunQuantity) -> str:
     found: dict[str, list[float]] = {}
     for point in points:
         found.setdefault(point.side.name, []).append(point.value)
@@ -89,14 +89,14 @@ def _told(points: Sequence[Point], shown: Shown) -> str:
     )
 
 
-def _data(points: Sequence[Point], shown: Shown) -> Data:
-    rows: list[tuple[Cell, ...]] = [
+def _data(points: Sequence[Point], shown: RunQuantity) -> Data:
+    rows = [
         (p.run.started, p.side.name, p.run.boot_id, p.run.path.name, p.value, p.low, p.high)
         for p in points
     ]
     unit = f", {shown.unit}"
     header = ("started", "side", "boot", "file", f"all CPUs{unit}", f"least{unit}", f"most{unit}")
-    return Data(f"{shown.measure.name}-by-run.csv", header, tuple(rows))
+    return Data(f"{shown.measure.name}-by-run.csv", header, rows)
 
 
 def _minute(started: str) -> str:

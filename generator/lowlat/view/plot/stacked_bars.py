@@ -12,14 +12,14 @@ from markupsafe import Markup
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import ENTRIES
+from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.wording import number, plain, source
-from lowlat.view.arm import Side
+from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import Linear, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, WIDTH, Canvas
 from lowlat.view.plot.figure import Cell, Data, Figure
-from lowlat.view.plot.markup import tag
+from lowlat.view.plot.markup import numbered
 
 #: Parts with a colour of their own; the others are added up.
 _MOST = 7
@@ -53,7 +53,7 @@ class Stack:
         return tuple(sum(part.sizes[n] for part in self.parts) for n in range(len(self.names)))
 
 
-def causes(sides: Sequence[Side], cpus: CpuSet) -> Stack:
+def causes(sides: Sequence[ViewArm], cpus: CpuSet) -> Stack:
     """The noise by the cause that was traced, in ppm of the time, the mean of the CPUs."""
     found = [_mean([_traced(run, cpus) for run in side.runs]) for side in sides]
     return _stack("noise by cause", "ppm of the time", sides, found)
@@ -80,25 +80,23 @@ def _mean(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     return {name: sum(run.get(name, 0.0) for run in runs) / len(runs) for name in names}
 
 
-def entries(found: Comparison, sides: Sequence[Side]) -> Stack:
-    """The kernel entries by the row of /proc/interrupts that counted them, a second."""
-    rows = [list(parts_of(arm.report, ENTRIES)) for arm in found.arms]
+def interrupts(found: Comparison, sides: Sequence[ViewArm]) -> Stack:
+    """The interrupts by the row of /proc/interrupts that counted them, a second."""
+    rows = [list(parts_of(arm.report, INTERRUPTS)) for arm in found.arms]
     first = {source(row.name): row.before for arm in reversed(rows) for row in arm}
     others = ({source(row.name): row.after for row in arm} for arm in rows)
-    return _stack("kernel entries by source", "a second", sides, [first, *others])
+    return _stack("interrupts by source", "a second", sides, [first, *others])
 
 
 def _stack(
-    what: str, unit: str, sides: Sequence[Side], found: Sequence[Mapping[str, float]]
+    what: str, unit: str, sides: Sequence[ViewArm], found: Sequence[Mapping[str, float]]
 ) -> Stack:
     names = {name: None for sizes in found for name in sizes}
     parts = [Part(name, tuple(sizes.get(name, 0.0) for sizes in found)) for name in names]
-    parts = sorted((part for part in parts if any(part.sizes)), key=_rank, reverse=True)
+    parts = sorted(
+        (p for p in parts if any(p.sizes)), key=lambda part: sum(part.sizes), reverse=True
+    )
     return Stack(what, unit, tuple(side.name for side in sides), tuple(parts))
-
-
-def _rank(part: Part) -> float:
-    return sum(part.sizes)
 
 
 def figures(stack: Stack) -> tuple[Figure, ...]:
@@ -140,7 +138,7 @@ def _drawing(told: str, stack: Stack, shown: Sequence[Part], wholes: Sequence[fl
         canvas.text(4, y - 6, f"{name}: {number(stack.wholes[side])} {stack.unit}", "name")
         across = Linear(wholes[side] or 1.0, 4.0, WIDTH - RIGHT)
         _bar(canvas, across, (y, height), [(part, part.sizes[side]) for part in shown])
-    return canvas.svg() + _legend(shown)
+    return canvas.svg() + numbered(map(_named, shown), "part{}")
 
 
 def _bar(
@@ -162,32 +160,16 @@ def _bar(
         begin += size
 
 
-def _legend(shown: Sequence[Part]) -> Markup:
-    """Numbers as in the bars: nobody has to tell the colours apart."""
-    items = [
-        tag(
-            "li",
-            tag("span", str(place), class_=f"key part{place}"),
-            tag("span", _named(part)),
-        )
-        for place, part in enumerate(shown, 1)
-    ]
-    return tag("ul", *items, class_="legend")
-
-
 def _named(part: Part) -> str:
     if len(part.sizes) > _FEW:
         return part.name
-    return f"{part.name}: {' → '.join(map(_size, part.sizes))}"
-
-
-def _size(value: float) -> str:
-    return short(float(f"{value:.3g}"))
+    sizes = (short(float(f"{size:.3g}")) for size in part.sizes)
+    return f"{part.name}: {' → '.join(sizes)}"
 
 
 def _data(stack: Stack) -> Data:
-    rows: list[tuple[Cell, ...]] = [
-        (part.name, *(float(f"{size:.6g}") for size in part.sizes)) for part in stack.parts
-    ]
     header = ("source", *(f"{name}, {stack.unit}" for name in stack.names))
-    return Data(f"{stack.what.replace(' ', '-')}.csv", header, tuple(rows))
+    rows: list[list[Cell]] = [
+        [part.name, *(float(f"{size:.6g}") for size in part.sizes)] for part in stack.parts
+    ]
+    return Data(f"{stack.what.replace(' ', '-')}.csv", header, rows)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.view.arm import Side, many
+from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import duration
 from lowlat.view.plot.histogram import Curve, curve
 
@@ -23,11 +23,11 @@ MOST = 8
 
 
 @dataclass(frozen=True)
-class Line:
+class HistogramRow:
     """One row: its CPU ("" below the first side), its side, the histogram and the longest gap."""
 
     cpu: str
-    side: Side
+    side: ViewArm
     drawing: str
     longest: str
 
@@ -37,24 +37,19 @@ class Chart:
     """Rows of equal length with the scale above them; ``left`` CPUs are not among them."""
 
     scale: str
-    lines: tuple[Line, ...]
+    lines: tuple[HistogramRow, ...]
     left: int
 
 
-def chart(sides: Sequence[Side], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
+def chart(sides: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
     """The histograms of these CPUs, beside which there are ``left`` others; without lines where no
     run has any. ``blocks``: the terminal shows block elements, else plain ASCII is used."""
-    if many(sides):
-        name = f"CPU {cpus}"
-        curves = [
-            (name if side is sides[0] else "", side, curve(side, cpus, _COARSE)) for side in sides
-        ]
-    else:
-        curves = [
-            (f"CPU {cpu}" if side is sides[0] else "", side, curve(side, [cpu], _COARSE))
-            for cpu in cpus
-            for side in sides
-        ]
+    groups = [cpus] if many(sides) else [CpuSet.of([cpu]) for cpu in cpus]
+    curves = [
+        (f"CPU {group}" if side is sides[0] else "", side, curve(side, group, _COARSE))
+        for group in groups
+        for side in sides
+    ]
     places = [place for _, _, one in curves for place in one.bins]
     if not places:
         return Chart("", (), 0)
@@ -63,7 +58,7 @@ def chart(sides: Sequence[Side], cpus: CpuSet, left: int, *, blocks: bool) -> Ch
     rates = [rate for _, _, one in curves for rate in one.bins.values()]
     steps = _BLOCKS if blocks else _ASCII
     lines = (
-        Line(
+        HistogramRow(
             cpu=cpu,
             side=side,
             drawing=_drawing(one, range(first, last + 1), (min(rates), max(rates)), steps),

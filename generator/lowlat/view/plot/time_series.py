@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from statistics import median
 from typing import Callable, Optional
@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run, Series
-from lowlat.view.arm import Side
+from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import Axis, Linear, fitting, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
 from lowlat.view.plot.figure import Cell, Data, Figure
@@ -25,7 +25,7 @@ _MOST = 120
 
 
 @dataclass(frozen=True)
-class Shown:
+class SeriesQuantity:
     """What is drawn: of a step's counts those that ``of`` takes, ``scale`` times a second."""
 
     name: str
@@ -35,8 +35,10 @@ class Shown:
     scale: float = 1.0
 
 
-NOISE = Shown("noise", "Noise", "ppm of the time", lambda series: series.noise_ns, 1e-3)
-ENTRIES = Shown("entries", "Kernel entries", "a second", lambda series: series.entries)
+NOISE = SeriesQuantity("noise", "Noise", "ppm of the time", lambda series: series.noise_ns, 1e-3)
+INTERRUPTS = SeriesQuantity(
+    "interrupts", "Interrupts", "a second", lambda series: series.interrupts
+)
 
 
 @dataclass(frozen=True)
@@ -44,58 +46,55 @@ class Band:
     """One side: in each stretch the least, the median and the greatest of its runs, None where no
     run reaches."""
 
-    side: Side
+    side: ViewArm
     runs: int
     values: tuple[Optional[tuple[float, float, float]], ...]
 
 
-def figure(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, ...]:
-    """One drawing; none where no run is known in two steps at least."""
-    bands, edges = _bands(sides, cpus, shown)
-    title = f"{shown.title} over the time of a run"
-    return (_figure(title, "", bands, edges, shown, _upward(bands)),) if bands else ()
+@dataclass(frozen=True)
+class Bands:
+    """The bands of all sides that know a figure, in stretches with these ends."""
+
+    shown: SeriesQuantity
+    edges: tuple[float, ...]
+    bands: tuple[Band, ...]
 
 
-def figures_by_arm(sides: Sequence[Side], cpus: CpuSet, shown: Shown) -> tuple[Figure, ...]:
-    """A drawing of each side beside the first, all of them on the same axes."""
-    bands, edges = _bands(sides, cpus, shown)
-    upward = _upward(bands)
+def figures(sides: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tuple[Figure, ...]:
+    """One drawing, or of many() sides one of each beside the first, all of them on the same axes;
+    none where no run is known in two steps at least."""
+    found = _bands(sides, cpus, shown)
+    if found is None:
+        return ()
+    every = [v for band in found.bands for values in band.values if values for v in values]
+    upward = fitting(every, Canvas("").bottom, TOP)
+    if not many(sides):
+        return (_figure(f"{shown.title} over the time of a run", "", found, upward),)
+    first = [band for band in found.bands if band.side is sides[0]]
+    pairs = ((one.side.name, (*first, one)) for one in found.bands if one.side is not sides[0])
     return tuple(
-        _figure(f"{shown.title}, {band.side.name}", band.side.name, pair, edges, shown, upward)
-        for band in bands
-        if band.side is not sides[0]
-        for pair in [[one for one in bands if one is band or one.side is sides[0]]]
+        _figure(f"{shown.title}, {name}", f"-{name}", replace(found, bands=pair), upward)
+        for name, pair in pairs
     )
 
 
-def _figure(
-    title: str, of: str, bands: Sequence[Band], edges: Sequence[float], shown: Shown, upward: Axis
-) -> Figure:
-    drawing = _drawing(title, bands, edges, shown, upward)
-    return Figure(title, _caption(bands, edges), drawing, _data(bands, edges, shown, of))
+def _figure(title: str, of: str, found: Bands, upward: Axis) -> Figure:
+    return Figure(title, _caption(found), _drawing(title, found, upward), _data(found, of))
 
 
-def _bands(
-    sides: Sequence[Side], cpus: CpuSet, shown: Shown
-) -> tuple[tuple[Band, ...], tuple[float, ...]]:
-    """A band for each side that knows the figure, and the ends of the stretches of all."""
+def _bands(sides: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> Optional[Bands]:
     curves = [(side, [c for run in side.runs if (c := _curve(run, cpus, shown))]) for side in sides]
     known = [curve for _, own in curves for curve in own]
     stretches = min(max((len(curve.ends) - 1 for curve in known), default=0), _MOST)
     if stretches < 2:
-        return (), ()
+        return None
     longest = max(curve.ends[-1] for curve in known)
     edges = tuple(longest * place / stretches for place in range(stretches + 1))
-    return tuple(_band(side, own, edges) for side, own in curves if own), edges
-
-
-def _upward(bands: Sequence[Band]) -> Axis:
-    every = [v for band in bands for values in band.values if values for v in values]
-    return fitting(every, Canvas("").bottom, TOP)
+    return Bands(shown, edges, tuple(_band(side, own, edges) for side, own in curves if own))
 
 
 @dataclass(frozen=True)
-class _Curve:
+class _RunningSum:
     """The sum since the beginning of a run, by the time."""
 
     ends: tuple[float, ...]
@@ -114,17 +113,17 @@ class _Curve:
         return (self.at(reached) - self.at(begin)) / (reached - begin)
 
 
-def _curve(run: Run, cpus: CpuSet, shown: Shown) -> Optional[_Curve]:
+def _curve(run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_RunningSum]:
     """The mean over the CPUs."""
     every = [run.cpu(cpu).series for cpu in cpus]
     known = [shown.of(series) for series in every if series and shown.of(series)]
     if len(known) < len(every) or not every or every[0] is None:
         return None
     steps = (shown.scale * sum(step) / len(known) for step in zip(*known))
-    return _Curve((0.0, *every[0].ends_s), (0.0, *accumulate(steps)))
+    return _RunningSum((0.0, *every[0].ends_s), (0.0, *accumulate(steps)))
 
 
-def _band(side: Side, curves: Sequence[_Curve], edges: Sequence[float]) -> Band:
+def _band(side: ViewArm, curves: Sequence[_RunningSum], edges: Sequence[float]) -> Band:
     values = []
     for begin, end in zip(edges, edges[1:]):
         known = [value for curve in curves if (value := curve.mean(begin, end)) is not None]
@@ -132,15 +131,13 @@ def _band(side: Side, curves: Sequence[_Curve], edges: Sequence[float]) -> Band:
     return Band(side, len(curves), tuple(values))
 
 
-def _drawing(
-    title: str, bands: Sequence[Band], edges: Sequence[float], shown: Shown, upward: Axis
-) -> Markup:
-    canvas = Canvas(f"{title}: {'; '.join(_told(band, shown) for band in bands)}.")
-    across = Linear(edges[-1], LEFT, WIDTH - RIGHT)
-    canvas.vertical(upward, shown.unit)
+def _drawing(title: str, found: Bands, upward: Axis) -> Markup:
+    canvas = Canvas(f"{title}: {'; '.join(_told(band, found.shown) for band in found.bands)}.")
+    across = Linear(found.edges[-1], LEFT, WIDTH - RIGHT)
+    canvas.vertical(upward, found.shown.unit)
     canvas.horizontal(across, "seconds of the run")
-    for band in bands:
-        _draw(canvas, band, [across.at(edge) for edge in edges], upward)
+    for band in found.bands:
+        _draw(canvas, band, [across.at(edge) for edge in found.edges], upward)
     canvas.frame()
     return canvas.svg()
 
@@ -155,15 +152,14 @@ def _draw(canvas: Canvas, band: Band, edges: Sequence[float], upward: Axis) -> N
     canvas.path(middle, f"line {band.side.kind}", band.side.name)
 
 
-def _told(band: Band, shown: Shown) -> str:
+def _told(band: Band, shown: SeriesQuantity) -> str:
     middles = [values[1] for values in band.values if values]
     return f"{band.side.name} {short(min(middles))} to {short(max(middles))} {shown.unit}"
 
 
-def _caption(bands: Sequence[Band], edges: Sequence[float]) -> str:
-    step = edges[1] - edges[0]
-    each = f"Each step of the line is {step:.3g} s, the mean of the CPUs."
-    if max(band.runs for band in bands) == 1:
+def _caption(found: Bands) -> str:
+    each = f"Each step of the line is {found.edges[1]:.3g} s, the mean of the CPUs."
+    if max(band.runs for band in found.bands) == 1:
         return each
     return (
         f"{each} The line is the median of a side's runs, the band reaches from its quietest run "
@@ -171,13 +167,13 @@ def _caption(bands: Sequence[Band], edges: Sequence[float]) -> str:
     )
 
 
-def _data(bands: Sequence[Band], edges: Sequence[float], shown: Shown, of: str) -> Data:
-    rows: list[tuple[Cell, ...]] = [
-        (band.side.name, *(float(f"{v:.6g}") for v in (begin, end, *values)))
-        for band in bands
-        for begin, end, values in zip(edges, edges[1:], band.values)
+def _data(found: Bands, of: str) -> Data:
+    rows: list[list[Cell]] = [
+        [band.side.name, *(float(f"{v:.6g}") for v in (begin, end, *values))]
+        for band in found.bands
+        for begin, end, values in zip(found.edges, found.edges[1:], band.values)
         if values
     ]
-    unit = f", {shown.unit}"
+    unit = f", {found.shown.unit}"
     header = ("side", "from, s", "to, s", f"least{unit}", f"median{unit}", f"most{unit}")
-    return Data(f"{shown.name}-over-time{f'-{of}' if of else ''}.csv", header, tuple(rows))
+    return Data(f"{found.shown.name}-over-time{of}.csv", header, rows)

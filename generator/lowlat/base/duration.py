@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Times with their unit: "100ns", "10s", "5m"."""
+
+from __future__ import annotations
+
+import re
+
+from lowlat.base.errors import Refused
+
+_TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(option: str, text: str) -> float:
+    """A time with its unit ("100ns", "10s", "5m") in seconds; raises Refused on anything else."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")
+    return int(found[1]) * _SECONDS[found[2]]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Conditions that several tunables share, and reasons not to need one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Callable, Optional
+
+from lowlat.catalogue.entry import Need, Target
+from lowlat.model.machine import ARM
+
+#: Hypervisors that run their guests by KVM (probe/hypervisor.py names them).
+_KVM = frozenset({"kvm", "amazon", "google", "alibaba"})
+
+
+def config(*names: str) -> Need:
+    """Built with at least one of these configuration options."""
+
+    def test(target: Target) -> Optional[bool]:
+        known = target.kernel.config
+        return None if known is None else any(known.enabled(name) for name in names)
+
+    options = " or ".join(f"CONFIG_{name}" for name in names)
+    return Need(
+        test,
+        f"the kernel is built without {options}",
+        "assumed: kernel configuration not found",
+        wants=options,
+    )
+
+
+def feature(path: str, since: tuple[int, int]) -> Need:
+    """The kernel has this file, or is at least the version that brought it: distributions take
+    features into older kernels, so the file is asked first."""
+    major, minor = since
+
+    def test(target: Target) -> Optional[bool]:
+        return True if path in target.kernel.features else target.since(major, minor)
+
+    return Need(
+        test,
+        f"kernels before {major}.{minor} do not have it",
+        "assumed: kernel version not known",
+        wants=f"Linux {major}.{minor}, or an older kernel with {path}",
+        features=(path,),
+    )
+
+
+def before(path: str, gone: tuple[int, int]) -> Need:
+    """The kernel has this file, or is older than the version that dropped it."""
+    major, minor = gone
+
+    def test(target: Target) -> Optional[bool]:
+        if path in target.kernel.features:
+            return True
+        dropped = target.since(major, minor)
+        return None if dropped is None else not dropped
+
+    return Need(
+        test,
+        f"kernels from {major}.{minor} on do not have it",
+        "assumed: kernel version not known",
+        wants=f"Linux before {major}.{minor}",
+        features=(path,),
+    )
+
+
+ISOLATION = Need(
+    lambda target: bool(target.isolated), "no CPU is isolated here", wants="isolated CPUs"
+)
+
+PHYSICAL = Need(
+    lambda target: not target.guest,
+    "this is a virtual machine: the host decides about hardware",
+    wants="hardware, not a virtual machine",
+)
+
+X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86")
+
+ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="ARM")
+
+
+def _by_kvm(target: Target) -> Optional[bool]:
+    if not target.guest:
+        return False
+    # An emulator's name, or none at all, does not tell whether KVM runs it.
+    return True if target.machine.hypervisor in _KVM else None
+
+
+KVM_GUEST = Need(
+    _by_kvm,
+    "this is no guest of KVM",
+    "assumed: the hypervisor is taken for KVM",
+    wants="a guest of KVM",
+)
+
+REALTIME = Need(
+    lambda target: target.kernel.realtime,
+    "only PREEMPT_RT kernels use it",
+    "assumed: not known whether the kernel is PREEMPT_RT",
+    wants="a PREEMPT_RT kernel",
+)
+
+NOT_REALTIME = Need(
+    lambda target: None if target.kernel.realtime is None else not target.kernel.realtime,
+    "PREEMPT_RT kernels do not have it",
+    "assumed: not known whether the kernel is PREEMPT_RT",
+    wants="a kernel without PREEMPT_RT",
+)
+
+
+def built_in(option: str, how: str) -> Callable[[Target], Optional[str]]:
+    """Unneeded where the kernel is built with this option, which does it."""
+
+    def reason(target: Target) -> Optional[str]:
+        known = target.kernel.config
+        built = known is not None and known.enabled(option)
+        return f"the kernel is built {how} (CONFIG_{option})" if built else None
+
+    return reason
+
+
+def done_by(names: Sequence[str], why: str) -> Callable[[Target], Optional[str]]:
+    """Unneeded where one of these tunables is set; ``why`` has a place for its name."""
+    return lambda target: next((why.format(name) for name in names if name in target.enabled), None)
+
+
+def done_by_realtime(why: str) -> Callable[[Target], Optional[str]]:
+    """Unneeded where the kernel is PREEMPT_RT."""
+    return lambda target: why if target.kernel.realtime else None

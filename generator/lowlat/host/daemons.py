@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Daemons that run on the host, by their process name."""
+
+from __future__ import annotations
+
+from lowlat.host.root import Root
+
+#: Those that also move CPUs, interrupts or frequencies about.
+MANAGERS = frozenset(
+    {
+        "irqbalance",
+        "tuned",
+        "tlp",
+        "numad",
+        "power-profiles-daemon",
+        "tuned-ppd",
+        "thermald",
+        "auto-cpufreq",
+    }
+)
+
+
+def read_managers(root: Root) -> tuple[str, ...]:
+    """Running daemons that also manage CPUs, interrupts or frequency."""
+    # Asked as one question, so that a capture keeps none of the other processes' names.
+    return running(root, "managers", MANAGERS)
+
+
+def running(root: Root, question: str, programs: frozenset[str]) -> tuple[str, ...]:
+    """Those of the programs that run; a capture remembers the answer by the question's name."""
+    said = root.answer(question, lambda asked: "\n".join(sorted(_found(asked, programs))))
+    return tuple(sorted(programs.intersection(said.split())))
+
+
+def _found(root: Root, programs: frozenset[str]) -> set[str]:
+    # comm holds 15 characters at most
+    known = {program[:15]: program for program in programs}
+    pids = (name for name in root.names("/proc") if name.isdigit())
+    comms = {root.read(f"/proc/{pid}/comm") or "" for pid in pids}
+    return {known[comm] for comm in comms if comm in known}

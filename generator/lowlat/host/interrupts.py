@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""/proc/interrupts: a row for each interrupt, with a count for each online CPU
+(proc_interrupts(5))."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Optional
+
+#: A column of a CPU that never took the interrupt, as the kernel prints it (" %10u").
+_NEVER = " " * 10 + "0"
+_WIDTH = len(_NEVER)
+
+
+@dataclass(frozen=True)
+class InterruptRow:
+    """``label`` is a number or a name, ``words`` tell what it stands for, ``total`` is the sum over
+    the CPUs."""
+
+    label: str
+    total: int
+    words: tuple[str, ...]
+    columns: str
+
+    def counts(self) -> list[int]:
+        """How often it came, by the place of each CPU in the head row."""
+        return list(map(int, self.columns.split()))
+
+
+def cpus(text: str) -> list[int]:
+    """The CPUs that the head row names."""
+    return [int(cpu) for cpu in re.findall(r"\bCPU([0-9]{1,5})\b", text.partition("\n")[0])]
+
+
+def parse(text: str) -> Iterator[InterruptRow]:
+    """The rows with a count for every CPU; others, and damaged ones, are left out."""
+    columns = len(cpus(text))
+    for line in text.splitlines()[1:]:
+        label, colon, rest = line.partition(":")
+        found = _split(rest, columns) if colon else None
+        if found is not None:
+            numbers, counts, words = found
+            yield InterruptRow(label.strip(), sum(map(int, numbers)), tuple(words), counts)
+
+
+def _split(rest: str, columns: int) -> Optional[tuple[list[str], str, list[str]]]:
+    """The counts that are not zero, all counts, and the words after them; None where some are
+    missing."""
+    width = columns * _WIDTH
+    counts = rest[:width]
+    # On thousands of CPUs nearly all columns are zero: without them there is little to split.
+    numbers = counts.replace(_NEVER, "").split()
+    aligned = (
+        len(counts) == width and not counts[-1:].isspace() and rest[width : width + 1] in ("", " ")
+    )
+    if aligned and _all_digits(numbers):
+        return numbers, counts, rest[width:].split()
+    words = rest.split()
+    numbers, words = words[:columns], words[columns:]
+    if len(numbers) < columns or not _all_digits(numbers):
+        return None
+    return numbers, " ".join(numbers), words
+
+
+def _all_digits(words: list[str]) -> bool:
+    joined = "".join(words)
+    return not words or (joined.isascii() and joined.isdigit() and max(map(len, words)) <= 20)

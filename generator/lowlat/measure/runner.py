@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One run of lowlat-measure, labelled and kept with the facts of its host."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.files import Output, state_folder
+from lowlat.base.process import Finished, last_line
+from lowlat.base.terminal import Progress
+from lowlat.measure.child import execute, find_harness, private_folder
+from lowlat.measure.options import MeasureOptions, gaps_file
+from lowlat.model.machine import Core, Machine
+
+_LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+#: Starting the loads, ending them and writing the result.
+_SLACK_S = 120.0
+
+#: Exit statuses of a run that a signal ended early; its partial result is kept.
+SIGNALLED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Where the run was written, the harness's exit status, and what it complained of."""
+
+    path: Path
+    status: int
+    problems: tuple[str, ...]
+
+
+def measure(options: MeasureOptions) -> Measured:
+    """Run the harness and keep its result, also a partial one.
+
+    Raises Refused where nothing was measured because of the input, LowlatError where the harness
+    failed; then no file is left behind.
+    """
+    if not _LABEL.fullmatch(options.label):
+        raise Refused(
+            f"--label {options.label[:64]!r}: not a name",
+            hint="1 to 64 letters, digits, dots, underscores, dashes",
+        )
+    expected = options.seconds()
+    harness = find_harness()
+    path = (options.out or default_path(options.label)).absolute()
+    if options.events is not None and os.path.realpath(options.events) == os.path.realpath(path):
+        raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
+    with Output("--out", str(path)) as output:
+        progress = Progress(f"measuring {options.label}", expected)
+        with nullcontext() if options.causes is False else private_folder() as folder:
+            argv = options.argv(harness, folder)
+            finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
+            progress.done()
+            document = _document(finished)
+            if folder is not None:
+                gaps = gaps_file(folder) if options.events is None else Path(options.events)
+                _explain(document, folder, gaps)
+        document["host"] = dict(options.host)
+        output.commit(f"{json.dumps(document, indent=2)}\n".encode())
+    return Measured(path, finished.status, _problems(document))
+
+
+def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
+    # Imported late: `--no-causes` needs none of it.
+    from lowlat.measure.causes.attribution import attach
+
+    try:
+        attach(document, folder, gaps)
+    except LowlatError as error:
+        # The figures stand without their causes.
+        document["attribution"] = {"observer": "none", "notes": [str(error)]}
+
+
+def _document(finished: Finished) -> dict[str, object]:
+    if finished.timed_out:
+        raise LowlatError("lowlat-measure did not end in time and was ended")
+    words = last_line(finished.stderr).removeprefix("lowlat-measure: ")
+    if finished.status == 2:
+        raise Refused(words or "lowlat-measure refused to run")
+    try:
+        document = json.loads(finished.stdout)
+    except ValueError as error:
+        how = ending(finished.status)
+        raise LowlatError(f"lowlat-measure {how} without a result: {words or error}") from error
+    if not isinstance(document, dict):
+        raise LowlatError("lowlat-measure wrote something that is not a run")
+    return document
+
+
+def ending(status: int) -> str:
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"was {SIGNALLED[status]}" if status in SIGNALLED else f"ended with status {status}"
+
+
+def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
+    problems = document.get("problems")
+    return tuple(map(str, problems)) if isinstance(problems, list) else ()
+
+
+def default_path(label: str) -> Path:
+    """runs/LABEL-UTC.json in the state folder, which is made where it is missing.
+
+    Raises Refused where it cannot be made or is a symbolic link.
+    """
+    folder = state_folder() / "runs"
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"{folder}: {error.strerror}", hint="name a file with --out") from error
+    for path in (folder.parent, folder):
+        if path.is_symlink():
+            raise Refused(f"{path}: is a symbolic link", hint="name a file with --out")
+    return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"
+
+
+def facts(machine: Machine) -> dict[str, object]:
+    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
+    return {
+        "arch": machine.arch,
+        "processor": machine.processor.model,
+        "hypervisor": machine.hypervisor,
+        "online": str(machine.cpus.online),
+        "cores": len(machine.cores),
+        "smt": any(len(core.cpus) > 1 for core in machine.cores),
+        "nodes": len(machine.nodes),
+        "clocksource": machine.clock.current,
+        "realtime": machine.kernel.realtime,
+        "idle_driver": machine.power.idle_driver,
+        "frequency_driver": machine.power.frequency_driver,
+        "governors": list(machine.power.governors),
+        "tuned_profile": machine.services.tuned_profile,
+        "layout": [_place(core) for core in machine.cores],
+    }
+
+
+def _place(core: Core) -> dict[str, object]:
+    """Where a core lies, so that the machine can be drawn from a run alone."""
+    return {
+        "cpus": str(core.cpus),
+        "package": core.package,
+        "die": core.die,
+        "nodes": ",".join(map(str, core.nodes)),
+        "cache": core.cache,
+    }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Scheduling policies as users write them: "other", "fifo:N", "deadline:RUNTIME/PERIOD"."""
+
+from __future__ import annotations
+
+import re
+
+from lowlat.base.errors import Refused
+
+#: Those of a program; N is a priority from 1 to 99 (sched(7)).
+_OF_PROGRAMS = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
+
+#: Those of lowlat-measure, which checks the numbers.
+_OF_DETECTORS = re.compile(r"other|fifo:\d{1,2}|deadline:\d+[a-z]+/\d+[a-z]+", re.ASCII)
+
+
+def priority_of(text: str) -> int:
+    """The real-time priority of "fifo:N", 0 for "other". Raises Refused on anything else."""
+    found = _OF_PROGRAMS.fullmatch(text)
+    if not found:
+        raise Refused(
+            f"--policy {text[:40]}: not a scheduling policy", hint="other, or fifo:N with N to 99"
+        )
+    return int(found[1] or 0)
+
+
+def parse_policies(text: str) -> tuple[str, ...]:
+    """The policies of a comma-separated list ("other,fifo:1"). Raises Refused where one is unknown
+    or named twice."""
+    policies = tuple(text.split(","))
+    for number, policy in enumerate(policies):
+        if not _OF_DETECTORS.fullmatch(policy) or policy in policies[:number]:
+            raise Refused(
+                f"--policy {text[:100]!r}: {policy!r} is no scheduling policy, or named twice",
+                hint="use other, fifo:N or deadline:RUNTIME/PERIOD, several as in other,fifo:1",
+            )
+    return policies
+
+
+def word(policy: str) -> str:
+    """A policy as part of a label: "deadline5ms-10ms" for "deadline:5ms/10ms"."""
+    return re.sub(r"[^A-Za-z0-9._-]", "", policy.replace("/", "-"))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs inside the first boot of a kernel, where nothing is measured: every arm is planned in it.
+
+Started as ``python -m lowlat.rehearse.guest_plan FOLDER``; FOLDER is shared with the host.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.json_fields import read_value, write_value
+from lowlat.host.root import Root
+from lowlat.probe import probe
+from lowlat.rehearse import arm, guest_tuned
+from lowlat.rehearse.arm import PlannedArm
+from lowlat.rehearse.exchange import ARMS, TASK, TUNED_LOG
+from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
+
+#: Why there is no plan, where there is none.
+REFUSED = "refused.txt"
+
+
+@dataclass(frozen=True)
+class Scouting:
+    """What to plan for; ``given`` are arms that need no planning here (a plan of the host's)."""
+
+    options: RehearseOptions
+    given: tuple[PlannedArm, ...]
+
+
+def work(folder: Path) -> None:
+    try:
+        wanted: Scouting = read_value(folder / TASK, Scouting)
+        write_value(folder / ARMS, tuple(_arms(wanted, folder)))
+    except LowlatError as error:
+        (folder / REFUSED).write_text(f"{error}\n")
+
+
+def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
+    root = Root()
+    ours = wanted.given or tuple(arm.planned(probe(root), wanted.options))
+    yield PlannedArm(STOCK)
+    yield from ours
+    yield from (_of_tuned(root, name, ours, folder) for name in wanted.options.tuned)
+    if wanted.options.control:
+        yield PlannedArm(CONTROL)
+
+
+def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:
+    """TuneD tells what a profile of its own would have on the line when it applies it."""
+    plan = arm.dividing(ours)
+    _, problems = guest_tuned.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
+    if guest_tuned.not_applied(name) in problems:
+        raise Refused(f"--tuned-profile {name}: {'; '.join(problems)}")
+    return PlannedArm(name, guest_tuned.line(root), tuned=name)
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]))

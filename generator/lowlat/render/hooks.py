@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The files that make grub-mkconfig write lowlat's entries, as path, mode and content."""
+
+from __future__ import annotations
+
+from lowlat.base import resources
+
+SETTINGS = "/etc/lowlat/boot.conf"
+GRUB = "/etc/grub.d/99_lowlat"
+
+
+def grub(lowlat_gen: str) -> tuple[tuple[str, int, str], ...]:
+    return (settings(lowlat_gen), (GRUB, 0o755, resources.template("grub/99_lowlat")))
+
+
+def settings(lowlat_gen: str) -> tuple[str, int, str]:
+    """Where lowlat-gen is, for all hooks."""
+    text = (
+        "# SPDX-License-Identifier: GPL-2.0-or-later\n"
+        "# Written by lowlat-gen; its hooks read it as a shell does.\n"
+        f"LOWLAT_GEN='{lowlat_gen}'\n"
+    )
+    return (SETTINGS, 0o644, text)

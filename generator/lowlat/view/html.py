@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page: one HTML file that holds everything it shows and asks nobody for more."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+import jinja2
+from markupsafe import Markup
+
+from lowlat import __version__
+from lowlat.base import resources
+from lowlat.report.wording import plain
+from lowlat.view import settings
+from lowlat.view.arm import Group
+from lowlat.view.contents import PageContents, tell
+
+
+def render(group: Group) -> str:
+    """The page of a comparison."""
+    told = tell(group)
+    return _filled("page.html.j2", [told], told.badge)
+
+
+def render_groups(title: str, groups: Sequence[Group]) -> str:
+    """The page of several comparisons, at least one: what each of them found, then each of them."""
+    told = [tell(group, place) for place, group in enumerate(groups, 1)]
+    return _filled("groups.html.j2", told, title)
+
+
+def _filled(template: str, told: Sequence[PageContents], title: str) -> str:
+    style = resources.template("view/page.css")
+    page = _environment().get_template(template)
+    return page.render(
+        version=__version__,
+        style=Markup(style),  # noqa: S704  # our own file
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        title=title,
+        told=told,
+        count=sum(len(one.runs.rows) for one in told),
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(str(resources.templates() / "view")),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters["mark"] = settings.mark
+    return environment
+
+
+def _shown(value: object) -> object:
+    """What others wrote is shown on one line, without control characters."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value

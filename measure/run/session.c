@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session.h"
+
+#include <signal.h>
+
+const uint64_t run_levels_ns[SPIN_LEVELS] = { 100, NS_PER_US, 10 * NS_PER_US, 100 * NS_PER_US };
+
+void run_wait_ns(struct run *run, uint64_t ns)
+{
+	const struct timespec timeout = { (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+	sigset_t signals;
+	int signal_number;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	signal_number = sigtimedwait(&signals, NULL, &timeout);
+	if (signal_number > 0 && !run->interrupted)
+		run->interrupted = signal_number;
+}
+
+void run_wait_until(struct run *run, uint64_t deadline_ns)
+{
+	uint64_t now = clock_raw_ns();
+
+	while (!run->interrupted && now < deadline_ns) {
+		run_wait_ns(run, deadline_ns - now);
+		now = clock_raw_ns();
+	}
+}
+
+void run_wait_child(struct run *run, struct child *child)
+{
+	while (!child_ended(child) && !run->interrupted)
+		run_wait_ns(run, 20 * NS_PER_MS);
+	if (!child_ended(child))
+		child_finish(child, GRACE_INTERRUPTED_NS);
+	child_wait(child);
+}

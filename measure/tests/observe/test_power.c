@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "power.h"
+#include "isolation.h"
+#include "tap.h"
+
+#include "tree.h"
+
+#define CPU "sys/devices/system/cpu/cpu5/"
+
+static unsigned int ids[] = { 5, 6 };
+static const struct cpulist cpus = { .cpus = ids, .count = 2 };
+
+/* The driver's file has eight bytes at each register's number; in a plain file these overlap. */
+static void put_registers(const char *root)
+{
+	unsigned char bytes[0xe7 + 9] = { 0 };
+
+	bytes[0x34] = 42;
+	bytes[0xe7] = 1;
+	bytes[0xe8] = 2;
+	bytes[0xef] = 3;
+	tree_put(root, "dev/cpu/5/msr", bytes, sizeof(bytes));
+}
+
+static void test_nothing(const char *root)
+{
+	struct power_snapshot got;
+
+	power_snapshot_take(root, &cpus, &got);
+	ok(got.count == 2, "an empty machine");
+	ok(!got.cpus[0].has_smi && !got.cpus[0].has_clocks && !got.cpus[0].state_count &&
+		   !*got.cpus[0].governor,
+	   "has nothing to tell");
+	power_snapshot_deinit(&got);
+	ok(!isolation_offered(root), "and no task isolation");
+}
+
+static void test_all(const char *root)
+{
+	struct power_snapshot got;
+	const struct power *first;
+
+	put_registers(root);
+	tree_put(root, CPU "cpufreq/scaling_governor", "performance\n", 12);
+	tree_put(root, CPU "cpuidle/state0/name", "POLL\n", 5);
+	tree_put(root, CPU "cpuidle/state0/time", "17\n", 3);
+	tree_put(root, CPU "cpuidle/state1/name", "C1\n", 3);
+	tree_put(root, CPU "cpuidle/state1/time", "123456789\n", 10);
+	tree_put(root, "sys/devices/system/cpu/task_isolation", "5\n", 2);
+	power_snapshot_take(root, &cpus, &got);
+	first = &got.cpus[0];
+	ok(first->has_smi && first->smi == 42, "system management interrupts");
+	ok(first->has_clocks && first->mperf == UINT64_C(0x0201) &&
+		   first->aperf == (UINT64_C(3) << 56 | 2),
+	   "APERF and MPERF");
+	is_text(first->governor, "performance", "governor");
+	ok(first->state_count == 2 && first->states[1].us == 123456789, "two idle states");
+	is_text(first->states[1].name, "C1", "by their names");
+	ok(!got.cpus[1].has_smi && !got.cpus[1].state_count, "of the other CPU, nothing");
+	power_snapshot_deinit(&got);
+	ok(isolation_offered(root), "task isolation is offered");
+}
+
+int main(void)
+{
+	char root[TREE_PATH];
+
+	tree_make(root);
+	test_nothing(root);
+	test_all(root);
+	tree_remove(root);
+	return tap_end();
+}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Starting programs and ending them with all they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
+from measuring import alive
+
+#: Its leader ends at the first signal; what it started ignores that one.
+STUBBORN = "(trap '' TERM; exec sleep 300) & echo $!; wait"
+
+
+def test_output_status_and_input_come_through() -> None:
+    done = process.run(["sh", "-c", "cat; printf '\\377' >&2; exit 3"], timeout=10, stdin="ä")
+    assert (done.status, done.stdout, done.stderr) == (3, "ä", "\ufffd")
+    assert not done.timed_out
+
+
+@pytest.mark.parametrize(
+    ("said", "why"), [("no\n  such file \n\n", "such file"), ("\n", "exit status 3")]
+)
+def test_why_a_program_failed_is_the_last_line_it_said(said: str, why: str) -> None:
+    assert process.Finished(3, "", said).last_words == why
+
+
+def test_what_takes_too_long_is_ended_with_all_it_started() -> None:
+    done = process.run(["sh", "-c", STUBBORN], timeout=2)
+    assert done.timed_out and done.status == -signal.SIGTERM
+    assert not alive(int(done.stdout))
+
+
+def test_what_ends_at_the_first_signal_is_not_waited_for() -> None:
+    child = process.start(["sleep", "300"])
+    begin = time.monotonic()
+    process.end_group(child, grace=300)
+    assert time.monotonic() - begin < 200
+    assert child.returncode == -signal.SIGTERM
+
+
+def test_a_child_that_was_waited_for_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = process.start(["true"])
+    child.wait(10)
+    monkeypatch.setattr(os, "killpg", lambda *_: pytest.fail("its number may be another's by now"))
+    process.end_group(child)
+
+
+def test_a_program_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(LowlatError, match="cannot run /nonexistent: No such file"):
+        process.run(["/nonexistent"], timeout=1)

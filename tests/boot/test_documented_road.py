@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The road over a reboot as README.md and packaging/doc/boot.md show it, walked on a host."""
+
+from __future__ import annotations
+
+import pytest
+from hosttree import NEEDS, RELEASE, Host
+
+from screens import DOCUMENTS, Screen, blocks
+from trees import CPU
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+ROADS = {
+    document.name: block
+    for document in DOCUMENTS
+    for block in blocks(document)
+    if any(screen.command == "sudo reboot" for screen in block)
+}
+
+#: What the kernel and the run-time half show in a boot with the plan of this host.
+TUNED_BOOT = {
+    f"{CPU}/isolated": "1-3\n",
+    f"{CPU}/nohz_full": "1-3\n",
+    "sys/module/rcupdate/parameters/rcu_normal_after_boot": "1\n",
+    "proc/irq/default_smp_affinity": "1\n",
+    "proc/irq/24/smp_affinity": "1\n",
+    "proc/sys/kernel/timer_migration": "1\n",
+    "proc/sys/vm/compaction_proactiveness": "0\n",
+    "sys/devices/virtual/workqueue/cpumask": "1\n",
+    "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "var/log/dmesg": f"Linux version {RELEASE}\n"
+    "rcu: \tOffload RCU callbacks from CPUs: 1-3.\n"
+    "NO_HZ: Full dynticks CPUs: 1-3.\n",
+}
+
+
+def test_both_documents_show_it() -> None:
+    assert set(ROADS) == {"README.md", "boot.md"}
+
+
+@pytest.mark.parametrize("document", ROADS)
+def test_it_prints_what_the_document_shows(host: Host, document: str) -> None:
+    host.write("proc/77/comm", "tuned\n")
+    for screen in ROADS[document]:
+        if screen.command == "sudo reboot":
+            reboot(host)
+        else:
+            walk(host, screen)
+
+
+def walk(host: Host, screen: Screen) -> None:
+    answer = host.lowlat(*screen.words[1:])
+    assert screen.fits(answer.out + answer.err), (screen.command, answer)
+
+
+def reboot(host: Host) -> None:
+    """Into the entry that is due once, to its end."""
+    host.boot(host.status()["next"]["entry"], "boot-1")
+    for name, text in TUNED_BOOT.items():
+        host.write(name, text)
+    host.done("boot", "start")
+    host.done("boot", "record")

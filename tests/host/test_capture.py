@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A captured machine gives the plan of the machine, keeps nobody's secrets, and harms no reader."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import synthetic
+from conftest import Answer, Tree
+from lowlat.base.errors import Refused
+from lowlat.catalogue import CATALOGUE
+from lowlat.host import archive
+from lowlat.host.archive import Archive, Contents, Recorder, open_root
+from lowlat.host.redact import redact
+from lowlat.host.root import Root
+from lowlat.probe import probe
+from lowlat.verbs.capture import capture
+
+Gen = Callable[..., Answer]
+
+SECRETS = {
+    "root=UUID=0e1d2c3b-aaaa-bbbb-cccc-0123456789ab": "0e1d2c3b",
+    "ip=192.168.7.13::192.168.7.1:255.255.255.0:venus:eth0:none": "venus",
+    "rd.lvm.lv=vg_venus/root": "venus",
+    "systemd.hostname=venus": "venus",
+    "BOOTIF=01-52-54-00-ab-cd-ef": "ab-cd-ef",
+    "foo=fe80::5054:ff:feab:cdef": "feab",
+    "luks.key=/hunter2": "hunter2",
+}
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.fixture
+def host(tree: Tree) -> Path:
+    """A machine with devices, and with everything in it that a capture must not keep."""
+    root = tree(synthetic.Shape(packages=2, nodes=2, kinds=(synthetic.Kind(4, 2),)))
+    cpuinfo = (root / "proc/cpuinfo").read_text()
+    write(
+        root,
+        {
+            "proc/cmdline": f"quiet {' '.join(SECRETS)} isolcpus=3 -- --token hunter3\n",
+            "proc/cpuinfo": f"{cpuinfo}\nSerial\t\t: 00000000deadbeef\n",
+            "proc/version": "Linux version 6.1.0 (smith@venus) (gcc 12) #1 SMP PREEMPT_RT\n",
+            "proc/sysinfo": "Sequence Code: 000EAA14\nLPAR Name: VENUS\n",
+            "proc/7/comm": "mistress\n",
+            "proc/8/comm": "irqbalance\n",
+            "etc/default/grub": "GRUB_CMDLINE_LINUX='password=hunter4'\nGRUB_ENABLE_BLSCFG=true\n",
+            "boot/grub2/grub.cfg": "password hunter5\n",
+        },
+    )
+    for address, node in (("0000:3b:00.0", 0), ("0000:af:00.0", 1)):
+        folder = f"sys/bus/pci/devices/{address}"
+        write(root, {f"{folder}/class": "0x020000\n", f"{folder}/numa_node": f"{node}\n"})
+        write(root, {f"{folder}/local_cpulist": f"{8 * node}-{8 * node + 7}\n"})
+    names = root / "sys/class/net"
+    names.mkdir(parents=True)
+    (names / "enx5254001234ab").symlink_to("../../devices/pci0000:3a/0000:3b:00.0/net/x")
+    (names / "enx5254001234cd").symlink_to("../../devices/pci0000:ae/0000:af:00.0/net/x")
+    return root
+
+
+def test_the_archive_plans_as_the_machine(lowlat_gen: Gen, host: Path, tmp_path: Path) -> None:
+    plain, packed = tmp_path / "host.txt", tmp_path / "host.txt.gz"
+    for out in (plain, packed):
+        assert lowlat_gen("capture", out, "--root", host).status == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    plans = [lowlat_gen("plan", "--json", "--root", root).out for root in (host, plain, packed)]
+    assert '"schema"' in plans[0]
+    assert plans[0] == plans[1] == plans[2]
+
+
+def test_this_machine_too(tmp_path: Path) -> None:
+    out = tmp_path / "this.txt"
+    out.write_text(capture(Root()))
+    live, replayed = probe(Root()), probe(open_root(str(out)))
+    assert (replayed.cpus, replayed.cores, replayed.nodes) == (live.cpus, live.cores, live.nodes)
+    assert (replayed.arch, replayed.kernel.release) == (live.arch, live.kernel.release)
+    assert [d.address for d in replayed.devices] == [d.address for d in live.devices]
+    assert replayed.hypervisor == live.hypervisor
+
+
+def test_every_synthetic_machine_comes_back_whole(tree: Tree) -> None:
+    for name, shape in synthetic.NAMED.items():
+        if shape.model().online and len(shape.model().threads) < 256:
+            recorder = Recorder(Root(str(tree(shape))))
+            machine = probe(recorder)
+            text = archive.dump(recorder.contents).encode()
+            assert probe(Archive(name, archive.parse(text))) == machine, name
+
+
+def test_a_capture_of_a_capture_is_the_same(host: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.txt", tmp_path / "2.txt"
+    first.write_text(capture(Root(str(host))))
+    second.write_text(capture(open_root(str(first))))
+    assert first.read_text() == second.read_text()
+
+
+def test_nothing_private_is_kept(host: Path) -> None:
+    text = capture(Root(str(host)))
+    for secret in (
+        *SECRETS.values(),
+        *("hunter", "smith", "venus", "VENUS", "deadbeef", "EAA14", "mistress", "192.168"),
+        *("5254001234", "54:00"),
+    ):
+        assert secret not in text, secret
+    assert "irqbalance" in text
+    assert "isolcpus=3" in text
+    assert "enx000000000000" in text
+    assert "enx000000000001" in text
+
+
+@pytest.fixture
+def watched(host: Path) -> Path:
+    """The same machine with all that verify looks into, and private things beside it."""
+    flags = "0 " * 12 + "77 " + "0 " * 17 + "0 0 0 0 0"
+    write(
+        host,
+        {
+            "var/log/dmesg": "Linux version 6.1.0 (smith@venus) (gcc 12) #1\n"
+            "Kernel command line: quiet user=hunter6\n"
+            "usb 1-1: SerialNumber: 00000000deadbeef\n"
+            'Unknown kernel command line parameters "splash user=hunter7", will be passed\n'
+            "NO_HZ: Full dynticks CPUs: 3.\n",
+            "proc/2/stat": f"2 (kthreadd) S 0 0 0 0 -1 2097152 {flags}\n",
+            "proc/2/status": "Name:\tkthreadd\nCpus_allowed:\tf\nGroups:\t98765\n",
+            "proc/7/stat": f"7 (mistress) S 1 0 0 0 -1 4194304 {flags}\n",
+            "proc/9/comm": "kubelet\n",
+            "etc/tuned/active_profile": "mine\n",
+            "etc/tuned/mine/tuned.conf": "[main]\n# for smith at venus\nsummary=x\n",
+            "etc/sysctl.d/9.conf": "# smith\nkernel.hostname=venus\nkernel.timer_migration=0\n",
+            "proc/sys/kernel/random/boot_id": "0e1d2c3b-1111-2222-3333-0123456789ab\n",
+            "run/lowlat/runtime.json": '{"boot": "0e1d2c3b-1111-2222-3333-0123456789ab"}\n',
+            ".lowlat/counters": "seconds 1\nspinning \nwatching \nbefore\nCPU0\nafter\nCPU0\n",
+            "sys/devices/system/cpu/isolated": "3\n",
+        },
+    )
+    return host
+
+
+def test_evidence_keeps_what_verify_reads_and_nothing_private(watched: Path) -> None:
+    text = capture(Root(str(watched)), 1.0)
+    assert text.startswith(capture(Root(str(watched))).split("\n", 1)[0])
+    for secret in ("hunter", "smith", "venus", "deadbeef", "mistress", "98765", "SerialNumber"):
+        assert secret not in text, secret
+    for kept in (
+        *("NO_HZ: Full dynticks CPUs: 3.", "Linux version 6.1.0", "splash", "kthreadd"),
+        *("Cpus_allowed:", "timer_migration=0", "summary=x", "kubelet", "seconds 1"),
+    ):
+        assert kept in text, kept
+
+
+def test_the_boot_of_a_record_is_still_told_from_another(watched: Path) -> None:
+    contents = archive.parse(capture(Root(str(watched)), 1.0).encode())
+    boot = contents.files["/proc/sys/kernel/random/boot_id"].strip()
+    assert boot in contents.files["/run/lowlat/runtime.json"]
+    assert boot.startswith(b"0e1d2c3b")
+
+
+def test_evidence_of_evidence_is_the_same(watched: Path, tmp_path: Path) -> None:
+    first = tmp_path / "1.txt"
+    first.write_text(capture(Root(str(watched)), 1.0))
+    assert capture(open_root(str(first)), 1.0) == first.read_text()
+
+
+def test_a_command_line_keeps_its_length_and_our_parameters() -> None:
+    line = " ".join(f"{entry.name}=1" for entry in CATALOGUE).encode()
+    private = b" root=/dev/disk/by-uuid/0e1d2c3b " + line
+    made = redact(Contents(files={"/proc/cmdline": private}))
+    assert made.files["/proc/cmdline"].endswith(line)
+    assert len(made.files["/proc/cmdline"]) == len(private)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+        st.binary(max_size=60)
+        | st.lists(st.sampled_from([b"a", b"", b"\\", b"|"])).map(b"\n".join),
+        max_size=5,
+    )
+)
+def test_any_bytes_come_back(files: dict[str, bytes]) -> None:
+    contents = Contents(files={f"/{name}": data for name, data in files.items()})
+    contents.folders = {path: (path[1:], "b c") for path in contents.files}
+    contents.links = dict.fromkeys(contents.files, "../a b\n")
+    text = archive.dump(contents, ("a remark",))
+    assert archive.parse(text.encode()) == contents
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n",
+        b"\x7fELF" + bytes(1000),
+        b"lowlat.capture/2 new\n",
+        b"lowlat.capture/1 x\nf /a 1",
+        b"lowlat.capture/1 x\nf /a 1\nf /a 2\n",
+        b"lowlat.capture/1 x\nf /a \\x0\n",
+        b"lowlat.capture/1 x\nm /a 99\n",
+        b"lowlat.capture/1 x\n|stray\n",
+        b"lowlat.capture/1 x\nz /a\n",
+        b"lowlat.capture/1 x\nf relative 1\n",
+        b"\x1f\x8b" + bytes(30),
+        gzip.compress(b"lowlat.capture/1 x\nf /a 1\n", mtime=0)[:-6],
+        gzip.compress(bytes(1 << 28), mtime=0),
+    ],
+)
+def test_garbage_is_refused_in_one_line(lowlat_gen: Gen, data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "garbage"
+    path.write_bytes(data)
+    assert f"--root {path}: not a capture archive" in lowlat_gen("plan", "--root", path).refusal
+
+
+def test_a_damaged_archive_is_a_plan_or_a_refusal(
+    lowlat_gen: Gen, host: Path, tmp_path: Path
+) -> None:
+    whole = capture(Root(str(host))).encode()
+    path = tmp_path / "damaged"
+    for seed in range(40):
+        chance = random.Random(seed)
+        data = bytearray(whole)
+        for _ in range(chance.randint(1, 20)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data[: chance.choice([len(data), chance.randrange(len(data))])])
+        answer = lowlat_gen("plan", "--json", "--root", path)
+        assert answer.status == 0 or answer.refusal
+
+
+def test_an_output_that_cannot_be_written_is_refused(
+    lowlat_gen: Gen, host: Path, tmp_path: Path
+) -> None:
+    for out in (tmp_path, tmp_path / "no" / "folder", "/dev/null", tmp_path / ("x" * 300)):
+        assert f"capture {out}" in lowlat_gen("capture", out, "--root", host).refusal
+    assert "no file is named" in lowlat_gen("capture", "--root", host).refusal
+
+
+def test_a_duration_without_evidence_is_refused(
+    lowlat_gen: Gen, host: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.txt"
+    refusal = lowlat_gen("capture", out, "--root", host, "--duration", "3s").refusal
+    assert "--duration 3s: only --evidence waits" in refusal
+    assert not out.exists()
+
+
+def test_a_failed_capture_leaves_nothing_and_keeps_what_was_there(
+    lowlat_gen: Gen, tmp_path: Path
+) -> None:
+    out, empty = tmp_path / "out.txt", tmp_path / "empty"
+    out.write_text("before")
+    empty.mkdir()
+    assert lowlat_gen("capture", out, "--root", empty).refusal
+    assert out.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "out.txt"]
+
+
+def test_root_must_be_a_folder_or_an_archive(lowlat_gen: Gen, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for root in (tmp_path / "missing", tmp_path / "fifo", "/dev/null"):
+        assert f"--root {root}" in lowlat_gen("probe", "--root", root).refusal
+
+
+def test_a_link_out_of_a_captured_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").symlink_to("/proc/version")
+    (tmp_path / "folder").symlink_to("/proc")
+    root = Root(str(tmp_path))
+    assert root.read("/file") is None
+    assert root.names("/folder") == ()
+
+
+def test_nothing_is_written_into_an_archive() -> None:
+    with pytest.raises(Refused):
+        Archive("x", Contents()).host("/sys/devices")
+
+
+def test_a_root_that_is_reached_by_a_link_is_read(tree: Tree, tmp_path: Path) -> None:
+    real = tree(synthetic.Shape())
+    (tmp_path / "link").symlink_to(real)
+    assert probe(Root(str(tmp_path / "link"))) == probe(Root(str(real)))

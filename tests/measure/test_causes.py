@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Gaps joined with their causes, from the kernel's text."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowlat.base.errors import LowlatError
+from lowlat.catalogue import CATALOGUE
+from lowlat.measure.causes.attribution import attach
+from lowlat.measure.causes.capture import ClockPair
+from lowlat.measure.causes.ftrace import parse, parse_switch
+from lowlat.measure.causes.remedy import remedy
+
+#: The detector's thread in the texts below; one tick is one ns.
+SPINNER = 77
+CLOCK = ClockPair((0, 0), (10**9, 10**9))
+
+
+def line(at: int, what: str, pid: int = SPINNER, comm: str = "lowlat-measure", cpu: int = 1) -> str:
+    return f"  {comm}-{pid}   [{cpu:03d}] d.h.. {at}: {what}"
+
+
+def switch(at: int, before: tuple[str, int], after: tuple[str, int]) -> str:
+    what = (
+        f"sched_switch: prev_comm={before[0]} prev_pid={before[1]} prev_prio=120 prev_state=R "
+        f"==> next_comm={after[0]} next_pid={after[1]} next_prio=120"
+    )
+    return line(at, what, before[1], before[0])
+
+
+SPIN = ("lowlat-measure", SPINNER)
+
+
+def explained(
+    folder: Path,
+    lines: list[str],
+    gaps: list[tuple[int, int]],
+    *,
+    sent: list[str] | None = None,
+    entries: dict[str, float] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """One CPU of a run of one second with these gaps and this trace."""
+    cpu = {"cpu": 1, "thread": SPINNER, "begin": 0, "end": 10**9}
+    capture = {
+        "schema": "lowlat.run-capture/1", "observer": "trace", "clock": "x86-tsc",
+        "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
+        "cpus": [{**cpu, "lost": 0, **more}],
+        "missing": [], "senders_lost": 0,
+    }  # fmt: skip
+    (folder / "capture.json").write_text(json.dumps(capture))
+    (folder / "trace.1").write_text("# tracer: nop\n" + "\n".join(lines) + "\n")
+    (folder / "trace.senders").write_text("\n".join(sent or []) + "\n")
+    rows = "".join(f"1,{begin},{end}\n" for begin, end in gaps)
+    (folder / "gaps.csv").write_text(f"cpu,begin,end\n{rows}")
+    document: dict[str, Any] = {"cpus": [{"cpu": 1, "interrupts_per_s": entries or {}}]}
+    attach(document, folder, folder / "gaps.csv")
+    found: dict[str, Any] = document["cpus"][0]
+    found["notes"] = document["attribution"]["notes"]
+    return found
+
+
+def table(cpu: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    return {
+        f"{one['class']}: {one['cause']}": (one["events"], one["time_ns"]) for one in cpu["causes"]
+    }
+
+
+def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:
+    lines = [
+        line(1100, "local_timer_entry: vector=236"),
+        line(1150, "hrtimer_expire_entry: hrtimer=00000000086d function=tick_nohz_handler now=5"),
+        line(1400, "local_timer_exit: vector=236"),
+        line(1500, "softirq_entry: vec=1 [action=TIMER]"),
+        line(1520, "timer_expire_entry: timer=000000000 function=tcp_orphan_update now=1 base=2"),
+        line(1600, "irq_handler_entry: irq=36 name=virtio1-req.0"),
+        line(1650, "irq_handler_exit: irq=36 ret=handled"),
+        line(1800, "softirq_exit: vec=1 [action=TIMER]"),
+    ]
+    cpu = explained(tmp_path, lines, [(1000, 2000)])
+    assert table(cpu) == {
+        # Entering, leaving and what lies between is the outermost one's doing.
+        "irq: local_timer (tick_nohz_handler)": (1, 300 + 100 + 100 + 200),
+        "softirq: TIMER (tcp_orphan_update)": (1, 100 + 150),
+        "irq: irq 36 virtio1-req.0": (1, 50),
+    }
+    assert sum(one["time_ns"] for one in cpu["causes"]) == 1000
+    (chain,) = cpu["attribution"]["chains"]
+    assert [part.split(" (")[0] for part in chain["chain"]] == [
+        "irq: local_timer", "softirq: TIMER", "irq: irq 36 virtio1-req.0",
+    ]  # fmt: skip
+
+
+def test_a_worker_is_named_by_its_work_and_one_more_work_is_one_more_cause(tmp_path: Path) -> None:
+    worker = ("kworker/1:1", 9)
+    work = "workqueue_execute_start: work struct 00000000f1: function {}"
+    done = "workqueue_execute_end: work struct 00000000f1: function {}"
+    lines = [
+        switch(1100, SPIN, worker),
+        line(1200, work.format("vmstat_update"), 9, "kworker/1:1"),
+        line(1300, done.format("vmstat_update"), 9, "kworker/1:1"),
+        line(1400, work.format("gc_worker [nf_conntrack]"), 9, "kworker/1:1"),
+        line(1600, "local_timer_entry: vector=236", 9, "kworker/1:1"),
+        line(1610, "local_timer_exit: vector=236", 9, "kworker/1:1"),
+        switch(1700, worker, ("bash -1 [001] d", 12)),
+        switch(1900, ("bash -1 [001] d", 12), worker),
+        line(1950, done.format("gc_worker"), 9, "kworker/1:1"),
+        switch(1980, worker, SPIN),
+    ]
+    assert table(explained(tmp_path, lines, [(1000, 2000)])) == {
+        "thread: kworker/1:1 (vmstat_update)": (1, 100 + 300 + 20),
+        "thread: kworker/1:1 (gc_worker)": (2, 200 + 90 + 80),
+        "irq: local_timer": (1, 10),
+        "thread: bash -1 [001] d": (1, 200),
+    }
+
+
+def test_an_interrupt_of_another_cpu_tells_where_it_was_sent(tmp_path: Path) -> None:
+    sent = [
+        line(900, "ipi_send_cpu: cpu=1 callsite=wakeup_preempt+0x92/0xa0 callback=0x0", 5, cpu=0),
+        line(4000, "ipi_send_cpumask: cpumask=00000000,00000006 "
+             "callsite=on_each_cpu_cond_mask+0x1d/0x30 callback=flush_tlb_func+0x0/0x1", 5, cpu=0),
+        line(4100, "ipi_send_cpu: cpu=3 callsite=elsewhere+0x1/0x2 callback=0x0", 5, cpu=0),
+    ]  # fmt: skip
+    lines = [
+        line(1100, "reschedule_entry: vector=253"),
+        line(1200, "reschedule_exit: vector=253"),
+        line(5100, "call_function_entry: vector=252"),
+        line(5200, "call_function_exit: vector=252"),
+        line(800_000_100, "call_function_entry: vector=252"),
+        line(800_000_200, "call_function_exit: vector=252"),
+    ]
+    gaps = [(1000, 2000), (5000, 6000), (800_000_000, 800_001_000)]
+    assert table(explained(tmp_path, lines, gaps, sent=sent)) == {
+        "ipi: IPI reschedule from wakeup_preempt": (1, 1000),
+        "ipi: IPI function call from on_each_cpu_cond_mask (flush_tlb_func)": (1, 1000),
+        "ipi: IPI function call": (1, 1000),  # what has arrived is not sent again
+    }
+
+
+def test_an_interrupt_of_arm64_is_named_by_its_reason(tmp_path: Path) -> None:
+    lines = [
+        line(1100, "irq_handler_entry: irq=1 name=IPI"),
+        line(1120, "ipi_entry: (Rescheduling interrupts)"),
+        line(1140, "ipi_exit: (Rescheduling interrupts)"),
+        line(1160, "irq_handler_exit: irq=1 ret=handled"),
+        line(1200, "irq_handler_entry: irq=11 name=arch_timer"),
+        line(1220, "hrtimer_expire_entry: hrtimer=0 function=watchdog_timer_fn now=1"),
+        line(1300, "irq_handler_exit: irq=11 ret=handled"),
+    ]
+    entries = {"IPI0": 1.0, "11:arch_timer": 1.0}
+    cpu = explained(tmp_path, lines, [(1000, 2000)], entries=entries)
+    assert table(cpu) == {
+        "ipi: IPI rescheduling": (1, 900),
+        "irq: irq 11 arch_timer (watchdog_timer_fn)": (1, 100),
+    }
+    assert [one["remedy"] for one in cpu["causes"]] == ["isolcpus", "kernel.watchdog_cpumask"]
+    assert cpu["attribution"]["interrupts_named"] == 2
+
+
+def test_a_softirq_in_a_thread_is_taken_off_the_cpu_with_it(tmp_path: Path) -> None:
+    """As on PREEMPT_RT, where an interrupt's thread runs softirqs and may be preempted."""
+    thread = ("irq/36-virtio1", 40)
+    lines = [
+        switch(1100, SPIN, thread),
+        line(1200, "softirq_entry: vec=4 [action=BLOCK]", 40, "irq/36-virtio1"),
+        switch(1300, thread, ("rcuc/1", 20)),
+        switch(1500, ("rcuc/1", 20), thread),
+        line(1600, "softirq_exit: vec=4 [action=BLOCK]", 40, "irq/36-virtio1"),
+        switch(1700, thread, SPIN),
+    ]
+    assert table(explained(tmp_path, lines, [(1000, 1700)])) == {
+        "thread: irq/36-virtio1": (2, 100 + 100 + 100),
+        "softirq: BLOCK": (1, 200),
+        "thread: rcuc/1": (1, 200),
+    }
+
+
+def test_nmi_fault_and_nothing_at_all(tmp_path: Path) -> None:
+    lines = [
+        line(1900, "nmi_handler: perf_event_nmi_handler() delta_ns: 600 handled: 1"),
+        line(3100, "page_fault_user: address=0x7f ip=0x5 error_code=0x4"),
+        switch(5100, SPIN, ("grep", 5)),
+        line(5200, "page_fault_user: address=0x7f ip=0x5 error_code=0x4", 5, "grep"),
+        switch(5300, ("grep", 5), SPIN),
+    ]
+    cpu = explained(tmp_path, lines, [(1000, 2000), (3000, 4000), (5000, 5400), (9000, 9500)])
+    assert table(cpu) == {
+        "nmi: perf_event_nmi_handler": (1, 1000),
+        "exception: page fault user": (1, 1000),
+        "thread: grep": (1, 400),  # its own fault is its own time
+        "hardware-or-hypervisor: no kernel event": (1, 500),
+    }
+    assert cpu["attribution"]["gaps_with_cause"] == 3
+    assert cpu["attribution"]["kernel_events"] == cpu["attribution"]["kernel_events_in_gaps"] == 5
+
+
+def test_what_the_buffer_lost_is_said_and_blamed_on_nobody(tmp_path: Path) -> None:
+    lines = [line(5100, "local_timer_exit: vector=236")]
+    cpu = explained(tmp_path, lines, [(1000, 2000), (5000, 6000), (7000, 7100)], lost=12)
+    # The second gap began before what was kept did.
+    assert table(cpu)["not-recorded: the trace's buffer was full"] == (2, 2000)
+    assert table(cpu)["hardware-or-hypervisor: no kernel event"] == (1, 100)
+    assert any("CPU 1: 12 records found no room" in note for note in cpu["notes"])
+
+
+def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> None:
+    lines = [
+        line(1100, "local_timer_entry: vector=236"),
+        line(1200, "local_timer_exit: vector=236"),
+        line(1300, "call_function_single_entry: vector=251"),
+        line(1400, "call_function_single_exit: vector=251"),
+    ]
+    entries = {"LOC": 1.0, "CAL": 1.0, "TLB": 1.0, "36:eth0": 2.0, "total": 5.0}
+    sums = explained(tmp_path, lines, [(1000, 2000)], entries=entries)["attribution"]
+    # A TLB shoot-down is one of the function calls; no event told of the two of irq 36.
+    assert (sums["interrupts"], sums["interrupts_named"]) == (4, 2)
+
+
+def test_a_clock_in_microseconds_is_converted_and_given_its_slack(tmp_path: Path) -> None:
+    """As without the TSC: the kernel cuts CLOCK_MONOTONIC_RAW to microseconds."""
+    (event,) = parse(["  x-77  [001] d.h.. 2.000004: reschedule_entry: vector=253"], CLOCK)
+    assert event.time == 2_000_004_000
+    arm = ClockPair((500, 1_000_000_000), (24_000_500, 2_000_000_000))  # 24 MHz
+    (event,) = parse(["  x-77  [001] d.h.. 1.500000: ipi_entry: (Rescheduling interrupts)"], arm)
+    assert event.time == 12_000_500
+
+
+def test_a_task_cannot_forge_an_event() -> None:
+    text = "   -1 [000] d 1: x-88   [001] d..2. 500: local_timer_entry: vector=236"
+    (event,) = parse([text], CLOCK)
+    assert (event.time, event.pid) == (500, 88)
+    found = parse_switch(
+        "prev_comm=a next_pid=1 b prev_pid=7 prev_prio=120 prev_state=R+ ==> "
+        "next_comm=x ==> y next_pid=8 next_prio=98"
+    )
+    assert found is not None and (found.before, found.after) == (7, 8)
+
+
+def test_periods_are_looked_for_in_each_class_of_causes(tmp_path: Path) -> None:
+    """The tick does not hide what a thread does once in a while."""
+    worker, step = ("kworker/1:1", 9), 10**9 // 250
+    lines, gaps = [], []
+    for at in range(10**6, 10**9, step):
+        lines += [line(at, "local_timer_entry: vector=236"), line(at + 9, "local_timer_exit: x")]
+        gaps.append((at - 100, at + 100))
+    for at in range(3 * 10**6, 10**9, 10**8):
+        lines += [switch(at, SPIN, worker), switch(at + 50, worker, SPIN)]
+        gaps.append((at - 100, at + 100))
+    lines.sort(key=lambda text: int(text.split(": ")[0].split()[-1]))
+    cpu = explained(tmp_path, lines, sorted(gaps))
+    told = [(one["name"], one["frequency_hz"], one["cause"]) for one in cpu["periods"]]
+    assert told == [
+        ("0.1 s: tcp_orphan_update", 10.0, "thread: kworker/1:1"),
+        ("a tick at HZ=250", 250.0, "irq: local_timer"),
+    ]
+
+
+WHATS = (
+    "local_timer_entry: vector=236", "local_timer_exit: vector=236",
+    "hrtimer_expire_entry: hrtimer=0 function=tick_nohz_handler now=1",
+    "irq_handler_entry: irq=3 name=eth0", "irq_handler_exit: irq=3 ret=handled",
+    "softirq_entry: vec=1 [action=TIMER]", "softirq_exit: vec=1 [action=TIMER]",
+    "nmi_handler: perf_event_nmi_handler() delta_ns: 300 handled: 1",
+    "page_fault_user: address=0x7f ip=0x5 error_code=0x4",
+    "workqueue_execute_start: work struct 0: function vmstat_update",
+    "workqueue_execute_end: work struct 0: function vmstat_update",
+    "reschedule_entry: vector=253", "reschedule_exit: vector=253", "something_else: a=b",
+)  # fmt: skip
+
+TASKS = (SPIN, ("kworker/1:1", 9), ("rcuc/1", 20))
+
+
+@given(data=st.data())
+def test_whatever_the_trace_says_the_causes_add_up_to_the_gaps(data: st.DataObject) -> None:
+    """Also where events were lost: ends without a beginning, tasks that change by themselves."""
+    edges = sorted(data.draw(st.sets(st.integers(1, 5000), min_size=2, max_size=12)))
+    gaps = list(zip(edges[::2], edges[1::2]))
+    lines = []
+    for at in sorted(data.draw(st.lists(st.integers(1, 5000), max_size=30))):
+        task = data.draw(st.sampled_from(TASKS))
+        what = data.draw(st.sampled_from((*WHATS, "switch")))
+        to = data.draw(st.sampled_from(TASKS))
+        plain = what != "switch"
+        lines.append(line(at, what, task[1], task[0]) if plain else switch(at, task, to))
+    with tempfile.TemporaryDirectory() as folder:
+        cpu = explained(Path(folder), lines, gaps)
+    assert sum(one["time_ns"] for one in cpu["causes"]) == sum(e - b for b, e in gaps)
+    assert sum(one["gaps"] for one in cpu["attribution"]["chains"]) == len(gaps)
+    assert all(one["time_ns"] >= 0 and one["events"] >= 0 for one in cpu["causes"])
+
+
+@given(st.text(max_size=200))
+def test_any_line_is_an_event_or_nothing(text: str) -> None:
+    for event in parse(
+        [text, f"x-1 [001] d 5: {text}", f"x-1 [001] d 5: sched_switch: {text}"], CLOCK
+    ):
+        assert isinstance(event.symbol("function") + event.field("irq") + event.work, str)
+        parse_switch(event.text)
+
+
+def test_where_nothing_may_be_recorded_that_is_said(tmp_path: Path) -> None:
+    explained(tmp_path, [], [(1000, 2000)])
+    capture = json.loads((tmp_path / "capture.json").read_text())
+    (tmp_path / "capture.json").write_text(json.dumps({**capture, "observer": "none"}))
+    document: dict[str, Any] = {"cpus": [{"cpu": 1}]}
+    attach(document, tmp_path, tmp_path / "gaps.csv")
+    assert document["cpus"][0]["causes"] == []
+    assert document["attribution"]["observer"] == "none"
+    assert "could not be recorded" in document["attribution"]["notes"][0]
+
+
+def test_a_damaged_folder_is_named(tmp_path: Path) -> None:
+    explained(tmp_path, [], [])
+    (tmp_path / "gaps.csv").write_text("cpu,begin,end\n1,2\n")
+    with pytest.raises(LowlatError, match=r"gaps\.csv: not a table"):
+        attach({"cpus": []}, tmp_path, tmp_path / "gaps.csv")
+    (tmp_path / "trace.1").unlink()
+    (tmp_path / "gaps.csv").write_text("cpu,begin,end\n")
+    with pytest.raises(LowlatError, match=r"trace\.1"):
+        attach({"cpus": [{"cpu": 1}]}, tmp_path, tmp_path / "gaps.csv")
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "name"),
+    [
+        ("irq", "local_timer (tick_nohz_handler)", "nohz_full"),
+        ("irq", "local_timer (dl_task_timer)", "fair_server"),
+        ("irq", "local_timer (watchdog_timer_fn)", "kernel.watchdog_cpumask"),
+        ("irq", "irq 36 virtio1-req.0", "irq.smp_affinity"),
+        ("thread", "kworker/1:1 (vmstat_update)", "vm.stat_interval"),
+        ("thread", "kworker/u8:2", "workqueue.cpumask"),
+        ("thread", "kworker/1:1 (gc_worker)", "workqueue.unbound_cpus"),
+        ("thread", "kcompactd0", "vm.compaction_proactiveness"),
+        ("thread", "postgres", "isolcpus"),
+        ("thread", "idle", "kernel.sched_rt_runtime_us"),
+        ("softirq", "RCU", "rcu_nocbs"),
+        ("nmi", "perf_event_nmi_handler", "kernel.nmi_watchdog"),
+        ("hardware-or-hypervisor", "no kernel event", None),
+        ("exception", "page fault user", None),
+    ],
+)
+def test_the_catalogue_names_the_remedy(kind: str, cause: str, name: str | None) -> None:
+    assert remedy(kind, cause) == name
+
+
+def test_every_pattern_of_the_catalogue_can_match_a_class() -> None:
+    classes = ("irq: ", "softirq: ", "nmi: ", "thread: ", "exception: ", "ipi: ")
+    patterns = [pattern for entry in CATALOGUE for pattern in entry.silences]
+    assert patterns
+    assert [pattern for pattern in patterns if not pattern.startswith(classes)] == []

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The live view: what it makes of the harness's lines, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.base.errors import LowlatError
+from lowlat.host.root import Root
+from lowlat.measure.causes.threads import Occupant, Occupants, parse_stat
+from lowlat.measure.follow import parse_line
+from lowlat.model.cpuset import CpuSet
+from measuring import needs_two_cpus, online
+from ordinary_user import AS_NOBODY, OrdinaryUser
+
+pytest_plugins = ["measuring", "ordinary_user"]
+
+
+def told(**more: Any) -> str:
+    cpu = {
+        "cpu": 3, "gaps": 20, "noise_ns": 500, "noise_ppm": 0.25, "max_ns": 90, "switches": 4,
+        "interrupts": {"LOC": 500, "TLB": 4, "CAL": 4, "36:virtio1-req.0": 2},
+        "softirqs": {"TIMER": 40},
+    }  # fmt: skip
+    line = {"schema": "lowlat.follow/1", "time_s": 4.0, "interval_s": 2.0, "cpus": [cpu]}
+    return json.dumps({**line, **more})
+
+
+def test_a_line_names_who_and_the_remedy() -> None:
+    occupants = [Occupant(3, "kworker/3:1", 6_000_000), Occupant(2, "elsewhere", 10**9)]
+    (cpu,) = parse_line(told(), occupants).cpus
+    assert (cpu.cpu, cpu.gaps_per_s, cpu.switches_per_s, cpu.max_ns) == (3, 10.0, 2.0, 90)
+    found = cpu.interrupters
+    assert [(one.kind, one.name, one.per_s, one.us_per_s, one.remedy) for one in found] == [
+        ("thread", "kworker/3:1", None, 3000.0, "workqueue.unbound_cpus"),
+        ("irq", "local_timer", 250.0, None, "nohz_full"),
+        ("softirq", "TIMER", 20.0, None, "nohz_full"),
+        ("ipi", "IPI function call", 2.0, None, ""),
+        ("irq", "irq 36 virtio1-req.0", 1.0, None, "irq.smp_affinity"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "null", told(schema="x/1"), told(cpus=[{}]), told(interval_s=0)]
+)
+def test_another_line_is_refused(text: str) -> None:
+    with pytest.raises(LowlatError, match="cannot be read"):
+        parse_line(text)
+
+
+def test_threads_are_seen_by_what_they_ran_between_two_looks(tmp_path: Path) -> None:
+    def task(pid: int, cpu: int, ran: int) -> None:
+        folder = tmp_path / f"proc/{pid}/task/{pid}"
+        folder.mkdir(parents=True, exist_ok=True)
+        fields = ["S", *["0"] * 35, str(cpu), "0"]
+        (folder / "stat").write_text(f"{pid} (a) b) {' '.join(fields)}\n")
+        (folder / "schedstat").write_text(f"{ran} 5 6\n")
+
+    task(10, 1, 1000)
+    task(11, 0, 5000)
+    task(12, 1, 7000)
+    seen = Occupants(Root(str(tmp_path)), CpuSet.of([1]), besides=12)
+    task(10, 1, 1500)
+    task(11, 1, 9000)  # came from CPU 0
+    task(12, 1, 9000)
+    task(13, 1, 30)  # is new
+    assert seen.look() == (
+        Occupant(1, "a) b", 4000), Occupant(1, "a) b", 500), Occupant(1, "a) b", 30),
+    )  # fmt: skip
+    assert seen.look() == ()
+    assert parse_stat("") == ("", -1)
+
+
+# --------------------------------------------------------------------- live
+
+
+def top(program: str, *args: str) -> list[str]:
+    """The command line with the harness that is tested beside it."""
+    code = (
+        "import sys; sys.argv[0] = sys.argv.pop(1); from lowlat.cli import main; sys.exit(main())"
+    )
+    beside = str(Path(program).parent / "lowlat-gen")
+    return [sys.executable, "-c", code, beside, "top", f"--cpus={online()[-1]}", *args]
+
+
+def children(program: str) -> list[int]:
+    """Our harness processes: below this test's own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().split(b"\0")[0] == program.encode():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+@needs_two_cpus
+def test_once_shows_a_second_and_ends(program: str) -> None:
+    done = subprocess.run(
+        top(program, "--once"), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    title, head, first, *_ = done.stdout.splitlines()
+    assert title.startswith(f"lowlat-gen top: CPU {online()[-1]}, ")
+    assert head.split("  ")[0].strip() == "CPU" and head.endswith("remedy")
+    assert first.split()[0] == str(online()[-1])
+
+
+@pytest.mark.place
+@needs_two_cpus
+def test_it_works_without_root(ordinary_user: OrdinaryUser) -> None:
+    done = subprocess.run(
+        [ordinary_user.gen, "top", f"--cpus={online()[-1]}", "--once", "--lines=100"],
+        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "irq: local_timer" in done.stdout or "irq: irq" in done.stdout
+
+
+@needs_two_cpus
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_the_harness(program: str, number: signal.Signals) -> None:
+    before = set(children(program))
+    child = subprocess.Popen(top(program), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()  # the first second is there
+    started = set(children(program)) - before
+    assert started
+    child.send_signal(number)
+    _, errors = child.communicate(timeout=30)
+    assert (child.returncode, errors) == (0, b"")
+    assert not started & set(children(program))
+
+
+@needs_two_cpus
+def test_the_harness_ends_when_nobody_reads_any_more(program: str) -> None:
+    argv = [program, f"--cpus={online()[-1]}", "--duration=60s", "--warmup=0s", "--no-oslat"]
+    child = subprocess.Popen([*argv, "--follow"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    line = json.loads(child.stdout.readline())
+    assert line["schema"] == "lowlat.follow/1"
+    assert line["cpus"][0]["gaps"] > 0
+    child.stdout.close()
+    assert child.wait(timeout=30) == 1  # partial
+
+
+@needs_two_cpus
+def test_lines_add_up_to_the_run(program: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [program, f"--cpus={online()[-1]}", "--duration=3500ms", "--warmup=0s", "--no-oslat",
+         "--follow", f"--json={tmp_path}/run.json"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    run = json.loads((tmp_path / "run.json").read_text())["cpus"][0]
+    assert [round(line["time_s"]) for line in lines] == [1, 2, 3]
+    assert 0 < sum(line["cpus"][0]["gaps"] for line in lines) <= run["events"]
+    assert max(line["cpus"][0]["max_ns"] for line in lines) <= run["max_ns"] * 1.001
+    assert sum(line["cpus"][0]["noise_ns"] for line in lines) <= run["noise_ns"] * 1.001
+
+
+def test_follow_and_json_on_one_output_are_refused(program: str) -> None:
+    done = subprocess.run(
+        [program, "--follow", "--json"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+@needs_two_cpus
+def test_bad_input_is_one_line(program: str) -> None:
+    for args in (["--cpus=9999"], ["--lines=0"], ["--duration=5"], ["--duration=10ms"]):
+        done = subprocess.run(
+            top(program, *args), capture_output=True, text=True, timeout=30, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1, done.stderr
+
+
+@needs_two_cpus
+def test_a_terminal_is_drawn_in_place(program: str) -> None:
+    master, slave = pty.openpty()
+    child = subprocess.Popen(top(program), stdout=slave, stderr=slave, stdin=slave)
+    os.close(slave)
+    shown = b""
+    deadline = time.monotonic() + 30
+    while b"remedy" not in shown and time.monotonic() < deadline:
+        shown += os.read(master, 65536)
+    child.send_signal(signal.SIGINT)
+    try:
+        while block := os.read(master, 65536):
+            shown += block
+    except OSError:
+        pass  # the other end is closed
+    os.close(master)
+    assert child.wait(timeout=30) == 0
+    assert b"remedy" in shown and b"\x1b[" in shown
+    assert b"Traceback" not in shown

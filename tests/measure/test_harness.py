@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""lowlat-measure from outside: its contract and its refusals."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from measuring import (
+    METRICS,
+    OPTIONS,
+    SHORT,
+    VERSION,
+    WAITS,
+    Bench,
+    Harness,
+    Result,
+    names,
+    needs_root,
+    needs_two_cpus,
+    online,
+    ran_for,
+    without,
+)
+from ordinary_user import AS_NOBODY, OrdinaryUser
+
+pytest_plugins = ["measuring", "ordinary_user"]
+pytestmark = needs_two_cpus
+
+TOP_KEYS = [
+    "schema", "label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns",
+    "policy", "seed", "emulated", "complete", "valid", "problems", "isolated", "clock", "series",
+    "cpus",
+    "loads", "oslat", "second_opinions", "work",
+]  # fmt: skip
+CPU_KEYS = {
+    "cpu", "runtime_ns", "noise_ns", "noise_ppm", "dead_ns", "events", "lost_events", "max_ns",
+    "rates_per_s", "time_weighted_ns", "histogram", "series", "page_faults", "causes",
+    "interrupts_per_s", "softirqs_per_s", "switches_per_s", "pace",
+    "begin_ticks", "end_ticks", "unaccounted_ppm", "power",
+}  # fmt: skip
+
+EMPTY_PACE = {"window_ns": 0, "windows": 0, "work": {}}
+
+
+# The contract
+
+
+def test_json_holds_the_contract(harness: Harness) -> None:
+    done = harness(*SHORT, "--label", "a b", "--seed", "7", "--json")
+    run = done.run
+    assert done.status == 0, run["problems"]
+    assert done.err == ""
+    assert [key for key in run if key in TOP_KEYS] == TOP_KEYS
+    assert run["schema"] == "lowlat.run/1"
+    assert (run["label"], run["seed"], run["policy"]) == ("a b", 7, "other")
+    assert (run["duration_s"], run["complete"], run["valid"]) == (0.3, True, True)
+    assert (run["loads"], run["oslat"], run["work"]) == ([], None, [])
+    assert run["kernel"] == os.uname().release
+    assert run["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert run["cmdline"] == Path("/proc/cmdline").read_text().strip()
+    assert set(run["clock"]) == {"source", "hz", "floor_ns", "loop_period_ns", "invariant"}
+    assert run["task_isolation"] == "not offered"
+    for cpu in run["cpus"]:
+        assert set(cpu) == CPU_KEYS
+        assert set(cpu["rates_per_s"]) == {"100ns", "1us", "10us", "100us"}
+        assert set(cpu["time_weighted_ns"]) == {"p99", "p99.9", "p99.99", "p99.9999"}
+        assert (cpu["causes"], cpu["page_faults"]) == ([], 0)
+        assert set(cpu["pace"] or EMPTY_PACE) == set(EMPTY_PACE)
+        assert set(cpu["power"]) == {"smi", "aperf_mperf", "governor", "idle_us"}
+        assert not any("the kernel's own" in problem for problem in run["problems"])
+
+
+def test_the_steps_of_a_run_add_up_to_it(harness: Harness) -> None:
+    run = harness("--cpus", "1", *SHORT, "--duration", "2600ms", "--json").run
+    ends = run["series"]["ends_s"]
+    assert run["series"]["step_s"] == 1
+    seconds = [0, *(int(end) for end in ends[:-1])]
+    # At most one each; a busy host may come too late for one of them.
+    assert len(ends) > 1 and seconds == sorted(set(seconds)) and ends[-1] >= 2.6
+    (cpu,) = run["cpus"]
+    assert set(cpu["series"]) == {"noise_ns", "gaps", "interrupts"}
+    assert {len(values) for values in cpu["series"].values()} == {len(ends)}
+    assert sum(cpu["series"]["gaps"]) == cpu["events"]
+    assert sum(cpu["series"]["noise_ns"]) == pytest.approx(cpu["noise_ns"], rel=1e-4)
+    assert sum(cpu["series"]["interrupts"]) == pytest.approx(
+        cpu["interrupts_per_s"]["total"] * ends[-1], rel=1e-3
+    )
+
+
+def test_a_short_run_is_one_step(harness: Harness) -> None:
+    run = harness("--cpus", "1", *SHORT, "--json").run
+    assert len(run["series"]["ends_s"]) == 1
+    assert run["cpus"][0]["series"]["gaps"] == [run["cpus"][0]["events"]]
+
+
+def test_noise_is_in_the_step_in_which_it_came(program: str, tmp_path: Path) -> None:
+    """A rival on the measured CPU from 2 s on: in the last second it has a part of the time."""
+    out = tmp_path / "run.json"
+    argv = [program, "--cpus", "1", *SHORT, "--duration", "4s", "--follow", f"--json={out}"]
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    for _ in range(2):
+        child.stdout.readline()
+    rival = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
+    child.communicate(timeout=30)
+    rival.kill()
+    rival.wait(timeout=10)
+    lost = json.loads(out.read_text())["cpus"][0]["series"]["noise_ns"]
+    assert lost[3] > 0.15e9, lost
+
+
+def test_without_a_cpu_to_spare_interrupts_are_not_counted_by_steps(harness: Harness) -> None:
+    every = ",".join(map(str, online()))
+    run = harness("--cpus", every, *SHORT, "--json").run
+    for cpu in run["cpus"]:
+        assert cpu["series"]["interrupts"] is None
+        assert cpu["series"]["gaps"] == [cpu["events"]]
+
+
+def test_default_cpus(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    isolated = Path("/sys/devices/system/cpu/isolated").read_text().strip()
+    if not isolated:
+        assert [cpu["cpu"] for cpu in run["cpus"]] == online()[1:]
+    assert run["isolated"] == isolated
+
+
+def test_figures_agree_with_each_other(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    assert ran_for(run, 0.3)
+    for cpu in run["cpus"]:
+        counts = cpu["histogram"]["counts"]
+        observed = cpu["runtime_ns"] - cpu["dead_ns"]
+        assert cpu["noise_ppm"] == pytest.approx(1e6 * cpu["noise_ns"] / observed, rel=1e-4)
+        assert sum(count for _, _, count in counts) == cpu["events"]
+        assert all(a[1] <= b[0] for a, b in zip(counts, counts[1:]))
+        assert all((upper - lower - 1) <= lower / 1000 for lower, upper, _ in counts)
+        assert counts[-1][0] <= cpu["max_ns"] <= counts[-1][1]
+        middle = sum((lower + upper - 1) / 2 * count for lower, upper, count in counts)
+        assert middle == pytest.approx(cpu["noise_ns"], rel=0.005)
+        rates = list(cpu["rates_per_s"].values())
+        assert rates == sorted(rates, reverse=True)
+        assert rates[0] == pytest.approx(cpu["events"] * 1e9 / cpu["runtime_ns"], rel=1e-6)
+        delays = list(cpu["time_weighted_ns"].values())
+        assert delays == sorted(delays)
+        assert delays[-1] <= cpu["max_ns"]
+
+
+def test_interrupts_are_those_of_proc_interrupts(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    interrupts = Path("/proc/interrupts").read_text()
+    labels = [line.split(":")[0].strip() for line in interrupts.splitlines()]
+    for cpu in run["cpus"]:
+        entries = cpu["interrupts_per_s"]
+        rows = {name: rate for name, rate in entries.items() if name != "total"}
+        assert sum(rows.values()) == pytest.approx(entries["total"])
+        assert all(rate > 0 for rate in rows.values())
+        assert {name.split(":")[0] for name in rows} <= set(labels) - {"ERR", "MIS"}
+        assert all(":" in name or not name.isdigit() for name in rows)
+
+
+def test_rates_below_the_threshold_are_unknown(harness: Harness) -> None:
+    run = harness(*SHORT, "--threshold", "5us", "--json").run
+    assert run["threshold_ns"] == 5000
+    for cpu in run["cpus"]:
+        assert cpu["rates_per_s"]["100ns"] is None
+        assert cpu["rates_per_s"]["1us"] is None
+        assert cpu["rates_per_s"]["10us"] is not None
+        assert all(lower >= 4995 for lower, _, _ in cpu["histogram"]["counts"])
+
+
+def test_loop_period_is_at_the_floor(harness: Harness) -> None:
+    ratios = []
+    for _ in range(3):
+        run = harness(*SHORT, "--json").run
+        if run["emulated"]:
+            pytest.skip("durations mean nothing under emulation")
+        ratios.append(run["clock"]["loop_period_ns"] / run["clock"]["floor_ns"])
+    assert min(ratios) <= 1.15
+    assert min(ratios) >= 0.5
+
+
+def test_all_time_is_accounted_for(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    per_tick = 1e9 / run["clock"]["hz"]
+    for cpu in run["cpus"]:
+        ticks = cpu["end_ticks"] - cpu["begin_ticks"]
+        assert ticks * per_tick == pytest.approx(cpu["runtime_ns"], abs=1)
+        assert run["emulated"] or abs(cpu["unaccounted_ppm"]) <= 10_000
+
+
+def test_work_per_window(harness: Harness) -> None:
+    run = harness("--duration", "1s", "--warmup", "0s", "--no-oslat", "--json").run
+    if run["emulated"]:
+        pytest.skip("durations mean nothing under emulation")
+    for cpu in run["cpus"]:
+        pace = cpu["pace"]
+        work = [pace["work"][name] for name in ("min", "p1", "p50", "p99", "max")]
+        assert pace["window_ns"] == 1_000_000
+        assert 0 < pace["windows"] <= 1000
+        assert work == sorted(work)
+        # The usual window is the run's mean pace; what is slow shows below it.
+        usual = pace["window_ns"] / run["clock"]["loop_period_ns"]
+        assert pace["work"]["p50"] == pytest.approx(usual, rel=0.2)
+        assert work[-1] <= 1.3 * pace["window_ns"] / run["clock"]["floor_ns"]
+
+
+def test_idle_states_are_those_of_the_kernel(harness: Harness) -> None:
+    run = harness(*SHORT, "--json").run
+    for cpu in run["cpus"]:
+        states = Path(f"/sys/devices/system/cpu/cpu{cpu['cpu']}/cpuidle").glob("state*/name")
+        assert set(cpu["power"]["idle_us"]) == {path.read_text().strip() for path in states}
+        # A spinning CPU does not sleep.
+        assert sum(cpu["power"]["idle_us"].values()) * 1000 <= 0.2 * cpu["runtime_ns"]
+
+
+def test_events_are_the_noise(harness: Harness, tmp_path: Path) -> None:
+    table = tmp_path / "events.csv"
+    cpus = ",".join(map(str, online()[:2]))
+    run = harness(*SHORT, "--cpus", cpus, "--events", str(table), "--json").run
+    header, *rows = table.read_text().splitlines()
+    events = [tuple(map(int, row.split(","))) for row in rows]
+    assert header == "cpu,begin,end"
+    assert [begin for _, begin, _ in events] == sorted(begin for _, begin, _ in events)
+    per_tick = 1e9 / run["clock"]["hz"]
+    for cpu in run["cpus"]:
+        lengths = [end - begin for number, begin, end in events if number == cpu["cpu"]]
+        assert len(lengths) == cpu["events"] - cpu["lost_events"]
+        assert min(lengths) * per_tick > run["threshold_ns"]
+        assert sum(lengths) * per_tick == pytest.approx(cpu["noise_ns"], rel=1e-6)
+        assert max(lengths) * per_tick == pytest.approx(cpu["max_ns"], abs=1)
+
+
+def test_summary_prints_period_and_floor(harness: Harness) -> None:
+    done = harness(*SHORT)
+    assert done.status == 0
+    assert "complete, valid" in done.out
+    for words in ("loop period", "own clock reading", "interrupts", "longest"):
+        assert words in done.out or "emulated" in done.out
+
+
+def test_help_names_every_option(harness: Harness) -> None:
+    done = harness("--help")
+    assert (done.status, done.err) == (0, "")
+    for name in ("cpus", "duration", "warmup", "threshold", "policy", "load", "load-cpus", "oslat",
+                 "no-oslat", "emulated", "label", "seed", "json", "events"):  # fmt: skip
+        assert f"--{name} " in done.out
+
+
+def test_a_run_names_the_build_that_made_it(harness: Harness) -> None:
+    version = harness("--version").out.split()[1]
+    made_by = harness(*SHORT, "--json").run["harness"]
+    assert re.fullmatch(rf"{re.escape(version)}\+[0-9a-f]{{8}}", made_by)
+
+
+def test_help_and_refusal_name_the_same_scenarios(harness: Harness) -> None:
+    (line,) = (line for line in harness("--help").out.splitlines() if "--load " in line)
+    named = line.partition("idle): ")[2]
+    assert named.startswith("idle, ")
+    assert f"use one of {named}\n" in harness("--load", "heavy").err
+
+
+def test_a_guest_that_is_told_of_its_emulation_says_so(harness: Harness) -> None:
+    run = harness(*SHORT, "--emulated", "--json").run
+    assert run["emulated"] is True
+    assert any("durations mean nothing" in problem for problem in run["problems"])
+    assert "noise" not in harness(*SHORT, "--emulated").out
+
+
+def test_a_kernel_without_sched_setattr_has_the_default_policy(bench: Bench) -> None:
+    forbid = without("sched_setattr", errno.ENOSYS)
+
+    def start() -> None:
+        os.setpriority(os.PRIO_PROCESS, 0, 0)  # the tests may run under nice
+        forbid()
+
+    done = bench.call(*SHORT, preexec_fn=start)
+    assert done.status == 0, done.err or done.run["problems"]
+
+
+def test_a_cpuset_is_all_there_is(bench: Bench, cpuset: tuple[int, Path]) -> None:
+    cpu, processes = cpuset
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + METRICS.format(name="timer", rate=1)
+               + WAITS)  # fmt: skip
+
+    def call(*words: str) -> Result:
+        return bench.call(*SHORT, *words, preexec_fn=lambda: processes.write_text("0") and None)
+
+    done = call("--cpus", str(cpu), "--load", "timers", "--load-cpus", "all")
+    assert done.said("every allowed CPU is measured: the harness itself"), done.err
+    assert [load["cpus"] for load in done.run["loads"]] == [str(cpu)]
+    done = call()
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"--cpus: only CPU {cpu} is allowed" in done.err
+    done = call("--cpus", "0")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "--cpus: CPU 0 is not allowed here" in done.err
+
+
+# Refusals: exit 2, one line, nothing else
+
+REFUSED = [
+    (["--cpus", ""], "names no CPU"),
+    (["--cpus", "1,,2"], "not a CPU list"),
+    (["--cpus", "2-1"], "not a CPU list"),
+    (["--cpus", "1\n2"], "not a CPU list"),
+    (["--cpus", "8000"], "CPU 8000 is not online"),
+    (["--cpus", "99999"], "above 8191"),
+    (["--cpus"], "value is missing"),
+    (["--cpus", "x" * 5000], "not a CPU list"),
+    (["--load-cpus", "8000", "--load", "vm"], "CPU 8000 is not online"),
+    (["--duration", "0s"], "1ms to 24h"),
+    (["--duration", "25h"], "1ms to 24h"),
+    (["--duration", "10"], "not a time"),
+    (["--duration", "10 s"], "not a time"),
+    (["--warmup", "2h"], "0ns to 1h"),
+    (["--threshold", "49ns"], "50ns to 1s"),
+    (["--policy", "rr:1"], "fifo:N"),
+    (["--policy", "fifo:0"], "fifo:N"),
+    (["--policy", "deadline:10ms/5ms"], "deadline:RUNTIME/PERIOD"),
+    (["--policy", "deadline:5ms"], "deadline:RUNTIME/PERIOD"),
+    (["--load", "heavy"], "unknown scenario; use one of"),
+    (["--seed", "-1"], "whole number"),
+    (["--json", "/nonexistent/run.json"], "No such file or directory"),
+    (["--json", "/"], "directory"),
+    (["--events", "/nonexistent/events"], "No such file or directory"),
+    (["--events", "-"], "not a file"),
+    (["--json", "same", "--events", "same"], "the same file"),
+    (["--unknown"], "unknown option"),
+    (["extra"], "unexpected argument"),
+]
+
+
+@pytest.mark.parametrize(("args", "words"), REFUSED, ids=[" ".join(a)[:30] for a, _ in REFUSED])
+def test_refused(harness: Harness, tmp_path: Path, args: list[str], words: str) -> None:
+    done = harness(*SHORT, *args, cwd=tmp_path)
+    assert done.status == 2
+    assert done.out == ""
+    assert done.err.count("\n") == 1
+    assert done.err.endswith("\n")
+    assert words in done.err
+    assert ";" in done.err, "says what to do"
+    assert names(tmp_path) == []
+
+
+def test_refused_leaves_the_old_file(harness: Harness, tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    target.write_text("old")
+    assert harness("--json", str(target), "--events", "/nonexistent/x").status == 2
+    assert target.read_text() == "old"
+
+
+def test_no_cpu_left(harness: Harness) -> None:
+    everything = Path("/sys/devices/system/cpu/online").read_text().strip()
+    done = harness(*SHORT, "--cpus", everything, "--load", "vm")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "none is left for the load" in done.err
+    done = harness(*SHORT, "--cpus", everything, "--policy", "fifo:1")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "no CPU for the system" in done.err
+
+
+@pytest.mark.root
+@needs_root
+def test_what_the_kernel_takes_from_a_real_time_loop_is_named(harness: Harness) -> None:
+    """With an ordinary task to serve, the kernel takes its share from the loop, by default 50 ms a
+    second: through the fair server, or before Linux 6.12 through sched_rt_runtime_us."""
+    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() != "950000":
+        pytest.skip("sched_rt_runtime_us is not the kernel's default")
+    cpu = online()[-1]
+    hungry = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    try:
+        done = harness(
+            "--cpus", str(cpu), "--policy", "fifo:1", "--duration", "4s", "--warmup", "0s",
+            "--no-oslat", "--json",
+        )  # fmt: skip
+    finally:
+        hungry.kill()
+        hungry.wait()
+    run = done.run
+    assert done.status == 0, run["problems"]
+    named = re.compile(
+        rf"CPU {cpu}: (\d+) gaps of about ([\d.]+) ms, one each 1s, are the kernel's own "
+        r"\((fair server|sched_rt_runtime_us)\) and count as noise"
+    )
+    (found,) = filter(None, map(named.fullmatch, run["problems"]))
+    (measured,) = run["cpus"]
+    events, each_ms = int(found[1]), float(found[2])
+    assert events >= 2
+    assert 30 < each_ms < 70
+    assert events * (each_ms - 0.05) * 1e6 <= 1.01 * measured["noise_ns"]
+
+
+@pytest.mark.root
+@needs_root
+def test_a_deadline_bound_to_one_cpu_of_a_domain_is_refused(harness: Harness) -> None:
+    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
+        pytest.skip("the kernel's admission control is off")
+    done = harness(*SHORT, "--policy", "deadline:5ms/10ms", "--json")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "only in a cpuset partition of that CPU; run inside one" in done.err
+
+
+@pytest.mark.root
+@needs_root
+@pytest.mark.parametrize(
+    ("before", "words", "why"),
+    [
+        ([], ["--policy", "fifo:1"], "LimitRTPRIO"),
+        ([], ["--policy", "deadline:5ms/10ms"], "not permitted"),
+        ([], ["--json", "/run.json"], "Permission denied"),
+        (["nice", "-n", "5"], [], "may not leave nice 5"),
+    ],
+)
+def test_no_permission(
+    ordinary_user: OrdinaryUser, before: list[str], words: list[str], why: str
+) -> None:
+    done = subprocess.run(
+        [*before, ordinary_user.measure, *SHORT, *words],
+        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert why in done.stderr

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The loads of lowlat-measure, and what becomes of a run when stress-ng misbehaves: its JSON is
+there, with ``complete`` false and the reason."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from measuring import (
+    HELP,
+    METRICS,
+    OPTIONS,
+    SHORT,
+    VERSION,
+    WAITS,
+    Bench,
+    Harness,
+    needs_root,
+    needs_stress,
+    needs_two_cpus,
+    option,
+    ran_for,
+)
+from ordinary_user import AS_NOBODY, OrdinaryUser
+
+pytest_plugins = ["measuring", "ordinary_user"]
+pytestmark = needs_two_cpus
+
+QUICK = ("--duration", "300ms", "--warmup", "0s")
+
+
+# Scenarios
+
+
+@needs_stress
+@pytest.mark.parametrize("scenario", ["ipi", "files", "network"])
+def test_scenarios_run_to_the_end(bench: Bench, scenario: str) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--load", scenario)
+    (load,) = done.run["loads"]
+    assert done.run["complete"], done.run["problems"]
+    assert (load["scenario"], load["exit"]) == (scenario, 0)
+    assert "stressor:" in load["output"]
+    assert list(bench.scratch.iterdir()) == []
+
+
+@needs_stress
+def test_files_are_bounded_and_on_the_disk_named(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--load", "files")
+    command = done.run["loads"][0]["command"]
+    assert 0 < int(option(command, "--hdd-bytes") or 0) <= 256 << 20
+    in_memory = subprocess.run(
+        ["stat", "-f", "-c", "%T", str(bench.scratch)], capture_output=True, text=True, check=True
+    ).stdout.strip() in ("tmpfs", "ramfs")
+    assert done.said("lie in memory") == in_memory
+
+
+@needs_stress
+def test_an_idle_load_is_none(bench: Bench) -> None:
+    assert bench.call(*QUICK, "--no-oslat", "--load", "idle").run["loads"] == []
+
+
+@needs_stress
+def test_the_load_may_run_everywhere(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--load-cpus", "all")
+    online = Path("/sys/devices/system/cpu/online").read_text().strip()
+    assert [load["cpus"] for load in done.run["loads"]] == [online]
+    assert done.said("is measured and carries the load")
+
+
+@needs_stress
+@needs_root
+@pytest.mark.root
+def test_oom_stays_in_its_own_memory_group(bench: Bench) -> None:
+    begin = Path("/proc/vmstat").read_text()
+    others = list(Path("/sys/fs/cgroup").rglob("lowlat-measure.*"))
+    done = bench.call("--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "oom")
+    if done.status == 2:
+        pytest.skip(done.err.strip())
+    (load,) = done.run["loads"]
+    group = load["memory_group"]
+    assert done.run["complete"], done.run["problems"]
+    assert group["cgroup_version"] in (1, 2)
+    assert group["oom_kills"] > 0
+    asked = int(option(load["command"], "--vm-bytes") or 0)
+    assert asked > group["limit_bytes"]
+    assert "--oom-avoid" not in load["command"]
+    kills = [int(line.split()[1]) for text in (begin, Path("/proc/vmstat").read_text())
+             for line in text.splitlines() if line.startswith("oom_kill ")]  # fmt: skip
+    assert kills[1] - kills[0] >= group["oom_kills"]
+    assert list(Path("/sys/fs/cgroup").rglob("lowlat-measure.*")) == others
+
+
+@needs_root
+@pytest.mark.root
+def test_oom_without_a_memory_group_is_refused(ordinary_user: OrdinaryUser) -> None:
+    done = subprocess.run(
+        [ordinary_user.measure, *QUICK, "--no-oslat", "--load", "oom", "--json"],
+        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "cgroup" in done.stderr
+    assert "use --load vm" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("taskset"), reason="no taskset (util-linux)")
+def test_a_load_cannot_move_onto_a_measured_cpu(bench: Bench) -> None:
+    """As tlb-shootdown of stress-ng 0.19 tries to."""
+    script = "taskset -p -c 1 $$\n" + METRICS.format(name="timer", rate=1.0) + WAITS
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script)
+    words = (*QUICK, "--no-oslat", "--cpus", "1", "--load", "timers")
+    assert "failed to set" in bench.call(*words).run["loads"][0]["log"]
+    everywhere = bench.call(*words, "--load-cpus", "all").run["loads"][0]["log"]
+    assert "new affinity list: 1" in everywhere
+
+
+def test_ports_in_use_are_left_alone(bench: Bench) -> None:
+    script = VERSION + METRICS.format(name="sock", rate=1.0) + WAITS
+    bench.play("stress-ng", script.format(options=OPTIONS))
+    words = (*QUICK, "--no-oslat", "--load", "network")
+    first = int(option(bench.call(*words).run["loads"][0]["command"], "--sock-port") or 0)
+    with socket.create_server(("127.0.0.1", first)):
+        command = bench.call(*words).run["loads"][0]["command"]
+    ports = [int(option(command, name) or 0) for name in ("--sock-port", "--udp-port")]
+    assert first < ports[0] < ports[0] + 8 <= ports[1] < 32768
+
+
+# Versions of stress-ng
+
+
+def test_options_that_a_version_lacks_are_not_given(bench: Bench) -> None:
+    script = VERSION + METRICS.format(name="sock", rate=1.0) + WAITS
+    bench.play("stress-ng", script.format(options=OPTIONS))
+    command = bench.call(*QUICK, "--no-oslat", "--load", "network").run["loads"][0]["command"]
+    assert "--oom-avoid" in command
+    assert "--udp" in command
+    bench.play("stress-ng", script.format(options="--sock --udp-flood --oom-avoid-bytes"))
+    done = bench.call(*QUICK, "--no-oslat", "--load", "network")
+    command = done.run["loads"][0]["command"]
+    assert "--oom-avoid" not in command
+    assert "--udp" not in command
+    assert done.said("stress-ng (0.15.06) has no --udp")
+
+
+@needs_stress
+def test_the_same_seed_makes_the_same_command(bench: Bench) -> None:
+    words = (*QUICK, "--no-oslat", "--load", "vm", "--seed", "5")
+    commands = [bench.call(*words).run["loads"][0]["command"] for _ in range(2)]
+    assert commands[0] == commands[1]
+    assert commands[0][:3] == ["stress-ng", "--seed", "5"]
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("exit 3", "ended before the run did (status 3)"),
+        ("kill -SEGV $$", "ended before the run did (status 139)"),
+        ("exec yes", "ended before the run did (status 153)"),
+        ("trap 'exit 0' INT; while :; do sleep 0.02; done", "without metrics"),
+        (METRICS.format(name="timer", rate=1) + "trap 'yes | head -c 5000000; exit 0' INT\n"
+         "while :; do sleep 0.02; done", "stress-ng wrote more than 4 MiB"),
+    ],
+)  # fmt: skip
+def test_a_stress_ng_at_fault_costs_no_run(bench: Bench, script: str, words: str) -> None:
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script + "\n")
+    done = bench.call("--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "timers")
+    assert (done.status, done.run["complete"], done.run["valid"]) == (1, False, True)
+    assert done.said(words), done.run["problems"]
+    assert list(bench.scratch.iterdir()) == []
+
+
+def test_a_stress_ng_that_says_nothing_costs_no_run(bench: Bench) -> None:
+    bench.play("stress-ng", "exit 0\n")
+    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--throughput", "2")
+    assert (done.status, done.run["complete"]) == (1, False)
+    assert done.said("--load timers: stress-ng could not be started")
+    assert done.said("--throughput: stress-ng gave no figure")
+
+
+@needs_root
+@pytest.mark.root
+def test_a_load_that_fills_the_disk_costs_no_run(bench: Bench, small: Path) -> None:
+    bench.env["TMPDIR"] = str(small)
+    script = "yes >filler 2>/dev/null; " + METRICS.format(name="timer", rate=1) + WAITS
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + script)
+    bench.play("oslat", HELP + "echo 'Core: 1' 2>/dev/null; exit 0\n")
+    done = bench.call("--duration", "1s", "--warmup", "0s", "--oslat", "--load", "timers")
+    assert (done.status, done.run["complete"]) == (1, False)
+    assert done.said("oslat ended without a result"), done.run["problems"]
+    assert ran_for(done.run, 1)
+    assert list(small.iterdir()) == []
+
+
+@needs_root
+@pytest.mark.root
+def test_files_without_room_are_refused(bench: Bench, small: Path) -> None:
+    bench.env["TMPDIR"] = str(small)
+    done = bench.call(*QUICK, "--no-oslat", "--load", "files")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "too little room" in done.err
+
+
+@needs_stress
+@pytest.mark.parametrize("scenario", ["faults", "vm", "timers", "mixed"])
+def test_loads(harness: Harness, scenario: str) -> None:
+    run = harness(*SHORT, "--load", scenario, "--seed", "3", "--json").run
+    (load,) = run["loads"]
+    assert run["complete"], run["problems"]
+    assert (load["tool"], load["scenario"], load["exit"]) == ("stress-ng", scenario, 0)
+    assert load["version"] in load["output"]
+    assert load["command"][:3] == ["stress-ng", "--seed", "3"]
+    assert "stressor:" in load["output"]
+    for name, value in zip(load["command"], load["command"][1:]):
+        if name.endswith("-bytes"):
+            assert int(value) <= 256 << 20
+
+
+#: stress-ng 0.15 in doubt about what it counted.
+DOUBTS = """trap 'echo "stress-ng: fail:  [77] switch: metrics corrupted, ops 9"; exit {status}' INT
+while :; do sleep 0.02; done
+"""
+
+
+@pytest.mark.parametrize(("status", "complete"), [(2, True), (7, True), (3, False)])
+def test_a_load_that_doubts_its_counts_is_said(bench: Bench, status: int, complete: bool) -> None:
+    script = VERSION.format(options=OPTIONS) + METRICS.format(name="timer", rate=1)
+    bench.play("stress-ng", script + DOUBTS.format(status=status))
+    done = bench.call(*QUICK, "--no-oslat", "--load", "timers")
+    run = done.run
+    assert (done.status == 0, run["complete"], run["valid"]) == (complete, complete, True)
+    assert run["loads"][0]["exit"] == status
+    words = "switch: metrics corrupted, ops 9" if complete else "failed at its end"
+    (said,) = (problem for problem in run["problems"] if f"status {status}" in problem)
+    assert words in said

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The verb measure around a harness that is played by a small script."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from lowlat.base import files
+from lowlat.base.errors import LowlatError, Refused, Unmet
+from lowlat.measure import child, options, runner
+from lowlat.measure.child import private_folder
+from lowlat.model.run import read_run
+from lowlat.verbs import measure
+
+REAL = Path(__file__).parents[2] / "measure" / "build" / "lowlat-measure"
+RUN = '{"schema": "lowlat.run/1", "complete": true, "problems": ["no oslat"]}'
+
+
+class Stage:
+    """A folder with lowlat-gen and a lowlat-measure that does what a test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.program = folder / "bin" / "lowlat-measure"
+        self.program.parent.mkdir()
+        self.out = folder / "out" / "run.json"
+        self.out.parent.mkdir()
+
+    def play(self, script: str) -> None:
+        self.program.write_text(f"#!/bin/sh\n{script}\n")
+        self.program.chmod(0o755)
+
+    def call(self, *words: str) -> int:
+        parser = argparse.ArgumentParser()
+        measure.add_arguments(parser)
+        args = parser.parse_args(["--label", "stock", "--out", str(self.out), *words])
+        args.host = {"arch": "x86_64"}
+        return measure.main(args)
+
+    def kept(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads(self.out.read_text())
+        return found
+
+    def nothing_left(self) -> bool:
+        return list(self.out.parent.iterdir()) == []
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    found = Stage(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(found.program.with_name("lowlat-gen")), "measure"])
+    return found
+
+
+def test_a_run_is_kept_with_the_hosts_facts_and_its_path_printed_last(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.play(f"echo '{RUN}'")
+    assert stage.call() == 0
+    assert stage.kept()["host"] == {"arch": "x86_64"}
+    assert next(iter(stage.kept())) == "schema"
+    assert stage.out.stat().st_mode & 0o777 == 0o644
+    assert list(stage.out.parent.iterdir()) == [stage.out]
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == str(stage.out)
+    assert printed.err == ""
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="lowlat-measure is not built (make harness)")
+def test_what_the_real_harness_writes_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [str(REAL.with_name("lowlat-gen"))])
+    cpu = max(os.sched_getaffinity(0))
+    measured = runner.measure(
+        options.MeasureOptions(
+            label="real",
+            out=tmp_path / "run.json",
+            cpus=str(cpu),
+            duration="500ms",
+            warmup="100ms",
+            load="none",
+            oslat=False,
+            host={"arch": "x86_64"},
+        )
+    )
+    run = read_run(measured.path)
+    assert (run.label, str(run.measured), run.duration_s) == ("real", str(cpu), 0.5)
+    assert (run.cpu(cpu).interrupts_per_s or {})["total"] >= 0
+
+
+def test_options_reach_the_harness(stage: Stage) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    words = "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
+    stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv",
+               "--no-causes", "--second-opinion=cyclictest", "--work=usleep,kill", "--work-alone",
+               "--throughput")  # fmt: skip
+    assert (stage.folder / "argv").read_text().split() == [
+        "--label=stock",
+        "--cpus=2-3",
+        "--duration=2m",
+        "--warmup=1s",
+        "--threshold=1us",
+        "--policy=fifo:1",
+        "--load=mixed",
+        "--load-cpus=0-1",
+        "--seed=7",
+        "--events=e.csv",
+        "--second-opinion=cyclictest",
+        "--work=usleep,kill",
+        "--throughput=5",
+        "--no-oslat",
+        "--work-alone",
+        "--json=-",
+    ]
+
+
+def test_defaults_are_left_to_the_harness(stage: Stage) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    stage.call()
+    argv = (stage.folder / "argv").read_text().split()
+    capture, observer, gaps = argv[3:6]
+    assert argv == [
+        *("--label=stock", "--duration=10s", "--warmup=5s", capture, observer, gaps, "--json=-")
+    ]
+    folder = capture.removeprefix("--capture=")
+    assert (observer, gaps) == ("--observer=switches", f"--events={folder}/gaps.csv")
+    assert not Path(folder).exists()
+
+
+def test_causes_are_joined_and_their_lack_is_told(stage: Stage) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    stage.call("--causes", "--events", str(stage.folder / "e.csv"))
+    argv = (stage.folder / "argv").read_text().split()
+    assert "--observer=auto" in argv and f"--events={stage.folder}/e.csv" in argv
+    # A harness that left no capture: the run is kept, and says so.
+    (note,) = json.loads(stage.out.read_text())["attribution"]["notes"]
+    assert "capture.json" in note
+
+
+def test_a_partial_run_is_kept_and_fails(stage: Stage) -> None:
+    stage.play(f"echo '{RUN}'; exit 1")
+    with pytest.raises(Unmet, match="run.json: the run is partial or invalid: no oslat"):
+        stage.call()
+    assert stage.kept()["complete"] is True
+
+
+def test_a_refusal_is_handed_on_and_leaves_nothing(stage: Stage) -> None:
+    stage.play("echo \"lowlat-measure: --cpus '9': not online; name online CPUs\" >&2; exit 2")
+    with pytest.raises(Refused) as caught:
+        stage.call("--cpus", "9")
+    assert str(caught.value) == "--cpus '9': not online; name online CPUs"
+    assert stage.nothing_left()
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo oops >&2; exit 3", "lowlat-measure ended with status 3 without a result: oops"),
+        ("kill -KILL $$", "lowlat-measure was killed by SIGKILL without a result"),
+        ("echo '{\"schema\"'", "lowlat-measure ended with status 0 without a result"),
+        ("echo '[]'", "lowlat-measure wrote something that is not a run"),
+        ("exit 130", "lowlat-measure was interrupted without a result"),
+    ],
+)
+def test_a_failing_harness_is_named_and_leaves_nothing(
+    stage: Stage, script: str, words: str
+) -> None:
+    stage.play(script)
+    with pytest.raises(LowlatError) as caught:
+        stage.call()
+    assert str(caught.value).startswith(words)
+    assert caught.value.status == 1
+    assert stage.nothing_left()
+
+
+def test_a_harness_that_cannot_be_started(stage: Stage) -> None:
+    stage.play("true")
+    stage.program.write_text("#!/nowhere\n")
+    with pytest.raises(LowlatError, match="cannot run .*lowlat-measure: No such file"):
+        stage.call()
+    assert stage.nothing_left()
+
+
+def test_a_harness_that_hangs_is_ended(stage: Stage) -> None:
+    stage.play("sleep 300")
+    finished = child.execute([str(stage.program)], lambda: None, limit=0.3)
+    assert finished.timed_out and finished.status == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("label", ["", "a b", "../x", "ä", "x" * 65, "a\n"])
+def test_a_label_that_is_no_name_is_refused(stage: Stage, label: str) -> None:
+    stage.play(f"echo '{RUN}'")
+    with pytest.raises(Refused, match="--label"):
+        stage.call("--label", label)
+    assert stage.nothing_left()
+
+
+@pytest.mark.parametrize("time_", ["10", "s", "-1s", "1.5s", "10 s", "10d", ""])
+def test_a_time_without_its_unit_is_refused(stage: Stage, time_: str) -> None:
+    stage.play(f"echo '{RUN}'")
+    with pytest.raises(Refused, match="not a time with its unit"):
+        stage.call(f"--duration={time_}")
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_measuring(stage: Stage) -> None:
+    stage.play(f"touch {stage.folder}/started; echo '{RUN}'")
+    missing = stage.folder / "none" / "run.json"
+    for path in (missing, stage.folder, Path("/proc/run.json")):
+        with pytest.raises(Refused, match="--out"):
+            stage.call("--out", str(path))
+    assert not (stage.folder / "started").exists()
+
+
+def test_an_output_behind_a_link_is_refused_and_a_file_stays_until_it_is_replaced(
+    stage: Stage,
+) -> None:
+    stage.play("exit 3")
+    stage.out.write_text("old")
+    with pytest.raises(LowlatError):
+        stage.call()
+    assert stage.out.read_text() == "old"
+    link = stage.out.with_name("link.json")
+    link.symlink_to(stage.out)
+    with pytest.raises(Refused, match="--out .*link.json: is there and is not a plain file"):
+        stage.call("--out", str(link))
+    assert sorted(stage.out.parent.iterdir()) == [link, stage.out]
+
+
+def test_events_and_result_are_two_files(stage: Stage) -> None:
+    with pytest.raises(Refused, match="--events .*: the same file as --out"):
+        stage.call("--events", f"{stage.out.parent}/./{stage.out.name}")
+    assert not stage.out.exists()
+
+
+@pytest.mark.parametrize("words", [[], ["--label", "a/b"], ["--label", "x", "--duration", "10"]])
+def test_the_command_line_refuses_with_one_line(words: list[str]) -> None:
+    command = [sys.executable, "-m", "lowlat", "measure", *words]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_harness_is_found_beside_us_in_the_package_or_on_the_path(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.play("true")
+    assert child.find_harness() == str(stage.program)
+    monkeypatch.setattr(sys, "argv", ["lowlat-gen"])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3"))
+    monkeypatch.setattr("lowlat.__file__", str(tmp_path / "lowlat" / "__init__.py"))
+    monkeypatch.setenv("PATH", str(stage.program.parent))
+    assert child.find_harness() == str(stage.program)
+    packaged = tmp_path / "lowlat" / "libexec" / "lowlat-measure"
+    packaged.parent.mkdir(parents=True)
+    packaged.symlink_to(stage.program)
+    assert child.find_harness() == str(packaged)
+
+
+def test_without_a_harness_it_is_refused_with_what_to_do(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "_beside", lambda: iter(()))
+    monkeypatch.setattr(child, "find", lambda _: None)
+    with pytest.raises(Refused, match="lowlat-measure: not found .*make"):
+        stage.call()
+
+
+def test_the_default_file_lies_in_the_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    path = runner.default_path("stock")
+    assert path.parent == tmp_path / "lowlat" / "runs"
+    assert path.parent.is_dir()
+    assert path.name.startswith("stock-20")
+    assert path.name.endswith("Z.json")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert files.state_folder() == tmp_path / ".local" / "state" / "lowlat"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert files.state_folder() == Path("/var/lib/lowlat")
+
+
+def test_a_state_folder_behind_a_link_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "lowlat").mkdir()
+    (tmp_path / "lowlat" / "runs").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match="is a symbolic link"):
+        runner.default_path("stock")
+
+
+PATIENT = """run="$(dirname "$0")/run.json"
+trap 'cat "$run"; exit 130' INT
+trap 'cat "$run"; exit 143' TERM
+echo $$ >"$(dirname "$0")/pid"
+while :; do sleep 0.05; done"""
+
+DRIVER = """import argparse, sys
+sys.argv[0] = {program!r}
+from lowlat.verbs import measure
+parser = argparse.ArgumentParser()
+measure.add_arguments(parser)
+sys.exit(measure.main(parser.parse_args(["--label", "stock", "--out", {out!r}])))
+"""
+
+
+def _await(path: Path) -> None:
+    limit = time.monotonic() + 20
+    while not path.exists() or not path.read_text():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def _interrupted(stage: Stage, number: signal.Signals, again: Optional[float] = None) -> int:
+    code = DRIVER.format(program=str(stage.program), out=str(stage.out))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as started:
+        _await(stage.program.with_name("pid"))
+        started.send_signal(number)
+        if again is not None:
+            time.sleep(again)
+            started.send_signal(number)
+        return started.wait(20)
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)],
+)
+def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
+    stage: Stage, number: signal.Signals, status: int
+) -> None:
+    stage.program.with_name("run.json").write_text(RUN)
+    stage.play(PATIENT)
+    assert _interrupted(stage, number) == status
+    assert stage.kept()["schema"] == "lowlat.run/1"
+    assert "host" in stage.kept()
+
+
+def test_what_nohup_ignores_ends_nothing(stage: Stage) -> None:
+    stage.play(f'echo $$ >"$(dirname "$0")/pid"; sleep 1; echo \'{RUN}\'')
+    code = DRIVER.format(program=str(stage.program), out=str(stage.out))
+    argv = ["nohup", sys.executable, "-c", code]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        _await(stage.program.with_name("pid"))
+        started.send_signal(signal.SIGHUP)
+        assert started.wait(20) == 0
+    assert stage.kept()["schema"] == "lowlat.run/1"
+
+
+def test_a_second_signal_ends_a_harness_that_hangs(stage: Stage) -> None:
+    stage.play('trap "" INT TERM; echo $$ >"$(dirname "$0")/pid"; while :; do sleep 0.05; done')
+    assert _interrupted(stage, signal.SIGINT, again=0.5) == 1
+    assert stage.nothing_left()
+    pid = int(stage.program.with_name("pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_a_killed_run_left_is_taken_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, young, other = (
+        tmp_path / name
+        for name in (".lowlat-causes-left", ".lowlat-causes-young", "lowlat-causes-mine")
+    )
+    for folder in (left, young, other):
+        folder.mkdir()
+        (folder / "trace-cpu1").write_text("text")
+    with private_folder() as held:
+        for folder in (left, held, other):
+            os.utime(folder, (1, 1))
+        with private_folder() as second:
+            assert {*tmp_path.iterdir()} == {young, other, held, second}
+    assert {*tmp_path.iterdir()} == {young, other}

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What interrupts the measured CPUs, recorded on this host: by the kernel's trace, and by the
+detectors' own switches; what both cost, and leave."""
+
+from __future__ import annotations
+
+import bisect
+import errno
+import json
+import os
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.measure.causes.attribution import attach
+from lowlat.measure.causes.capture import read_capture, read_switches
+from lowlat.measure.causes.ftrace import parse, parse_switch
+from measuring import SHORT, Bench, needs_root, needs_two_cpus, online, without
+from ordinary_user import AS_NOBODY, OrdinaryUser
+
+pytest_plugins = ["measuring", "ordinary_user"]
+
+
+def measured(program: str, folder: Path, *args: str, **more: Any) -> dict[str, Any]:
+    """A run on the highest CPU with its capture joined."""
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    argv = [
+        program, f"--cpus={online()[-1]}", "--warmup=300ms", "--no-oslat", "--json=-",
+        f"--capture={folder}", f"--events={folder}/gaps.csv", *args,
+    ]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, **more)
+    assert done.returncode in (0, 1), done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    attach(document, folder, folder / "gaps.csv")
+    return document
+
+
+@contextmanager
+def tracefs(folder: Path) -> Iterator[Path]:
+    """A tracefs to look into, whether or not this host has it mounted."""
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tracefs", "none", str(folder)], check=True, timeout=10)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True, timeout=10)
+
+
+@contextmanager
+def waking(cpu: int) -> Iterator[None]:
+    """A thread that wakes up on the CPU about a thousand times a second."""
+    stop = threading.Event()
+
+    def work() -> None:
+        os.sched_setaffinity(threading.get_native_id(), {cpu})
+        while not stop.is_set():
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def instances(root: Path, pid: int) -> list[str]:
+    return [path.name for path in (root / "instances").glob(f"lowlat-measure-{pid}-*")]
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.root
+def test_every_kernel_event_is_in_a_gap_and_every_entry_has_a_name(
+    program: str, tmp_path: Path
+) -> None:
+    cpu = online()[-1]
+    with waking(cpu):
+        document = measured(program, tmp_path / "capture", "--duration=3s", "--observer=trace")
+    (found,) = document["cpus"]
+    sums = found["attribution"]
+    print(sums)
+    assert document["attribution"]["observer"] == "trace"
+    assert sums["kernel_events"] > 100
+    assert sums["kernel_events_in_gaps"] >= 0.9999 * sums["kernel_events"]
+    assert sums["interrupts_named"] >= 0.99 * sums["interrupts"] > 0
+    total = sum(one["time_ns"] for one in found["causes"])
+    assert total == pytest.approx(found["noise_ns"], rel=1e-3)
+    assert any(one["cause"].startswith("local_timer") for one in found["causes"])
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.place
+@pytest.mark.root
+def test_switches_without_root_are_those_of_the_trace(
+    ordinary_user: OrdinaryUser, tmp_path: Path
+) -> None:
+    """An instance of root's tells the truth."""
+    if int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
+        pytest.skip("kernel.perf_event_paranoid is above 2: perf is for root only here")
+    cpu = online()[-1]
+    folder = ordinary_user.folder / "capture"
+    with tracefs(tmp_path / "tracefs") as root, waking(cpu):
+        instance = root / "instances" / f"truth-{os.getpid()}"
+        instance.mkdir()
+        try:
+            (instance / "trace_clock").write_text("x86-tsc")
+            (instance / "tracing_cpumask").write_text(f"{1 << cpu:x}")
+            (instance / "buffer_size_kb").write_text("16384")
+            (instance / "events/sched/sched_switch/enable").write_text("1")
+            document = measured(ordinary_user.measure, folder, "--duration=4s", **AS_NOBODY)
+            (instance / "tracing_on").write_text("0")
+            text = (instance / f"per_cpu/cpu{cpu}/trace").read_text(errors="replace")
+        finally:
+            instance.rmdir()
+    assert document["attribution"]["observer"] == "switches"
+    assert "the kernel's trace could not be used" in document["attribution"]["notes"][0]
+    capture = read_capture(folder)
+    (one,) = capture.cpus
+    truth = [
+        event.time
+        for event in parse(text.splitlines(), capture.clock)
+        if (found := parse_switch(event.text))
+        and found.before == one.thread
+        and one.begin < event.time < one.end
+    ]
+    told = [time for time in read_switches(capture)[cpu] if one.begin < time < one.end]
+    near = int(20_000 / capture.clock.ns(1))
+    hit = sum(_near(time, told, near) for time in truth)
+    right = sum(_near(time, truth, near) for time in told)
+    print(f"truth {len(truth)}, told {len(told)}, hit {hit}, right {right}")
+    assert len(truth) > 100
+    assert hit >= 0.999 * len(truth)
+    assert right >= 0.999 * len(told)
+    threads = [one for one in document["cpus"][0]["causes"] if one["class"] == "thread"]
+    assert sum(one["events"] for one in threads) >= 0.999 * len(told)
+
+
+def _near(time: int, others: list[int], reach: int) -> bool:
+    at = bisect.bisect_left(others, time - reach)
+    return at < len(others) and others[at] <= time + reach
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.root
+def test_nothing_is_left_even_of_a_run_that_was_killed(program: str, tmp_path: Path) -> None:
+    with tracefs(tmp_path / "tracefs") as root:
+        argv = [program, f"--cpus={online()[-1]}", "--duration=60s", "--no-oslat"]
+        (tmp_path / "killed").mkdir()
+
+        def plain() -> None:
+            short = [*argv, "--duration=100ms", "--warmup=0s"]
+            subprocess.run(short, stdout=subprocess.DEVNULL, timeout=60, check=False)
+
+        killed = subprocess.Popen(
+            [*argv, f"--capture={tmp_path}/killed"], stdout=subprocess.DEVNULL
+        )
+        try:
+            _until(lambda: len(instances(root, killed.pid)) == 2)
+            time.sleep(0.5)
+            # Another run leaves alone what is in use, with a capture or without.
+            measured(program, tmp_path / "beside", "--duration=200ms", "--observer=trace")
+            plain()
+            assert len(instances(root, killed.pid)) == 2
+        finally:
+            killed.send_signal(signal.SIGKILL)
+            killed.wait()
+        assert len(instances(root, killed.pid)) == 2
+        plain()
+        assert instances(root, killed.pid) == []
+
+
+def _until(holds: Any, limit: float = 20.0) -> None:
+    deadline = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.root
+def test_tracefs_need_not_be_mounted(program: str, tmp_path: Path) -> None:
+    """In a mount namespace where it is not, the run mounts it for itself alone."""
+    hide = 'umount -a -t tracefs 2>/dev/null; umount -a -t debugfs 2>/dev/null; exec "$@"'
+    wrapper = ["unshare", "-m", "sh", "-c", hide, "sh"]
+    script = tmp_path / "hidden"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join([*wrapper, program])} "$@"\n')
+    script.chmod(0o755)
+    document = measured(str(script), tmp_path / "capture", "--duration=200ms", "--observer=trace")
+    assert document["attribution"]["observer"] == "trace"
+    assert document["complete"], document["problems"]
+
+
+@needs_two_cpus
+def test_switches_that_are_not_permitted_are_said_and_done_without(bench: Bench) -> None:
+    """They are what `lowlat-gen measure` asks for unless it is told otherwise."""
+    folder = bench.folder / "capture"
+    folder.mkdir()
+    done = bench.call(
+        *SHORT, "--capture", str(folder), "--observer", "switches",
+        preexec_fn=without("perf_event_open", errno.EACCES),
+    )  # fmt: skip
+    assert (done.status, done.run["complete"]) == (0, True)
+    assert done.said("the detectors' switches can't be recorded (Permission denied)")
+    assert json.loads((folder / "capture.json").read_text())["observer"] == "none"
+
+
+def test_another_observer_is_refused(program: str) -> None:
+    done = subprocess.run(
+        [program, "--observer=eye"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 2
+    assert "use auto, trace or switches" in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_two_cpus
+def test_a_folder_with_a_capture_is_refused(program: str, tmp_path: Path) -> None:
+    (tmp_path / "capture.json").write_text("{}")
+    done = subprocess.run(
+        [program, "--duration=10ms", f"--capture={tmp_path}"],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "holds a capture already" in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.root
+def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
+    """Side by side, in turns. The trace lengthens a gap by its own records; neither observer may
+    bring entries into the kernel. The host is noisy, so only more than doubling fails."""
+    observers = ("off", "switches", "trace")
+    gaps: dict[str, list[float]] = {name: [] for name in observers}
+    entries: dict[str, list[float]] = {name: [] for name in observers}
+    for turn in range(7):
+        for name in observers:
+            folder = tmp_path / f"{name}{turn}"
+            folder.mkdir()
+            observed = [] if name == "off" else [f"--capture={folder}", f"--observer={name}"]
+            argv = [program, f"--cpus={online()[-1]}", "--warmup=200ms", "--duration=1s"]
+            # Before all others, so that what is compared is the interrupts.
+            argv += ["--policy=fifo:1", "--no-oslat", "--json=-", *observed]
+            done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+            (cpu,) = json.loads(done.stdout)["cpus"]
+            gaps[name].append(_median_gap(cpu["histogram"]["counts"]))
+            entries[name].append(cpu["interrupts_per_s"]["total"])
+    for name in observers[1:]:
+        cost = _ratio(gaps[name], gaps["off"])
+        more = _ratio(entries[name], entries["off"])
+        print(f"{name}: a gap of 5 us or more x{cost:.2f}, interrupts x{more:.2f}")
+        assert cost < 2
+        assert more < 2
+
+
+def _median_gap(counts: list[list[int]]) -> float:
+    """Of the gaps of 5 us and more: shorter ones are the hypervisor's on this kind of host."""
+    longer = [(lower, count) for lower, _, count in counts if lower >= 5000]
+    left = sum(count for _, count in longer) / 2
+    for lower, count in longer:
+        left -= count
+        if left <= 0:
+            return float(lower)
+    return 0.0
+
+
+def _ratio(these: list[float], those: list[float]) -> float:
+    """The median of the ratios of neighbours."""
+    ratios = sorted(a / b for a, b in zip(these, those) if b > 0)
+    return ratios[len(ratios) // 2] if ratios else 1.0

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The parsers of what other tools write, on what they wrote (tests/data/tools/record)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng, throughput
+from lowlat.model.run import Load
+from lowlat.report import figures
+from report_runs import Bench, document, endpoint
+
+TOOLS = Path(__file__).parents[1] / "data" / "tools"
+OSLAT_VERSIONS = {"2.4": "2.40", "2.6": "2.60", "2.10": "2.10"}
+STRESS_VERSIONS = {"0.15.06": "gcc 12.2.0", "0.19.02": "gcc 14.2.0", "0.22.01": "gcc 16.2.0"}
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def text(name: str) -> str:
+    return (TOOLS / name).read_text()
+
+
+def oslat_of(name: str) -> oslat.Oslat:
+    found = oslat.parse(text(name))
+    assert found is not None, name
+    return found
+
+
+def printed(name: str, row: str) -> list[float]:
+    """The numbers that the text form has behind a label."""
+    found = re.search(rf"^ *{row}:([ \t\d.]+)", text(name), re.M)
+    assert found is not None
+    return [float(value) for value in found[1].split()]
+
+
+@pytest.mark.parametrize("release", OSLAT_VERSIONS)
+def test_oslat_names_its_version_and_cpus_in_text_and_json(release: str) -> None:
+    for form in ("text.txt", "json.json", "overflow.json"):
+        found = oslat_of(f"oslat-{release}-{form}")
+        assert found.version == OSLAT_VERSIONS[release]
+        assert [*found.max_us] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "rounded_down"),
+    [
+        ("2.4-text.txt", 0), ("2.4-bias.txt", 0), ("2.6-text.txt", 0), ("2.6-bias.txt", 0),
+        ("2.10-text.txt", 1), ("2.10-bias.txt", 1), ("2.6-width.txt", 0), ("2.10-width.txt", 0.001),
+        ("2.1-text-from-source.txt", 0),
+    ],
+)  # fmt: skip
+def test_oslat_maximum_is_an_upper_limit(name: str, rounded_down: float) -> None:
+    limits = [most + rounded_down for most in printed(f"oslat-{name}", "Maximum")]
+    assert [*oslat_of(f"oslat-{name}").max_us.values()] == pytest.approx(limits, abs=1e-9)
+
+
+@pytest.mark.parametrize(("release", "rounded_down"), [("2.6", 0), ("2.10", 1)])
+def test_oslat_json_with_w_has_all_in_microseconds(release: str, rounded_down: int) -> None:
+    name = f"oslat-{release}-width-json.json"
+    raw = json.loads(text(name))["thread"]["0"]["max"]
+    assert oslat_of(name).max_us[0] == pytest.approx((raw + rounded_down) / 1000)
+
+
+def test_oslat_2_9_mixes_units() -> None:
+    found = oslat_of("oslat-2.9-json-from-source.json")
+    assert (found.version, found.max_us) == ("2.90", {1: 28506.924})
+
+
+def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
+    """Both call themselves 2.10, and round in opposite directions."""
+    names = ("oslat-2.1-text-from-source.txt", "oslat-2.10-text.txt")
+    assert [oslat_of(name).version for name in names] == ["2.1", "2.10"]
+    before, after = (
+        document(name, 9.0, oslat={"version": "2.10", "command": ["oslat"], "output": text(name)})
+        for name in names
+    )
+    flags = bench.json([before], [after])["flags"]
+    assert any("oslat versions differ: before 2.1, after 2.10" in flag for flag in flags)
+
+
+def test_the_report_has_oslats_upper_limit(bench: Bench) -> None:
+    output = text("oslat-2.10-text.txt").replace("Core:\t 0 1", "Core:\t 2 3")
+    oslat_ = {"version": "2.10", "command": ["oslat"], "output": output}
+    runs = [document(label, 9.0, oslat=oslat_) for label in ("stock", "tuned")]
+    result = bench.json(runs[:1], runs[1:])
+    first, second = printed("oslat-2.10-text.txt", "Maximum")
+    assert endpoint(result, "oslat_max_us", 3)["before"] == second + 1
+    assert endpoint(result, "oslat_max_us")["before"] == max(first, second) + 1
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "", "oslat V 2.40\nPre-heat for 1 seconds...", "{", '{"a": 1}', '{"thread": {"0": {}}}',
+        '{"thread": {"0": {"cpu": 1, "min": 1, "max": 2, "histogram": []}}}', '{"thread": {}}',
+        '{"thread": {"0": {"cpu": "x", "min": 1, "max": 2}}}', "[" * 100000,
+        "Core: 1\nMinimum: 1 2\nMaximum: 3\n",
+    ],
+)  # fmt: skip
+def test_oslat_without_a_result(output: str) -> None:
+    assert oslat.parse(output) is None
+
+
+def test_oslat_that_refused_an_option_gives_none() -> None:
+    assert oslat.parse(text("oslat-2.4-width.txt")) is None
+
+
+@pytest.mark.parametrize("release", ["2.4", "2.6", "2.10"])
+def test_cyclictest_has_a_maximum_for_each_thread(release: str) -> None:
+    name = f"cyclictest-{release}-text.txt"
+    assert [*cyclictest.maxima_us(text(name))] == printed(name, "# Max Latencies")
+    in_json = text(f"cyclictest-{release}-json.json")
+    threads = [json.loads(in_json)["thread"][key] for key in ("0", "1")]
+    assert [*cyclictest.maxima_us(in_json)] == [thread["max"] for thread in threads]
+
+
+def test_cyclictest_in_nanoseconds_is_told_in_microseconds() -> None:
+    given = json.loads(text("cyclictest-2.6-json.json"))
+    assert given["resolution_in_ns"] == 0
+    output = json.dumps({**given, "resolution_in_ns": 1})
+    longest = max(thread["max"] for thread in given["thread"].values())
+    told = figures.longest_us(Load("cyclictest", "2.60", "cyclictest -N", output))
+    assert told == pytest.approx(longest / 1000)
+
+
+@pytest.mark.parametrize(
+    "output", ["", "{", '{"thread": 1}', '{"thread": {"0": {}}}', "# Max Latencies: x\n", "# T: 0"]
+)
+def test_cyclictest_without_a_result(output: str) -> None:
+    assert cyclictest.maxima_us(output) == ()
+
+
+def test_rtla_osnoise_maximum_is_the_upper_edge_of_its_bucket() -> None:
+    output = text("rtla-6.12-osnoise-from-docs.txt")
+    assert re.search(r"^max: +30 +310\b", output, re.M)
+    assert rtla.maxima_us(output) == (40, 320)
+
+
+def test_rtla_timerlat_has_interrupt_and_thread() -> None:
+    assert rtla.maxima_us(text("rtla-6.5-timerlat-from-docs.txt")) == (17, 37, 16, 59)
+
+
+def test_rtla_columns_without_a_sample_have_no_maximum_and_the_total_no_column() -> None:
+    assert rtla.maxima_us(text("rtla-7.0-timerlat-from-source.txt")) == (10, 10)
+
+
+@pytest.mark.parametrize("release", ["6.1.192", "6.12.117", "7.2.13"])
+def test_rtla_without_its_tracer_gives_none(release: str) -> None:
+    output = text(f"rtla-{release}-osnoise.txt")
+    assert "status 1" in output
+    assert rtla.maxima_us(output) == ()
+
+
+@pytest.mark.parametrize("release", STRESS_VERSIONS)
+def test_stress_ng_figures_are_those_of_the_stressor(release: str) -> None:
+    """Against the table it prints, which has them to two digits."""
+    found = stress_ng.parse(text(f"stress-ng-{release}-mixed.yaml"))
+    assert (found.version, found.compiler) == (release, STRESS_VERSIONS[release])
+    assert list(found.metrics) == ["fault", "vm", "timer"]
+    table = dict(
+        re.findall(r"metrc: \[\d+\] (\w+) +(\d+ .*)", text(f"stress-ng-{release}-mixed.txt"))
+    )
+    for name, metrics in found.metrics.items():
+        cells = [float(cell) for cell in table[name].split()]
+        assert metrics["bogo-ops"] == cells[0]
+        assert metrics["bogo-ops-per-second-real-time"] == pytest.approx(cells[4], abs=0.01)
+        assert metrics["max-rss"] == cells[7]
+
+
+@pytest.mark.parametrize("release", STRESS_VERSIONS)
+def test_stress_ng_means_over_instances_are_left_out(release: str) -> None:
+    """Geometric in some versions, harmonic in others: only documented keys are taken."""
+    found = stress_ng.parse(text(f"stress-ng-{release}-mixed.yaml"))
+    assert "page-fault" in text(f"stress-ng-{release}-mixed.yaml")
+    assert all("page-fault" not in key for values in found.metrics.values() for key in values)
+
+
+@pytest.mark.parametrize("release", STRESS_VERSIONS)
+def test_stress_ng_in_scientific_notation(release: str) -> None:
+    source = text(f"stress-ng-{release}-scientific.yaml")
+    assert "e+05" in source
+    found = stress_ng.parse(source).metrics["switch"]
+    rate = found["bogo-ops-per-second-real-time"]
+    assert rate == pytest.approx(found["bogo-ops"] / found["wall-clock-time"], rel=1e-3)
+
+
+@pytest.mark.parametrize("release", STRESS_VERSIONS)
+def test_stress_ng_matrix_gives_one_throughput(release: str) -> None:
+    rates = stress_ng.parse(text(f"stress-ng-{release}-matrix.yaml")).throughput()
+    assert list(rates) == ["matrix"]
+    assert rates["matrix"] > 0
+    assert math.isfinite(rates["matrix"])
+
+
+def test_stress_ng_0_13_and_duplicate_keys_of_other_sections() -> None:
+    found = stress_ng.parse(text("stress-ng-0.13.12-from-source.yaml"))
+    assert (found.version, found.compiler) == ("0.13.12", "")
+    assert found.throughput() == {"matrix": 1059.87}
+    assert "max-rss" not in found.metrics["matrix"]
+
+
+def pinned(mean: float, release: str = "0.15.06") -> dict[str, Any]:
+    """A run's throughput alone, as lowlat-measure writes it."""
+    output = text(f"stress-ng-{release}-matrix.yaml")
+    runs = [{"value": mean, "exit": 0, "output": output, "log": ""}]
+    return {"kind": "throughput", "tool": "stress-ng", "version": release, "unit": "bogo-ops/s",
+            "samples": 5, "mean": mean, "variance": 4.0, "runs": runs}  # fmt: skip
+
+
+def test_throughput_alone_is_compared(bench: Bench) -> None:
+    stock = document("stock", 236.0, work=[pinned(1000.0)])
+    tuned = document("tuned", 4.0, work=[{"kind": "usleep"}, pinned(900.0)])
+    result = bench.json([stock], [tuned])
+    found = endpoint(result, "bogo_ops_per_s@matrix alone")
+    assert (found["before"], found["after"]) == (1000, 900)
+
+
+@pytest.mark.parametrize("emulated", [True, False])
+def test_throughput_under_emulation_is_the_emulators(bench: Bench, emulated: bool) -> None:
+    runs = [document(label, 9.0, emulated=emulated) for label in ("stock", "tuned")]
+    files = [*bench.runs("b", runs[0]), "--against", *bench.runs("a", runs[1])]
+    for form in ((), ("--markdown",)):
+        _, out = bench.call(*files, *form)
+        _, _, below = out.partition("throughput of the loads, bogo ops/s")
+        assert "stress-ng vm" in below
+        assert ("(the emulator's, counted against the host's clock" in below) is emulated
+
+
+def test_throughput_alone_of_differing_stress_ng_is_not(bench: Bench) -> None:
+    stock = document("stock", 236.0, loads=[], work=[pinned(1000.0)])
+    tuned = document("tuned", 4.0, loads=[], work=[pinned(900.0, "0.22.01")])
+    result = bench.json([stock], [tuned])
+    assert any("stress-ng versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("bogo_ops")]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{}, {"kind": "usleep"}, {"kind": "throughput"},
+     {"kind": "throughput", "samples": 0, "mean": 0},
+     {"kind": "throughput", "samples": "many", "mean": "much"}],
+)  # fmt: skip
+def test_throughput_that_was_not_measured(entry: dict[str, object]) -> None:
+    assert throughput.find([entry]) is None
+
+
+def opined(tool: str, version: str, name: str) -> dict[str, Any]:
+    return {"tool": tool, "version": version, "command": [tool], "cpus": "2-3", "exit": 0,
+            "output": text(name), "json": None}  # fmt: skip
+
+
+def test_second_opinions_are_compared_by_their_longest_time(bench: Bench) -> None:
+    stock = [opined("cyclictest", "2.40", "cyclictest-2.4-text.txt"),
+             opined("osnoise", "6.12", "rtla-6.12-osnoise-from-docs.txt")]  # fmt: skip
+    tuned = [opined("timerlat", "6.5", "rtla-6.5-timerlat-from-docs.txt"),
+             opined("osnoise", "6.12", "rtla-6.12.117-osnoise.txt")]  # fmt: skip
+    result = bench.json(
+        [document("stock", 236.0, second_opinions=stock)],
+        [document("tuned", 4.0, second_opinions=stock)],
+    )
+    longest = printed("cyclictest-2.4-text.txt", "# Max Latencies")
+    assert endpoint(result, "cyclictest_max_us")["before"] == max(longest)
+    assert endpoint(result, "osnoise_max_us")["after"] == 320
+    assert [figures.longest_us(Load(one["tool"], "", "", one["output"])) for one in tuned] == [
+        59, None,
+    ]  # fmt: skip
+
+
+def test_second_opinions_have_their_rows_on_a_screen(bench: Bench) -> None:
+    given = [opined("cyclictest", "2.40", "cyclictest-2.4-text.txt"),
+             opined("osnoise", "6.12", "rtla-6.12-osnoise-from-docs.txt"),
+             opined("timerlat", "6.5", "rtla-6.5-timerlat-from-docs.txt")]  # fmt: skip
+    runs = [document(label, 9.0, second_opinions=given) for label in ("stock", "tuned")]
+    files = [bench.runs("b", runs[0]), bench.runs("a", runs[1])]
+    for form in ((), ("--markdown",)):
+        _, out = bench.call(*files[0], "--against", *files[1], *form)
+        for tool in ("cyclictest", "rtla osnoise", "rtla timerlat"):
+            (row,) = [line for line in out.splitlines() if f"{tool} maximum of any CPU, us" in line]
+            assert "same" in row
+
+
+def test_second_opinions_of_differing_versions_are_not_compared(bench: Bench) -> None:
+    runs = [
+        document(
+            label, 9.0, second_opinions=[opined("cyclictest", shown, f"cyclictest-{v}-text.txt")]
+        )
+        for label, shown, v in (("stock", "2.40", "2.4"), ("tuned", "2.60", "2.6"))
+    ]
+    result = bench.json(runs[:1], runs[1:])
+    assert any("second opinion versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("cyclictest")]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The kinds of work that lowlat-measure times, and the throughput of a CPU."""
+
+from __future__ import annotations
+
+import json
+import signal
+import statistics
+import time
+
+import pytest
+
+from measuring import METRICS, OPTIONS, VERSION, Bench, needs_stress, needs_two_cpus, option
+
+pytest_plugins = ["measuring"]
+pytestmark = needs_two_cpus
+
+QUICK = ("--duration", "300ms", "--warmup", "0s")
+KINDS = ["usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gettime"]
+
+
+def test_work_kinds_have_a_distribution_and_variance(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--work", "all")
+    assert done.status == 0, done.run["problems"]
+    assert list(dict.fromkeys(entry["kind"] for entry in done.run["work"])) == KINDS
+    for entry in done.run["work"]:
+        counts = entry["histogram"]["counts"]
+        assert sum(count for _, _, count in counts) == entry["samples"] > 1
+        keys = ("min_ns", "p50_ns", "p99_ns", "p99.9_ns", "max_ns")
+        values = [entry[key] for key in keys]
+        # Percentiles are the middles of their buckets.
+        assert all(low <= high * 1.001 for low, high in zip(values, values[1:])), entry["kind"]
+        middle = [((low + high - 1) / 2, count) for low, high, count in counts]
+        mean = sum(value * count for value, count in middle) / entry["samples"]
+        spread = sum(count * (value - mean) ** 2 for value, count in middle)
+        assert entry["mean_ns"] == pytest.approx(mean, rel=0.01, abs=1)
+        assert entry["variance_ns2"] == pytest.approx(
+            spread / (entry["samples"] - 1), rel=0.05, abs=2
+        )
+
+
+def test_sleeping_kinds_say_what_they_asked_for(bench: Bench) -> None:
+    work = bench.call(*QUICK, "--no-oslat", "--work", "usleep,registers").run["work"]
+    asked = {entry["kind"]: entry["requested_ns"] for entry in work}
+    assert asked == {"usleep": 100000, "registers": 0}
+    assert all(entry["min_ns"] >= entry["requested_ns"] for entry in work)
+
+
+def test_work_runs_on_all_cpus_at_once_or_on_one_after_another(bench: Bench) -> None:
+    words = (*QUICK, "--no-oslat", "--cpus", "0-1", "--work", "memory")
+    together = bench.call(*words).run["work"]
+    assert [(entry["cpus"], entry["beside"]) for entry in together] == [("0", "0-1"), ("1", "0-1")]
+    alone = bench.call(*words, "--work-alone").run["work"]
+    assert [(entry["cpus"], entry["beside"]) for entry in alone] == [("0", "0"), ("1", "1")]
+
+
+def test_work_under_emulation_is_marked(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--emulated", "--work", "kill")
+    assert done.run["work"][0]["emulated"] is True
+    assert done.said("--work measures durations only")
+    assert "work kill" not in done.out
+
+
+def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
+    process = bench.start("--cpus", "1", "--duration", "2s", "--warmup", "0s", "--no-oslat",
+                          "--work", "usleep", "--json", str(bench.json))  # fmt: skip
+    while process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+    process.communicate()
+    (work,) = json.loads(bench.json.read_text())["work"]
+    assert work["samples"] * work["mean_ns"] > 1e9, "of 2 s"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--work", "sleep"], "'sleep' is none of them; use all, or some of usleep"),
+        (["--work", "kill,,usleep"], "'' is none of them"),
+        (["--second-opinion", "hwlat"], "'hwlat' is none of them; use all, or some of oslat"),
+        (["--throughput", "0"], "from 1 to 1000"),
+        (["--throughput=x"], "from 1 to 1000"),
+    ],
+)
+def test_names_and_numbers_are_checked(bench: Bench, words: list[str], text: str) -> None:
+    done = bench.call(*QUICK, *words)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert text in done.err
+
+
+def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
+    """The figure is the stressor's, not one of its instances that follow with the same keys."""
+    script = VERSION + "echo >>$HOME/runs; rate=$(($(wc -l <$HOME/runs) * 100))\n"
+    script += METRICS.format(name="matrix", rate="$rate")
+    bench.env["HOME"] = str(bench.folder)
+    bench.play("stress-ng", script.format(options=OPTIONS))
+    done = bench.call(*QUICK, "--no-oslat", "--throughput", "3")
+    (entry,) = done.run["work"]
+    assert done.status == 0, done.run["problems"]
+    values = [run["value"] for run in entry["runs"]]
+    assert values == [100, 200, 300]
+    assert (entry["kind"], entry["unit"], entry["samples"]) == ("throughput", "bogo-ops/s", 3)
+    assert entry["mean"] == statistics.mean(values)
+    assert entry["variance"] == pytest.approx(statistics.variance(values))
+    command = entry["command"]
+    assert command[-6:] == ["--matrix", "1", "--matrix-method", "prod", "--matrix-size", "128"]
+    assert option(command, "--timeout") == "2s"
+    assert entry["version"] == "0.15.06"
+
+
+@needs_stress
+def test_throughput_of_the_real_stress_ng(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--throughput", "1")
+    (entry,) = done.run["work"]
+    assert done.run["complete"], done.run["problems"]
+    assert entry["mean"] > 0
+    assert "throughput of CPU" in done.out
+    assert len(done.run["loads"]) == 1

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is in the source distribution and in the wheel, and that the wheel runs on its own.
+
+Expectations come from the repository's own file list, so a new module needs no edit here; a file
+that the packaging forgets, or one too many, fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+import lowlat
+
+ROOT = Path(__file__).parents[2]
+MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
+NAME = f"lowlat-{lowlat.__version__}"
+HARNESS = "lowlat/libexec/lowlat-measure"
+# Where a folder of the repository goes inside the wheel.
+MAPPING = {
+    "generator/lowlat/": "lowlat/",
+    "profiles/": "lowlat/profiles/",
+    "templates/": "lowlat/templates/",
+}
+
+
+@dataclass(frozen=True)
+class Built:
+    source: Path
+    files: frozenset[str]
+    sdist: Path
+    wheel: Path
+
+
+def run(
+    *command: object, cwd: Path, env: Optional[Mapping[str, str]] = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def repository_files() -> frozenset[str]:
+    """Tracked files and those about to be; a file deleted but not yet committed is neither."""
+    listed = run(
+        "git", "-c", f"safe.directory={ROOT}",
+        "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+        cwd=ROOT,
+    )  # fmt: skip
+    assert listed.returncode == 0, listed.stderr
+    return frozenset(name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
+
+
+def build(source: Path, out: Path, *options: str, env: Optional[Mapping[str, str]] = None) -> Path:
+    """Build with the tools that are installed: without isolation no network is asked."""
+    done = run(
+        sys.executable, "-m", "build", "--no-isolation", "--outdir", out, *options, source,
+        cwd=out.parent, env=env,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("needs git and the repository: the expected files are those git lists")
+    source = tmp_path_factory.mktemp("packaging") / "source"
+    files = repository_files()
+    for name in files:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
+    out = source.parent / "dist"
+    # Without options the wheel is built from the source distribution, which proves that complete.
+    wheel = build(source, out)
+    return Built(source, files, out / f"{NAME}.tar.gz", wheel)
+
+
+def wheel_content(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not name.startswith(f"{NAME}.dist-info/")}
+
+
+def expected_package(files: frozenset[str]) -> set[str]:
+    return {
+        inside + name[len(outside) :]
+        for name in files
+        for outside, inside in MAPPING.items()
+        if name.startswith(outside)
+    }
+
+
+def test_sdist_is_the_repository(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        found = {entry.name for entry in archive if not entry.isdir()}
+    made = {name for name in found if f"{NAME}/generator/lowlat.egg-info/" in name}
+    assert found - made == {f"{NAME}/{name}" for name in {*built.files, "PKG-INFO"}}
+
+
+def test_wheel_is_the_package_and_the_harness(built: Built) -> None:
+    assert wheel_content(built.wheel) == {*expected_package(built.files), HARNESS}
+
+
+def test_wheel_serves_every_python_on_one_platform(built: Built) -> None:
+    assert built.wheel.name.startswith(f"{NAME}-py3-none-linux_")
+
+
+@pytest.mark.parametrize(
+    ("env", "platform"),
+    [
+        pytest.param({"LOWLAT_NO_NATIVE": "1"}, "any", id="asked for"),
+        pytest.param({"PATH": "/nonexistent"}, "linux_*", id="no make or compiler"),
+    ],
+)
+def test_wheel_without_the_harness(
+    built: Built, tmp_path: Path, env: Mapping[str, str], platform: str
+) -> None:
+    wheel = build(built.source, tmp_path / "dist", "--wheel", env=env)
+    assert wheel.match(f"{NAME}-py3-none-{platform}.whl")
+    assert wheel_content(wheel) == expected_package(built.files)
+
+
+def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    install = (environment / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps")
+    for command in ((sys.executable, "-m", "venv", environment), (*install, built.wheel)):
+        done = run(*command, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    # --version needs none of the dependencies: it answers before anything is imported.
+    version = run(environment / "bin/lowlat-gen", "--version", cwd=tmp_path)
+    assert (version.returncode, version.stderr) == (0, "")
+    assert lowlat.__version__ in version.stdout
+
+    (harness,) = environment.glob(f"lib/python3*/site-packages/{HARNESS}")
+    refused = run(harness, "--cpus", "no such CPU", cwd=tmp_path)
+    assert refused.returncode == 2, refused.stderr
+    version = run(harness, "--version", cwd=tmp_path)
+    assert version.stdout == f"lowlat-measure {lowlat.__version__}\n"
+    assert "--cpus LIST" in run(harness, "--help", cwd=tmp_path).stdout
+
+    # A captured machine is planned for without any library.
+    planned = run(environment / "bin/lowlat-gen", "plan", "--json", "--root", MACHINE, cwd=tmp_path)
+    assert (planned.returncode, planned.stderr) == (0, "")
+    assert json.loads(planned.stdout)["cpus"]["isolated"] == "1-3,5-7"
+
+
+def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> None:
+    """Before 64 its build_py knows nothing of editable installs."""
+    code = (
+        "import sys, runpy, setuptools.command.build_py as module\n"
+        "class Old(module.build_py):\n"
+        "    def __getattribute__(self, name):\n"
+        "        if name == 'editable_mode':\n"
+        "            raise AttributeError(name)\n"
+        "        return super().__getattribute__(name)\n"
+        "    def run(self):\n"
+        "        pass\n"
+        "module.build_py = Old\n"
+        f"sys.argv = ['setup.py', 'build_py', '--build-lib', {str(tmp_path)!r}]\n"
+        "runpy.run_path('setup.py', run_name='__main__')\n"
+    )
+    done = run(sys.executable, "-c", code, cwd=built.source)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / HARNESS).is_file()
+
+
+# -------------------------------------------------------------- make and apt
+
+PYTHON = """#!/bin/sh
+case "$*" in
+*"-m venv"*) mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+*"-m pip"*) echo "$*" >pip ;;
+*"(3, 11)"*) exit {old} ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("old", "what"), [(0, ".[rehearse,report,test]"), (1, ".")])
+def test_an_older_python_gets_what_runs_on_it(tmp_path: Path, old: int, what: str) -> None:
+    for name in ("Makefile", "setup.cfg", "setup.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "packaging").mkdir()
+    for name, text in (
+        ("python3", PYTHON.format(old=old)),
+        ("packaging/install-dependencies", "#!/bin/sh\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    done = run("make", "python", f"PYTHON={tmp_path / 'python3'}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pip").read_text().endswith(f"--editable {what}\n")
+    assert ("need Python 3.11" in done.stdout) is bool(old)
+
+
+@pytest.mark.parametrize(
+    ("ran", "runs", "enabled", "said"),
+    [
+        ("no", 1, 1, "not enabled and not running"),
+        ("no", 0, 1, "not enabled and STILL RUNNING (systemctl stop tuned.service failed)"),
+        ("yes", 0, 1, "not enabled and running, as it was before"),
+        ("no", 1, 0, "STILL ENABLED (systemctl disable tuned.service failed) and not running"),
+    ],
+)
+def test_what_became_of_tuned_is_said(ran: str, runs: int, enabled: int, said: str) -> None:
+    script = (
+        "eval \"$(sed -n '/^settle_tuned()/,/^}/p' packaging/install-dependencies)\"\n"
+        'say() { echo "$*"; }\n'
+        f"tuned_runs() {{ return {runs}; }}\n"
+        f"systemctl() {{ case $1 in is-enabled) return {enabled} ;; *) return 1 ;; esac; }}\n"
+        f"tuned_ran={ran}\n"
+        "settle_tuned\n"
+    )
+    done = run("sh", "-euc", script, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"tuned is installed, {said}\n"
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")
+def test_products_are_those_of_the_packaged_profiles(tmp_path: Path) -> None:
+    profiles = tmp_path / "upper/lowlat/profiles"
+    for name in ("lowlat", "own"):
+        (profiles / name).mkdir(parents=True)
+        (profiles / name / "lowlat.conf").write_text("[main]\nsummary = the administrator's\n")
+    script = (
+        'mount -t tmpfs none "$1/space" && mkdir "$1/space/work" "$1/space/upper" && '
+        'cp -r "$1/upper/lowlat" "$1/space/upper/" && mount -t overlay none /etc '
+        '-o "lowerdir=/etc,upperdir=$1/space/upper,workdir=$1/space/work" && '
+        'test -e /etc/lowlat/profiles/own/lowlat.conf && exec "$2" -c "$3"'
+    )
+    code = (
+        "import runpy\n"
+        "for path, content in runpy.run_path('packaging/produce')['products']().items():\n"
+        "    assert path.read_text() == content, path\n"
+        "    if path.name == 'tuned.conf':\n"
+        "        print(path.parent.name)\n"
+    )
+    (tmp_path / "space").mkdir()
+    done = run("unshare", "-m", "sh", "-c", script, "sh", tmp_path, sys.executable, code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == {
+        path.parent.name for path in (ROOT / "profiles").glob("*/lowlat.conf")
+    }

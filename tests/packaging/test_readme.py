@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What README.md and packaging/doc say of the command line is what the program does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lowlat.cli import VERBS, parser_of
+from screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
+from trees import lowlat
+
+#: Verbs that only hooks and units of the system call.
+INTERNAL = {"boot"}
+
+MEASURE = ROOT / "measure/build/lowlat-measure"
+
+names = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+def section(title: str) -> str:
+    return README.read_text("utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def test_the_readme_takes_five_minutes() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 130
+
+
+def test_every_verb_is_in_the_table_and_the_table_has_no_other() -> None:
+    table = re.findall(r"(?m)^\| [a-z].*$", section("All commands"))
+    assert set(re.findall(r"`(\w+)`", "".join(table))) == set(VERBS) - INTERNAL
+
+
+def test_every_profile_is_in_the_table_and_the_table_has_no_other() -> None:
+    table = re.findall(r"(?m)^\| [^|]+\| `([\w-]+)` \|", section("Which profile is yours"))
+    assert sorted(table) == sorted(path.parent.name for path in ROOT.glob("profiles/*/lowlat.conf"))
+
+
+@names
+def test_every_named_file_exists(document: Path) -> None:
+    text = document.read_text("utf-8")
+    for linked in re.findall(r"\]\(([^):]+)\)", text):
+        assert (document.parent / linked).exists(), linked
+    for quoted in re.findall(r"`((?:packaging|profiles|tests)/[\w/.-]*)`", text):
+        assert (ROOT / quoted).exists(), quoted
+
+
+def test_every_document_is_linked_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\(packaging/doc/([^)]+)\)", section("More")))
+    assert linked == {path.name for path in DOCUMENTS} - {"README.md"}
+
+
+@names
+def test_every_command_line_is_accepted(document: Path) -> None:
+    for verb, *words in commands(document):
+        assert verb in VERBS, verb
+        if words:
+            parser_of(verb).parse_args(words)
+
+
+@names
+def test_every_option_named_is_one_of_some_verb(document: Path) -> None:
+    options = {flag for verb in VERBS for flag in parser_of(verb)._option_string_actions}
+    named = set(re.findall(r"[` ](--[a-z][a-z-]*)", document.read_text("utf-8")))
+    assert named <= options
+
+
+@names
+def test_every_target_of_make_exists(document: Path) -> None:
+    rules = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8")))
+    text = document.read_text("utf-8")
+    named = re.findall(r"(?m)(?:`|^ {4})make\s([a-z-]+)", text)
+    assert set(named) <= rules
+
+
+def alone() -> list[Screen]:
+    """The screens that need nothing of a host; tests/boot walks the others."""
+    walked = [block for document in DOCUMENTS for block in blocks(document)]
+    return [screen for block in walked for screen in block if "--root" in screen.command]
+
+
+def test_plans_are_what_the_program_prints_today() -> None:
+    shown = alone()
+    assert shown
+    for screen in shown:
+        assert len(screen.printed) > 10
+        assert screen.fits(lowlat(*screen.words[1:]).out), screen.command
+
+
+@pytest.mark.skipif(not MEASURE.exists(), reason="needs lowlat-measure: make harness")
+def test_the_summary_is_what_the_harness_prints_today() -> None:
+    (document,) = (path for path in DOCUMENTS if path.name == "measuring.md")
+    ((screen,),) = blocks(document)
+    done = subprocess.run(
+        [MEASURE, *screen.words[1:]], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert screen.fits(done.stdout), done.stdout + done.stderr
+
+
+def test_the_import_for_notebooks_works() -> None:
+    (document,) = (path for path in DOCUMENTS if path.name == "statistics.md")
+    (line,) = re.findall(r"(?m)^    (from lowlat.*)$", document.read_text("utf-8"))
+    pytest.importorskip("numpy", reason="the extra `report` is not installed")
+    exec(line, {})  # noqa: S102

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every machine in tests/machines/, and every synthetic one with a name: its plan, byte for byte.
+
+NAME.txt is a capture (``lowlat-gen capture``), NAME.plan.json what ``plan --json`` prints for it,
+or NAME.refused.txt the line of the refusal. ``LOWLAT_GOLDEN=1 pytest tests/plan/test_machines.py``
+writes the expected files anew; the difference is then reviewed like any other change.
+Emulated machines are captured by tests/vm/capture_machines.py.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from test_split_properties import check
+
+import synthetic
+from conftest import Answer
+from lowlat.host.archive import open_root
+from lowlat.model.cpuset import CpuSet
+from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.split import Split, split
+from lowlat.probe import probe
+
+FOLDER = Path(__file__).parents[1] / "machines"
+GOLDEN = bool(os.environ.get("LOWLAT_GOLDEN"))
+CAPTURED = sorted(path.stem for path in FOLDER.glob("*.txt") if ".refused" not in path.name)
+
+Gen = Callable[..., Answer]
+
+
+def root_of(name: str, folder: Path) -> Path:
+    """The archive of a machine, made first where it is a synthetic one."""
+    if name in synthetic.NAMED:
+        model = synthetic.NAMED[name].model()
+        return synthetic.write_archive(model, folder / f"{name}.txt")
+    return FOLDER / f"{name}.txt"
+
+
+@pytest.mark.parametrize("name", [*CAPTURED, *synthetic.NAMED])
+def test_the_plan_is_the_expected_one(name: str, lowlat_gen: Gen, tmp_path: Path) -> None:
+    answer = lowlat_gen("plan", "--root", root_of(name, tmp_path), "--json")
+    planned = FOLDER / f"{name}.plan.json"
+    refused = FOLDER / f"{name}.refused.txt"
+    expected, other = (planned, refused) if answer.status == 0 else (refused, planned)
+    text = answer.out if answer.status == 0 else f"{answer.refusal}\n"
+    if GOLDEN:
+        expected.write_text(text)
+        other.unlink(missing_ok=True)
+    assert not other.exists()
+    assert text == expected.read_text()
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_a_captured_machine_is_split_by_the_rules(name: str) -> None:
+    machine = probe(open_root(str(FOLDER / f"{name}.txt")))
+    if len(machine.cores) > 1:
+        made: Split = split(machine, CpuRequest())
+        check(machine, CpuRequest(), made)
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_a_capture_of_a_capture_is_the_same(name: str, lowlat_gen: Gen, tmp_path: Path) -> None:
+    """So an archive holds what a probe reads today, nothing more and nothing less."""
+    archive, again = FOLDER / f"{name}.txt", tmp_path / "again.txt"
+    assert lowlat_gen("capture", "--root", archive, again).status == 0
+    if GOLDEN:
+        archive.write_bytes(again.read_bytes())
+    # The first line tells the release that made it.
+    assert again.read_text().splitlines()[1:] == archive.read_text().splitlines()[1:]
+
+
+def test_no_expected_file_is_left_over() -> None:
+    known = {*CAPTURED, *synthetic.NAMED}
+    assert not {path.name for path in FOLDER.iterdir() if path.name.partition(".")[0] not in known}
+
+
+def test_this_machine_and_its_capture_have_the_same_plan(lowlat_gen: Gen, tmp_path: Path) -> None:
+    archive = tmp_path / "this.txt"
+    assert lowlat_gen("capture", archive).status == 0
+    live = lowlat_gen("plan", "--json")
+    assert lowlat_gen("plan", "--json", "--root", archive) == live
+
+
+# What the emulated machines are there to show, said once more without the golden files.
+
+SHOWN = {
+    "qemu-x86-4s1c": ("1-3", ""),
+    "qemu-x86-2s2d2c2t-4n": ("2-3,6-7,10-11,14-15", ""),
+    "qemu-x86-1s8c2t-offline": (None, "1,6-7,13"),
+    "qemu-x86-2s4c-3n-memory-only": ("1-3,5-7", ""),
+    "qemu-x86-8c-isolated": ("1-7", ""),
+    "qemu-arm64-2s2l4c-2n": ("1-7,9-15", ""),
+    "qemu-arm64-2l4c-offline": (None, "0,5"),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_emulated_machine_shows_what_it_is_for(name: str, lowlat_gen: Gen) -> None:
+    cpus = lowlat_gen("plan", "--root", FOLDER / f"{name}.txt", "--json").json["cpus"]
+    isolated, offline = SHOWN[name]
+    assert isolated is None or cpus["isolated"] == isolated
+    assert cpus["offline"] == offline
+    assert not CpuSet.parse_list(cpus["isolated"]) & CpuSet.parse_list(offline)

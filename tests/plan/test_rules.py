@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Rules across entries: every packaged profile on every kind of machine and kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from lowlat.base.errors import Refused
+from lowlat.catalogue import CATALOGUE, lookup
+from lowlat.catalogue.entry import Risk
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import (
+    ClockSource,
+    Config,
+    Core,
+    Cpus,
+    IdleState,
+    Kernel,
+    Machine,
+    Node,
+    PowerControl,
+    Processor,
+    Services,
+)
+from lowlat.model.plan import Plan
+from lowlat.plan import planner, profile, store
+from lowlat.plan.planner import Options
+
+_OPTIONS = """
+    CPU_ISOLATION NO_HZ_FULL RCU_NOCB_CPU RCU_LAZY CPUSETS PREEMPT_DYNAMIC IRQ_FORCED_THREADING PSI
+    SOFTLOCKUP_DETECTOR HARDLOCKUP_DETECTOR X86_MCE COMPACTION NUMA_BALANCING TRANSPARENT_HUGEPAGE
+    KSM CPU_IDLE CPU_FREQ_GOV_PERFORMANCE PCIEASPM IOMMU_SUPPORT RPS NET_RX_BUSY_POLL KVM KVM_INTEL
+    PARAVIRT_SPINLOCKS HALTPOLL_CPUIDLE GENERIC_IDLE_POLL_SETUP DEBUG_FS
+"""
+CONFIG = Config("/boot/config", {name: "y" for name in _OPTIONS.split()})
+REALTIME = Config("/boot/config", {**CONFIG.options, "PREEMPT_RT": "y"})
+
+
+def machine(
+    release: str = "6.12.107",
+    config: Config | None = CONFIG,
+    arch: str = "x86_64",
+    hypervisor: str | None = None,
+    threads: int = 1,
+    cores: int = 8,
+    cgroup: str | None = "v1",
+) -> Machine:
+    """Eight cores on two nodes, with every driver that a tunable might ask for."""
+    online = CpuSet.of(range(cores * threads))
+    made = [CpuSet.of(range(core * threads, (core + 1) * threads)) for core in range(cores)]
+    half = cores * threads // 2
+    nodes = (CpuSet.of(range(half)), CpuSet.of(range(half, cores * threads)))
+    flags = frozenset({"constant_tsc", "nonstop_tsc", "split_lock_detect"})
+    return Machine(
+        arch=arch,
+        cpus=Cpus(online=online, offline=CpuSet(), possible=online, boot=0),
+        cores=tuple(Core(cpus, nodes=(cpus.first // half,)) for cpus in made),
+        nodes=tuple(Node(number, cpus) for number, cpus in enumerate(nodes)),
+        processor=Processor("GenuineIntel", "Test", flags, flags_known=True),
+        hypervisor=hypervisor,
+        clock=ClockSource("tsc", ("tsc", "hpet")),
+        power=PowerControl(
+            "intel_idle", "intel_pstate", ("performance", "powersave"), None, (_C1,)
+        ),
+        kernel=Kernel(release, config is REALTIME if config else None, config),
+        cmdline="root=/dev/sda1 ro quiet",
+        services=Services(cgroup=cgroup),
+    )
+
+
+_C1 = IdleState(0, "C1", 2)
+
+MACHINES = {
+    "5.10": machine("5.10.0-28-amd64"),
+    "6.1": machine("6.1.0-56-amd64"),
+    "6.1-rt": machine("6.1.0-56-rt-amd64", REALTIME),
+    "6.6": machine("6.6.30"),
+    "6.12": machine("6.12.107+deb13-amd64"),
+    "6.12-partitions": machine("6.12.107+deb13-amd64", cgroup="v2"),
+    "6.12-rt": machine("6.12.107+deb13-rt-amd64", REALTIME),
+    "6.17": machine("6.17.0-5-generic"),  # where writing workqueue masks stalls devices
+    "7.0": machine("7.0.0-14-generic", cgroup="v2"),
+    "7.0-rt": machine("7.0.0-14-realtime", REALTIME),
+    "arm64": machine("6.12.107+deb13-arm64", arch="aarch64"),
+    "guest": machine(hypervisor="kvm"),
+    "emulated": machine(hypervisor="qemu"),
+    "smt": machine(threads=2),
+    "no-config": machine(config=None),
+    "no-version": machine("unknown", config=None),
+    "2-cores": machine(cores=2),
+}
+PROFILES = profile.packaged_names()
+ISOLATING = [name for name in PROFILES if profile.load_packaged(name).isolates]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A plan with what it was made for."""
+
+    profile: str
+    machine: Machine
+    plan: Plan
+
+    @property
+    def line(self) -> dict[str, str]:
+        return {parameter.name: parameter.value for parameter in self.plan.parameters}
+
+    @property
+    def names(self) -> set[str]:
+        return {*self.line, *(setting.name for setting in self.plan.runtime)}
+
+
+def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = ()) -> Made:
+    wanted = profile.load_packaged(name)
+    # The kept core of the second node leaves nothing on two cores.
+    if len(machine.cores) == 2:
+        machine = replace(machine, nodes=(Node(0, machine.cpus.online),))
+    options = Options(enable=enable, disable=disable)
+    return Made(name, machine, planner.make_plan(machine, machine.kernel, wanted, options))
+
+
+def every() -> Iterator[Made]:
+    """Each profile on each machine, plain and with everything that can be given up given up."""
+    for name, machine in product(PROFILES, MACHINES.values()):
+        yield make(name, machine)
+        for dropped in ("isolcpus", "nohz_full", "cpuset.partition"):
+            yield make(name, machine, disable=(dropped,))
+
+
+def test_the_lists_of_isolcpus_nohz_full_and_rcu_nocbs_are_one() -> None:
+    """Kernel 5.10 ignores the second of two lists that differ."""
+    for made in every():
+        given = {made.line[name] for name in ("nohz_full", "rcu_nocbs") if name in made.line}
+        given |= {made.line["isolcpus"].split(",", 2)[2]} if "isolcpus" in made.line else set()
+        assert given <= {made.plan.isolated or "all"}, (made.profile, made.machine)
+    assert {"isolcpus", "nohz_full", "rcu_nocbs"} <= set(make("lowlat", MACHINES["5.10"]).line)
+
+
+def test_managed_irq_comes_with_domain_and_nohz_never() -> None:
+    found = [made.line["isolcpus"].split(",") for made in every() if "isolcpus" in made.line]
+    assert found
+    for flags in found:
+        assert flags[:2] == ["managed_irq", "domain"] and "nohz" not in flags
+
+
+def test_an_online_cpu_is_in_neither_list() -> None:
+    """Kernels from 7.0 on ignore the parameter otherwise, older ones lose their timekeeper."""
+    for made in every():
+        kept = CpuSet.parse_list(made.plan.housekeeping)
+        assert made.machine.cpus.boot in kept
+        assert not kept & CpuSet.parse_list(made.plan.isolated)
+
+
+def test_timers_may_migrate_where_the_tick_stops() -> None:
+    found = [made for made in every() if "nohz_full" in made.line]
+    assert found
+    for made in found:
+        values = {s.value for s in made.plan.runtime if s.name == "kernel.timer_migration"}
+        assert values == {"1"}, made.profile
+
+
+def test_real_time_throttling_goes_on_request_and_on_a_real_time_kernel_only() -> None:
+    name = "kernel.sched_rt_runtime_us"
+    assert not [made for made in every() if name in made.names]
+    for key, on in MACHINES.items():
+        if on.kernel.realtime is False:
+            with pytest.raises(Refused, match="PREEMPT_RT"):
+                make("lowlat-rt", on, name)
+        elif on.kernel.realtime:
+            made = make("lowlat-rt", on, name)
+            assert [s.value for s in made.plan.runtime if s.name == name] == ["-1"], key
+
+
+def test_workqueue_masks_are_left_alone_where_writing_them_stalls_devices() -> None:
+    masks = {"workqueue.cpumask", "workqueue.writeback.cpumask"}
+    for name in ISOLATING:
+        made = make(name, MACHINES["6.17"])
+        assert not masks & made.names
+        assert made.names & {"isolcpus", "nohz_full", "cpuset.partition"}, "unbound work may come"
+        assert masks <= make(name, MACHINES["7.0"]).names
+    alone = ("isolcpus", "nohz_full")
+    made = make("lowlat", MACHINES["6.17"], "workqueue.unbound_cpus", disable=alone)
+    assert made.line["workqueue.unbound_cpus"] == made.plan.housekeeping
+
+
+X86_ONLY = """
+    idle intel_idle.max_cstate processor.max_cstate tsc clocksource mce machinecheck.check_interval
+    split_lock_detect kernel.split_lock_mitigate nopvspin cpuidle_haltpoll.force
+    kvm.kvmclock_periodic_sync kvm_intel.ple_gap
+"""
+
+
+@pytest.mark.parametrize("name", X86_ONLY.split())
+def test_nothing_x86_on_arm(name: str) -> None:
+    for wanted in PROFILES:
+        assert name not in make(wanted, MACHINES["arm64"]).names
+    with pytest.raises(Refused):
+        make("lowlat", MACHINES["arm64"], name)
+
+
+def test_arm_has_its_own_form_of_polling() -> None:
+    assert "nohlt" in make("lowlat-poll", MACHINES["arm64"]).line
+    assert "nohlt" not in make("lowlat-poll", MACHINES["6.12"]).line
+
+
+PHYSICAL = """
+    idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us
+    cpufreq.default_governor scaling_governor energy_performance_preference turbo pcie_aspm.policy
+    tsc clocksource mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate
+    iommu.passthrough kvm.kvmclock_periodic_sync kvm_intel.ple_gap
+"""
+
+
+@pytest.mark.parametrize("name", PHYSICAL.split())
+def test_nothing_physical_in_a_guest(name: str) -> None:
+    for wanted, kind in product(PROFILES, ("guest", "emulated")):
+        assert name not in make(wanted, MACHINES[kind]).names
+    with pytest.raises(Refused, match="virtual machine|only"):
+        make("lowlat", MACHINES["guest"], name)
+
+
+def test_what_is_for_guests_is_for_guests() -> None:
+    for name in ("nopvspin", "cpuidle_haltpoll.force"):
+        assert name in make("lowlat-kvm-guest", MACHINES["guest"]).line
+        assert name not in make("lowlat-kvm-guest", MACHINES["6.12"]).line
+
+
+def test_the_default_profile_holds_nothing_at_a_cost() -> None:
+    for machine in MACHINES.values():
+        assert {lookup(name).risk for name in make("lowlat", machine).names} == {Risk.NONE}
+
+
+def test_exactly_one_isolates() -> None:
+    """The partition where the kernel has it and is known to, isolcpus everywhere else."""
+    either = {"isolcpus", "cpuset.partition"}
+    for name, key in product(ISOLATING, MACHINES):
+        names = make(name, MACHINES[key]).names & either
+        partition = name == "lowlat-hpc" and MACHINES[key].services.cgroup == "v2"
+        assert names == {"cpuset.partition" if partition else "isolcpus"}, (name, key)
+
+
+def test_the_high_performance_profile_leaves_throughput_alone() -> None:
+    knobs = {entry.name for entry in CATALOGUE if entry.risk is not Risk.NONE}
+    knobs |= {"transparent_hugepage.enabled", "vm.compaction_proactiveness"}
+    for machine in MACHINES.values():
+        assert not make("lowlat-hpc", machine).names & knobs
+
+
+def test_the_desktop_profile_needs_no_isolated_cpu() -> None:
+    for machine in MACHINES.values():
+        made = make("lowlat-desktop", machine)
+        assert made.plan.isolated == ""
+        assert made.plan.housekeeping == str(machine.cpus.online)
+        assert set(made.line) <= {"preempt", "rcu_nocbs", "rcutree.enable_rcu_lazy"}
+        assert not made.plan.runtime
+    alone = replace(MACHINES["6.12"], cores=MACHINES["6.12"].cores[:1])
+    assert make("lowlat-desktop", alone).line == {
+        "preempt": "full",
+        "rcu_nocbs": "all",
+        "rcutree.enable_rcu_lazy": "0",
+    }
+
+
+def test_the_polling_profile_lets_no_cpu_sleep() -> None:
+    assert {"idle", "mce", "fair_server", "tsc"} <= make("lowlat-poll", MACHINES["6.12"]).names
+    # A sibling would pay for the spinning: sleeping lightly is what is left.
+    names = make("lowlat-poll", MACHINES["smt"]).names
+    assert "idle" not in names and "intel_idle.max_cstate" in names
+
+
+def test_the_real_time_profile_sets_priorities_where_they_count() -> None:
+    made = make("lowlat-rt", MACHINES["6.12-rt"])
+    assert made.line["rcutree.kthread_prio"] == "4" and "threadirqs" not in made.line
+    rows = {s.target: s.value for s in made.plan.runtime if s.name == "kthread.priority"}
+    isolated = CpuSet.parse_list(made.plan.isolated)
+    expected = {
+        f"kthread:{kind}/{cpu}:policy" for kind in ("ksoftirqd", "ktimers") for cpu in isolated
+    }
+    assert set(rows) == expected and set(rows.values()) == {"fifo:2"}
+    assert "threadirqs" in make("lowlat-rt", MACHINES["6.12"]).line
+
+
+@pytest.mark.parametrize("key", MACHINES)
+def test_what_is_offered_is_possible(key: str) -> None:
+    for name in PROFILES:
+        for offer in make(name, MACHINES[key]).plan.optional:
+            assert offer.name in make(name, MACHINES[key], offer.name).names
+
+
+@pytest.mark.parametrize("key", MACHINES)
+def test_every_plan_can_be_stored_and_is_accepted_again(key: str, tmp_path: Path) -> None:
+    for name in PROFILES:
+        made = make(name, MACHINES[key])
+        stored = tmp_path / f"{name}.json"
+        stored.write_text(json.dumps(made.plan.to_json()))
+        assert store.read(str(stored), Root()) == made.plan

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Kernels out of packages: which ones make up a kernel, and what unpacking leaves."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lowlat.base import process
+from lowlat.base.errors import LowlatError
+from lowlat.rehearse.kernel import KernelRequest
+from lowlat.rehearse.packages import needed, unpack
+
+RELEASE = "7.2.13+deb14-amd64"
+
+
+def test_one_package_holds_all_of_an_older_kernel() -> None:
+    shown = "Package: linux-image-6.12.107+deb13-amd64\nDepends: kmod, linux-base (>= 4.12~)\n"
+    assert needed("6.12.107+deb13-amd64", shown) == []
+
+
+def test_a_kernel_in_several_packages_is_taken_whole() -> None:
+    shown = (
+        f"Package: linux-image-{RELEASE}\n"
+        f"Depends: dracut | initramfs-tools, linux-base-{RELEASE} (= 7.2.13-1), "
+        f"linux-binary-{RELEASE} (= 7.2.13-1), linux-modules-{RELEASE} (= 7.2.13-1)\n"
+        f"Suggests: linux-doc-{RELEASE}, linux-perf-{RELEASE}-dbg\n"
+    )
+    parts = [f"linux-{part}-{RELEASE}" for part in ("base", "binary", "modules")]
+    assert needed(RELEASE, shown) == parts
+
+
+def test_kernels_with_larger_pages_are_taken_by_name_only() -> None:
+    releases = ["6.12.107+deb13-arm64", "6.12.107+deb13-arm64-16k"]
+    assert KernelRequest.parse("6.12").best(releases) == releases[0]
+
+
+def _package(folder: Path, name: str, files: dict[str, str]) -> Path:
+    tree = folder / name
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN/control").write_text(
+        f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n"
+    )
+    for path, text in files.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    package = folder / f"{name}.deb"
+    ended = process.run(["dpkg-deb", "-b", str(tree), str(package)], timeout=60)
+    assert ended.status == 0, ended.stderr
+    return package
+
+
+needs_dpkg = pytest.mark.skipif(
+    not process.find("dpkg-deb") or not process.find("depmod"), reason="no dpkg-deb or no depmod"
+)
+
+
+@needs_dpkg
+@pytest.mark.parametrize(
+    "files",
+    [
+        [{f"boot/vmlinuz-{RELEASE}": "K", f"boot/config-{RELEASE}": "C", "lib/modules/M/x": ""}],
+        [
+            {
+                f"boot/vmlinuz-{RELEASE}": "K",
+                f"boot/config-{RELEASE}": "C",
+                "usr/lib/modules/M/x": "",
+            }
+        ],
+        [
+            {"usr/lib/modules/M/vmlinuz": "K"},
+            {"usr/lib/modules/M/config": "C", "usr/lib/modules/M/modules.order": ""},
+        ],
+    ],
+    ids=["in lib", "in usr", "beside the modules"],
+)
+def test_every_layout_is_unpacked_alike(files: list[dict[str, str]], tmp_path: Path) -> None:
+    packages = [
+        _package(
+            tmp_path,
+            f"p{number}",
+            {path.replace("/M/", f"/{RELEASE}/"): text for path, text in part.items()},
+        )
+        for number, part in enumerate(files)
+    ]
+    tree = unpack(packages, RELEASE, tmp_path / "tree")
+    modules = tree / "lib/modules" / RELEASE
+    assert (tree / f"boot/vmlinuz-{RELEASE}").read_text() == "K"
+    assert (tree / f"boot/config-{RELEASE}").read_text() == "C"
+    assert (modules / "config").read_text() == "C"
+    assert (modules / "modules.dep").is_file()
+    assert not (tree / "usr").exists()
+
+
+@needs_dpkg
+def test_packages_without_a_kernel_are_refused(tmp_path: Path) -> None:
+    package = _package(tmp_path, "modules", {f"usr/lib/modules/{RELEASE}/config": "C"})
+    with pytest.raises(LowlatError, match="holds no kernel"):
+        unpack([package], RELEASE, tmp_path / "tree")
+
+
+@needs_dpkg
+@pytest.mark.parametrize("argv", [("xz",), ("zstd", "-q", "--rm")], ids=["xz", "zst"])
+def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Path) -> None:
+    if process.find(argv[0]) is None:
+        pytest.skip(f"{argv[0]} is not installed")
+    folder = f"usr/lib/modules/{RELEASE}"
+    # More of them than one call of the program takes.
+    names = [f"m{number}.ko" for number in range(501)]
+    source = tmp_path / "source"
+    source.mkdir()
+    for name in names:
+        (source / name).write_bytes(b"\x7fELF\xff" + name.encode())
+    ended = process.run([*argv, *(str(source / name) for name in names)], timeout=120)
+    assert ended.status == 0, ended.stderr
+    files = {f"{folder}/vmlinuz": "K", f"{folder}/config": "C"}
+    _package(tmp_path, "p", files)
+    kept = tmp_path / "p" / folder / "kernel"
+    shutil.copytree(source, kept)
+    ended = process.run(
+        ["dpkg-deb", "-b", str(tmp_path / "p"), str(tmp_path / "p.deb")], timeout=60
+    )
+    assert ended.status == 0, ended.stderr
+
+    tree = unpack([tmp_path / "p.deb"], RELEASE, tmp_path / "tree")
+    found = {path.name: path.read_bytes() for path in tree.rglob("*.ko*")}
+    assert found == {name: b"\x7fELF\xff" + name.encode() for name in names}

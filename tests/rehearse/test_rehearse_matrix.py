@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A whole matrix of a rehearsal, from the command line to the page, with stand-ins for guests."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stand_in_guest as guest
+from lowlat.base.errors import Refused
+from lowlat.catalogue import lookup
+from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.planner import Options
+from lowlat.rehearse import arm
+from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.vm_size import VmSize, side_by_side
+
+pytestmark = pytest.mark.slow
+
+#: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM.
+VERB = """\
+import sys
+from lowlat.rehearse import qemu, vm
+vm.check_tools = lambda: None
+qemu.kvm_works = lambda image: False
+vm.runner = lambda: {runner!r}
+qemu.program = lambda: "/bin/true"
+from lowlat import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@dataclass
+class Bench:
+    """Calls the verb in a process of its own."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.runner = guest.program(self.folder / "virtme-run")
+        for release in ("6.6.1", "6.12.1"):
+            (self.folder / f"vmlinuz-{release}").write_bytes(b"no kernel")
+        self.notes = self.folder / "notes"
+        self.out = self.folder / "out"
+
+    def start(self, *words: str, **more: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-c", VERB.format(runner=str(self.runner)), "rehearse", *words]
+        environment = {**os.environ, guest.NOTES: str(self.notes), **more}
+        return subprocess.Popen(
+            argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def call(self, *words: str, **more: str) -> tuple[int, str, str]:
+        with self.start(*words, **more) as child:
+            out, err = child.communicate(timeout=120)
+            return child.returncode, out, err
+
+    def matrix(self, *words: str, **more: str) -> tuple[int, str, str]:
+        return self.call("--out", str(self.out), "--kernel", self.kernel("6.12.1"), *words, **more)
+
+    def kernel(self, release: str) -> str:
+        return str(self.folder / f"vmlinuz-{release}")
+
+    def booted(self) -> list[str]:
+        return self.notes.read_text().split()
+
+    def result(self) -> Any:
+        return json.loads((self.out / "rehearsal.json").read_text())
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
+    status, out, err = bench.matrix(
+        *("--kernel", bench.kernel("6.6.1"), "--isolate", "2-3", "--boots", "2", "--jobs", "2"),
+        *("--profile", "lowlat", "--profile", "lowlat-poll", "--control"),
+        *("--tuned-profile", "cpu-partitioning"),
+    )
+    assert (status, err) == (0, "")
+    boots = Counter(name.rpartition("-")[0] for name in bench.booted() if "scout" not in name)
+    names = ["stock", "lowlat", "lowlat-poll", "cpu-partitioning", "control"]
+    assert boots == {f"{kernel}/{name}": 2 for kernel in ("6.12.1", "6.6.1") for name in names}
+    # Every kernel and every arm before any has its second turn, but for the two that begin at once.
+    turns = [int(name.rpartition("-")[2]) for name in bench.booted() if "scout" not in name]
+    assert (turns[:9], turns[-9:]) == ([1] * 9, [2] * 9)
+    assert "of 20, about" in out and "min left" in out
+
+    # Verify looked in the boots of both profiles, and nothing was planned for the control.
+    assert "cpu-partitioning, control: what was in effect was not checked" in out
+    assert "Not in effect" not in out
+
+    kernels = bench.result()["kernels"]
+    assert [one["release"] for one in kernels] == ["6.12.1", "6.6.1"]
+    assert [made["name"] for made in kernels[0]["arms"]] == names
+    assert len(bench.result()["made_with"]["harness_sha256"]) == 64
+    assert len(re.findall(r"(?m)^lowlat-poll +2 / 2 .* descriptive-only$", out)) == 2
+    page = (bench.out / "report.html").read_text()
+    assert "6.12.1" in page and "6.6.1" in page and "cpu-partitioning" in page
+
+
+def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "5", "--control")
+    assert status == 0
+    for name, verdict in (("lowlat", "reduced"), ("control", "no-measurable-change")):
+        assert re.search(rf"(?m)^{name} +5 / 5 .* {verdict}$", out)
+
+
+def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench) -> None:
+    status, out, _ = bench.matrix("--isolate", "2-3", "--ablate")
+    assert status == 0
+    planned = RehearseOptions(plan=Options(request=CpuRequest(isolate="2-3")))
+    (whole,) = arm.planned(guest.machine(), planned)
+    assert whole.plan is not None
+    arms = [made["name"] for made in bench.result()["kernels"][0]["arms"]]
+    assert arms == ["stock", "lowlat", *(f"lowlat-without-{n}" for n in arm.settings(whole.plan))]
+    ours, theirs = out.split("── 6.12.1: lowlat with one setting left out")
+    assert "Interrupts on the isolated CPUs fell" in ours
+    # Left out on purpose.
+    assert "Not in effect" not in theirs
+    # The stand-in's CPUs are quiet where its line has nohz_full.
+    assert re.search(r"(?m)^lowlat-without-nohz_full +1 / 1 .* more ", theirs)
+    assert re.search(r"(?m)^lowlat-without-skew_tick +1 / 1 .* (same|%) ", theirs)
+
+
+def test_a_setting_left_out_is_in_no_plan_without_it() -> None:
+    options = RehearseOptions(ablate=True, plan=Options(request=CpuRequest(isolate="2-3")))
+    whole, *ablated = arm.planned(guest.machine(), options)
+    assert len(ablated) > 8
+    for one in ablated:
+        name = one.name.partition("-without-")[2]
+        assert lookup(name).name == name and one.base == whole.name
+        assert one.plan is not None and name not in arm.settings(one.plan)
+
+
+def test_further_profiles_get_the_first_ones_cpus() -> None:
+    options = RehearseOptions(profiles=("lowlat", "lowlat-rt", "lowlat-desktop"))
+    plans = [one.plan for one in arm.planned(guest.machine(), options)]
+    assert [plan.isolated for plan in plans if plan] == ["1-3", "1-3", ""]
+    with pytest.raises(Refused, match="profile lowlat-desktop isolates no CPU"):
+        list(arm.planned(guest.machine(), replace(options, profiles=("lowlat-desktop",))))
+
+
+def test_a_failed_boot_does_not_lose_the_others_and_is_made_up_for(bench: Bench) -> None:
+    words = ("--isolate", "2-3", "--boots", "2")
+    status, out, _ = bench.matrix(*words, GUEST_PANICS="lowlat-2")
+    assert status == 1
+    assert "lowlat 2 on 6.12.1 failed: the boot of 6.12.1 panicked: Kernel panic" in out
+    assert "lowlat 2 on 6.12.1: done" not in out
+    assert "2 against 1 boots" in out
+    first = len(bench.booted())
+
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "3 boots were done before" in out
+    assert bench.booted()[first:] == ["6.12.1/lowlat-2"]
+    assert "2 boots each" in out
+
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and len(bench.booted()) == first + 1
+    assert "2 boots each" in out
+
+
+def test_what_never_boots_is_given_up(bench: Bench) -> None:
+    every = " ".join(f"{name}-{n}" for name in ("stock", "lowlat") for n in range(1, 10))
+    status, _, err = bench.matrix("--isolate", "2-3", "--boots", "9", GUEST_PANICS=every)
+    assert status == 1
+    assert err.count("\n") == 1 and "panicked" in err
+    # Three boots and what ran beside them; not eighteen boots.
+    assert len(bench.booted()) < 18
+
+    status, _, err = bench.call(
+        *("--out", str(bench.folder / "other"), "--kernel", bench.kernel("6.12.1")),
+        GUEST_PANICS="scout",
+    )
+    assert status == 1 and err.count("\n") == 1 and "panicked" in err
+
+
+def test_what_fails_at_its_end_is_not_counted_and_booted_again(bench: Bench) -> None:
+    words = ("--isolate", "2-3", "--boots", "2")
+    status, out, _ = bench.matrix(*words, **{guest.LATE: "lowlat-2"})
+    assert status == 1
+    assert "lowlat 2 on 6.12.1 failed" in out and "2 against 1 boots" in out
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "3 boots were done before" in out and "2 boots each" in out
+
+
+def test_boots_that_went_well_are_reported_whatever_fails_later(bench: Bench) -> None:
+    every = " ".join(f"lowlat-poll-{n}" for n in range(1, 4))
+    words = ("--isolate", "2-3", "--boots", "3", "--profile", "lowlat", "--profile", "lowlat-poll")
+    bench.matrix(*words, **{guest.PANICS: every})
+    (bench.out / "report.html").unlink()
+    status, out, err = bench.call("--resume", str(bench.out), **{guest.PANICS: every})
+    assert (status, err) == (1, "") and "6 boots were done before" in out
+    assert (bench.out / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["facts.json", "lowlat-1.json"])
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"complaints": 1}'])
+def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, content: str) -> None:
+    bench.matrix("--isolate", "2-3")
+    (bench.out / "6.12.1" / "lowlat-1" / name).write_text(content)
+    status, out, err = bench.call("--resume", str(bench.out))
+    assert (status, err) == (0, "") and "1 boots were done before" in out
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '[{"name": "stock"}]', '{"a": 1}'])
+def test_plans_that_are_damaged_are_refused(bench: Bench, content: str) -> None:
+    bench.matrix("--isolate", "2-3")
+    (bench.out / "6.12.1" / "arms.json").write_text(content)
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1) and "arms.json is damaged" in err
+
+
+def test_a_rehearsal_goes_on_with_the_very_kernel_that_it_began_with(bench: Bench) -> None:
+    bench.matrix("--isolate", "2-3")
+    made_with = bench.result()["made_with"]
+    assert len(made_with["image_sha256 6.12.1"]) == 64
+    (bench.folder / "vmlinuz-6.12.1").write_bytes(b"built anew")
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--resume: it was begun with image_sha256 6.12.1" in err
+    (bench.folder / "vmlinuz-6.12.1").unlink()
+    status, _, err = bench.call("--resume", str(bench.out))
+    assert (status, err.count("\n")) == (2, 1) and "vmlinuz-6.12.1: No such file" in err
+
+
+def test_a_release_that_two_kernels_have_is_refused(bench: Bench) -> None:
+    (bench.folder / "other").mkdir()
+    (bench.folder / "other" / "vmlinuz-6.12.1").write_bytes(b"another")
+    other = str(bench.folder / "other" / "vmlinuz-6.12.1")
+    status, _, err = bench.matrix("--kernel", other)
+    assert (status, err.count("\n")) == (2, 1) and "6.12.1 is named twice" in err
+    assert not bench.out.exists()
+
+
+def test_a_folder_has_one_rehearsal_at_a_time(bench: Bench) -> None:
+    words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
+    with bench.start(*words, **{guest.HANGS: "stock-1"}) as child:
+        _until_booted(bench, "stock-1")
+        status, _, err = bench.call("--resume", str(bench.out))
+        assert (status, err.count("\n")) == (2, 1) and "a rehearsal is at work there" in err
+        child.send_signal(signal.SIGHUP)
+        out, _ = child.communicate(timeout=30)
+    assert child.returncode == 129
+    assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
+
+
+def test_an_interrupted_matrix_goes_on(bench: Bench) -> None:
+    words = ("--out", str(bench.out), "--kernel", bench.kernel("6.12.1"), "--isolate", "2-3")
+    hanging: Mapping[str, str] = {guest.HANGS: "lowlat-2 stock-2"}
+    with bench.start(*words, "--boots", "2", "--jobs", "1", **hanging) as child:
+        _until_booted(bench, "-2")
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    assert child.returncode == 130 and err == "lowlat-gen: interrupted\n"
+    assert f"'lowlat-gen rehearse --resume {bench.out}' goes on" in out
+    status, out, _ = bench.call("--resume", str(bench.out))
+    assert status == 0 and "2 boots were done before" in out
+    assert "2 boots each" in out
+
+
+def test_a_planner_that_refuses_in_the_guest_is_one_line(bench: Bench) -> None:
+    status, _, err = bench.matrix("--enable", "idle=nosuch;x")
+    assert (status, err.count("\n")) == (2, 1)
+
+
+def test_a_profile_that_tuned_does_not_know_is_one_line(bench: Bench) -> None:
+    words = ("--tuned-profile", "cpu-partitioning", "--tuned-profile", "powersave")
+    status, _, err = bench.matrix(*words)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--tuned-profile powersave: TuneD did not apply powersave; TuneD: no such profile" in err
+
+
+@pytest.mark.parametrize(("memory", "cpus", "jobs"), [("2G", 2, 2), ("2G", 64, 6), ("64G", 8, 1)])
+def test_guests_run_side_by_side_as_the_host_allows(
+    memory: str, cpus: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cpus)
+    pages = {"SC_PHYS_PAGES": 24 << 18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    assert side_by_side(VmSize(4, memory=memory)) == jobs
+
+
+def _until_booted(bench: Bench, name: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if bench.notes.exists() and name in bench.notes.read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail(f"{name} was never booted")

@@ -1,0 +1,656 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report: what it computes, what it refuses, and what it prints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.base.errors import Refused, Unmet
+from lowlat.measure.tools import oslat, stress_ng
+from lowlat.model.run import read_run
+from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
+
+CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
+ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
+ENDPOINT += ["ci95", "p", "primary"]
+DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+# The contract
+
+
+def test_contract_keys_in_order(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    assert list(result) == CONTRACT
+    assert result["schema"] == "lowlat.report/1"
+    assert result["boots"] == {"before": 1, "after": 1}
+    assert all(list(e) == ENDPOINT for e in result["endpoints"])
+    assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
+
+
+def test_all_endpoints_of_the_contract_per_cpu_and_in_total(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    names = ["noise_ppm", "tw_p99.99_ns", "tw_p99.9999_ns", "interrupts_per_s"]
+    names += [f"events_per_s@{level}" for level in ("100ns", "1us", "10us", "100us")]
+    for name in names:
+        for cpu in ("all", 2, 3):
+            assert endpoint(result, name, cpu)["unit"]
+    assert [(e["name"], e["cpu"]) for e in result["endpoints"] if e["primary"]] == [
+        ("noise_ppm", "all")
+    ]
+
+
+def test_sources_softirqs_oslat_and_throughput_are_there_too(bench: Bench) -> None:
+    result = bench.json([document("stock", 200.0)], [document("tuned", 4.0)])
+    assert endpoint(result, "interrupts_per_s@LOC")["ratio"] == pytest.approx(50)
+    assert endpoint(result, "interrupts_per_s@24", 3)["after"] == 1.0
+    assert endpoint(result, "softirqs_per_s@RCU")["ratio"] == 1.0
+    assert endpoint(result, "oslat_max_us", 3)["after"] == 12059
+    assert endpoint(result, "bogo_ops_per_s@vm")["after"] == pytest.approx(29852.752046)
+
+
+# The figures
+
+
+def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: Bench) -> None:
+    cpus = [cpu_run(2, 1.0, max_ns=100), cpu_run(3, 4.0, max_ns=700)]
+    result = bench.json([document("stock", 10.0)], [document("tuned", 0, cpus=cpus)])
+    assert endpoint(result, "interrupts_per_s")["after"] == 2.5
+    assert endpoint(result, "interrupts_per_s")["ratio"] == 4.0
+    assert endpoint(result, "max_ns")["after"] == 700
+
+
+def test_several_runs_are_boots_and_their_geometric_mean_counts(bench: Bench) -> None:
+    before = [document(f"s{n}", n) for n in (100.0, 400.0, 200.0)]
+    after = [document(f"t{n}", n) for n in (2.0, 32.0, 8.0)]
+    result = bench.json(before, after)
+    found = endpoint(result, "interrupts_per_s")
+    assert found["before"] == pytest.approx(200.0)
+    assert found["after"] == pytest.approx(8.0)
+    assert found["ratio"] == pytest.approx(25.0)
+    assert result["boots"] == {"before": 3, "after": 3}
+    assert result["verdict"] == "descriptive-only"
+    assert "5 boots" in result["why"]
+
+
+def test_runs_of_one_boot_nest_in_it(bench: Bench) -> None:
+    after = [document(f"t{n}", n, boot_id="same") for n in (1.0, 3.0)] + [document("t", 10.0)]
+    result = bench.json([document("stock", 12.0)], after)
+    # Boot "same" counts as 2, and the other as 10.
+    assert endpoint(result, "interrupts_per_s")["after"] == pytest.approx(20**0.5)
+    assert result["boots"] == {"before": 1, "after": 2}
+    assert any("share a boot" in flag for flag in result["flags"])
+
+
+def test_zero_after_is_bounded_by_the_rule_of_three(bench: Bench) -> None:
+    result = bench.json([document("stock", 250.0)], [document("t0", 0.0), document("t1", 0.0)])
+    total = endpoint(result, "interrupts_per_s")
+    assert total["ratio"] is None
+    # No entry in 2 runs of 2 CPUs for 120 s each: below 3/480 per second.
+    assert total["ratio_at_least"] == pytest.approx(250.0 * 480 / 3)
+    one = endpoint(result, "interrupts_per_s", 2)
+    assert one["ratio_at_least"] == pytest.approx(250.0 * 240 / 3)
+
+
+def test_zero_noise_has_no_such_bound(bench: Bench) -> None:
+    result = bench.json([document("stock", 1.0, 50.0)], [document("tuned", 1.0, 0.0)])
+    found = endpoint(result, "noise_ppm")
+    assert (found["ratio"], found["ratio_at_least"]) == (None, None)
+
+
+def test_zero_in_some_boots_after_is_no_zero(bench: Bench) -> None:
+    after = [document(f"t{n}", rate) for n, rate in enumerate((0.0, 0.0, 0.5))]
+    result = bench.json([document("stock", 250.0)], after)
+    found = endpoint(result, "interrupts_per_s")
+    assert (found["after"], found["ratio_at_least"]) == (pytest.approx(0.5 / 3), None)
+
+
+def test_zero_before(bench: Bench) -> None:
+    result = bench.json([document("stock", 0.0)], [document("tuned", 5.0)])
+    assert endpoint(result, "interrupts_per_s")["ratio"] == 0.0
+    both = bench.json([document("stock", 0.0)], [document("tuned", 0.0)])
+    found = endpoint(both, "interrupts_per_s")
+    assert (found["ratio"], found["ratio_at_least"]) == (None, None)
+
+
+def test_unknown_figures_are_left_out(bench: Bench) -> None:
+    cpus = [cpu_run(2, 4.0, switches_per_s=None), cpu_run(3, 4.0)]
+    result = bench.json([document("stock", 100.0)], [document("tuned", 0, cpus=cpus)])
+    assert [e["cpu"] for e in result["endpoints"] if e["name"] == "switches_per_s"] == [3]
+
+
+# Emulation
+
+
+def test_emulation_leaves_out_every_duration_and_says_so_once(bench: Bench) -> None:
+    result = bench.json(
+        [document("stock", 236.0, emulated=True)], [document("tuned", 4.0, emulated=True)]
+    )
+    assert result["emulated"] is True
+    assert not [e for e in result["endpoints"] if e["name"].startswith(DURATIONS)]
+    assert endpoint(result, "interrupts_per_s")["primary"] is True
+    assert sum("durations are left out" in flag for flag in result["flags"]) == 1
+
+
+def test_emulated_against_real_is_refused(bench: Bench) -> None:
+    result = bench.json([document("stock", 236.0, emulated=True)], [document("tuned", 4.0)])
+    assert list(result) == CONTRACT
+    assert (result["verdict"], result["endpoints"]) == ("refused", [])
+    assert "emulation" in result["why"]
+
+
+# Comparability
+
+
+def test_no_common_cpu_is_refused(bench: Bench) -> None:
+    after = document("tuned", 0, cpus=[cpu_run(1, 4.0)])
+    result = bench.json([document("stock", 236.0)], [after])
+    assert result["verdict"] == "refused"
+    assert "before 2-3, after 1" in result["why"]
+    assert "Not comparable: " in bench.call(*_arms(bench, document("stock", 2.0), after))[1]
+
+
+def test_only_common_cpus_are_compared(bench: Bench) -> None:
+    cpus = [cpu_run(n, 4.0 * n) for n in (1, 2, 3)]
+    result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
+    assert endpoint(result, "interrupts_per_s")["after"] == 10.0
+    assert any("measured CPUs differ" in flag for flag in result["flags"])
+
+
+def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
+    cpus = [cpu_run(2, 4.0, noise_ppm=None), cpu_run(3, 4.0)]
+    result = bench.json([document("stock", 236.0)], [document("tuned", 0, cpus=cpus)])
+    assert (result["verdict"], result["endpoints"]) == ("refused", [])
+    assert "noise_ppm" in result["why"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kernel": "6.1.0-rt"}, "kernels differ: before 6.12.9-amd64, after 6.1.0-rt"),
+        ({"threshold_ns": 1000}, "thresholds differ: before 100 ns, after 1000 ns"),
+        ({"harness": "0.2.0"}, "versions of the harness differ: before 0.1.0, after 0.2.0"),
+        ({"policy": "fifo:1"}, "policies differ: before other, after fifo:1"),
+        ({"duration_s": 10}, "durations differ: before 120 s, after 10 s"),
+        ({"loads": []}, "loads differ: before stress-ng --fault 1, after none"),
+        ({"oslat": None}, "oslat has a result in some runs only"),
+        ({"host": {"arch": "x86_64", "processor": "A 1"}}, "do not tell of their machine"),
+        ({"complete": False}, "the run is not complete (after a0.json)"),
+        ({"valid": False}, "the run is not valid, its own checks failed (after a0.json)"),
+        ({"problems": ["oslat is not installed"]}, "oslat is not installed (after a0.json)"),
+        ({"boot_id": "boot-stock"}, "the same boot"),
+        ({"cmdline": "quiet stock"}, "command line is the same before and after"),
+        ({"clock": {"source": "gettime", "hz": 1e9, "floor_ns": 9, "loop_period_ns": 9}}, "clocks"),
+    ],
+)
+def test_what_weakens_a_comparison_is_flagged(
+    bench: Bench, changes: dict[str, Any], words: str
+) -> None:
+    plain = bench.json([document("stock", 236.0)], [document("tuned", 4.0)])
+    assert not any(words in flag for flag in plain["flags"])
+    result = bench.json([document("stock", 236.0)], [document("tuned", 4.0, **changes)])
+    assert any(words in flag for flag in result["flags"]), result["flags"]
+
+
+def test_differing_stress_ng_leaves_throughput_out(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["loads"][0]["output"] = STRESS.replace("0.15.06", "0.17.06")
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert any("stress-ng versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("bogo_ops")]
+
+
+def test_a_load_that_failed_is_flagged(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["loads"][0]["exit"] = 2
+    result = bench.json([document("stock", 236.0)], [tuned])
+    words = "stress-ng ended with status 2, so its throughput may be wrong (after a0.json)"
+    assert words in result["flags"]
+
+
+def test_differing_oslat_is_left_out(bench: Bench) -> None:
+    tuned = document("tuned", 4.0)
+    tuned["oslat"]["output"] = OSLAT_TEXT.replace("V 2.40", "V 2.90")
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert any("oslat versions differ" in flag for flag in result["flags"])
+    assert not [e for e in result["endpoints"] if e["name"].startswith("oslat")]
+
+
+def test_rates_below_the_threshold_are_left_out(bench: Bench) -> None:
+    runs = [document(name, 4.0, threshold_ns=1000) for name in ("stock", "tuned")]
+    result = bench.json(runs[:1], runs[1:])
+    names = {e["name"] for e in result["endpoints"]}
+    assert "events_per_s@100ns" not in names
+    assert "events_per_s@1us" in names
+
+
+def test_an_unknown_machine_is_not_another(bench: Bench) -> None:
+    host: Any = {"host": {"arch": "x86_64", "processor": "A 1"}}
+    before = arm("s", [100.0, 101.0, 99.0, 102.0, 98.0])
+    after = arm("t", [50.0, 51.0, 49.0, 52.0, 48.0], first=1, **host)
+    assert bench.json(before, after)["verdict"] == "reduced"
+    result = bench.json([{**run, "host": {"arch": "aarch64"}} for run in before], after)
+    assert result["verdict"] == "descriptive-only"
+    assert result["why"].endswith("no test is made: the machines differ")
+
+
+def test_lists_of_runs_after_add_up(bench: Bench) -> None:
+    files = bench.runs("a", document("tuned", 4.0), document("tuned", 6.0, boot_id="other"))
+    base = bench.runs("b", document("stock", 236.0))
+    one = bench.call(*base, "--against", *files, "--json")[1]
+    two = bench.call(*base, "--against", files[0], "--against", files[1], "--json")[1]
+    assert one == two
+
+
+@pytest.mark.parametrize("value", [1e-320, 1e300, -1.0])
+def test_figures_that_nothing_measures_are_refused(bench: Bench, value: float) -> None:
+    with pytest.raises(Refused, match="'noise_ppm' is not a number"):
+        cpus = [cpu_run(2, 4.0, noise_ppm=value), cpu_run(3, 4.0)]
+        bench.json([document("stock", 236.0)], [document("tuned", 4.0, cpus=cpus)])
+
+
+def test_a_tool_that_did_not_run_has_no_differing_version(bench: Bench) -> None:
+    tuned = document("tuned", 4.0, loads=[], oslat=None)
+    result = bench.json([document("stock", 236.0)], [tuned])
+    assert not any("versions differ" in flag for flag in result["flags"])
+
+
+# What was not in effect
+
+
+def _verify(state: str) -> dict[str, Any]:
+    row = {"name": "nohz_full", "where": "/sys", "planned": "2-3", "effective": "", "state": state}
+    return {"schema": "lowlat.verify/1", "settings": [{**row, "by": None, "evidence": "empty"}]}
+
+
+@pytest.mark.parametrize("state", ["ignored-by-kernel", "not-applied", "undone", "overridden"])
+def test_lost_settings_are_named(bench: Bench, state: str) -> None:
+    file = bench.write("verify.json", _verify(state))
+    result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
+    why = f"{state}: planned 2-3, in effect nothing (empty)"
+    assert result["not_in_effect"] == [{"name": "nohz_full", "why": why}]
+
+
+@pytest.mark.parametrize("state", ["effective", "not-planned", "unverifiable"])
+def test_settings_in_effect_are_not(bench: Bench, state: str) -> None:
+    file = bench.write("verify.json", _verify(state))
+    result = bench.json([document("s", 9.0)], [document("t", 4.0)], "--verify", file)
+    assert result["not_in_effect"] == []
+    named = any("could not be verified: nohz_full" in flag for flag in result["flags"])
+    assert named == (state == "unverifiable")
+    assert not any("was not checked" in flag for flag in result["flags"])
+
+
+def test_cpus_the_kernel_did_not_isolate(bench: Bench) -> None:
+    after = document("t", 4.0, isolated="2", cmdline="quiet isolcpus=2-3")
+    _, out = bench.call(*_arms(bench, document("s", 90.0), after))
+    assert "Not in effect: isolcpus: CPU 3 measured after, but not isolated" in out
+    assert "was not checked (--verify FILE)" in out
+    assert out.splitlines()[0].startswith("Noise on the measured CPUs")
+
+
+def test_cpus_nobody_wanted_isolated_are_not_missing(bench: Bench) -> None:
+    _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0, isolated="")))
+    assert "Not in effect" not in out and out.startswith("Noise on the measured CPUs")
+
+
+# The text
+
+
+def _arms(bench: Bench, before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [*bench.runs("b", before), "--against", *bench.runs("a", after)]
+
+
+def test_text_says_the_finding_first_and_fits_a_screen(bench: Bench) -> None:
+    before, after = (document(n, e, emulated=True) for n, e in (("stock", 236.1), ("tuned", 3.8)))
+    _, out = bench.call(*_arms(bench, before, after))
+    lines = out.splitlines()
+    assert lines[0] == (
+        "Interrupts on the isolated CPUs fell from 236.1/s to 3.80/s: 62 times fewer "
+        "(descriptive only: 1 boot each; a test needs 5 boots an arm)."
+    )
+    assert len(lines) < 40
+    assert max(map(len, lines[1:-5])) <= 100
+    assert out.isascii()
+    assert "LOC (local timer)" in out
+    assert "236.1 -> 3.80" in out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (100.0, 250.0, "rose from 100.0/s to 250.0/s: 2.5 times as many"),
+        (100.0, 103.0, "rose from 100.0/s to 103.0/s: 3.0 % more"),
+        (100.0, 95.0, "fell from 100.0/s to 95.0/s: 5.0 % fewer"),
+        (100.0, 100.1, "did not change: 100.0/s before, 100.1/s after"),
+        (0.0, 0.0, "did not change: 0/s before, 0/s after"),
+        (250.0, 0.0, "fell from 250.0/s to 0/s: at least 20,000 times fewer"),
+        (0.0, 4.0, "rose from 0/s to 4.00/s: there was none before"),
+    ],
+)
+def test_headlines(bench: Bench, before: float, after: float, words: str) -> None:
+    runs = (document(n, e, emulated=True) for n, e in (("s", before), ("t", after)))
+    assert words in bench.call(*_arms(bench, *runs))[1].splitlines()[0]
+
+
+def test_many_cpus_show_the_worst(bench: Bench) -> None:
+    cpus = [cpu_run(n, 4.0, float(n)) for n in range(2, 40)]
+    runs = (document(name, 0, cpus=cpus, isolated="2-39") for name in ("s", "t"))
+    _, out = bench.call(*_arms(bench, *runs))
+    assert "(the worst 8; 30 more in --json)" in out
+    assert "\n39 " in out
+    assert "\n31 " not in out
+
+
+def test_foreign_text_cannot_move_the_cursor_or_become_markup(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 9.0), document("t", 4.0, problems=["a\n\x1b[2Jb <x>|"]))
+    assert "a ?[2Jb <x>|" in bench.call(*arms)[1]
+    assert "a ?\\[2Jb \\<x>\\|" in bench.call(*arms, "--markdown")[1]
+
+
+def test_markdown_is_a_headline_tables_and_notes(bench: Bench) -> None:
+    _, out = bench.call(*_arms(bench, document("s", 90.0), document("t", 4.0)), "--markdown")
+    assert out.startswith("**Noise on the isolated CPUs did not change")
+    assert "| mean of CPUs 2-3 | before | after | change |\n| --- | ---: | ---: | ---: |" in out
+    assert "| LOC (local timer) | 67.5 | 3.00 | 22x less |" in out
+
+
+# The gate
+
+
+@pytest.mark.parametrize("require", ["interrupts_per_s>=50", "noise_ppm >= 1", "max_ns>=0.5"])
+def test_a_gate_that_is_met(bench: Bench, require: str) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0))
+    assert bench.call(*arms, "--require", require)[0] == 0
+
+
+def test_a_gate_is_met_by_the_bound_of_a_zero(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 0.0))
+    assert bench.call(*arms, "--require", "interrupts_per_s>=1000")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("require", "words"),
+    [
+        ("interrupts_per_s>=50.1", "interrupts_per_s>=50.1, measured 50"),
+        ("noise_ppm>=2", "noise_ppm>=2, but there is no ratio of 100 to 0"),
+        ("events_per_s@100us>=2", "no ratio of 0 to 0"),
+    ],
+)
+def test_a_gate_that_is_missed_fails_after_the_report(
+    bench: Bench, require: str, words: str
+) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0, 0.0))
+    with pytest.raises(Unmet, match="--require not met") as caught:
+        bench.call(*arms, "--json", "--require", require)
+    assert words in str(caught.value)
+    assert json.loads(bench.printed.out)["schema"] == "lowlat.report/1"
+
+
+def test_a_gate_on_what_emulation_leaves_out_is_refused(bench: Bench) -> None:
+    arms = _arms(bench, *(document(n, 4.0, emulated=True) for n in "st"))
+    with pytest.raises(Refused, match="noise_ppm is not in the report of 'after'") as caught:
+        bench.call(*arms, "--require", "noise_ppm>=2")
+    assert (caught.value.status, bench.printed.out) == (2, "")
+    assert "one of interrupts_per_s" in str(caught.value)
+
+
+def test_a_gate_on_runs_that_cannot_be_compared_is_missed(bench: Bench) -> None:
+    arms = _arms(bench, document("s", 4.0, emulated=True), document("t", 4.0))
+    with pytest.raises(Unmet, match="noise_ppm>=2, but the runs cannot be compared: some runs"):
+        bench.call(*arms, "--require", "noise_ppm>=2")
+
+
+@pytest.mark.parametrize(
+    "require",
+    ["noise_ppm", "noise_ppm>=", "noise_ppm>=-1", "noise_ppm>=nan", "x>=1", "noise>1", ""],
+)
+def test_a_malformed_gate_is_refused_before_anything_is_printed(bench: Bench, require: str) -> None:
+    arms = _arms(bench, document("s", 200.0), document("t", 4.0))
+    with pytest.raises(Refused) as caught:
+        bench.call(*arms, "--require", require)
+    assert bench.printed.out == ""
+    assert "\n" not in str(caught.value)
+
+
+# Bad input
+
+
+def _without(*path: str) -> dict[str, Any]:
+    run = document("bad", 4.0)
+    inner: Any = run
+    for key in path[:-1]:
+        inner = inner[int(key)] if isinstance(inner, list) else inner[key]
+    del inner[path[-1]]
+    return run
+
+
+def _histogram(counts: list[list[object]], unit: str = "ns") -> dict[str, Any]:
+    return document("b", 0, cpus=[cpu_run(2, 1.0, histogram={"unit": unit, "counts": counts})])
+
+
+BAD: dict[str, tuple[object, str]] = {
+    "empty": ("", "not JSON"),
+    "cut short": ('{"schema": "lowlat.run/1", "label": ', "not JSON"),
+    "not an object": ("[1, 2]", "not a lowlat.run/1 document"),
+    "another schema": ({"schema": "lowlat.plan/1"}, "not a lowlat.run/1 document"),
+    "a number that is none": ('{"schema": "lowlat.run/1", "x": NaN}', "NaN is no JSON number"),
+    "far too deep": ("[" * 100_000, "not JSON"),
+    "no cpus": (_without("cpus"), "'cpus' is missing"),
+    "no kernel": (_without("kernel"), "'kernel' is missing"),
+    "no runtime": (_without("cpus", "1", "runtime_ns"), "cpus[1]: 'runtime_ns' is missing"),
+    "no clock source": (_without("clock", "source"), "clock: 'source' is missing"),
+    "text for a number": (document("b", 4.0, duration_s="120"), "'duration_s' is not a number"),
+    "infinite": ('{"schema": "lowlat.run/1", "cpus": [{"cpu": 1e999}]}', "'cpu' is not a number"),
+    "huge": (document("b", 4.0, threshold_ns=10**400), "'threshold_ns' is not a number"),
+    "a number for a flag": (document("b", 4.0, emulated=1), "'emulated' is not true or false"),
+    "negative": (document("b", 0, cpus=[cpu_run(2, -1.0)]), "'100ns' is not a number"),
+    "half a CPU": (document("b", 0, cpus=[cpu_run(2, 1.0, cpu=2.5)]), "not a CPU number"),
+    "a CPU twice": (document("b", 0, cpus=[cpu_run(2, 1.0)] * 2), "occurs twice"),
+    "half a histogram": (_histogram([[100, 200]]), "'counts' is not a list of 3 numbers each"),
+    "a histogram of text": (_histogram([["a", 2, 3]]), "'counts' is not a list of 3 numbers each"),
+    "a huge histogram": (_histogram([[1, 2, 10**400]]), "'counts' is not a list of 3 numbers each"),
+    "a negative count": (_histogram([[1, 2, -1]]), "'counts' is not a list of 3 numbers each"),
+    "a true count": (_histogram([[1, 2, True]]), "'counts' is not a list of 3 numbers each"),
+    "a histogram in us": (_histogram([], unit="us"), "'unit' is not ns"),
+    "a cause without time": (
+        document(
+            "b", 0, cpus=[cpu_run(2, 1.0, causes=[{"class": "irq", "cause": "x", "events": 1}])]
+        ),
+        "causes[0]: 'time_ns' is missing",
+    ),
+    "a bad list": (document("b", 4.0, isolated="3-2"), "'isolated': '3-2' runs backwards"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_run_is_refused_in_one_line(bench: Bench, name: str) -> None:
+    content, words = BAD[name]
+    good = bench.write("good.json", document("good", 4.0))
+    bad = bench.write("bad.json", content)
+    for arms in ([bad, "--against", good], [good, "--against", bad]):
+        with pytest.raises(Refused) as caught:
+            bench.call(*arms, "--json")
+        assert bench.printed.out == ""
+        assert caught.value.status == 2
+        assert bad in str(caught.value)
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: Path) -> None:
+    good = bench.write("good.json", document("good", 4.0))
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe\x00\x80")
+    for bad in (str(tmp_path / "none.json"), str(tmp_path), str(binary)):
+        with pytest.raises(Refused, match="give a file of 'lowlat-gen measure'"):
+            bench.call(good, "--against", bad)
+    after = bench.write("after.json", document("after", 4.0))
+    with pytest.raises(Refused, match="lowlat.verify/1"):
+        bench.call(good, "--against", after, "--verify", good)
+
+
+def test_a_run_on_both_sides_is_refused(bench: Bench) -> None:
+    run = bench.write("run.json", document("run", 4.0))
+    again = f"{bench.folder}/../{bench.folder.name}/run.json"
+    other = bench.write("other.json", document("other", 4.0))
+    for words in ([run, "--against", again], [run, "--against", other, "--arm", "third", other]):
+        with pytest.raises(Refused, match="a run belongs to one side"):
+            bench.call(*words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["good.json"],
+        ["good.json", "--against"],
+        ["good.json", "--against", "none.json"],
+        ["none.json", "--against", "good.json"],
+        ["bad.json", "--against", "good.json"],
+        ["good.json", "--against", "after.json", "--verify", "bad.json"],
+        ["good.json", "--against", "after.json", "--require", "noise"],
+        ["good.json", "--against", "after.json", "--json", "--markdown"],
+    ],
+)
+def test_the_command_line_refuses_with_one_line(bench: Bench, words: list[str]) -> None:
+    bench.write("good.json", document("good", 4.0))
+    bench.write("after.json", document("after", 4.0))
+    bench.write("bad.json", "{")
+    command = [sys.executable, "-m", "lowlat", "report", *words]
+    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_the_command_line_has_status_1_for_a_missed_gate(bench: Bench) -> None:
+    bench.write("good.json", document("good", 4.0))
+    bench.write("after.json", document("after", 4.0))
+    words = ["good.json", "--against", "after.json", "--require", "noise_ppm>=2"]
+    command = [sys.executable, "-m", "lowlat", "report", *words]
+    ended = subprocess.run(command, cwd=bench.folder, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 1
+    assert ended.stdout.startswith("Noise on the isolated CPUs did not change")
+    assert ended.stderr == "lowlat-gen: --require not met: noise_ppm>=2, measured 1\n"
+
+
+def test_a_run_keeps_what_it_read(bench: Bench) -> None:
+    run = read_run(Path(bench.write("run.json", document("stock", 4.0))))
+    assert str(run.measured) == "2-3"
+    assert (run.cpu(3).interrupts_per_s or {})["LOC"] == 3.0
+    assert run.loads[0].command == "stress-ng --fault 1 --yaml /tmp/stock.yaml"
+    assert run.clock.floor_ns == 18.4
+    assert run.cpu(2).histogram == ((100.0, 200.0, 5.0),)
+    assert (run.cpu(2).causes, run.harness) == ((), "0.1.0")
+
+
+def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
+    cause = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900, "more": "x"}
+    cpus = [cpu_run(2, 4.0, causes=[cause])]
+    content = document("stock", 0, cpus=cpus, work=[{"kind": "usleep", "samples": 5}])
+    run = read_run(Path(bench.write("run.json", content)))
+    (found,) = run.cpu(2).causes
+    assert (found.kind, found.cause, found.events, found.time_ns) == ("irq", "local_timer", 4, 900)
+    assert run.work == ({"kind": "usleep", "samples": 5},)
+
+
+# Recorded output
+
+
+def test_a_recorded_run_of_the_harness(bench: Bench) -> None:
+    recorded = str(DATA / "harness.json")
+    again = bench.write("again.json", Path(recorded).read_text())
+    run = read_run(Path(recorded))
+    assert run.complete
+    assert str(run.measured) == "1"
+    assert run.oslat is not None
+    assert oslat.parse(run.oslat.output) is not None
+    status, out = bench.call(recorded, "--against", again, "--json")
+    assert status == 0
+    names = {e["name"] for e in json.loads(out)["endpoints"]}
+    assert names >= {"noise_ppm", "interrupts_per_s@LOC", "bogo_ops_per_s@vm", "oslat_max_us"}
+    assert {e["ratio"] for e in json.loads(out)["endpoints"]} <= {1.0, None}
+
+
+def test_stress_ng_yaml_of_0_15() -> None:
+    found = stress_ng.parse(STRESS)
+    assert (found.version, found.compiler) == ("0.15.06", "gcc 12.2.0")
+    assert list(found.metrics) == ["fault", "vm", "timer"]
+    assert found.metrics["fault"]["bogo-ops"] == 10497
+    assert "minor-page-faults-per-sec" not in found.metrics["fault"]
+    assert found.throughput()["timer"] == pytest.approx(98.999237)
+
+
+def test_stress_ng_instances_are_not_added_up() -> None:
+    nested = """metrics:
+    - stressor: vm
+      bogo-ops: 30
+      instances:
+        - instance: 0
+          bogo-ops: 10
+          bogo-ops-per-second-real-time: 1.0
+        - instance: 1
+          bogo-ops: 20
+      bogo-ops-per-second-real-time: 3.0
+
+times:
+      run-time: 1.0
+"""
+    assert stress_ng.parse(nested).metrics == {
+        "vm": {"bogo-ops": 30.0, "bogo-ops-per-second-real-time": 3.0}
+    }
+    assert stress_ng.parse("").metrics == {}
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+def test_no_run_is_overwritten(bench: Bench, option: str) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    kept = {path: Path(path).read_bytes() for path in (*before, *after)}
+    for path in kept:
+        beside = f"{Path(path).parent}/./{Path(path).name}"
+        with pytest.raises(Refused, match=f"{option} .*: has another use already"):
+            bench.call(*before, "--against", *after, option, beside)
+    assert {path: Path(path).read_bytes() for path in kept} == kept
+
+
+@pytest.mark.parametrize("option", ["--html", "--csv"])
+@pytest.mark.parametrize("name", ["", "-"])
+def test_a_file_without_a_name_is_refused(bench: Bench, option: str, name: str) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    with pytest.raises(Refused, match=f"{option} '{name}': not a file"):
+        bench.call(*before, "--against", *after, option, name)
+
+
+def test_page_and_table_are_two_files(bench: Bench) -> None:
+    before = bench.runs("before", document("stock", 236.0))
+    after = bench.runs("after", document("tuned", 4.0))
+    one = f"{before[0]}.out"
+    with pytest.raises(Refused, match="--csv .*: has another use already"):
+        bench.call(*before, "--against", *after, "--html", one, "--csv", one)
+    assert not Path(one).exists()
+
+
+def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: Bench) -> None:
+    before, after = (
+        document(
+            name,
+            200.0,
+            cmdline=f"virtme_x=1 nr_open=1024 virtme.exec=`{name}=` quiet init=/x/virtme/init",
+        )
+        for name in ("Zm9v", "YmFy")
+    )
+    found = bench.json([before], [after])
+    assert "the kernel command line is the same before and after" in found["flags"]

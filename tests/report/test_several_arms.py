@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""More than two arms: each against the first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.base.errors import Refused, Unmet
+from report_runs import AFTER, BEFORE, SMALLEST, Bench, arm, document, endpoint
+
+pytest.importorskip("scipy", reason="the extra `report` is not installed")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
+    return Bench(tmp_path, capsys)
+
+
+def arms(bench: Bench, *more: str) -> list[str]:
+    poll = bench.runs("p", *arm("p", [value / 100 for value in AFTER], first=1))
+    same = bench.runs("q", *arm("q", BEFORE[::-1], first=1))
+    files = [
+        *bench.runs("b", *arm("s", BEFORE)),
+        "--against",
+        *bench.runs("a", *arm("t", AFTER, first=1)),
+    ]
+    return [*files, "--arm", "poll", *poll, "--arm", "same", *same, *more]
+
+
+def test_each_arm_against_the_first_with_adjusted_p(bench: Bench) -> None:
+    status, out = bench.call(*arms(bench, "--json"))
+    result = json.loads(out)
+    assert status == 0
+    assert list(result) == ["schema", "first", "arms"]
+    assert (result["schema"], result["first"]) == ("lowlat.comparison/1", "before")
+    reports = {one["name"]: one["report"] for one in result["arms"]}
+    assert [*reports] == ["after", "poll", "same"]
+    assert all(report["schema"] == "lowlat.report/1" for report in reports.values())
+    p = {name: endpoint(report, "noise_ppm")["p"] for name, report in reports.items()}
+    assert p["after"] == p["poll"] == pytest.approx(3 * SMALLEST)
+    verdicts = [report["verdict"] for report in reports.values()]
+    assert verdicts == ["reduced", "reduced", "no-measurable-change"]
+    assert "p is adjusted for 3 arms" in reports["poll"]["why"]
+
+
+def several(
+    bench: Bench, count: int, before: Sequence[float], after: Sequence[float]
+) -> list[dict[str, Any]]:
+    """The reports of so many arms that are all alike."""
+    words = bench.runs("b", *arm("s", before, step=1))
+    for n in range(count):
+        words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *arm(f"x{n}", after, first=1, step=3))]
+    _, out = bench.call(*words, "--json")
+    return [one["report"] for one in json.loads(out)["arms"]]
+
+
+def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> None:
+    """Alone each of the first three would be a finding, with an interval beyond 1."""
+    words = bench.runs("b", *arm("s", [100, 104, 97, 102, 99]))
+    for n, noise in enumerate(
+        (
+            *((93, 97, 91, 95, 92), (93.1, 99.8, 91, 95, 92.3), (96, 98.5, 94, 95, 92)),
+            *((100, 101, 99, 98, 103), (102, 98, 99, 100, 101)),
+        )
+    ):
+        words += ["--arm", f"x{n}", *bench.runs(f"x{n}-", *arm(f"x{n}", noise, first=1))]
+    reports = [one["report"] for one in json.loads(bench.call(*words, "--json")[1])["arms"]]
+    assert {report["verdict"] for report in reports} == {"no-measurable-change"}
+    for n, report in enumerate(reports):
+        low, high = endpoint(report, "noise_ppm")["ci95"]
+        assert (low > 1) is (n < 3)
+        assert ("are excluded" in report["why"]) is (low < 1 < high)
+        assert ("alone this would be a change" in report["why"]) is (n < 3)
+    assert "the intervals are not: one beyond 1 may be no finding" in bench.call(*words)[1]
+
+
+def test_too_many_arms_for_five_boots(bench: Bench) -> None:
+    """Seven arms at 2/252 are above 5 %, however clear the change: that is no test."""
+    for report in several(bench, 7, BEFORE, AFTER):
+        assert report["verdict"] == "descriptive-only"
+        assert report["why"] == "5 boots each; a test of 7 arms needs 6 boots an arm"
+        assert {e["p"] for e in report["endpoints"]} == {None}
+        # The interval is each arm's own.
+        assert endpoint(report, "noise_ppm")["ci95"][0] > 1.5
+    assert {report["verdict"] for report in several(bench, 6, BEFORE, AFTER)} == {"reduced"}
+
+
+def test_seventeen_arms_of_six_boots(bench: Bench) -> None:
+    """As many as there are settings to leave out: six boots an arm tell them apart."""
+    (report, *_) = several(bench, 17, (*BEFORE, 101.0), (*AFTER, 50.0))
+    assert report["verdict"] == "reduced"
+    assert endpoint(report, "noise_ppm")["p"] == pytest.approx(17 * 2 / 924)
+
+
+def test_more_boots_of_the_first_arm_serve_all_others(bench: Bench) -> None:
+    """Twenty boots before and five of each of eight arms."""
+    (report, *_) = several(bench, 8, BEFORE * 4, AFTER)
+    assert (report["verdict"], report["boots"]) == ("reduced", {"before": 20, "after": 5})
+    assert endpoint(report, "noise_ppm")["p"] == pytest.approx(8 * 2 / 10_000)
+
+
+def test_arms_in_one_table(bench: Bench) -> None:
+    _, out = bench.call(*arms(bench))
+    lines = out.splitlines()
+    assert (
+        lines[0] == "Noise against before: after reduced (2.0x less), poll reduced (197x less), "
+        "same no measurable change."
+    )
+    (row,) = [line for line in lines if line.startswith("poll ") and "5 / 5" in line]
+    assert row.split()[-2:] == ["0.024", "reduced"]
+    assert sum("what was in effect was not checked" in line for line in lines) == 1
+    _, marked = bench.call(*arms(bench, "--markdown"))
+    assert (
+        "| before | boots | noise, ppm of the time | change | ratio, 95 % | p | verdict |" in marked
+    )
+
+
+def test_a_gate_for_one_arm_or_for_all(bench: Bench) -> None:
+    assert bench.call(*arms(bench, "--require", "poll:noise_ppm>=150"))[0] == 0
+    with pytest.raises(Unmet, match="after: noise_ppm>=150.*same: noise_ppm>=150"):
+        bench.call(*arms(bench, "--require", "noise_ppm>=150"))
+    with pytest.raises(Refused, match="no arm 'pole'") as caught:
+        bench.call(*arms(bench, "--require", "pole:noise_ppm>=150"))
+    assert (caught.value.status, bench.printed.out) == (2, "")
+    with pytest.raises(Refused, match="oslat_max_us is not in the report of 'poll'") as caught:
+        poll = [{**run, "oslat": None} for run in arm("p", AFTER, first=1)]
+        files = ["--arm", "poll", *bench.runs("p", *poll), "--require", "poll:oslat_max_us>=1"]
+        bench.call(*bench.runs("b", *({**r, "oslat": None} for r in arm("s", BEFORE))), *files)
+    assert (caught.value.status, bench.printed.out) == (2, "")
+
+
+def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: Bench) -> None:
+    """As a pipeline asks it: an arm's interrupts, which fell to between 1/188 and 1/206."""
+    low = endpoint(
+        json.loads(bench.call(*arms(bench, "--json"))[1])["arms"][1]["report"],
+        "interrupts_per_s",
+    )["ci95"][0]
+    gate = f"poll:interrupts_per_s>={low - 0.01:.2f}"
+    assert bench.call(*arms(bench, "--require", gate))[0] == 0
+    with pytest.raises(Unmet, match="poll: interrupts_per_s>=.*, measured 19.*, between 18"):
+        bench.call(*arms(bench, "--require", f"poll:interrupts_per_s>={low + 0.01:.2f}"))
+
+
+@pytest.mark.parametrize("name", ["after", "before", "a b", "", "x" * 65])
+def test_a_bad_name_of_an_arm(bench: Bench, name: str) -> None:
+    (file,) = bench.runs("b", document("s", 4.0))
+    with pytest.raises(Refused, match="not a name of its own"):
+        bench.call(file, "--against", file, "--arm", name, file)
+
+
+def test_an_arm_that_cannot_be_compared_fails_alone(bench: Bench) -> None:
+    other = bench.runs("e", *arm("e", AFTER, first=1, emulated=True))
+    status, out = bench.call(*arms(bench, "--arm", "guest", *other))
+    assert status == 1
+    assert "guest refused" in out.splitlines()[0]
+    assert "Note: guest: not comparable: some runs were made under emulation" in out
+    assert "after reduced (2.0x less), poll reduced" in out

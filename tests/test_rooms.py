@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the import contracts of setup.cfg cannot say of the rooms; part of ``make lint``."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "generator" / "lowlat"
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE), ast.parse(path.read_text("utf-8"))
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def test_no_module_lies_outside_a_room() -> None:
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py", "cli.py"}
+
+
+def test_every_room_says_what_it_is() -> None:
+    silent = [path for path, tree in trees() if not ast.get_docstring(tree) and tree.body]
+    assert silent == []
+
+
+def test_only_the_command_line_knows_argparse() -> None:
+    users = {path.parts[0] for path, tree in trees() if "argparse" in imported(tree)}
+    assert users == {"cli.py", "verbs"}
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    places = defaultdict(list)
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(str(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The loop's pure parts: the order of boots, the next step, and the gate. The loop itself is walked
+in tests/boot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from lowlat.base.errors import Refused, Unmet
+from lowlat.boot.status import Running
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.report.build import Endpoint, Report
+from lowlat.tune import gate, state
+from lowlat.tune.lock import alone
+from lowlat.tune.schedule import LoopStep, decide, order
+from lowlat.tune.state import STOCK, TUNED, Ledger, Leg, LoopState, Outcome, Phase
+
+RUN = f"{state.RUNS}/tune-20260101T000000Z"
+
+WAITING = LoopState(
+    started="20260101T000000Z",
+    profile="lowlat",
+    plan="0123456789ab",
+    kernel="6.12",
+    isolated="2-3",
+    entry="lowlat-6.12-0123456789",
+    default="gnulinux-simple",
+    duration="10s",
+    warmup="5s",
+    reboot=False,
+    boots=None,
+    seed=1,
+    order=(STOCK, TUNED),
+    phase=Phase.BOOT,
+    boot_id="first",
+    legs=(Leg(STOCK, "first", f"{RUN}-01-stock.json"),),
+)
+
+
+def running(plan: Optional[str], kernel: str = "6.12") -> Running:
+    return Running(kernel, plan, plan == WAITING.plan, plan is not None)
+
+
+# ------------------------------------------------------------------- order
+
+
+def test_one_trial_measures_this_boot_and_a_tuned_one() -> None:
+    assert order(None, 7) == (STOCK, TUNED)
+
+
+def test_many_boots_come_in_a_random_order_that_the_seed_tells() -> None:
+    assert order(5, 7) == order(5, 7)
+    assert Counter(order(5, 7)) == {STOCK: 5, TUNED: 5}
+    assert len({order(5, seed) for seed in range(40)}) > 30
+
+
+def test_every_order_is_as_likely() -> None:
+    """Of two boots each there are six; of 600 seeds each has about 100."""
+    found = Counter(order(2, seed) for seed in range(600))
+    assert len(found) == 6
+    assert all(60 < number < 140 for number in found.values()), found
+
+
+# --------------------------------------------------------------- next step
+
+
+@pytest.mark.parametrize(
+    ("phase", "plan", "kernel", "boot", "step"),
+    [
+        (Phase.ARM, None, "6.12", "first", LoopStep.ARM),
+        (Phase.ARM, None, "6.12", "second", LoopStep.ARM),
+        (Phase.ARM, WAITING.plan, "6.12", "second", LoopStep.MEASURE),
+        (Phase.BOOT, None, "6.12", "first", LoopStep.WAIT),
+        (Phase.BOOT, WAITING.plan, "6.12", "second", LoopStep.MEASURE),
+        (Phase.BOOT, None, "6.12", "second", LoopStep.FAIL),
+        (Phase.BOOT, "of-another", "6.12", "second", LoopStep.FAIL),
+        (Phase.BOOT, WAITING.plan, "6.1", "second", LoopStep.FAIL),
+        (Phase.MEASURE, WAITING.plan, "6.12", "first", LoopStep.MEASURE),
+        (Phase.MEASURE, None, "6.12", "second", LoopStep.FAIL),
+        (Phase.MEASURE, WAITING.plan, "6.12", "second", LoopStep.FAIL),
+        (Phase.JUDGE, WAITING.plan, "6.12", "first", LoopStep.JUDGE),
+        (Phase.CLOSE, None, "6.1", "second", LoopStep.CLOSE),
+        (Phase.DONE, None, "6.12", "first", LoopStep.REST),
+    ],
+)
+def test_the_next_step_follows_from_the_boot(
+    phase: Phase, plan: Optional[str], kernel: str, boot: str, step: LoopStep
+) -> None:
+    found, why = decide(replace(WAITING, phase=phase), running(plan, kernel), boot)
+    assert found is step
+    assert bool(why) == (step is LoopStep.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("plan", "kernel", "step", "words"),
+    [
+        (None, "6.12", LoopStep.MEASURE, ""),
+        (WAITING.plan, "6.12", LoopStep.FAIL, "where the stock one was due"),
+        (None, "6.1", LoopStep.FAIL, "Linux 6.1 was booted, not 6.12"),
+    ],
+)
+def test_a_stock_boot_that_is_due_has_no_marker(
+    plan: Optional[str], kernel: str, step: LoopStep, words: str
+) -> None:
+    due = replace(WAITING, order=(STOCK, STOCK))
+    found, why = decide(due, running(plan, kernel), "second")
+    assert found is step and words in why
+
+
+# -------------------------------------------------------------------- gate
+
+
+def endpoint(name: str, cpu: int | str, before: float, after: float) -> Endpoint:
+    return Endpoint(name, "1/s", cpu, before, after, None, None)
+
+
+def report(*endpoints: Endpoint, emulated: bool = False, verdict: str = "") -> Report:
+    return Report(verdict or "descriptive-only", "why", (1, 1), emulated, endpoints, (), (), True)
+
+
+INTERRUPTS = "interrupts_per_s"
+GOOD = (
+    endpoint(INTERRUPTS, "all", 100, 1),
+    endpoint(INTERRUPTS, 2, 100, 1),
+    endpoint(INTERRUPTS, 3, 100, 0),
+    endpoint("noise_ppm", "all", 50, 55),
+)
+ISOLATED = CpuSet.of([2, 3])
+
+
+def test_the_gate_lets_through_what_is_effective_and_quieter() -> None:
+    assert gate.misses(report(*GOOD), ISOLATED, ()) == ()
+    assert "100.0 before, 1.00 after" in gate.passed(report(*GOOD))
+
+
+def test_a_setting_that_is_not_in_effect_is_named_once() -> None:
+    (why,) = gate.misses(report(*GOOD), ISOLATED, ("isolcpus", "nohz_full", "isolcpus"))
+    assert why == "verify finds not in effect: isolcpus, nohz_full"
+
+
+@pytest.mark.parametrize("after", [100.0, 101.0])
+def test_every_isolated_cpu_has_to_have_fewer_interrupts(after: float) -> None:
+    found = (*GOOD[:2], endpoint(INTERRUPTS, 3, 100, after), GOOD[3])
+    (why,) = gate.misses(report(*found), ISOLATED, ())
+    assert "not lower on CPU 3 " in why
+
+
+def test_a_cpu_without_a_figure_does_not_pass() -> None:
+    (why,) = gate.misses(report(*GOOD), CpuSet.of([2, 3, 4]), ())
+    assert "not known on CPU 4" in why
+    (why,) = gate.misses(report(*GOOD[:3]), ISOLATED, ())
+    assert "noise" in why
+
+
+def test_noise_may_be_a_tenth_more_and_not_beyond() -> None:
+    worse = (*GOOD[:3], endpoint("noise_ppm", "all", 50, 55.1))
+    (why,) = gate.misses(report(*worse), ISOLATED, ())
+    assert "more than 1.1 times" in why
+
+
+def test_under_emulation_durations_do_not_count() -> None:
+    assert gate.misses(report(*GOOD[:3], emulated=True), ISOLATED, ()) == ()
+    assert "noise" not in gate.passed(report(*GOOD, emulated=True))
+
+
+def test_runs_that_do_not_compare_do_not_pass() -> None:
+    (why,) = gate.misses(report(verdict="refused"), ISOLATED, ())
+    assert why == "the runs cannot be compared: why"
+
+
+# ------------------------------------------------------------------- state
+
+
+def test_the_state_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    assert state.read(root) is None
+    full = replace(
+        WAITING,
+        legs=(
+            *WAITING.legs,
+            Leg(TUNED, "second", f"{RUN}-02.json", f"{RUN}-v.json", ("nohz_full",)),
+        ),
+        phase=Phase.DONE,
+        outcome=Outcome.FELL_BACK,
+        why="because",
+        report=f"{RUN}-report.json",
+    )
+    several = replace(
+        WAITING,
+        policy="other,fifo:1",
+        legs=(replace(WAITING.legs[0], further=(f"{RUN}-01-stock-fifo1.json",)),),
+    )
+    for written in (WAITING, full, several):
+        state.write(root, written)
+        assert state.read(root) == written
+
+
+def test_a_boot_without_a_run_of_each_policy_is_no_state_of_ours(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    state.write(root, replace(WAITING, policy="other,fifo:1"))
+    with pytest.raises(Refused, match="is damaged"):
+        state.read(root)
+
+
+def test_who_holds_an_old_state_moves_nothing(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    state.write(root, WAITING)
+    mine, other = Ledger(root, WAITING), Ledger(root, WAITING)
+    other.move(phase=Phase.CLOSE, outcome=Outcome.ABORTED)
+    with pytest.raises(Unmet, match="another lowlat-gen"):
+        mine.move(phase=Phase.MEASURE)
+    assert state.read(root) == other.state
+
+
+def test_one_at_a_time_has_the_turn(tmp_path: Path) -> None:
+    root = Root(str(tmp_path))
+    with alone(root), pytest.raises(Refused, match="at work"), alone(root):
+        pass
+    with alone(root):
+        pass

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The loop over a reboot, on a host tree with GRUB's own generator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hosttree import NEEDS, OLDER, RELEASE, STOCK, linux_lines
+from powercut import NEEDS_CC
+from tunebed import Machine, at_rest, stock_is_default
+
+from trees import CPU, SHELL_GEN, Answer
+
+pytest_plugins = ["powercut", "tunebed"]
+pytestmark = [*NEEDS, NEEDS_CC]
+
+
+# ------------------------------------------------------------- one trial
+
+
+def test_a_tuned_boot_that_keeps_its_word_is_promoted(machine: Machine) -> None:
+    said = machine.begin().out
+    assert "systemctl reboot" in said and machine.reboots() == 0
+    assert "needs a power cycle" in said
+    assert machine.state()["phase"] == "boot"
+    stock_is_default(machine)
+    first, last = machine.power_on()
+    assert (first.status, last.status) == (0, 0), first
+    assert "Noise on the measured CPUs fell from 1,000 ppm to 100.0 ppm" in first.out
+    state = machine.state()
+    assert (state["schema"], state["outcome"]) == ("lowlat.tune/1", "promoted")
+    assert "all settings are in effect" in state["why"]
+    assert "interrupts per second 100.0 before, 1.00 after" in state["why"]
+    assert machine.host.status()["default"]["entry"] == state["entry"]
+    at_rest(machine)
+    runs = [json.loads(machine.host.read(leg["run"].lstrip("/"))) for leg in state["legs"]]
+    assert [run["boot_id"] for run in runs] == ["boot-0", "boot-1"]
+    assert [run["host"]["tuned_profile"] for run in runs] == ["balanced", "lowlat-local"]
+    report = json.loads(machine.host.read(state["report"].lstrip("/")))
+    assert report["verdict"] == "descriptive-only" and report["boots"] == {"before": 1, "after": 1}
+    assert machine.power_on() == [] and machine.reboots() == 0
+
+
+def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: Machine) -> None:
+    """The four set-ups of the osnoise paper with one command."""
+    machine.begin("--policy", "other,fifo:1", "--reboot")
+    machine.power_on()
+    state = machine.state()
+    assert (state["policy"], state["outcome"]) == ("other,fifo:1", "promoted")
+    for leg in state["legs"]:
+        names = [Path(path).name for path in (leg["run"], *leg["further"])]
+        assert [name.partition(leg["arm"])[2] for name in names] == ["-other.json", "-fifo1.json"]
+    for name in ("report", "report-fifo1"):
+        path = f"var/lib/lowlat/runs/tune-{state['started']}-{name}.json"
+        report = json.loads(machine.host.read(path))
+        assert report["boots"] == {"before": 1, "after": 1}
+    assert "-01-stock-fifo1.json" in machine.tune("--status").out
+    at_rest(machine)
+
+
+def test_a_policy_that_is_none_is_refused_before_anything_is_done(machine: Machine) -> None:
+    answer = machine.tune("--policy", "other,rr:1")
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    assert "'rr:1' is no scheduling policy" in answer.err
+    assert not (machine.host.path / "var/lib/lowlat/tune.json").exists()
+
+
+def test_what_the_gate_does_not_pass_falls_back(machine: Machine) -> None:
+    machine.record("tuned", 100.0, noise=1200.0)
+    machine.begin("--reboot")
+    assert machine.reboots() == 1
+    first, _ = machine.power_on()
+    assert first.status == 1 and first.err.count("\n") == 1
+    why = machine.state()["why"]
+    assert "not lower on CPU 1-3" in why and "1,200 ppm, more than 1.1 times" in why
+    assert machine.state()["outcome"] == "fell-back"
+    assert machine.reboots() == 2
+    stock_is_default(machine)
+    at_rest(machine)
+    assert machine.power_on() == []
+
+
+def test_what_verify_finds_missing_falls_back(machine: Machine) -> None:
+    machine.begin()
+    # The kernel takes it back before verify looks.
+    machine.host.write("recorded/tuned.sh", f'echo 3 >"$TREE/{CPU}/nohz_full"')
+    first, _ = machine.power_on()
+    assert first.status == 1 and "verify finds not in effect: nohz_full" in first.err
+    assert "nohz_full" in machine.state()["legs"][1]["bad"]
+    stock_is_default(machine)
+    at_rest(machine)
+
+
+def test_a_trial_that_does_not_come_up_has_failed(machine: Machine) -> None:
+    machine.begin("--reboot")
+    first, _ = machine.power_on(reaches=False)
+    assert first.status == 1 and "did not come up: this is a stock one" in first.err
+    assert "did not reach its target" in first.err
+    stock_is_default(machine)
+    at_rest(machine)
+    assert machine.reboots() == 1, "it is in a stock boot already"
+
+
+def test_another_kernel_or_plan_than_the_one_due_is_told(machine: Machine) -> None:
+    machine.begin()
+    entry = next(
+        item["entry"] for item in machine.host.status()["kernels"] if item["kernel"] == OLDER
+    )
+    first, _ = machine.power_on(entry)
+    assert first.status == 1 and f"Linux {OLDER} was booted, not {RELEASE}" in first.err
+    stock_is_default(machine)
+    at_rest(machine)
+    assert len(machine.state()["legs"]) == 1
+
+
+def test_a_run_that_counts_for_nothing_falls_back(machine: Machine) -> None:
+    machine.begin()
+    machine.host.write("recorded/tuned.sh", "exit 143")
+    first, _ = machine.power_on()
+    assert first.status == 1 and "partial or invalid" in first.err
+    stock_is_default(machine)
+    at_rest(machine)
+
+
+def test_a_first_run_that_fails_leaves_no_loop(machine: Machine) -> None:
+    machine.host.write("recorded/stock.sh", "exit 1")
+    answer = machine.tune()
+    assert answer.status == 1 and "partial or invalid" in answer.err
+    assert machine.state() == {"schema": "lowlat.tune/1", "phase": None}
+    assert machine.host.status()["state"] == "none"
+
+
+# -------------------------------------------------------------- many boots
+
+
+def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: Machine) -> None:
+    machine.begin("--boots", 2, "--reboot")
+    order = machine.state()["order"]
+    assert sorted(order) == ["stock", "stock", "tuned", "tuned"]
+    booted = []
+    for _ in order:
+        stock_is_default(machine)
+        booted.append("tuned" if machine.host.status()["next"] else "stock")
+        answers = machine.power_on()
+        assert [answer.status for answer in answers] == [0, 0], answers
+    assert booted == order
+    state = machine.state()
+    assert state["outcome"] == "compared"
+    assert [leg["boot_id"] for leg in state["legs"]] == [f"boot-{n}" for n in (1, 2, 3, 4)]
+    report = json.loads(machine.host.read(state["report"].lstrip("/")))
+    assert report["boots"] == {"before": 2, "after": 2}
+    stock_is_default(machine)
+    at_rest(machine)
+    # One for each boot, and one more where the last was tuned: the machine ends in a stock one.
+    assert machine.reboots() == 4 + (order[-1] == "tuned")
+    assert machine.power_on() == []
+
+
+def test_many_boots_end_with_the_first_that_fails(machine: Machine) -> None:
+    machine.begin("--boots", 2, "--reboot")
+    answers: list[Answer] = []
+    while machine.state()["phase"] != "done":
+        answers = machine.power_on(reaches=not machine.host.status()["next"])
+    assert answers[0].status == 1 and "did not come up" in answers[0].err
+    assert not [leg for leg in machine.state()["legs"] if leg["arm"] == "tuned"]
+    stock_is_default(machine)
+    at_rest(machine)
+
+
+def test_a_tuned_boot_where_the_stock_one_is_due_is_told(machine: Machine) -> None:
+    machine.begin("--boots", 1, "--reboot")
+    entry = machine.state()["entry"]
+    if machine.state()["order"][0] == "tuned":
+        machine.power_on()
+    first, _ = machine.power_on(entry)
+    assert first.status == 1 and "where the stock one was due" in first.err
+    at_rest(machine)
+
+
+# ------------------------------------------------------- refused, told, ended
+
+
+def refusal(machine: Machine, *words: object) -> str:
+    before = machine.host.snapshot()
+    line = machine.tune(*words).refused()
+    assert machine.host.snapshot() == before
+    return line
+
+
+def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -> None:
+    host = machine.host
+    assert "--reboot" in refusal(machine, "--boots", 2)
+    assert "isolates no CPU" in refusal(machine, "--profile", "lowlat-desktop")
+    assert "two kernels" in refusal(machine, "--kernel", OLDER)
+    assert "not a time" in refusal(machine, "--duration", "10")
+    assert "no loop is under way" in refusal(machine, "--resume")
+    assert "no effect" in refusal(machine, "--status", "--profile", "lowlat-poll")
+    host.write("etc/default/kexec", "LOAD_KEXEC=true\n")
+    assert "kexec" in refusal(machine)
+    host.write("etc/default/kexec", "")
+    boot_id = host.read("proc/sys/kernel/random/boot_id")
+    host.write("proc/sys/kernel/random/boot_id", "")
+    assert "boot_id cannot be read" in refusal(machine)
+    host.write("proc/sys/kernel/random/boot_id", boot_id)
+    host.write("proc/sys/kernel/osrelease", f"{OLDER}\n")
+    assert f"the default boots Linux {RELEASE}, not {OLDER}" in refusal(machine)
+
+
+def test_a_promoted_or_tuned_boot_is_not_compared_with_itself(machine: Machine) -> None:
+    machine.begin()
+    machine.power_on()
+    assert "nothing to compare with" in refusal(machine)
+    machine.power_on(STOCK)
+    assert "'lowlat-gen rollback' first" in refusal(machine)
+
+
+def test_somebody_elses_pending_change_is_refused(machine: Machine) -> None:
+    text = machine.host.read("etc/default/grub").replace('"quiet"', '"quiet splash"')
+    machine.host.write("etc/default/grub", text)
+    assert "--accept-pending" in refusal(machine)
+    machine.begin("--accept-pending")
+    tuned = linux_lines(machine.host.config)[machine.state()["entry"]]
+    assert "splash" in tuned
+
+
+def test_a_dry_run_changes_nothing(machine: Machine) -> None:
+    before = machine.host.snapshot()
+    said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
+    assert "3 stock and 3 tuned boots in random order" in said
+    assert f"would add an entry for Linux {RELEASE}" in said
+    assert machine.host.snapshot() == before
+    machine.begin()
+    before = machine.host.snapshot()
+    assert "waits for the reboot" in machine.begin("--resume", "--dry-run").out
+    assert "would end the loop" in machine.begin("--abort", "--dry-run").out
+    assert machine.host.snapshot() == before
+
+
+def test_there_is_one_loop_at_a_time(machine: Machine) -> None:
+    machine.begin()
+    assert "under way" in refusal(machine)
+    assert "waits for a reboot (boot 2 of 2, tuned)" in machine.begin("--status").out
+    machine.begin("--resume")
+    assert machine.state()["phase"] == "boot"
+
+
+def test_abort_ends_it_and_keeps_the_runs(machine: Machine) -> None:
+    machine.begin()
+    kept = machine.state()["legs"][0]["run"]
+    assert "the default is as before" in machine.begin("--abort").out
+    assert machine.state()["outcome"] == "aborted"
+    assert (machine.host.path / kept.lstrip("/")).exists()
+    stock_is_default(machine)
+    at_rest(machine)
+    assert "no loop is under way" in machine.begin("--abort").out
+    assert machine.power_on() == []
+    machine.begin()
+
+
+def test_abort_takes_back_what_was_promoted_meanwhile(machine: Machine) -> None:
+    machine.begin()
+    machine.power_on(units=False)
+    machine.host.done("promote")
+    assert machine.host.status()["default"]["ours"]
+    machine.begin("--abort")
+    stock_is_default(machine)
+    at_rest(machine)
+    assert machine.host.status()["state"] == "tried"
+
+
+def test_abort_while_a_boot_is_measured_wins(machine: Machine) -> None:
+    machine.begin()
+    abort = f'{SHELL_GEN} tune --abort --root "$TREE" >/dev/null || exit 1'
+    machine.host.write("recorded/tuned.sh", abort)
+    first, last = machine.power_on()
+    assert first.status == 1 and "another lowlat-gen ended the loop" in first.err
+    assert last.status == 0
+    assert machine.state()["outcome"] == "aborted"
+    stock_is_default(machine)
+    at_rest(machine)
+
+
+def test_rollback_in_the_middle_leaves_nothing_to_go_on(machine: Machine) -> None:
+    before = machine.host.config
+    machine.begin()
+    machine.host.done("rollback")
+    assert machine.host.config == before
+    assert machine.power_on() == []
+    machine.begin("--abort")
+    assert machine.state()["phase"] == "done"
+
+
+def test_a_damaged_record_is_named(machine: Machine) -> None:
+    machine.begin()
+    path = "var/lib/lowlat/tune.json"
+    good = machine.host.read(path)
+    state = json.loads(good)
+    outside = {**state["legs"][0], "run": "/etc/shadow"}
+    for bad in (
+        good[:-20],
+        "[]",
+        json.dumps({**state, "schema": "lowlat.tune/2"}),
+        json.dumps({**state, "phase": "rest"}),
+        json.dumps({**state, "isolated": "1-"}),
+        json.dumps({**state, "started": "../../etc"}),
+        json.dumps({**state, "legs": [outside]}),
+        json.dumps({**state, "legs": state["legs"] * 2}),
+        json.dumps({**state, "duration": "10"}),
+        json.dumps({**state, "more": 1}),
+    ):
+        machine.host.write(path, bad)
+        for word in ("--status", "--resume", "--abort"):
+            assert "tune.json is damaged" in refusal(machine, word)
+
+
+def test_nothing_is_written_through_a_link(machine: Machine) -> None:
+    elsewhere = machine.host.path / "elsewhere"
+    elsewhere.mkdir()
+    state = machine.host.path / "var/lib/lowlat"
+    state.mkdir()
+    (state / "runs").symlink_to("/elsewhere")
+    assert "link" in refusal(machine)
+    assert list(elsewhere.iterdir()) == []

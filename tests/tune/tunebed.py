@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A host that measures itself over its reboots, for the tests of ``tune``. (PYTEST_DONT_REWRITE)
+
+The tests are the firmware and systemd: they boot what GRUB would boot next, by changing the tree's
+/proc, and call what the unit in the tree says. The harness is played by recorded runs with figures
+of their own, systemctl by a script that writes down what it is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosttree import STOCK, Host, Namespace, make
+from powercut import build
+
+from trees import CPU, Answer
+
+UNIT = "etc/systemd/system/lowlat-tune.service"
+WANTED = "etc/systemd/system/multi-user.target.wants/lowlat-tune.service"
+RECORDED = Path(__file__).parents[1] / "data/runs/harness.json"
+HARNESS = Path(sys.executable).with_name("lowlat-measure")
+
+#: Prints the run recorded for this kind of boot, and does what a file beside it says.
+_HARNESS = """#!/bin/sh
+arm=stock
+grep -q lowlat.plan= "$TREE/proc/cmdline" && arm=tuned
+sed "s/BOOT/$(cat "$TREE/proc/sys/kernel/random/boot_id")/" "$TREE/recorded/$arm.json"
+[ ! -e "$TREE/recorded/$arm.sh" ] || . "$TREE/recorded/$arm.sh"
+"""
+
+#: systemctl of the tree: writes down what it is asked.
+_SYSTEMCTL = '#!/bin/sh\necho "$*" >>/asked\n'
+
+
+class Bed(Namespace):
+    """A namespace in which the harness and systemctl are played, and the power can be cut."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder / "usr")
+        self.harness = folder / "bin" / "lowlat-measure"
+        self.harness.parent.mkdir()
+        self.harness.write_text(_HARNESS)
+        self.harness.chmod(0o755)
+
+    def prepare(self) -> None:
+        if HARNESS.exists():
+            self.must("mount", "--bind", self.harness, HARNESS.resolve())
+        path, write = self._folder / "usr/local/sbin/systemctl", 'cat >"$1" && chmod 755 "$1"'
+        assert self.program("sh", "-c", write, "sh", path, stdin=_SYSTEMCTL).status == 0
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
+    folder = tmp_path_factory.mktemp("bed")
+    started = Bed(folder)
+    started.start({"LD_PRELOAD": str(build(folder))})
+    started.prepare()
+    yield started
+    started.stop()
+
+
+class Machine:
+    """A host that boots: GRUB, systemd's units and the power button."""
+
+    def __init__(self, host: Host, harness: Path) -> None:
+        self.host = host
+        self._harness = harness
+        self._boots = 0
+        self.record("stock", 100.0)
+        self.record("tuned", 1.0, noise=100.0)
+
+    def record(self, arm: str, entries: float, noise: float = 1000.0, **changes: Any) -> None:
+        """What the harness says in such a boot: a recorded run with these figures."""
+        document = {
+            **json.loads(RECORDED.read_text()),
+            "boot_id": "BOOT",
+            "cmdline": arm,
+            **changes,
+        }
+        first = document["cpus"][0]
+        figures = {"noise_ppm": noise, "interrupts_per_s": {"LOC": entries, "total": entries}}
+        document["cpus"] = [{**first, **figures, "cpu": cpu} for cpu in (1, 2, 3)]
+        self.host.write(f"recorded/{arm}.json", json.dumps(document))
+
+    def tune(self, *words: object, **env: str) -> Answer:
+        path = f"{self._harness.parent}:{os.environ['PATH']}"
+        return self.host.lowlat("tune", *words, TREE=str(self.host.path), PATH=path, **env)
+
+    def begin(self, *words: object) -> Answer:
+        answer = self.tune(*words)
+        assert (answer.status, answer.err) == (0, ""), answer
+        return answer
+
+    def state(self) -> Any:
+        return json.loads(self.tune("--status", "--json").out)
+
+    def reboots(self) -> int:
+        """How often the loop asked for a reboot."""
+        path = self.host.path / "asked"
+        return path.read_text().splitlines().count("reboot") if path.exists() else 0
+
+    def power_on(
+        self, entry: str = "", *, reaches: bool = True, units: bool = True
+    ) -> list[Answer]:
+        """Boot what GRUB boots next; the answers of our unit, where it is enabled. A boot that
+        does not reach it reboots, as panic=30 does."""
+        status = self.host.status()
+        entry = entry or (status["next"] or status["default"])["entry"]
+        self._boots += 1
+        self.host.boot(entry, f"boot-{self._boots}")
+        if not reaches:
+            return self.power_on()
+        tuned = entry.startswith("lowlat-")
+        isolated = "1-3\n" if tuned else "\n"
+        self.host.write(f"{CPU}/isolated", isolated)
+        self.host.write(f"{CPU}/nohz_full", isolated)
+        self.host.done("boot", "start")
+        if entry.endswith("-trial"):
+            self.host.done("boot", "record")
+        if tuned:
+            self.tuned()
+        return self.systemd() if units and (self.host.path / WANTED).is_symlink() else []
+
+    def tuned(self) -> None:
+        """What TuneD does with lowlat-local; what the kernel shows is a plain file here."""
+        plan = json.loads(self.host.read("var/lib/lowlat/plan.json"))
+        for item in plan["runtime"]:
+            if item["target"].startswith("/") and "*" not in item["target"]:
+                value = item["value"]
+                shown = f"[{value}]" if "hugepage" in item["target"] else value
+                self.host.write(item["target"].lstrip("/"), f"{shown}\n")
+
+    def systemd(self) -> list[Answer]:
+        """Runs the unit as it stands in /etc."""
+        assert (self.host.path / WANTED).readlink() == Path("/") / UNIT
+        rows = dict(row.split("=", 1) for row in self.host.read(UNIT).splitlines() if "=" in row)
+        first = self.tune(*shlex.split(rows["ExecStart"])[2:])
+        result = {0: "success", -9: "signal"}.get(first.status, "exit-code")
+        last = self.tune(*shlex.split(rows["ExecStopPost"])[2:], SERVICE_RESULT=result)
+        return [first, last]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, bed: Bed) -> Machine:
+    return Machine(make(tmp_path / "host", bed), bed.harness)
+
+
+def at_rest(machine: Machine) -> None:
+    """Nothing of a loop is left but its record: no unit, no one shot, no pending trial."""
+    assert not (machine.host.path / UNIT).exists() and not (machine.host.path / WANTED).is_symlink()
+    status = machine.host.status()
+    assert status["next"] is None
+    assert machine.state()["phase"] == "done"
+    trials = machine.host.path / "var/lib/lowlat/trials.json"
+    assert not trials.exists() or json.loads(trials.read_text())["pending"] is None
+
+
+def stock_is_default(machine: Machine) -> None:
+    assert machine.host.status()["default"]["entry"] == STOCK

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``run`` on this machine's own CPUs, what it warns of, and the pages about other ways."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import trees
+from lowlat.explain.guides import GUIDES
+from lowlat.model.cpuset import CpuSet
+from ordinary_user import AS_NOBODY, OrdinaryUser
+from trees import lowlat
+
+pytest_plugins = ["ordinary_user"]
+pytestmark = pytest.mark.slow
+
+ALLOWED = sorted(os.sched_getaffinity(0))
+LAST = str(ALLOWED[-1])
+GEN = (sys.executable, "-m", "lowlat")
+MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
+
+two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: real-time policy")
+
+#: Ends once its threads have the CPUs that are expected, or after a while without them.
+THREADS = """
+import os, sys, threading, time
+count, cpus = int(sys.argv[1]), int(sys.argv[2])
+leave = threading.Event()
+for _ in range(count - 1):
+    threading.Thread(target=leave.wait, daemon=True).start()
+for _ in range(400):
+    held = [os.sched_getaffinity(int(name)) for name in os.listdir("/proc/self/task")]
+    if all(len(one) == 1 for one in held) and len(set.union(*held)) == cpus:
+        break
+    time.sleep(0.05)
+leave.set()
+for cpu in sorted(set.union(*held)):
+    print(cpu, sum(cpu in one for one in held))
+"""
+
+
+def run(*words: object, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*GEN, "run", *map(str, words)], input=given, capture_output=True, text=True, timeout=60
+    )
+
+
+def tree(tmp_path: Path, *, isolated: str = "2-3", **files: str) -> Path:
+    given = {
+        f"{trees.CPU}/online": "0-3\n",
+        f"{trees.CPU}/isolated": f"{isolated}\n",
+        **files,
+    }
+    return trees.write_tree(tmp_path / "host", given)
+
+
+# ------------------------------------------------------------------ it runs
+
+
+def test_no_program_is_refused() -> None:
+    for words in ((), ("--",), ("--", "")):
+        assert "no program given" in lowlat("run", "--cpus", LAST, *words).refused()
+
+
+def test_the_program_runs_there_and_has_its_output_for_itself() -> None:
+    done = run("--cpus", LAST, "--", "grep", "Cpus_allowed_list", "/proc/self/status")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"Cpus_allowed_list:\t{LAST}\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("exit 0", 0), ("exit 7", 7), ("cat; exit 3", 3), ("kill -TERM $$", 143)],
+)
+def test_its_exit_status_is_the_programs(more: tuple[str, ...], script: str, status: int) -> None:
+    done = run("--cpus", LAST, *more, "--", "sh", "-c", script, given="a line\n")
+    # Without a keeper the program takes this process's place, and so the signal ends that.
+    killed = not more and done.returncode == -signal.SIGTERM
+    assert status == (143 if killed else done.returncode)
+    assert done.stdout == ("a line\n" if "cat" in script else "")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
+def test_a_closed_pipe_ends_the_program(more: tuple[str, ...]) -> None:
+    """Python ignores SIGPIPE; a program must not come to do so too."""
+    status = "grep SigIgn /proc/self/status"
+    done = run("--cpus", LAST, *more, "--", "sh", "-c", status)
+    assert int(done.stdout.split()[1], 16) >> (signal.SIGPIPE - 1) & 1 == 0
+
+
+@pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
+@pytest.mark.parametrize(("program", "status"), [("/no/such", 127), ("/etc/passwd", 126)])
+def test_what_cannot_run(more: tuple[str, ...], program: str, status: int) -> None:
+    done = run("--cpus", LAST, *more, "--", program)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"lowlat-gen: cannot run {program}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_programs_own_options_are_its_own() -> None:
+    done = run("--cpus", LAST, "--", "echo", "--cpus", "--", "-n")
+    assert done.stdout == "--cpus -- -n\n"
+    assert run("--cpus", LAST, "echo", "--policy", "x").stdout == "--policy x\n"
+
+
+@two_cpus
+@pytest.mark.parametrize(
+    ("threads", "found"), [(1, [1]), (2, [1, 1]), (3, [2, 1])], ids=["one", "two", "three"]
+)
+def test_each_thread_gets_a_cpu_of_its_own(threads: int, found: list[int]) -> None:
+    cpus = CpuSet.of(ALLOWED[:2])
+    program = (sys.executable, "-c", THREADS, threads, len(found))
+    done = run("--cpus", cpus, "--one-per-thread", "--", *program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [int(line.split()[1]) for line in done.stdout.splitlines()] == found
+
+
+@two_cpus
+def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    script = f"trap 'exit 5' TERM; echo >{ready}; while :; do sleep 0.05; done"
+    keeper = subprocess.Popen(
+        [*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", "sh", "-c", script]
+    )
+    try:
+        while not ready.exists():
+            assert keeper.poll() is None
+            time.sleep(0.02)
+        assert int(LAST) not in os.sched_getaffinity(keeper.pid)
+        keeper.send_signal(signal.SIGTERM)
+        assert keeper.wait(30) == 5
+    finally:
+        keeper.kill()
+        keeper.wait()
+
+
+def read_until(terminal: int, word: bytes) -> bytes:
+    """What the terminal shows, up to this word."""
+    shown = b""
+    while word not in shown:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, f"no {word!r} within a minute after {shown!r}"
+        try:
+            shown += os.read(terminal, 1024)
+        except OSError:
+            pytest.fail(f"it ended without {word!r}, with {shown!r}")
+    return shown
+
+
+def test_a_terminals_signal_comes_once() -> None:
+    """Ctrl-C reaches keeper and program alike: the keeper must not send it a second time."""
+    script = (
+        "import signal, time\n"
+        "came, told = [], []\n"
+        "signal.signal(signal.SIGINT, lambda *_: came.append(1))\n"
+        "signal.signal(signal.SIGUSR1, lambda *_: told.append(1))\n"
+        "print('ready', flush=True)\n"
+        "while not came: time.sleep(0.01)\n"
+        "print('first', flush=True)\n"
+        "while not told: time.sleep(0.01)\n"
+        "print(f'came {len(came)} times', flush=True)\n"
+        # The terminal forgets what nobody has read when its last program ends.
+        "input()\n"
+    )
+    words = (*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", sys.executable, "-c", script)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(words[0], words)  # noqa: S606
+    try:
+        read_until(terminal, b"ready")
+        # Held while the program gets its own, so that two cannot become one.
+        os.kill(child, signal.SIGSTOP)
+        os.write(terminal, b"\x03")
+        read_until(terminal, b"first")
+        # Handed on behind what the keeper makes of the terminal's: the lower number comes first.
+        os.kill(child, signal.SIGUSR1)
+        os.kill(child, signal.SIGCONT)
+        assert b"came 1 times" in read_until(terminal, b"times")
+        os.write(terminal, b"\n")
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(child, 0)
+        os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+@as_root
+@pytest.mark.root
+@pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
+def test_the_policy_is_the_programs(more: tuple[str, ...]) -> None:
+    done = run("--cpus", LAST, "--policy", "fifo:3", *more, "--", "cat", "/proc/self/stat")
+    fields = done.stdout.rpartition(")")[2].split()
+    assert (fields[37], fields[38]) == ("3", str(int(os.SCHED_FIFO)))
+
+
+@as_root
+@pytest.mark.place
+@pytest.mark.root
+def test_a_policy_that_is_not_allowed_is_refused(ordinary_user: OrdinaryUser) -> None:
+    done = subprocess.run(
+        [ordinary_user.gen, "run", "--cpus", LAST, "--policy", "fifo:3", "--", "true"],
+        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("lowlat-gen: --policy fifo:3: ")
+
+
+# --------------------------------------------------------- what it refuses
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--cpus", "4096", "--", "true"),
+        ("--cpus", "", "--", "true"),
+        ("--cpus", "1;reboot", "--", "true"),
+        ("--policy", "rr:3", "--", "true"),
+        ("--policy", "fifo:0", "--", "true"),
+        ("--policy", "fifo:100", "--", "true"),
+        ("--policy", "fifo:", "--", "true"),
+        ("--root", MACHINE, "--", "true"),
+        ("--systemd-drop-in", "--", "true"),
+        ("--systemd-drop-in", "--one-per-thread"),
+        ("--root", MACHINE, "--dry-run", "--policy", "idle", "--", "true"),
+    ],
+)
+def test_what_is_refused(words: tuple[object, ...]) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("lowlat-gen: ")
+    assert done.stderr.count("\n") == 1
+
+
+# ------------------------------------------------------- what it tells before
+
+
+def test_auto_is_what_cpus_prints() -> None:
+    listed = lowlat("cpus", "isolated", "--root", MACHINE).out.strip()
+    told = lowlat("run", "--dry-run", "--root", MACHINE, "--", "engine", "-v").out
+    assert told.startswith(f"engine would run on CPU {listed} (all threads), policy other\n")
+    assert f"warning: CPU {listed}: not isolated in this boot" in told
+
+
+def told(root: Path, *words: str) -> str:
+    answer = lowlat("run", "--dry-run", "--root", root, "--cpus", "2-3", *words, "--", "engine")
+    assert (answer.status, answer.err) == (0, "")
+    return answer.out
+
+
+def test_threads_pile_up_on_isolated_cpus_only(tmp_path: Path) -> None:
+    assert "threads pile up" in told(tree(tmp_path))
+    assert "threads pile up" not in told(tree(tmp_path), "--one-per-thread")
+    assert "threads pile up" not in told(tree(tmp_path, isolated=""))
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"), [("950000", "for some percent of the time"), ("-1", "can hang")]
+)
+def test_a_spinning_real_time_task_is_warned_of(tmp_path: Path, limit: str, words: str) -> None:
+    root = tree(tmp_path, **{"proc/sys/kernel/sched_rt_runtime_us": f"{limit}\n"})
+    assert "ksoftirqd" in told(root, "--policy", "fifo:10")
+    assert words in told(root, "--policy", "fifo:10")
+    assert "ksoftirqd" not in told(root)
+
+
+GROUP = "sys/fs/cgroup/lowlat.slice"
+
+
+@pytest.mark.parametrize(
+    ("state", "held", "joins"),
+    [("isolated", "2-3", True), ("isolated", "1", False), ("member", "2-3", False)],
+)
+def test_the_group_that_owns_the_cpus_is_joined(
+    tmp_path: Path, state: str, held: str, joins: bool
+) -> None:
+    files = {f"{GROUP}/cpuset.cpus.partition": state, f"{GROUP}/cpuset.cpus.effective": held}
+    root = tree(tmp_path, **files)
+    assert (f"join /{GROUP}" in told(root)) is joins
+    drop_in = lowlat("run", "--systemd-drop-in", "--root", root, "--cpus", "2-3").out
+    assert ("Slice=lowlat.slice\n" in drop_in) is joins
+
+
+# ----------------------------------------------------------- the drop-in file
+
+
+def settings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_the_drop_in_places_a_service(tmp_path: Path) -> None:
+    root = tree(tmp_path)
+    plain = lowlat("run", "--systemd-drop-in", "--root", root, "--cpus", "2-3").out
+    assert settings(plain) == [
+        *("[Service]", "CPUAffinity=", "CPUAffinity=2-3"),
+        *("LimitRTPRIO=50", "LimitMEMLOCK=infinity"),
+    ]
+    words = ("--cpus", "2-3", "--policy", "fifo:7")
+    real_time = lowlat("run", "--systemd-drop-in", "--root", root, *words).out
+    assert settings(real_time) == [
+        *("[Service]", "CPUAffinity=", "CPUAffinity=2-3"),
+        *("CPUSchedulingPolicy=fifo", "CPUSchedulingPriority=7"),
+        *("LimitRTPRIO=7", "LimitMEMLOCK=infinity"),
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+def test_systemd_reads_the_drop_in(tmp_path: Path) -> None:
+    unit = tmp_path / "engine.service"
+    unit.write_text("[Service]\nExecStart=/bin/true\n")
+    text = lowlat("run", "--systemd-drop-in", "--cpus", LAST, "--policy", "fifo:7").out
+    folder = tmp_path / "engine.service.d"
+    folder.mkdir()
+
+    def complaints() -> list[str]:
+        done = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return [line for line in done.stderr.splitlines() if "engine.service.d" in line]
+
+    (folder / "lowlat.conf").write_text(text)
+    assert complaints() == []
+    (folder / "lowlat.conf").write_text(text.replace("=fifo", "=fifi"))
+    assert complaints()
+
+
+# ------------------------------------------------------------------ the pages
+
+
+@pytest.mark.parametrize("name", ["containers", "dpdk", "taskset"])
+def test_a_guide_fits_one_screen_and_its_commands_exist(name: str) -> None:
+    page = lowlat("explain", name).out
+    lines = page.splitlines()
+    assert lines[0].startswith(f"{name}: ")
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 88
+    commands = re.findall(r"lowlat-gen ([a-z]+)((?: --[a-z-]+| isolated| housekeeping)*)", page)
+    assert commands
+    for verb, words in commands:
+        known = lowlat(verb, "--help").out
+        assert all(word in known for word in words.split())
+
+
+def test_the_overview_names_the_guides() -> None:
+    overview = lowlat("explain").out
+    assert all(name in overview for name in GUIDES)

@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``verify``: every state, with its evidence, on trees of files; real kernels are in tests/vm."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from lowlat import cli
+from lowlat.host.archive import Recorder
+from lowlat.host.root import Root
+from lowlat.plan import store
+from lowlat.verify import evidence, verify
+from trees import CONFIG, CPU, Answer, machine, write_tree
+
+LINE = (
+    "quiet isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 "
+    "rcupdate.rcu_normal_after_boot=1 skew_tick=1\n"
+)
+
+DMESG = """Linux version 6.12.107-test
+rcu: \tOffload RCU callbacks from CPUs: 1-3.
+NO_HZ: Full dynticks CPUs: 1-3.
+"""
+
+TUNED_BOOT = {
+    "proc/cmdline": LINE,
+    f"{CPU}/isolated": "1-3\n",
+    f"{CPU}/nohz_full": "1-3\n",
+    "sys/module/rcupdate/parameters/rcu_normal_after_boot": "1\n",
+    "proc/irq/default_smp_affinity": "1\n",
+    "proc/irq/24/smp_affinity": "1\n",
+    "proc/sys/kernel/timer_migration": "1\n",
+    "proc/sys/kernel/watchdog_cpumask": "0\n",
+    "proc/sys/vm/compaction_proactiveness": "0\n",
+    "sys/devices/virtual/workqueue/cpumask": "1\n",
+    "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
+    "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    "var/log/dmesg": DMESG,
+}
+
+
+def lowlat(*words: object) -> Answer:
+    """Run a command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = cli.main([str(word) for word in words])
+    return Answer(status, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return planned(tmp_path)
+
+
+def planned(folder: Path, *options: str, files: Mapping[str, str] = MappingProxyType({})) -> Path:
+    """A machine with a plan made with these options, and booted with its line."""
+    root = write_tree(folder, {**machine(config=f"{CONFIG}CONFIG_CPUSETS=y\n"), **files})
+    answer = lowlat("plan", "--root", root, "--json", *options)
+    assert answer.status == 0, answer.err
+    line = f"quiet {answer.json()['cmdline']['text']}\n"
+    stored = {"proc/cmdline": line, "var/lib/lowlat/plan.json": answer.out}
+    return write_tree(root, {**TUNED_BOOT, **stored})
+
+
+def thread(pid: int, comm: str, mask: str = "1", *, bound: bool = False) -> dict[str, str]:
+    """The files of a kernel thread (proc_pid_stat(5))."""
+    flags = 0x00200000 | (0x04000000 if bound else 0)
+    rest = "0 " * 12 + "77 " + "0 " * 17 + "0 0 0 0 0"
+    return {
+        f"proc/{pid}/stat": f"{pid} ({comm}) S 2 0 0 0 -1 {flags} {rest}\n",
+        f"proc/{pid}/status": f"Name:\t{comm}\nCpus_allowed:\t{mask}\nCpus_allowed_list:\t?\n",
+    }
+
+
+def rows(root: Path, status: int) -> dict[str, dict[str, Any]]:
+    answer = lowlat("verify", "--root", root, "--json")
+    assert answer.status == status, answer.out
+    document = answer.json()
+    assert list(document) == ["schema", "settings"]
+    assert document["schema"] == "lowlat.verify/1"
+    for row in document["settings"]:
+        assert list(row) == ["name", "where", "planned", "effective", "state", "by", "evidence"]
+    return {row["name"]: row for row in document["settings"]}
+
+
+def test_all_in_effect(host: Path) -> None:
+    found = rows(host, 0)
+    assert {row["state"] for row in found.values()} == {"effective"}
+    assert "Offload RCU callbacks" in found["rcu_nocbs"]["evidence"]
+    assert len(found) == 13
+
+
+def test_all_messages_that_confirm_it_are_told(host: Path) -> None:
+    text = "watchdog: Disabling watchdog on nohz_full cores by default\n"
+    (host / "var/log/dmesg").write_text(DMESG + text)
+    evidence = rows(host, 0)["nohz_full"]["evidence"]
+    assert "Full dynticks CPUs: 1-3" in evidence and text.strip() in evidence
+
+
+def test_a_flag_that_was_skipped_counts_though_the_list_holds(host: Path) -> None:
+    text = "Housekeeping: nohz_full= must match isolcpus=\nisolcpus: Skipped unknown flag xyz\n"
+    (host / "var/log/dmesg").write_text(DMESG + text)
+    row = rows(host, 1)["isolcpus"]
+    assert row["state"] == "ignored-by-kernel" and "Skipped unknown flag" in row["evidence"]
+
+
+def test_a_missing_parameter(host: Path) -> None:
+    (host / "proc/cmdline").write_text(LINE.replace("nohz_full=1-3 ", ""))
+    assert rows(host, 1)["nohz_full"]["state"] == "not-applied"
+
+
+def test_a_second_isolcpus(host: Path) -> None:
+    (host / "proc/cmdline").write_text(LINE.strip() + " isolcpus=2\n")
+    row = rows(host, 1)["isolcpus"]
+    assert row["state"] == "not-applied" and "more than once" in row["evidence"]
+
+
+def test_a_kernel_without_the_feature(host: Path) -> None:
+    (host / CPU / "nohz_full").unlink()
+    text = DMESG.replace("NO_HZ: Full dynticks CPUs: 1-3.", "")
+    text += "Housekeeping: nohz unsupported. Build with CONFIG_NO_HZ_FULL\n"
+    (host / "var/log/dmesg").write_text(text)
+    row = rows(host, 1)["nohz_full"]
+    assert row["state"] == "ignored-by-kernel" and "CONFIG_NO_HZ_FULL" in row["evidence"]
+
+
+def test_the_kernel_reads_another_list(host: Path) -> None:
+    (host / CPU / "isolated").write_text("\n")
+    assert rows(host, 1)["isolcpus"]["state"] == "ignored-by-kernel"
+
+
+def test_an_unknown_parameter(host: Path) -> None:
+    text = 'Unknown kernel command line parameters "skew_tick=1", will be passed to user space.\n'
+    (host / "var/log/dmesg").write_text(DMESG + text)
+    found = rows(host, 1)
+    assert found["skew_tick"]["state"] == "ignored-by-kernel"
+    assert found["irqaffinity"]["state"] == "effective"
+
+
+def test_without_the_start_of_the_messages_nothing_is_called_good(host: Path) -> None:
+    (host / "var/log/dmesg").write_text("later messages only\n")
+    found = rows(host, 0)
+    assert found["skew_tick"]["state"] == "unverifiable"
+    assert found["rcu_nocbs"]["state"] == "unverifiable"
+    assert found["isolcpus"]["state"] == "effective"
+
+
+def test_a_widened_workqueue_mask(host: Path) -> None:
+    (host / "sys/devices/virtual/workqueue/cpumask").write_text("f\n")
+    row = rows(host, 1)["workqueue.cpumask"]
+    assert row["state"] == "not-applied" and "is f" in row["evidence"]
+
+
+def test_an_interrupt_moved_back_and_one_that_cannot_move(host: Path) -> None:
+    (host / "proc/irq/24/smp_affinity").write_text("f\n")
+    lowlat_rows = lowlat("verify", "--root", host, "--json").json()["settings"]
+    row = next(row for row in lowlat_rows if row["where"] == "/proc/irq/[0-9]*/smp_affinity")
+    assert row["state"] == "not-applied" and "/proc/irq/24/" in row["evidence"]
+    (host / "proc/irq/24/smp_affinity").chmod(0o444)
+    lowlat_rows = lowlat("verify", "--root", host, "--json").json()["settings"]
+    row = next(row for row in lowlat_rows if row["where"] == "/proc/irq/[0-9]*/smp_affinity")
+    assert row["state"] == "effective" and "keeps these" in row["evidence"]
+    assert lowlat("verify", "--root", host).status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("isolcpus", f"{CPU}/isolated"),
+        ("rcupdate.rcu_normal_after_boot", "sys/module/rcupdate/parameters/rcu_normal_after_boot"),
+    ],
+)
+def test_what_cannot_be_seen_is_not_called_effective(host: Path, name: str, file: str) -> None:
+    (host / file).unlink()
+    assert rows(host, 0)[name]["state"] == "unverifiable"
+
+
+def test_an_old_kernel_does_not_report_unknown_parameters(host: Path) -> None:
+    (host / "proc/sys/kernel/osrelease").write_text("5.10.0-30-amd64\n")
+    assert rows(host, 0)["skew_tick"]["state"] == "unverifiable"
+
+
+# ----------------------------------------------------------------- the boot half
+
+
+def test_the_list_of_one_parameter_is_out_of_range(host: Path) -> None:
+    (host / CPU / "isolated").write_text("\n")
+    text = DMESG + "Housekeeping: nohz_full= or isolcpus= incorrect CPU range\n"
+    (host / "var/log/dmesg").write_text(text)
+    found = rows(host, 1)
+    assert found["isolcpus"]["state"] == "ignored-by-kernel"
+    assert "incorrect CPU range" in found["isolcpus"]["evidence"]
+    # The message is about one of the two: the other one's list is in effect.
+    assert found["nohz_full"]["state"] == "effective"
+
+
+def test_an_option_that_the_kernel_could_not_read(host: Path) -> None:
+    (host / "var/log/dmesg").write_text(DMESG + "Malformed early option 'irqaffinity'\n")
+    assert rows(host, 1)["irqaffinity"]["state"] == "ignored-by-kernel"
+
+
+def test_a_parameter_that_nobody_planned_is_shown_and_no_finding(host: Path) -> None:
+    (host / "proc/cmdline").write_text(f"{LINE.strip()} idle=poll\n")
+    row = rows(host, 0)["idle"]
+    assert (row["state"], row["effective"]) == ("not-planned", "poll")
+
+
+def test_a_kernel_thread_is_a_sign_where_the_messages_are_gone(host: Path) -> None:
+    (host / "var/log/dmesg").write_text("later messages only\n")
+    write_tree(host, thread(2, "kthreadd"))
+    assert rows(host, 1)["rcu_nocbs"]["state"] == "ignored-by-kernel"
+    write_tree(host, thread(31, "rcuop/1"))
+    row = rows(host, 0)["rcu_nocbs"]
+    assert row["state"] == "effective" and "rcuop/1" in row["evidence"]
+
+
+def test_one_line_of_a_file_is_the_sign(tmp_path: Path) -> None:
+    root = planned(tmp_path, "--disable", "isolcpus", "--enable", "systemd.cpu_affinity")
+    status = "Name:\tsystemd\nCpus_allowed:\t1\nCpus_allowed_list:\t0\n"
+    write_tree(root, {"proc/1/status": status})
+    assert rows(root, 0)["systemd.cpu_affinity"]["state"] == "effective"
+    write_tree(root, {"proc/1/status": status.replace("list:\t0", "list:\t0-3")})
+    row = rows(root, 1)["systemd.cpu_affinity"]
+    assert (row["state"], row["effective"]) == ("ignored-by-kernel", "0-3")
+
+
+def test_a_boot_without_any_of_it_misses_the_boot_half(host: Path) -> None:
+    (host / "proc/cmdline").write_text("quiet\n")
+    (host / "run/lowlat").mkdir(parents=True)
+    (host / "var/lib/lowlat/plan.json").rename(host / "run/lowlat/plan.json")
+    plan = json.loads((host / "run/lowlat/plan.json").read_text())
+    found = rows(host, 1)
+    for parameter in plan["cmdline"]["parameters"]:
+        row = found[parameter["name"]]
+        assert row["state"] == "not-applied"
+        assert f"does not carry lowlat.plan={plan['id']}" in row["evidence"]
+    assert found["workqueue.cpumask"]["state"] == "effective"
+
+
+def test_without_any_plan_there_is_nothing_to_verify(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    assert "no plan is applied" in lowlat("verify", "--root", root).refused()
+
+
+# ---------------------------------------------------------------------- the tick
+
+
+def ticks(root: Path, status: int) -> dict[str, dict[str, Any]]:
+    answer = lowlat("verify", "--root", root, "--json")
+    assert answer.status == status, answer.out
+    found = (row for row in answer.json()["settings"] if row["where"].startswith("/proc/int"))
+    return {row["where"]: row for row in found}
+
+
+def count(root: Path, rates: list[int], spinning: str = "1-3", watching: str = "") -> None:
+    """Plant readings with that many timer interrupts a second on each CPU, 10 s apart."""
+    head = "           CPU0       CPU1       CPU2       CPU3\n"
+
+    def reading(seconds: int) -> str:
+        counts = " ".join(f"{1000 + seconds * rate:10}" for rate in rates)
+        return f"{head}LOC: {counts}   Local timer interrupts\nERR:          0\n"
+
+    about = f"seconds 10.00\nspinning {spinning}\nwatching {watching}\n"
+    text = f"{about}before\n{reading(0)}after\n{reading(10)}"
+    write_tree(root, {".lowlat/counters": text})
+
+
+def test_a_stopped_tick_is_effective(host: Path) -> None:
+    count(host, [250, 1, 4, 0], spinning="1-2", watching="3")
+    found = ticks(host, 0)
+    assert set(found) == {f"/proc/interrupts CPU {cpu}" for cpu in (1, 2, 3)}
+    assert {row["state"] for row in found.values()} == {"effective"}
+    row = found["/proc/interrupts CPU 2"]
+    assert (row["name"], row["planned"]) == ("nohz_full", "the tick stops")
+    assert row["effective"].startswith("LOC 4.0")
+
+
+def test_a_tick_that_runs_is_ignored_by_the_kernel(host: Path) -> None:
+    with (host / "boot/config-6.12.107-test").open("a") as config:
+        config.write("CONFIG_HZ=250\n")
+    count(host, [250, 1, 250, 1])
+    found = ticks(host, 1)
+    row = found["/proc/interrupts CPU 2"]
+    assert row["state"] == "ignored-by-kernel"
+    assert "LOC 250.0 per second" in row["evidence"] and "250 times (HZ)" in row["evidence"]
+    assert found["/proc/interrupts CPU 1"]["state"] == "effective"
+
+
+def test_an_idle_cpu_proves_nothing(host: Path) -> None:
+    count(host, [250, 1, 1, 1], spinning="")
+    assert {row["state"] for row in ticks(host, 0).values()} == {"unverifiable"}
+
+
+def test_nothing_is_counted_where_nobody_wants_it(host: Path) -> None:
+    count(host, [250, 250, 250, 250])
+    assert lowlat("verify", "--root", host, "--duration", "0s").status == 0
+
+
+def test_without_nohz_full_the_figures_are_only_shown(tmp_path: Path) -> None:
+    root = planned(tmp_path, "--disable", "nohz_full")
+    count(root, [250, 250, 250, 250])
+    row = ticks(root, 0)["/proc/interrupts CPU 1"]
+    assert row["state"] == "not-planned" and row["effective"].startswith("LOC 250.0")
+
+
+def test_without_the_parameter_the_running_tick_is_no_fault_of_the_kernel(host: Path) -> None:
+    (host / "proc/cmdline").write_text(LINE.replace("nohz_full=1-3 ", ""))
+    count(host, [250, 250, 250, 250])
+    assert {row["state"] for row in ticks(host, 1).values()} == {"not-applied"}
+
+
+_FROM_ITS_START = "tsc: Marking TSC unstable due to TSCs unsynchronized"
+
+
+_UNSTABLE_TSC = (
+    _FROM_ITS_START,
+    "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because",
+    "TSC found unstable after boot, most likely due to broken BIOS. Use 'tsc=unstable'.",
+)
+
+
+@pytest.mark.parametrize("message", _UNSTABLE_TSC)
+def test_an_unstable_tsc_keeps_the_tick_unless_it_is_seen_to_stop(host: Path, message: str) -> None:
+    (host / "var/log/dmesg").write_text(f"{DMESG}{message}\n")
+    count(host, [250, 250, 1, 1])
+    boot, one, *_ = about(host, 1, "nohz_full")
+    assert boot["state"] == one["state"] == "ignored-by-kernel"
+    assert message in one["evidence"]
+    count(host, [250, 1, 1, 1])
+    boot, *_ = about(host, 0, "nohz_full")
+    assert boot["state"] == "effective" and message in boot["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("messages", "state"),
+    [
+        (_FROM_ITS_START, "effective"),
+        (f"{_FROM_ITS_START}\nTSC found unstable after boot", "ignored-by-kernel"),
+        ("sched_clock: Marking unstable (1, 2)<-(3, 4)", "ignored-by-kernel"),
+    ],
+)
+def test_only_a_clock_that_becomes_unstable_keeps_the_tick(
+    host: Path, messages: str, state: str
+) -> None:
+    (host / "var/log/dmesg").write_text(f"{DMESG}{messages}\n")
+    row = rows(host, int(state != "effective"))["nohz_full"]
+    assert row["state"] == state and messages.splitlines()[0] in row["evidence"]
+
+
+@pytest.mark.parametrize("message", [*_UNSTABLE_TSC, "sched_clock: Marking unstable (1, 2)"])
+def test_an_unstable_tsc_contradicts_the_trust_in_it(tmp_path: Path, message: str) -> None:
+    host = planned(tmp_path, "--enable", "tsc")
+    (host / "var/log/dmesg").write_text(f"{DMESG}{message}\n")
+    row = rows(host, 1)["tsc"]
+    assert row["state"] == "ignored-by-kernel" and message in row["evidence"]
+
+
+def about(root: Path, status: int, name: str) -> list[dict[str, Any]]:
+    answer = lowlat("verify", "--root", root, "--json")
+    assert answer.status == status, answer.out
+    return [row for row in answer.json()["settings"] if row["name"] == name]
+
+
+# ------------------------------------------------------------- the run-time half
+
+
+@pytest.fixture
+def started(host: Path) -> Path:
+    """The same host in a boot in which the run-time half was started."""
+    write_tree(host, {"proc/sys/kernel/random/boot_id": "11111111-aaaa\n"})
+    assert lowlat("runtime", "start", "--root", host).status == 0
+    rows(host, 0)
+    return host
+
+
+def test_irqbalance_moved_an_interrupt_back(started: Path) -> None:
+    write_tree(started, {"proc/7/comm": "irqbalance\n", "proc/irq/24/smp_affinity": "f\n"})
+    row = rows(started, 1)["irq.smp_affinity"]
+    assert (row["state"], row["by"]) == ("undone", "irqbalance")
+    assert row["evidence"] == "/proc/irq/24/smp_affinity is f"
+
+
+def test_a_widened_mask_with_a_record_is_undone(started: Path) -> None:
+    (started / "sys/devices/virtual/workqueue/cpumask").write_text("f\n")
+    row = rows(started, 1)["workqueue.cpumask"]
+    assert (row["state"], row["by"]) == ("undone", None)
+
+
+def test_the_record_of_another_boot_counts_for_nothing(started: Path) -> None:
+    (started / "proc/sys/kernel/random/boot_id").write_text("22222222-bbbb\n")
+    (started / "sys/devices/virtual/workqueue/cpumask").write_text("f\n")
+    assert rows(started, 1)["workqueue.cpumask"]["state"] == "not-applied"
+
+
+def test_what_was_taken_back_in_order_is_not_undone(started: Path) -> None:
+    assert lowlat("runtime", "stop", "--root", started).status == 0
+    (started / "sys/devices/virtual/workqueue/cpumask").write_text("f\n")
+    assert rows(started, 1)["workqueue.cpumask"]["state"] == "not-applied"
+
+
+def test_a_sysctl_file_undid_it(started: Path) -> None:
+    write_tree(started, {"etc/sysctl.d/60-ours.conf": "vm.compaction_proactiveness = 20\n"})
+    (started / "proc/sys/vm/compaction_proactiveness").write_text("20\n")
+    row = rows(started, 1)["vm.compaction_proactiveness"]
+    assert (row["state"], row["by"]) == ("undone", "systemd (/etc/sysctl.d/60-ours.conf)")
+
+
+def test_an_interrupt_that_has_not_moved_yet_is_told(host: Path) -> None:
+    write_tree(host, {"proc/irq/24/effective_affinity": "4\n"})
+    row = rows(host, 0)["irq.smp_affinity"]
+    assert row["state"] == "effective"
+    assert "still delivered to an isolated CPU: /proc/irq/24/effective" in row["evidence"]
+
+
+def test_a_kernel_thread_moved_back(tmp_path: Path) -> None:
+    root = planned(tmp_path, "--disable", "nohz_full", "--disable", "cpuset.partition")
+    write_tree(root, {**thread(40, "kswapd0", "1"), **thread(41, "cpuhp/1", "2", bound=True)})
+    assert lowlat("runtime", "start", "--root", root).status == 0
+    row = rows(root, 0)["kthread.affinity"]
+    assert row["state"] == "effective" and "cpuhp/1" in row["evidence"]
+    write_tree(root, thread(40, "kswapd0", "f"))
+    row = rows(root, 1)["kthread.affinity"]
+    assert row["state"] == "undone"
+    assert row["evidence"] == "affinity of kernel thread kswapd0 (40) is f"
+
+
+def test_a_partition_that_the_kernel_calls_invalid(tmp_path: Path) -> None:
+    group = "sys/fs/cgroup/lowlat.slice"
+    files = {"sys/fs/cgroup/cgroup.controllers": "cpuset\n", f"{group}/cpuset.cpus": "1-3\n"}
+    root = planned(tmp_path, "--enable", "cpuset.cpus", "--enable", "cpuset.partition", files=files)
+    partition = root / group / "cpuset.cpus.partition"
+    partition.write_text("isolated\n")
+    assert rows(root, 0)["cpuset.partition"]["state"] == "effective"
+    partition.write_text("isolated invalid (Cpu list in cpuset.cpus not exclusive)\n")
+    others = {"sys/fs/cgroup/kubepods.slice/cpuset.cpus": "2-3\n", "proc/9/comm": "kubelet\n"}
+    write_tree(root, others)
+    row = rows(root, 1)["cpuset.partition"]
+    assert row["state"] == "ignored-by-kernel"
+    assert "Cpu list in cpuset.cpus not exclusive" in row["evidence"]
+    assert row["by"] == "kubelet, kubepods.slice"
+
+
+def test_systemd_is_named_where_no_container_runtime_runs(tmp_path: Path) -> None:
+    group = "sys/fs/cgroup/lowlat.slice"
+    files = {"sys/fs/cgroup/cgroup.controllers": "cpuset\n", f"{group}/cpuset.cpus": "1-3\n"}
+    files[f"{group}/cpuset.cpus.partition"] = "isolated\n"
+    root = planned(tmp_path, "--enable", "cpuset.cpus", "--enable", "cpuset.partition", files=files)
+    (root / "run/systemd/system").mkdir(parents=True)
+    assert lowlat("runtime", "start", "--root", root).status == 0
+    (root / group / "cpuset.cpus.partition").write_text("member\n")
+    row = rows(root, 1)["cpuset.partition"]
+    assert (row["state"], row["by"]) == ("undone", "systemd")
+
+
+def test_a_power_daemon_is_named_for_a_governor(tmp_path: Path) -> None:
+    governor = f"{CPU}/cpu1/cpufreq/scaling_governor"
+    power = f"{CPU}/cpufreq/policy0/scaling_available_governors"
+    files = {governor: "performance\n", power: "performance powersave\n"}
+    root = planned(
+        tmp_path, "--isolate", "1", "--enable", "scaling_governor", "--as-host", files=files
+    )
+    write_tree(root, {"proc/8/comm": "power-profiles-\n"})
+    lowlat("runtime", "start", "--root", root)
+    (root / governor).write_text("powersave\n")
+    row = rows(root, 1)["scaling_governor"]
+    assert (row["state"], row["by"]) == ("undone", "power-profiles-daemon")
+
+
+def test_nothing_is_read_that_would_interrupt_an_isolated_cpu(host: Path) -> None:
+    recorder = Recorder(Root(str(host)))
+    plan = store.read(None, recorder)
+    verify(plan, recorder, None)
+    read = {*recorder.contents.paths(), *evidence.files()}
+    # They ask the CPU itself, by an inter-processor interrupt, in some kernels.
+    assert not [path for path in read if re.search("cpuinfo|cur_freq|/dev/cpu|msr", path)]
+    assert "/proc/cmdline" in read
+
+
+# ------------------------------------------------------------------------- TuneD
+
+
+def tuned(root: Path, active: str, **profiles: str) -> None:
+    ours = Path(__file__).parents[2] / "profiles/lowlat/tuned.conf"
+    files = {f"etc/tuned/{name}/tuned.conf": text for name, text in profiles.items()}
+    files["usr/lib/tuned/lowlat/tuned.conf"] = ours.read_text()
+    write_tree(root, {**files, "etc/tuned/active_profile": f"{active}\n"})
+
+
+SWAYED = "[sysctl]\nvm.compaction_proactiveness = 20\n"
+
+
+@pytest.mark.parametrize(
+    ("active", "profile"),
+    [("mine", f"[main]\ninclude = lowlat\n{SWAYED}"), ("lowlat mine", SWAYED)],
+)
+def test_a_profile_that_includes_ours_may_override_it(
+    started: Path, active: str, profile: str
+) -> None:
+    (started / "proc/sys/vm/compaction_proactiveness").write_text("20\n")
+    tuned(started, active, mine=profile)
+    row = rows(started, 0)["vm.compaction_proactiveness"]
+    assert (row["state"], row["by"]) == ("overridden", "TuneD profile mine")
+
+
+def test_another_profile_is_named(host: Path) -> None:
+    (host / "proc/sys/vm/compaction_proactiveness").write_text("20\n")
+    tuned(host, "other", other=SWAYED)
+    row = rows(host, 1)["vm.compaction_proactiveness"]
+    assert (row["state"], row["by"]) == ("not-applied", "TuneD profile other")
+
+
+def test_a_profile_that_does_not_set_it_is_not_blamed(started: Path) -> None:
+    (started / "proc/sys/vm/compaction_proactiveness").write_text("20\n")
+    tuned(started, "mine", mine="[main]\ninclude = lowlat\n")
+    row = rows(started, 1)["vm.compaction_proactiveness"]
+    assert (row["state"], row["by"]) == ("undone", None)
+
+
+# --------------------------------------------------------------------- in words
+
+
+def test_findings_come_first_and_the_last_line_counts(started: Path) -> None:
+    write_tree(started, {"proc/7/comm": "irqbalance\n", "proc/irq/24/smp_affinity": "f\n"})
+    answer = lowlat("verify", "--root", started)
+    said = answer.out.splitlines()
+    assert answer.status == 1
+    assert said[2] == "Findings"
+    assert " ".join(said[3].split()) == (
+        "irq.smp_affinity undone by irqbalance: /proc/irq/24/smp_affinity is f"
+    )
+    assert any("TuneD is not installed" in line for line in said)
+    assert said[-1] == "13 settings: 12 effective, 1 undone"
+
+
+@pytest.mark.parametrize("text", ["10", "2h", "s", "-1s", "10s "])
+def test_a_duration_that_is_none_is_refused(host: Path, text: str) -> None:
+    refusal = lowlat("verify", "--root", host, f"--duration={text}").refused()
+    assert "--duration" in refusal

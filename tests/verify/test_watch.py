@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``watch``: what it tells as things change, and what it puts back."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from test_verify import SWAYED, planned, tuned
+
+from conftest import Answer
+from lowlat.host.root import Root
+from lowlat.verify.watch import Watch
+from trees import write_tree
+
+Gen = Callable[..., Answer]
+
+IRQ, MASK = "proc/irq/24/smp_affinity", "sys/devices/virtual/workqueue/cpumask"
+
+
+@pytest.fixture
+def host(tmp_path: Path, lowlat_gen: Gen) -> Path:
+    """A machine whose run-time half was started by ``runtime start`` and nothing else."""
+    root = planned(tmp_path)
+    (root / IRQ).write_text("f\n")
+    assert lowlat_gen("runtime", "start", "--root", root).status == 0
+    return root
+
+
+def test_only_what_changes_is_told(host: Path) -> None:
+    watch = Watch(Root(str(host)))
+    assert list(watch.look()) == []
+    write_tree(host, {IRQ: "f\n", "proc/7/comm": "irqbalance\n"})
+    assert list(watch.look()) == [
+        "irq.smp_affinity: undone by irqbalance: /proc/irq/24/smp_affinity is f"
+    ]
+    assert watch.bad
+    assert list(watch.look()) == []
+    (host / IRQ).write_text("1\n")
+    assert list(watch.look()) == [
+        "irq.smp_affinity: back in effect: /proc/irq/24/smp_affinity is 1"
+    ]
+    assert not watch.bad
+
+
+def test_it_puts_back_only_when_asked_to(host: Path) -> None:
+    (host / MASK).write_text("f\n")
+    told = "workqueue.cpumask: undone: /sys/devices/virtual/workqueue/cpumask is f"
+    assert list(Watch(Root(str(host))).look()) == [told]
+    assert (host / MASK).read_text() == "f\n"
+    assert list(Watch(Root(str(host)), restore=True).look()) == [
+        told,
+        "workqueue.cpumask: back in effect: /sys/devices/virtual/workqueue/cpumask is 1",
+    ]
+    assert (host / MASK).read_text().strip() == "1"
+
+
+def test_what_is_put_back_is_still_undone_by_stop(host: Path, lowlat_gen: Gen) -> None:
+    (host / IRQ).write_text("c\n")
+    list(Watch(Root(str(host)), restore=True).look())
+    assert (host / IRQ).read_text().strip() == "1"
+    assert lowlat_gen("runtime", "stop", "--root", host).status == 0
+    assert (host / IRQ).read_text().strip() == "f"
+
+
+def test_what_an_administrator_overrides_is_told_and_left(host: Path) -> None:
+    file = host / "proc/sys/vm/compaction_proactiveness"
+    file.write_text("20\n")
+    tuned(host, "mine", mine=f"[main]\ninclude = lowlat\n{SWAYED}")
+    watch = Watch(Root(str(host)), restore=True)
+    (line,) = watch.look()
+    assert line.startswith("vm.compaction_proactiveness: overridden by TuneD profile mine: ")
+    assert not watch.bad
+    assert file.read_text() == "20\n"
+
+
+def test_what_was_taken_back_in_order_is_not_fought(host: Path, lowlat_gen: Gen) -> None:
+    watch = Watch(Root(str(host)), restore=True)
+    assert list(watch.look()) == []
+    assert lowlat_gen("runtime", "stop", "--root", host).status == 0
+    assert list(watch.look()) == ["the run-time half is not in use: there is nothing to watch"]
+    assert list(watch.look()) == []
+    assert (host / IRQ).read_text().strip() == "f"
+
+
+def test_a_journal_that_cannot_be_written_is_told_once(host: Path) -> None:
+    (host / MASK).write_text("f\n")
+    (host / "run/lowlat/runtime.new").mkdir()
+    watch = Watch(Root(str(host)), restore=True)
+    _, problem = watch.look()
+    assert problem.startswith("nothing was put back: /run/lowlat/runtime.json: ")
+    assert list(watch.look()) == []
+    assert (host / MASK).read_text() == "f\n"
+
+
+def test_once_ends_with_a_status(host: Path, lowlat_gen: Gen) -> None:
+    assert lowlat_gen("watch", "--once", "--root", host) == Answer(0, "", "")
+    (host / MASK).write_text("f\n")
+    answer = lowlat_gen("watch", "--once", "--root", host)
+    assert (answer.status, answer.out.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("interval", ["0s", "500ms", "2", "48h"])
+def test_an_interval_that_is_none_is_refused(lowlat_gen: Gen, interval: str) -> None:
+    assert "--interval" in lowlat_gen("watch", "--interval", interval).refusal
+
+
+@pytest.fixture
+def running(host: Path) -> Iterator[subprocess.Popen[str]]:
+    argv = [sys.executable, "-m", "lowlat", "watch", "--interval", "1s", "--root", str(host)]
+    (host / MASK).write_text("f\n")
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    yield child
+    child.kill()
+    child.communicate()
+
+
+def line(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    assert select.select([child.stdout], [], [], 60)[0], "it says nothing"
+    return child.stdout.readline()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_goes_on_until_it_is_told_to_end(
+    running: subprocess.Popen[str], host: Path, number: signal.Signals
+) -> None:
+    assert line(running).startswith("workqueue.cpumask: undone: ")
+    (host / MASK).write_text("1\n")
+    assert line(running).startswith("workqueue.cpumask: back in effect: ")
+    running.send_signal(number)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (0, "", "")
+
+
+def test_a_plan_may_be_named(host: Path, lowlat_gen: Gen, tmp_path: Path) -> None:
+    plan = tmp_path / "other.json"
+    plan.write_text((host / "var/lib/lowlat/plan.json").read_text())
+    (host / "run/lowlat/plan.json").unlink()
+    assert lowlat_gen("watch", "--once", "--root", host).status == 1
+    assert lowlat_gen("watch", "--once", "--root", host, "--plan", plan).status == 0
+    plan.write_text(json.dumps({}))
+    assert "not a plan" in lowlat_gen("watch", "--once", "--plan", plan).refusal
+
+
+def test_the_service_changes_nothing_unless_edited() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None, comment_prefixes=("#",))
+    unit.optionxform = str  # type: ignore[method-assign, assignment]
+    unit.read(Path(__file__).parents[2] / "templates/systemd/lowlat-watch.service")
+    service = unit["Service"]
+    assert service["ExecStart"] == "/usr/bin/lowlat-gen watch"
+    assert service["Type"] == "exec"
+    assert service["ProtectSystem"] == "strict"
+    assert service["ProtectKernelTunables"] == "yes"

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A page of more arms than two: all of them at a glance, and each where it can be told apart."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import sample_runs
+from pages import Desk
+
+from lowlat.view.plot.axis import Ratio
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path, capsys)
+
+
+def test_several_arms_share_the_drawings(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=2)
+    poll = sample_runs.write(desk.folder, "poll", 2, sample_runs.TUNED[1:], first=1)
+    page = desk.page(*words, "--arm", "lowlat-poll", *poll)
+    header = list(page.csv("histogram-cpu2.csv")[0])
+    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after", "lowlat-poll")]
+    assert {row["arm"] for row in page.csv("figures.csv")} == {"after", "lowlat-poll"}
+
+
+def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=6)
+    page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=6))
+    rows = {row["arm"]: row for row in page.csv("arms.csv")}
+    figures = {row["arm"]: row for row in page.csv("figures.csv") if row["primary"] == "true"}
+    assert [*rows] == [*figures] == ["after", "without-0", "without-1"]
+    for name, row in rows.items():
+        assert float(row["95 % from"]) == float(figures[name]["ci95_low"])
+        assert float(row["95 % from"]) < float(row["ratio"]) < float(row["95 % to"])
+        assert row["ratio"] == figures[name]["ratio"]
+    drawing = next(a for a in page.all("svg") if "how many times less" in str(a.get("aria-label")))
+    assert re.search(r"without-1 \d+x less, reduced, ratio \d+", str(drawing["aria-label"]))
+    assert page.text.index("All arms at a glance") < page.text.index("before quoting this")
+    assert "The p of the first figure of each arm allows for the number of arms." in page.text
+    marks = [a for a in page.all("rect") if str(a.get("class")).startswith("point verdict")]
+    assert len(marks) == 3
+
+
+@pytest.mark.parametrize(
+    "ratios",
+    [
+        (1.0,),
+        (0.9,),
+        (1.3, 0.8),
+        (3.0,),
+        (3.6,),
+        (0.25,),
+        (0.3, 5.0),
+        (40.0,),
+        (1e-9,),
+        (1e12, 0.1),
+    ],
+)
+def test_the_axis_of_ratios_has_room_for_its_labels(ratios: tuple[float, ...]) -> None:
+    axis = Ratio.around(ratios, 0.0, 100.0)
+    ticks = axis.ticks()
+    assert 1.0 in ticks and 3 <= len(ticks) <= 8
+    assert list(ticks) == sorted(set(ticks))
+    places = [axis.at(value) for value in (*ticks, *ratios)]
+    assert all(0.0 <= place <= 100.0 for place in places)
+    assert [axis.at(min(ticks)) > 0, axis.at(max(ticks)) < 100] == [True, True]
+
+
+def test_an_arm_is_drawn_by_what_tells_it_apart(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=1)
+    part = sample_runs.write(desk.folder, "part", 1, sample_runs.TUNED, first=1)
+    long = f"before-without-{'x' * 39}-nohz_full"
+    page = desk.page(*words, "--arm", long, *part)
+    drawn = next(a for a in page.all("svg") if "how many times less" in str(a.get("aria-label")))
+    assert long in str(drawn["aria-label"])
+    assert long in {row["arm"] for row in page.csv("arms.csv")}
+    assert re.search(r"…x+-nohz_full", page.text)
+
+
+def test_an_arm_with_nothing_left_is_a_bound(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=2, changes={"emulated": True})
+    silent = sample_runs.write(
+        desk.folder, "silent", 2, [], first=1, changes={"emulated": True}, seconds=60.0
+    )
+    page = desk.page(*words, "--arm", "silent", *silent)
+    row = next(row for row in page.csv("arms.csv") if row["arm"] == "silent")
+    assert row["ratio"] == row["95 % to"] == "" and float(row["95 % from"]) > 100
+    arrows = [a for a in page.all("polyline") if str(a.get("class")).startswith("arrow ")]
+    assert len(arrows) == 1
+
+
+def test_seventeen_arms_are_drawn_one_by_one(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=2, seconds=20.0)
+    page = desk.page(*words, *sample_runs.left_out(desk.folder, 15, seconds=20.0))
+    assert (desk.folder / "report.html").stat().st_size < 3 << 20
+    files = [str(a["download"]) for a in page.all("a") if "download" in a]
+    arms = ["after", *(f"without-{place}" for place in range(15))]
+    for arm in arms:
+        header = list(page.csv(f"histogram-{arm}.csv")[0])
+        assert header[2:] == ["before, gaps an hour", f"{arm}, gaps an hour"]
+        assert {row["side"] for row in page.csv(f"noise-over-time-{arm}.csv")} == {"before", arm}
+    assert "histogram-cpu2.csv" not in files
+    # Nothing lists all of them where what is drawn cannot be told apart.
+    kinds = {str(a["class"]).split()[-1] for a in page.all("polyline") if "curve" in str(a)}
+    assert kinds == {"before", "after"}
+    assert "the other arms" in page.text
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=5, seconds=2.0)
+    # The quietest arm is not tested, the first is not comparable.
+    part = sample_runs.write(desk.folder, "part", 2, sample_runs.TUNED[1:], first=1, seconds=2.0)
+    other = sample_runs.write(desk.folder, "other", 5, sample_runs.TUNED, cpus=(1,), seconds=2.0)
+    page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
+    assert "The test tries every way" in page.text
+    assert "No test was made of part: 5 against 2 boots; a test needs 5 boots an arm." in page.text
+    assert "The p of the first figure of each arm" not in page.text  # there is one alone
+    assert "5 of each kind allow a test of 2 arms." in page.text
+    assert "Most of the noise that is left in part comes from" in page.text
+    assert "No test was made of other: no CPU was measured in every run" in page.text
+    bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
+    assert "No test was made: 2 boots each; a test needs 5 boots an arm." in bare.text
+    assert "The test tries" not in bare.text
+
+
+@pytest.mark.parametrize("boots", [2, 5])
+def test_so_many_arms_need_more_boots(desk: Desk, boots: int) -> None:
+    words = sample_runs.arms(desk.folder, boots=boots, seconds=1.0)
+    more = sample_runs.left_out(desk.folder, 6, boots=boots, seconds=1.0)
+    page = desk.page(*words, *more)
+    assert "6 of each kind allow a test of 7 arms." in page.text
+    assert re.search(r"lowlat-gen tune --boots 6\s", page.text)
+
+
+def test_what_verify_found_is_told_with_its_arm(desk: Desk) -> None:
+    verified = sample_runs.verified(desk.folder / "verify.json", isolcpus="effective", mce="undone")
+    words = [*sample_runs.arms(desk.folder, boots=1), "--verify", verified]
+    poll = sample_runs.write(desk.folder, "poll", 1, sample_runs.TUNED[1:], first=1)
+    page = desk.page(*words, "--arm", "poll", *poll)
+    # Something is to be done about it, though another arm is the quietest.
+    assert "lowlat-gen explain mce" in page.text
+    assert "after: 1 undone, 1 effective" in page.text
+    assert "Not checked in the boots of poll." in page.text
+
+
+def test_what_each_arm_has_not_is_told(desk: Desk) -> None:
+    lines = {"whole": "quiet nohz_full=2 rcu_nocbs=2", "part": "quiet nohz_full=2 lowlat.plan=b"}
+    runs = [
+        sample_runs.write(
+            desk.folder, name, 1, sample_runs.TUNED, first=n, changes={"cmdline": lines[name]}
+        )
+        for n, name in enumerate(lines)
+    ]
+    more = sample_runs.write(desk.folder, "same", 1, sample_runs.TUNED, first=1)
+    page = desk.page(*runs[0], "--against", *runs[1], "--arm", "same", *more)
+    assert re.search(r"beside before\s*has\s*has not\s*after\s*rcu_nocbs=2\s", page.text)
+
+
+def test_an_arm_that_does_not_compare_leaves_the_others_their_figures(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=1)
+    other = sample_runs.write(desk.folder, "other", 1, sample_runs.TUNED, first=1, cpus=(0, 1))
+    page = desk.page(*words, "--arm", "other", *other, status=1)
+    assert "other refused" in page.text
+    header = list(page.csv("histogram-cpu2.csv")[0])
+    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after")]
+    assert "Longest gap" in page.text and "Noise by cause" in page.text
