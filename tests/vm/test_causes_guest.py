@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import json
 import re
@@ -90,9 +91,14 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     files = {"bin/lowlat-measure": _harness_or_skip(arch, folder / "build")}
     initrd.write_bytes(initramfs.build(busybox_or_skip(arch), _INIT, files))
     argv += ["-kernel", str(kernel.image), "-initrd", str(initrd)]
-    argv += ["-append", f"console={hardware.console} panic=-1 quiet tsc=reliable {more}"]
+    # The kernel would give up a serial port whose interrupt threads come late, and say so amid a
+    # line of the files.
+    kept = "quiet noirqdebug tsc=reliable"
+    argv += ["-append", f"console={hardware.console} panic=-1 {kept} {more}"]
     text = emulator.run(argv, limit=_LIMIT_S, log=folder / "console.log")
     _unpack(text, folder / "capture")
+    status = (folder / "capture" / "status").read_text().strip()
+    assert status == "0", (folder / "capture" / "out").read_text()
     document: dict[str, Any] = json.loads((folder / "capture" / "run.json").read_text())
     attach(document, folder / "capture", folder / "capture" / "gaps.csv")
     document["files"] = {
@@ -107,7 +113,8 @@ def _unpack(text: str, folder: Path) -> None:
     lines = re.findall(r"^[A-Za-z0-9+/]+=*\r?$", found[1], re.MULTILINE)
     data = base64.b64decode("".join(line.strip() for line in lines))
     folder.mkdir()
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+    # Whole or not at all: tarfile takes a damaged header for the end.
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(data))) as archive:
         for member in archive:
             content = archive.extractfile(member)
             if content is not None:
@@ -127,7 +134,8 @@ def test_interrupts_have_a_named_cause(run: dict[str, Any]) -> None:
         for one in cpu["causes"][:8]:
             print(cpu["cpu"], one)
     assert counted > 0
-    assert named >= 0.99 * counted
+    # One a CPU may have begun before the counters were read first, and be counted after that.
+    assert named >= 0.99 * counted - len(sums)
     assert inside >= 0.99 * events > 0
 
 
