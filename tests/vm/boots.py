@@ -46,7 +46,7 @@ _PARTITIONS = "label: gpt\nstart=1MiB, type=uefi\n"
 _TOOLS = {"mkfs.fat": "dosfstools", "sfdisk": "fdisk", "debugfs": "e2fsprogs"}
 
 #: A boot takes a minute or two where nothing else runs, and a kernel's package as long again.
-_LIMIT_S = 600.0
+_LIMIT_S = 900.0
 
 _TAIL = 40
 

@@ -56,23 +56,23 @@ def test_apply_only_adds(road: Journey) -> None:
     added = {path for path in found["applied"] if not path.startswith("/var/lib/lowlat")}
     assert added == ADDED
     assert all(before is None for before, _ in found["applied"].values())
-    assert found["status after"]["state"] == "applied"
-    assert _without_us(found["loader after"]["config"]) == found["loader at first"]["config"]
-    assert found["loader after"]["environment"] == found["loader at first"]["environment"]
-    assert found["status after"]["default"] == found["status after"]["default"] | {"ours": False}
+    status, after = found["status after apply"], found["loader after apply"]
+    assert (status["state"], status["default"]["ours"]) == ("applied", False)
+    assert _without_us(after["config"]) == found["loader at first"]["config"]
+    assert after["environment"] == found["loader at first"]["environment"]
 
 
-def test_the_next_boot_is_still_stock(road: Journey) -> None:
-    before, found = road.found["stock"], road.found["applied"]
-    assert other_boot(before["boot"], found["boot"]) == {}
+def test_a_trial_is_for_one_boot(road: Journey) -> None:
+    found = road.found["stock"]
     assert PROFILE in found["boot"]["tuned"][1]
     assert found["trial"][0] == 0, found["trial"]
     assert "a virtual watchdog guards that boot" in found["trial"][1]
-    assert found["status after"]["state"] == "trial-set"
+    status = found["status after trial"]
+    assert (status["state"], status["default"]["ours"]) == ("trial-set", False)
 
 
 def test_the_trial_is_tuned(road: Journey) -> None:
-    stock, found = road.found["applied"]["boot"], road.found["tuned"]
+    stock, found = road.found["stock"]["boot"], road.found["tuned"]
     line = set(found["boot"]["line"])
     assert road.marker("tuned")
     assert line >= TRIAL
@@ -83,7 +83,7 @@ def test_the_trial_is_tuned(road: Journey) -> None:
     assert found["status"]["default"]["ours"] is False
 
 
-@pytest.mark.parametrize("name", ["tuned", "again"])
+@pytest.mark.parametrize("name", ["tuned", "promoted"])
 def test_a_tuned_boot_is_in_effect(road: Journey, name: str) -> None:
     found = road.found[name]
     wrong = [row for row in found["verify"]["settings"] if row["state"] != "effective"]
@@ -94,7 +94,7 @@ def test_a_tuned_boot_is_in_effect(road: Journey, name: str) -> None:
 
 def test_the_boot_after_the_trial_is_stock(road: Journey) -> None:
     """Every run-time value is what it was, and the administrator's profile is back."""
-    before, tuned, found = (road.found[name]["boot"] for name in ("applied", "tuned", "returned"))
+    before, tuned, found = (road.found[name]["boot"] for name in ("stock", "tuned", "returned"))
     assert found["line"] == before["line"]
     assert differing(before["values"], tuned["values"]), "the tuned boot changed something"
     assert differing(before["values"], found["values"]) == {}
@@ -106,27 +106,27 @@ def test_the_boot_after_the_trial_is_stock(road: Journey) -> None:
 
 
 def test_promote_is_for_every_boot(road: Journey) -> None:
-    promoted, again = road.found["promoted"], road.found["again"]
-    assert road.found["returned"]["promote"][0] == 0, road.found["returned"]["promote"]
-    assert road.found["returned"]["status after"]["state"] == "promoted"
-    assert road.marker("tuned") == road.marker("promoted") == road.marker("again") is not None
-    for found in (promoted, again):
-        assert not TRIAL.intersection(found["boot"]["line"])
-        assert found["boot"]["tuned"] == ["active", "Current active profile: lowlat-local"]
+    before, found = road.found["returned"], road.found["promoted"]
+    assert before["promote"][0] == 0, before["promote"]
+    assert before["status after promote"]["state"] == "promoted"
+    assert road.marker("tuned") == road.marker("promoted") is not None
+    assert not TRIAL.intersection(found["boot"]["line"])
+    assert found["boot"]["tuned"] == ["active", "Current active profile: lowlat-local"]
 
 
 def test_the_entries_follow_the_kernels(road: Journey) -> None:
-    found = road.found["promoted"]
+    found = road.found["returned"]
     first = found["boot"]["kernel"]
     assert found["install"][0] == 0, found["install"]
-    kernels = _tuned_kernels(found["status after"])
+    kernels = _tuned_kernels(found["status after install"])
     (other,) = kernels.keys() - {first}
     assert kernels[first] | {"tried": True, "default": True} == kernels[first]
     assert kernels[other] | {"tried": False, "default": False} == kernels[other]
 
-    assert road.found["again"]["boot"]["kernel"] == first, "the newer one is not the default"
-    assert road.found["again"]["remove"][0] == 0, road.found["again"]["remove"]
-    status = road.found["again"]["status after"]
+    found = road.found["promoted"]
+    assert found["boot"]["kernel"] == first, "the newer one is not the default"
+    assert found["remove"][0] == 0, found["remove"]
+    status = found["status after remove"]
     assert list(_tuned_kernels(status)) == [other]
     assert status["default"] | {"ours": False, "kernel": other} == status["default"]
 
@@ -139,9 +139,9 @@ def test_the_entries_follow_the_kernels(road: Journey) -> None:
 def test_rollback_leaves_what_was_there(road: Journey) -> None:
     found = road.found["back"]
     assert found["rollback"][0] == 0, found["rollback"]
-    assert found["status after"]["state"] == "none"
+    assert found["status after rollback"]["state"] == "none"
     assert found["rolled back"] == {}
-    assert "lowlat" not in found["loader after"]["config"]
+    assert "lowlat" not in found["loader after rollback"]["config"]
 
 
 def test_purge_leaves_nothing(road: Journey) -> None:
@@ -149,7 +149,7 @@ def test_purge_leaves_nothing(road: Journey) -> None:
     assert found["purge"][0] == 0, found["purge"]
     assert found["purged"] == {}
     assert found["units"][1] == ""
-    assert found["loader at last"] == found["loader after"]
+    assert found["loader at last"] == found["loader after rollback"]
     assert found["generated"] == [0, found["loader at last"]["config"].strip()]
 
 
@@ -240,8 +240,8 @@ _TOLD = "reboot: Restarting system"
 def test_a_hang_comes_back_by_itself(
     road: Journey, hang: Any, said: str, told: bool | None
 ) -> None:
-    before = road.found["applied"]
-    guest = road.after["applied"]
+    before = road.found["stock"]
+    guest = road.after["stock"]
     (road.share / "status").unlink(missing_ok=True)
     hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
     assert not (road.share / "status").exists(), f"it came up: {hung.tail}"

@@ -26,7 +26,8 @@ def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, En
     """The document, and interrupts per second on the isolated CPUs of each arm."""
     image = str(kernel_or_skip(wanted).image)
     out = folder / "out"
-    argv = ["rehearse", "--kernel", image, "--isolate", "2-3", "--out", str(out), *words]
+    argv = ["rehearse", "--kernel", image, "--isolate", "2-3", "--out", str(out)]
+    argv += ["--duration", "10s", "--warmup", "6s", *words]
     assert cli.main(argv) == 0
     done = json.loads((out / "rehearsal.json").read_text())
     assert done["schema"] == results.SCHEMA and done["findings"] == []
@@ -64,7 +65,7 @@ def test_the_profiles_quieten_isolated_cpus(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_what_a_setting_buys_is_shown_on_a_real_kernel(tmp_path: Path) -> None:
-    _, entries = _rehearse("6.1-rt", tmp_path, "--ablate", "--duration", "10s")
+    _, entries = _rehearse("6.1-rt", tmp_path, "--ablate")
     assert entries["lowlat-without-nohz_full"].after >= 100 * max(entries["lowlat"].after, 0.05)
 
 

@@ -44,10 +44,10 @@ def test_the_machine_has_systemd_boot(road: Journey) -> None:
 def test_apply_only_adds(road: Journey) -> None:
     found = road.found["stock"]
     assert found["apply"][0] == 0, found["apply"]
-    before, after = found["loader"], found["loader after"]
+    before, after = found["loader"], found["loader after apply"]
     assert after.items() >= before.items(), "stock entries keep every byte"
     assert len(after) == len(before) + 2
-    assert found["status after"]["default"]["ours"] is False
+    assert found["status after apply"]["default"]["ours"] is False
 
 
 def test_the_trial_is_for_one_boot(road: Journey) -> None:
@@ -68,4 +68,4 @@ def test_rollback_leaves_what_was_there(road: Journey) -> None:
     found = road.found["returned"]
     assert found["rollback"][0] == 0, found["rollback"]
     assert found["rolled back"] == {}
-    assert found["loader after"] == road.found["stock"]["loader"]
+    assert found["loader after rollback"] == road.found["stock"]["loader"]
