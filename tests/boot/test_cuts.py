@@ -2,8 +2,8 @@
 """Power cuts, first layer: a verb dies in a call that writes, of its own or of a program that it
 started. Whatever is then on the disk boots the stock entries, and rollback restores it to the byte.
 
-Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every eighth that
-changes a name and in every 24th of all.
+Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every 16th that
+changes a name and in every 48th of all.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Tell = Callable[[str], None]
 _KEPT = ("boot", "etc", "var", "proc", "sys/firmware")
 
 #: How far apart the cuts of a sample are, of calls that change names and of all.
-_NEAR, _FAR = 8, 24
+_NEAR, _FAR = 16, 48
 
 #: A verb with so few calls is cut in each of them.
-_FEW = 24
+_FEW = 16
 
 
 class Cut:

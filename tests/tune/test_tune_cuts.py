@@ -17,7 +17,7 @@ pytest_plugins = ["powercut", "tunebed"]
 pytestmark = [*NEEDS, NEEDS_CC]
 
 #: The power is cut in every call that writes, or in a sample of them.
-STRIDE = 1 if ALL else 14
+STRIDE = 1 if ALL else 28
 
 
 class Kept:

@@ -14,7 +14,7 @@ from journey import Journey, differing, other_boot
 from road import PROFILE, TRIAL
 
 pytest_plugins = ["road"]
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("road")]
+pytestmark = pytest.mark.vm
 
 _FULL = pytest.mark.full
 

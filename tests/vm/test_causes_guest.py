@@ -21,7 +21,7 @@ from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 from lowlat.base import process
 from lowlat.measure.causes.attribution import attach
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("causes")]
+pytestmark = pytest.mark.vm
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 

@@ -17,7 +17,7 @@ import pytest
 from cross import built_or_skip
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("arm64")]
+pytestmark = pytest.mark.vm
 
 ARCH = "arm64"
 CPUS = 4

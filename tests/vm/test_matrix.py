@@ -109,12 +109,14 @@ def _cases() -> list[Any]:
         for driver in ("intel_idle", "acpi_idle")
     ]
     # The default profile on every kernel, every profile once, and what a plan for a physical
-    # machine adds once on each architecture and on PREEMPT_RT.
+    # machine adds once.
     always = [Case(kernel, "lowlat") for kernel in KERNELS]
     always += [Case(_HOME.get(name, "6.12"), name) for name in profile.packaged_names()]
-    always += [Case("6.12", "lowlat-kvm-host", "--as-host")]
-    always += [case for case in physical if case.kernel in ("6.1-rt", "newest", "6.12-arm64")]
-    always += [case for case in drivers if case.kernel == "6.12"]
+    always += [
+        Case("6.12", "lowlat-kvm-host", "--as-host"),
+        Case("newest", "lowlat-poll", "--as-host"),
+        Case("6.12", "lowlat-poll", "--as-host --disable idle", "intel_idle"),
+    ]
     every += [*physical, *drivers]
     always = list(dict.fromkeys(always))
     rest = [case for case in dict.fromkeys(every) if case not in always]

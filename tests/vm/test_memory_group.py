@@ -18,7 +18,7 @@ from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
 
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("memory")]
+pytestmark = pytest.mark.vm
 
 _LIMIT_S = 300.0
 

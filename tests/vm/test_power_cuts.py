@@ -24,7 +24,7 @@ from powercut import ALL, NEEDS_CC, State
 from road import PROFILE, TRIAL
 
 pytest_plugins = ["road", "powercut"]
-pytestmark = [pytest.mark.vm, pytest.mark.xdist_group("road"), NEEDS_CC]
+pytestmark = [pytest.mark.vm, NEEDS_CC]
 
 #: Guests at a time: a boot keeps little more than one of a host's CPUs busy.
 _TOGETHER = 2

@@ -12,7 +12,7 @@ import pytest
 import results
 from journey import Journey, other_boot, packages_or_skip
 
-pytestmark = [pytest.mark.vm, pytest.mark.full, pytest.mark.xdist_group("systemd-boot")]
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 #: The boots by name, and what is done in each.
 BOOTS = {

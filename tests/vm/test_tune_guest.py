@@ -13,7 +13,7 @@ import image
 import pytest
 from journey import Journey, packages_or_skip
 
-pytestmark = [pytest.mark.vm, pytest.mark.full, pytest.mark.xdist_group("tune")]
+pytestmark = [pytest.mark.vm, pytest.mark.full]
 
 _BEGIN = """set -e
 dpkg --install libjansson4_*.deb lowlat*.deb

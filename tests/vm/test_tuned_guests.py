@@ -111,10 +111,7 @@ GUESTS = {
 
 
 def _marked(name: str, *others: str) -> Any:
-    marks = [pytest.mark.xdist_group(name)]
-    return pytest.param(
-        name, *others, marks=[*marks, pytest.mark.full] if "rest" in name else marks
-    )
+    return pytest.param(name, *others, marks=[pytest.mark.full] if "rest" in name else [])
 
 
 _MORE = [_marked(name) for name, guest in GUESTS.items() if guest.more]

@@ -40,7 +40,7 @@ static void test_saving(const struct trace *trace, const struct cpulist *cpus)
 
 static void test_life(struct trace *trace, const struct cpulist *cpus)
 {
-	char name[sizeof(trace->measured.name)], senders[sizeof(name)];
+	char name[sizeof(trace->measured.name)], senders[sizeof(name)], foreign[64];
 	char *stats;
 	struct trace other;
 
@@ -57,15 +57,16 @@ static void test_life(struct trace *trace, const struct cpulist *cpus)
 	free(stats);
 	test_saving(trace, cpus);
 
+	snprintf(foreign, sizeof(foreign), "instances/lowlat-others-%d", getpid());
 	mkdirat(trace->root, "instances/lowlat-measure-1-abandoned", 0700);
-	mkdirat(trace->root, "instances/lowlat-others", 0700);
+	mkdirat(trace->root, foreign, 0700);
 	/* Under the same number, as if it had been used again: the first is held and stays. */
 	instances_sweep();
 	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
 	ok(!exists(trace, "lowlat-measure-1-abandoned"), "what was abandoned is gone");
-	ok(exists(trace, "lowlat-others"), "what is not ours stays");
+	ok(!faccessat(trace->root, foreign, F_OK, 0), "what is not ours stays");
 	trace_deinit(&other);
-	unlinkat(trace->root, "instances/lowlat-others", AT_REMOVEDIR);
+	unlinkat(trace->root, foreign, AT_REMOVEDIR);
 }
 
 int main(void)
