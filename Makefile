@@ -16,7 +16,7 @@ JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
-.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere
+.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere test-security
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full test-cuts-full
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
@@ -93,6 +93,10 @@ check: setup lint-packages
 
 test-quick:
 	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not vm and not measures and not slow"
+
+# What audits found, a named test each; part of `test`.
+test-security: setup
+	$(PYTEST) -m "security and (smoke or not vm)"
 
 # What depends on the place, in a folder that only root can read and below a path with a space.
 test-elsewhere: setup

@@ -522,3 +522,13 @@ def test_ubuntus_package_is_named_where_it_collides(tmp_path: Path) -> None:
     archive = tmp_path / "ubuntu.txt"
     assert lowlat("capture", "--root", root, archive).status == 0
     assert plan(archive)["warnings"] == plan(root)["warnings"]
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("said", ["../../../etc/evil", "6.12 init=/bin/sh", "6.12'", "x" * 129])
+def test_a_release_that_is_none_is_not_known(tmp_path: Path, said: str) -> None:
+    root = write_tree(tmp_path, {**machine(), "proc/sys/kernel/osrelease": f"{said}\n"})
+    assert plan(root)["kernel"] is None
+    out = tmp_path / "out"
+    assert lowlat("render", "--root", root, "--out", out).status == 0
+    assert not (out / "var/lib/lowlat/plans").exists()

@@ -17,7 +17,7 @@ from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Machine
+from lowlat.model.machine import RELEASE, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
 from lowlat.plan.cpu_request import NONE, CpuRequest
@@ -47,7 +47,7 @@ def read(root: Root) -> Optional[Decision]:
     """The applied decision; None where none is. Raises Refused where it is damaged, or, for root,
     where others could have written it."""
     disk = Disk(root)
-    disk.check_ours(PLANS)
+    root.check_owned(PLANS)
     hint = "'lowlat-gen rollback', then apply again"
     return state_file.read(disk, DECISION, SCHEMA, _build, hint)
 
@@ -109,10 +109,8 @@ class Planner:
 def stored(root: Root, release: str) -> Optional[Plan]:
     """A kernel's stored plan. Raises Refused where it is damaged or not that kernel's."""
     path = plan_path(release)
-    if not store.RELEASE.fullmatch(release) or root.absent(path):
-        return None
-    plan = store.read(root.host(path), root)
-    if plan.kernel != release:
+    plan = store.read_kept(path, root) if RELEASE.fullmatch(release) else None
+    if plan is not None and plan.kernel != release:
         raise Refused(f"{path}: is the plan of another kernel")
     return plan
 

@@ -45,16 +45,8 @@ class Disk:
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
         """The folder held open, reached without any link."""
-        with _told(path):
-            fd = os.open(self.root.path, _FOLDER)
-            try:
-                for part in path.strip("/").split("/"):
-                    below = os.open(part, _FOLDER, dir_fd=fd) if part else os.dup(fd)
-                    os.close(fd)
-                    fd = below
-                yield fd
-            finally:
-                os.close(fd)
+        with _told(path), self.root.folder(path) as fd:
+            yield fd
 
     @contextmanager
     def _above(self, path: str) -> Iterator[tuple[int, str]]:
@@ -82,11 +74,8 @@ class Disk:
     def get_ours(self, path: str) -> Optional[FileSnapshot]:
         """A file of lowlat's own state. Raises Refused, for root, where others could have written
         it."""
-        self.check_ours(path.rpartition("/")[0])
-        held = self.get(path)
-        if held and os.geteuid() == 0 and (held.link or held.uid != 0 or held.mode & 0o022):
-            raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
-        return held
+        self.root.check_owned(path)
+        return self.get(path)
 
     def put(self, path: str, held: FileSnapshot) -> None:
         """Write it beside the old one, then take the old one's name; both reach the disk."""
@@ -165,15 +154,6 @@ class Disk:
         parts = path.strip("/").split("/")[:-1]
         above = ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
         return [folder for folder in above if self.root.absent(folder)]
-
-    def check_ours(self, path: str) -> None:
-        """Raises Refused, for root, where others than root can write a folder of ours."""
-        if os.geteuid() != 0 or self.root.absent(path):
-            return
-        with self.folder(path) as at:
-            found = os.fstat(at)
-        if found.st_uid != 0 or found.st_mode & 0o022:
-            raise Refused(f"{path}: others than root can write it", hint="chown root, chmod go-w")
 
 
 def _read(fd: int) -> FileSnapshot:

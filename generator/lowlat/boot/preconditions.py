@@ -18,7 +18,7 @@ def refuse_edited(root: Root) -> None:
     """Raises Refused where somebody edited what lowlat wrote, or others than root could."""
     disk = Disk(root)
     for folder in ("/etc/lowlat", PLANS):
-        disk.check_ours(folder)
+        root.check_owned(folder)
     trials.read(root)
     changed = edited(disk, journal.read(disk))
     if changed:

@@ -7,10 +7,9 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Optional
 
-from lowlat.base import process
+from lowlat.base import process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
 from lowlat.host.root import Root
@@ -60,14 +59,10 @@ def ourselves(root: Root) -> str:
         raise Refused(
             f"lowlat-gen is not installed in {root.path}", hint="install the package lowlat there"
         )
+    hint = "install the package lowlat"
     if not re.fullmatch(r"[A-Za-z0-9/._+-]+", path):
-        raise Refused(f"{path}: a boot script cannot name it", hint="install the package lowlat")
-    found = Path(root.host(path)).stat()
-    if os.geteuid() == 0 and (found.st_uid != 0 or found.st_mode & 0o022):
-        raise Refused(
-            f"{path}: others than root can replace it, and root's boot scripts would run it",
-            hint="install the package lowlat",
-        )
+        raise Refused(f"{path}: a boot script cannot name it", hint=hint)
+    trust.check_program(path, root.path, why="and root's boot scripts would run it", hint=hint)
     return path
 
 

@@ -32,7 +32,7 @@ def lock(disk: Disk) -> Iterator[None]:
     Where nothing is left in the state folder in the end, the folder goes too.
     """
     made = disk.make_folders(_LOCK)
-    disk.check_ours(files.STATE)
+    disk.root.check_owned(files.STATE)
     with ExitStack() as held:
         with disk.folder(files.STATE) as at:
             try:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -80,11 +81,19 @@ class Archive(Root):
     def mode(self, path: str) -> Optional[int]:
         return self._contents.modes.get(path)
 
+    def check_owned(self, path: str) -> None:
+        """Nothing: what an archive holds is never run, nor booted."""
+
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:
         return self.read(f"{ANSWERS}/{name}") or ""
 
     def host(self, path: str) -> str:
         raise Refused(f"{self.path}: nothing can be written into an archive")
+
+    @contextmanager
+    def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
+        self.host(path)
+        yield -1
 
     @cached_property
     def _everything(self) -> set[str]:
@@ -132,8 +141,16 @@ class Recorder(Root):
     def absent(self, path: str) -> bool:
         return self._inner.absent(path)
 
+    def check_owned(self, path: str) -> None:
+        self._inner.check_owned(path)
+
     def host(self, path: str) -> str:
         return self._inner.host(path)
+
+    @contextmanager
+    def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
+        with self._inner.folder(path, make=make) as fd:
+            yield fd
 
 
 def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_T]:

@@ -11,9 +11,11 @@ import errno
 import fnmatch
 import os
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Callable, Optional
 
+from lowlat.base import trust
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
 #: No file that is read as text is larger than this; /proc/kcore is not such a file.
@@ -21,6 +23,7 @@ _LIMIT = 64 << 20
 
 _CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 CPU = "/sys/devices/system/cpu"
 
@@ -81,6 +84,28 @@ class Root:
     def host(self, path: str) -> str:
         """The real path of a host's path, for the few who write."""
         return self._prefix + path
+
+    def check_owned(self, path: str) -> None:
+        """Raises Refused, for root, where others than root could have written a file, or could put
+        one there."""
+        trust.check(path, self.path)
+
+    @contextmanager
+    def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
+        """The folder held open for those who write, reached without any link; with ``make`` what is
+        missing of it is made. Raises OSError where that is not possible or a link is in the way."""
+        fd = os.open(self.path, _FOLDER)
+        try:
+            for part in filter(None, path.split("/")):
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, 0o755, dir_fd=fd)
+                below = os.open(part, _FOLDER, dir_fd=fd)
+                os.close(fd)
+                fd = below
+            yield fd
+        finally:
+            os.close(fd)
 
     def names(self, path: str) -> tuple[str, ...]:
         """The sorted names in a folder; empty where it is missing."""

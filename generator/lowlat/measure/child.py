@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Callable, Optional
 
 import lowlat
-from lowlat.base import files, process
+from lowlat.base import files, process, trust
 from lowlat.base.errors import Refused
 from lowlat.base.process import Finished, find
 
@@ -36,14 +36,15 @@ _FORWARDED = {
 def find_harness() -> str:
     """The harness beside the running program, else in the package, else on PATH.
 
-    Raises Refused where there is none.
+    Raises Refused where there is none, or, for root, where others could replace it.
     """
-    for path in _beside():
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
-    found = find(PROGRAM)
+    beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
+    found = next(beside, None) or find(PROGRAM)
     if found is None:
         raise Refused(f"{PROGRAM}: not found", hint="build it with 'make harness' or install it")
+    # Who runs lowlat-gen out of a folder of others has made up his mind.
+    if trust.held(lowlat.__file__):
+        trust.check(found, why="and it would run as root", hint="install the package lowlat")
     return found
 
 

@@ -20,6 +20,9 @@ SCHEMA = "lowlat.machine/1"
 X86 = frozenset({"x86_64", "i386", "i686"})
 ARM = frozenset({"aarch64", "armv7l", "armv8l"})
 
+#: A kernel's release, as it may stand in a file's name.
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+
 #: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
 LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import configparser
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -154,9 +153,7 @@ def _users(name: str, root: Root) -> Optional[str]:
     if not is_name(name):
         raise Refused(f"'{name[:64]}' is not a profile name", hint="letters, digits and - only")
     path = f"{USER_PROFILES}/{name}/lowlat.conf"
-    mode = root.mode(path)
-    if os.geteuid() == 0 and mode is not None and mode & 0o022:
-        raise Refused(f"{path}: others than its owner can write it", hint="chmod go-w the file")
+    root.check_owned(path)
     text = root.read(path)
     # What cannot be read must not silently become the packaged profile of that name.
     if text is None and not root.absent(path):

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Optional
 
-from lowlat.base import files
+from lowlat.base import files, trust
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Target, Value
@@ -17,7 +17,7 @@ from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.machine import Cpus, Kernel, Machine
+from lowlat.model.machine import RELEASE, Cpus, Kernel, Machine
 from lowlat.model.plan import Plan, PlannedParameter, PlannedSetting
 from lowlat.plan import profile
 
@@ -32,9 +32,6 @@ IN_USE = "/run/lowlat/plan.json"
 #: A plan for 4096 CPUs is a tenth of this.
 _LARGEST = 4 << 20
 
-#: A kernel's release, as it may stand in a file's name.
-RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
-
 
 def plan_path(release: str) -> str:
     return f"{PLANS}/{release}.json"
@@ -46,10 +43,12 @@ def read(path: Optional[str], root: Root) -> Plan:
     Raises Refused where it is missing, damaged, names what no plan of ours names, or, for root,
     where somebody else could have written it.
     """
-    text = _read_kept(PLAN, root) if path is None else _read_named(path)
-    if text is None:
+    if path is not None:
+        return _parse(path, _read_named(path))
+    plan = read_kept(PLAN, root)
+    if plan is None:
         raise Refused(f"{PLAN}: no plan is applied here", hint="give one with --plan FILE")
-    return _parse(path or PLAN, text)
+    return plan
 
 
 def applied(root: Root) -> Optional[Plan]:
@@ -67,8 +66,7 @@ def in_use(root: Root) -> Optional[Plan]:
 
     Raises Refused as read() does.
     """
-    text = _read_kept(IN_USE, root)
-    return None if text is None else _parse(IN_USE, text)
+    return read_kept(IN_USE, root)
 
 
 def keep_in_use(plan: Plan, root: Root) -> None:
@@ -76,9 +74,13 @@ def keep_in_use(plan: Plan, root: Root) -> None:
     runstate.keep(root, IN_USE, plan.text())
 
 
-def _read_kept(path: str, root: Root) -> Optional[str]:
-    """A plan in one of our own places; None where there is none."""
-    return root.read(path) if not root.live or root.absent(path) else _read_named(path)
+def read_kept(path: str, root: Root) -> Optional[Plan]:
+    """The plan in one of our own places; None where there is none. Raises as read() does."""
+    root.check_owned(path)
+    text = root.read(path)
+    if text is None and not root.absent(path):
+        raise Refused(f"{path}: cannot be read")
+    return None if text is None else _parse(path, text)
 
 
 def _parse(where: str, text: str) -> Plan:
@@ -93,8 +95,9 @@ def _parse(where: str, text: str) -> Plan:
 
 
 def _read_named(path: str) -> str:
+    trust.check(path)
     try:
-        return files.read(path, _LARGEST, owned=True).decode("utf-8")
+        return files.read(path, _LARGEST).decode("utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not text"
         raise Refused(f"{path}: {why}") from error

@@ -9,20 +9,21 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.catalogue import FEATURES
 from lowlat.host.root import Root
-from lowlat.model.machine import Config, Kernel
+from lowlat.model.machine import RELEASE, Config, Kernel
 
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"\.parmtype=(\w+):")
-_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]*")
 
 
 def read_running(root: Root) -> Kernel:
-    """The kernel that runs, or ran when the machine was captured."""
+    """The kernel that runs, or ran when the machine was captured; its release is None where what is
+    said to be one is none."""
     release = root.read("/proc/sys/kernel/osrelease")
     version = root.read("/proc/version") or ""
     if release is None:
         found = re.match(r"Linux version (\S+)", version)
         release = found[1] if found else None
+    release = release if release and RELEASE.fullmatch(release) else None
     config = _read_config(root, release) if release else None
     text = root.read("/proc/config.gz") if config is None else None
     if text:
@@ -33,7 +34,7 @@ def read_running(root: Root) -> Kernel:
 
 def read_installed(root: Root, release: str) -> Optional[Kernel]:
     """An installed kernel by its release; None where nothing on the machine tells of it."""
-    if not _RELEASE.fullmatch(release):
+    if not RELEASE.fullmatch(release):
         return None
     config = _read_config(root, release)
     traces = (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}")

@@ -222,8 +222,9 @@ def _put_back(root: Root, path: str, value: str) -> str:
 def read_journal(root: Root) -> RuntimeRecord:
     """The journal of this boot, empty before ``start`` and where it is of another boot.
 
-    Raises LowlatError where it is damaged.
+    Raises LowlatError where it is damaged, or, for root, where others could have written it.
     """
+    root.check_owned(JOURNAL)
     try:
         document = json.loads(root.read(JOURNAL) or "{}")
         if document.get("boot") not in (None, root.read(BOOT_ID)):

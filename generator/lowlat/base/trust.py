@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Whether root may read, run or follow what lies at a path: nobody else can change it, a folder
+above it, or where a link on the way leads. Ordinary users trust what they can read.
+
+A sticky folder (/tmp) may lie on the way: what is root's in it nobody else can rename. ``top`` is
+where paths begin: the tree of another system below it is judged by itself, not by what is above.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base.errors import Refused
+
+#: As many links as the kernel follows.
+_LINKS = 40
+
+_LONGEST_LINE = 4096
+
+
+def check(path: str, top: str = "/", *, why: str = "", hint: str = "") -> None:
+    """Raises Refused, for root, where others can change what is there or put something there;
+    ``why`` tells what would come of it."""
+    if os.geteuid() == 0:
+        _refuse_weak(path, path, top, why, hint)
+
+
+def check_program(path: str, top: str = "/", *, why: str = "", hint: str = "") -> None:
+    """The same of a program; where it is Python's also of its interpreter, the folders that this
+    imports from, and lowlat's own modules there."""
+    if os.geteuid() == 0:
+        for part in (path, *_parts(path, top)):
+            _refuse_weak(path, part, top, why, hint)
+
+
+def held(path: str, top: str = "/") -> bool:
+    """Whether check() has nothing to say."""
+    return os.geteuid() != 0 or _follow(path, top)[0] is None
+
+
+def _refuse_weak(path: str, part: str, top: str, why: str, hint: str) -> None:
+    weak = _follow(part, top)[0]
+    if weak is None:
+        return
+    what = "it" if weak == path else weak
+    raise Refused(
+        f"{path}: others than root can write {what}{why and f', {why}'}",
+        hint=hint or f"chown root {weak}; chmod go-w {weak}",
+    )
+
+
+def _follow(path: str, top: str) -> tuple[Optional[str], str]:
+    """The first place on the way that others than root can write, if there is one, and where the
+    way leads; both below ``top``."""
+    todo = os.path.join(Path.cwd() if top == "/" else "/", path).split("/")[::-1]  # noqa: PTH118
+    at, links, shared = "", 0, False
+    while todo:
+        part = todo.pop()
+        if part == "..":
+            at = at.rpartition("/")[0]
+            continue
+        here = f"{at}/{part}" if part not in ("", ".") else at
+        try:
+            held = os.lstat(_below(top, here or "/"))
+        except (FileNotFoundError, NotADirectoryError):
+            return (at or "/" if shared else None), here
+        except OSError:
+            return here, here
+        if stat.S_ISLNK(held.st_mode):
+            links += 1
+            if held.st_uid != 0 or links > _LINKS:
+                return here, here
+            target = str(Path(_below(top, here)).readlink())
+            at = "" if target.startswith("/") else at
+            todo += target.split("/")[::-1]
+            continue
+        shared = bool(held.st_mode & 0o022)
+        if held.st_uid != 0 or (shared and not (any(todo) and _sticky(held))):
+            return here or "/", here
+        at = here
+    return None, at
+
+
+def _sticky(held: os.stat_result) -> bool:
+    return stat.S_ISDIR(held.st_mode) and bool(held.st_mode & stat.S_ISVTX)
+
+
+# ------------------------------------------------------------------- programs
+
+
+def _parts(path: str, top: str) -> Iterator[str]:
+    """What runs where a program is run, beside the program."""
+    interpreter = _interpreter(path, top)
+    if interpreter is None:
+        return
+    yield interpreter
+    real = _follow(interpreter, top)[1]
+    if not Path(real).name.startswith("python"):
+        return
+    prefixes = {str(Path(each).parent.parent) for each in (interpreter, real)}
+    for folder in _glob(top, [f"{prefix}/lib*/python3*" for prefix in (*prefixes, "/usr/local")]):
+        yield folder
+        for packages in _glob(top, [f"{folder}/site-packages", f"{folder}/dist-packages"]):
+            yield packages
+            yield from _imported(packages, top)
+
+
+def _interpreter(path: str, top: str) -> Optional[str]:
+    """What a script names in its first line; of a shell's line that pip writes for long paths, the
+    program that it calls."""
+    try:
+        with Path(_below(top, _follow(path, top)[1])).open("rb") as file:
+            lines = file.read(_LONGEST_LINE).decode("utf-8", "replace").split("\n")
+    except OSError:
+        return None
+    called = re.match(r"'''exec' \"?(/[^\"\s]+)", lines[1]) if len(lines) > 1 else None
+    words = lines[0][2:].split() if lines[0].startswith("#!") else []
+    if called or not words:
+        return called and called[1]
+    if Path(words[0]).name != "env":
+        return words[0]
+    found = _glob(top, [f"{folder}/{words[-1]}" for folder in ("/usr/local/bin", "/usr/bin")])
+    return next(iter(found), words[0])
+
+
+def _imported(packages: str, top: str) -> Iterator[str]:
+    """Every file of lowlat's in a folder of packages, and where .pth files and editable installs
+    lead."""
+    for name in _glob(top, [f"{packages}/*.pth", f"{packages}/__editable__*"]):
+        yield name
+        text = Path(_below(top, name)).read_text("utf-8", "replace")
+        for found in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
+            folder = found[0] or found[1]
+            yield folder
+            yield from _all(folder if "lowlat" in Path(name).name else f"{folder}/lowlat", top)
+    yield from _all(f"{packages}/lowlat", top)
+
+
+def _all(folder: str, top: str) -> Iterator[str]:
+    yield folder
+    for inside in sorted(Path(_below(top, folder)).rglob("*")):
+        yield str(inside)[len(_below(top, "/")) - 1 :]
+
+
+def _glob(top: str, patterns: Iterable[str]) -> list[str]:
+    begin = Path(_below(top, "/"))
+    found = (path for pattern in patterns for path in begin.glob(pattern.lstrip("/")))
+    return sorted({f"/{path.relative_to(begin)}" for path in found})
+
+
+def _below(top: str, path: str) -> str:
+    return path if top == "/" else top + path

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What root may rely on: a path, every folder above it, where links lead, all of a program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from lowlat.base import trust
+from lowlat.base.errors import Refused
+from lowlat.boot import programs
+from lowlat.host.root import Root
+from lowlat.measure import child
+from trees import lowlat, machine, write_tree
+
+pytestmark = [
+    pytest.mark.security,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust all"),
+]
+
+USER = 1000
+
+
+def give(path: Path) -> Path:
+    os.lchown(path, USER, USER)
+    return path
+
+
+def refusal(path: Path, top: str = "/") -> str:
+    with pytest.raises(Refused) as refused:
+        trust.check(str(path), top)
+    return str(refused.value)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    write_tree(tmp_path, {"etc/lowlat/profiles/mine/lowlat.conf": "[main]\nparent = lowlat\n"})
+    return tmp_path / "etc/lowlat/profiles/mine/lowlat.conf"
+
+
+@pytest.mark.parametrize("above", range(5))
+@pytest.mark.parametrize("weak", ["owner", "group", "others"])
+def test_every_folder_above_a_file_counts(config: Path, above: int, weak: str) -> None:
+    trust.check(str(config))
+    place = (config, *config.parents)[above]
+    if weak == "owner":
+        give(place)
+    else:
+        place.chmod(place.stat().st_mode | (0o020 if weak == "group" else 0o002))
+    assert "others than root can write" in refusal(config)
+    # And before it is there: somebody else could put it there.
+    if above:
+        config.unlink()
+        assert str(place) in refusal(config)
+
+
+def test_a_sticky_folder_may_lie_on_the_way(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    write_tree(shared, {"ours/file": "", "file": ""})
+    trust.check(str(shared / "ours/file"))
+    trust.check(str(shared / "file"))
+    assert str(shared) in refusal(shared)
+    assert str(shared) in refusal(shared / "missing")
+    assert "can write it" in refusal(give(shared / "file"))
+
+
+def test_links_are_followed_and_judged_where_they_lead(tmp_path: Path, config: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("etc/../etc/lowlat")
+    trust.check(str(link / "profiles/mine/lowlat.conf"))
+    give(config.parents[2])
+    assert str(config.parents[2]) in refusal(link / "profiles/mine/lowlat.conf")
+    give(link)
+    assert str(link) in refusal(link / "profiles")
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    assert "loop" in refusal(loop)
+
+
+def test_a_tree_is_judged_from_its_top(tmp_path: Path, config: Path) -> None:
+    give(tmp_path.parent)
+    (tmp_path / "etc/link").symlink_to("/etc/lowlat")
+    path = "/etc/link/profiles/mine/lowlat.conf"
+    trust.check(path, str(tmp_path))
+    os.chown(tmp_path.parent, 0, 0)
+    give(config.parents[2])
+    assert "write /etc/lowlat" in refusal(Path(path), str(tmp_path))
+
+
+@pytest.mark.parametrize("above", range(5))
+def test_a_users_profile_is_not_taken(tmp_path: Path, config: Path, above: int) -> None:
+    write_tree(tmp_path, machine())
+    assert lowlat("plan", "--root", tmp_path, "--profile", "mine").status == 0
+    give((config, *config.parents)[above])
+    said = lowlat("plan", "--root", tmp_path, "--profile", "mine").refused()
+    assert "others than root can write" in said
+
+
+@pytest.mark.parametrize("name", ["plan.json", ""])
+def test_a_users_journal_is_not_put_back(tmp_path: Path, name: str) -> None:
+    write_tree(tmp_path, {**machine(), "run/lowlat/plan.json": "", "run/lowlat/runtime.json": "{}"})
+    give(tmp_path / "run/lowlat" / name)
+    verb = "verify" if name else "stop"
+    assert "can write" in lowlat("runtime", verb, "--root", tmp_path).refused()
+
+
+# -------------------------------------------------------------------- programs
+
+HOST = {**machine(), "etc/hostname": "h\n"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A clone with a virtual environment, as a tree of its own: lowlat-gen is a link to it."""
+    packages = "dev/lowlat/.venv/lib/python3.11/site-packages"
+    finder = "MAPPING: dict[str, str] = {'lowlat': '/dev/lowlat/generator/lowlat'}\n"
+    write_tree(
+        tmp_path,
+        {
+            **HOST,
+            "dev/lowlat/.venv/bin/lowlat-gen": "#!/dev/lowlat/.venv/bin/python\n",
+            f"{packages}/__editable___lowlat_1_finder.py": finder,
+            f"{packages}/__editable__.lowlat-1.pth": "import __editable___lowlat_1_finder\n",
+            f"{packages}/more.pth": "/opt/more\n",
+            "dev/lowlat/generator/lowlat/boot/apply.py": "",
+            "opt/more/module.py": "",
+            "usr/bin/python3.11": "",
+            "usr/lib/python3.11/os.py": "",
+        },
+    )
+    (tmp_path / "dev/lowlat/.venv/bin/python").symlink_to("/usr/bin/python3.11")
+    (tmp_path / "usr/bin/lowlat-gen").symlink_to("/dev/lowlat/.venv/bin/lowlat-gen")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "dev",
+        "dev/lowlat/.venv/bin",
+        "dev/lowlat/.venv/bin/lowlat-gen",
+        "dev/lowlat/.venv/bin/python",
+        "dev/lowlat/.venv/lib/python3.11/site-packages",
+        "dev/lowlat/.venv/lib/python3.11/site-packages/more.pth",
+        "dev/lowlat/generator",
+        "dev/lowlat/generator/lowlat/boot/apply.py",
+        "opt/more",
+        "usr/bin/python3.11",
+        "usr/lib/python3.11",
+    ],
+)
+def test_a_program_that_others_can_change_is_not_named_to_hooks(checkout: Path, place: str) -> None:
+    root = Root(str(checkout))
+    assert programs.ourselves(root) == "/usr/bin/lowlat-gen"
+    give(checkout / place)
+    with pytest.raises(Refused, match=f"/{place}, and root's boot scripts would run it"):
+        programs.ourselves(root)
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["#!/usr/bin/env python3", "#!/bin/sh\n'''exec' /opt/python3 \"$0\" \"$@\"", "#!/opt/python3"],
+)
+def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: str) -> None:
+    name = "usr/bin/python3" if "env" in first else "opt/python3"
+    write_tree(tmp_path, {"usr/bin/lowlat-gen": f"{first}\n", "bin/sh": "", name: ""})
+    assert programs.ourselves(Root(str(tmp_path))) == "/usr/bin/lowlat-gen"
+    give(tmp_path / name)
+    with pytest.raises(Refused, match=f"can write /{name}"):
+        programs.ourselves(Root(str(tmp_path)))
+
+
+def test_the_program_that_runs_these_tests_is_judged_as_a_whole(tmp_path: Path) -> None:
+    script = tmp_path / "lowlat-gen"
+    script.write_text(f"#!{sys.executable}\n")
+    judged = set(trust._parts(str(script), "/"))
+    assert {sys.executable, trust.__file__} <= judged
+
+
+def test_a_harness_that_others_can_replace_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / child.PROGRAM
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "lowlat-gen")])
+    assert child.find_harness() == str(path)
+    give(path)
+    with pytest.raises(Refused, match="others than root"):
+        child.find_harness()
+    # Out of a folder of theirs lowlat-gen runs as it is, and its harness too.
+    give(tmp_path)
+    monkeypatch.setattr("lowlat.__file__", str(tmp_path / "lowlat.py"))
+    assert child.find_harness() == str(path)
