@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -122,13 +123,29 @@ def test_a_group_with_tasks_in_it_stays_and_is_taken_away_later(tmp_path: Path) 
     assert not (root / "run/lowlat/runtime.json").exists()
 
 
+@pytest.mark.security
+def test_no_group_is_made_out_of_a_tree(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    write_tree(outside, {"cgroup/cgroup.subtree_control": "cpu\n"})
+    root = write_tree(tmp_path, machine(config=f"{CONFIG}CONFIG_CPUSETS=y\n"))
+    write_tree(root, {f"{TOP}/cgroup.controllers": "cpuset\n"})
+    write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
+    shutil.rmtree(root / "sys/fs")
+    (root / "sys/fs").symlink_to(outside)
+    assert lowlat("runtime", "start", "--root", root).status == 1
+    assert [path.name for path in outside.rglob("*")] == ["cgroup", "cgroup.subtree_control"]
+    assert (outside / "cgroup/cgroup.subtree_control").read_text() == "cpu\n"
+
+
 def test_a_group_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     root = write_tree(tmp_path, HOST)
     write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
     write_tree(root, {GROUP: "in the way\n"})
     answer = lowlat("runtime", "start", "--root", root)
     assert answer.status == 1
-    assert f"is not isolated: /{GROUP}: File exists" in answer.out
+    assert f"is not isolated: /{GROUP}: Not a directory" in answer.out
 
 
 # ----------------------------------------------------------------- systemd

@@ -5,6 +5,7 @@ its own; the kernel's part is tested in the VM."""
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -108,14 +109,33 @@ def test_verify_tells_what_was_changed_behind_our_back(host: Path) -> None:
     assert "workqueue/cpumask (f) is not 1" in answer.out
 
 
-def test_a_link_planted_as_the_journal_is_not_followed(host: Path, tmp_path: Path) -> None:
-    victim = tmp_path / "victim"
+def test_a_link_planted_as_the_journal_is_not_followed(
+    host: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    victim = tmp_path_factory.mktemp("outside") / "victim"
     victim.write_text("keep")
     (host / "run/lowlat").mkdir(parents=True)
-    (host / "run/lowlat/runtime.new").symlink_to(victim)
-    answer = lowlat("runtime", "start", "--root", host)
-    answer.refused()
+    for name in ("runtime.json", f"runtime.json.{os.getpid()}.new"):
+        (host / "run/lowlat" / name).symlink_to(victim)
+    lowlat("runtime", "start", "--root", host)
     assert victim.read_text() == "keep"
+    assert not (host / "run/lowlat/runtime.json").is_symlink()
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("link", ["run", "run/lowlat"])
+def test_nothing_is_written_out_of_a_tree(
+    host: Path, tmp_path_factory: pytest.TempPathFactory, link: str
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "plan.json").write_text("keep")
+    (host / link).parent.mkdir(parents=True, exist_ok=True)
+    (host / link).symlink_to(outside)
+    for words in (("runtime", "start"), ("runtime", "stop"), ("tune", "--resume")):
+        (host / "etc").mkdir(exist_ok=True)
+        assert "a link or a file is in the way" in lowlat(*words, "--root", host).refused()
+    assert [path.name for path in outside.iterdir()] == ["plan.json"]
+    assert (outside / "plan.json").read_text() == "keep"
     assert contents(host) == {name: text for name, text in VALUES.items()}
 
 

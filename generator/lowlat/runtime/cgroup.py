@@ -6,8 +6,8 @@ Under systemd it is a slice, so that systemd's own writing agrees with ours; els
 
 from __future__ import annotations
 
+import os
 import re
-from contextlib import suppress
 from pathlib import Path
 
 from lowlat.base import process
@@ -50,9 +50,12 @@ def make(root: Root, group: str, how: str, cpus: str) -> str:
                 _systemctl("start", unit)
             )
         if how == _ENABLED:
-            _enable(root, group, "+cpuset")
+            problem = _enable(root, group, "+cpuset")
+            if problem:
+                return f"{group}: {problem}"
         if how:
-            Path(root.host(group)).mkdir(mode=0o755, exist_ok=True)
+            with root.folder(group, make=True):
+                pass
     except OSError as error:
         return f"{group}: {error.strerror}"
     return ""
@@ -68,13 +71,13 @@ def unmake(root: Root, group: str, how: str) -> tuple[str, str]:
         return "", kept
     try:
         if not root.absent(group):
-            Path(root.host(group)).rmdir()
+            with root.folder(str(Path(group).parent)) as at:
+                os.rmdir(Path(group).name, dir_fd=at)
     except OSError as error:
         return "", f"{group} stays: {error.strerror}"
     if how == _ENABLED:
         # Refused where other groups have come to use it: then it is theirs.
-        with suppress(OSError):
-            _enable(root, group, "-cpuset")
+        _enable(root, group, "-cpuset")
     return "", ""
 
 
@@ -97,8 +100,9 @@ def _controllers(root: Root, group: str) -> list[str]:
     return (root.read(f"{Path(group).parent}/cgroup.subtree_control") or "").split()
 
 
-def _enable(root: Root, group: str, change: str) -> None:
-    Path(root.host(f"{Path(group).parent}/cgroup.subtree_control")).write_text(change)
+def _enable(root: Root, group: str, change: str) -> str:
+    """The problem in words, or ""."""
+    return targets.write(root, f"{Path(group).parent}/cgroup.subtree_control", change)
 
 
 def _systemctl(*words: str) -> str:

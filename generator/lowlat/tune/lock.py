@@ -6,28 +6,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
+from lowlat.host import runstate
 from lowlat.host.root import Root
 
 #: Goes with the boot. The file stays; the lock goes with its process.
-_LOCK = "/run/lowlat/tune.lock"
+_FOLDER, _NAME = "/run/lowlat", "tune.lock"
 
 
 @contextmanager
 def alone(root: Root) -> Iterator[None]:
     """For the one run that takes the loop on. Raises Refused where another one does."""
-    path = Path(root.host(_LOCK))
     with ExitStack() as held:
         try:
-            path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-            held.enter_context(files.locked(path, os.O_RDWR | os.O_CREAT))
+            at = held.enter_context(root.folder(_FOLDER, make=True))
+            held.enter_context(files.locked(_NAME, os.O_RDWR | os.O_CREAT, at))
         except BlockingIOError as error:
             raise Refused(
                 "another 'lowlat-gen tune' is at work", hint="--status tells, --abort ends it"
             ) from error
         except OSError as error:
-            raise Refused(f"{_LOCK}: {error.strerror}", hint="run as root") from error
+            raise runstate.refusal(f"{_FOLDER}/{_NAME}", error) from error
         yield
