@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,73 @@ def test_nor_from_a_users_profile(host: Host, value: str) -> None:
         assert "init" in refusal(host, "apply", "--profile", "mine")
     else:
         refusal(host, "apply", "--profile", "mine")
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("key", ["summary", "for", "costs"])
+def test_a_profiles_words_make_no_configuration(host: Host, key: str) -> None:
+    more = "mine\n  [sysctl]\n  kernel.core_pattern=|/home/dev/evil.sh"
+    text = f"[main]\nparent = lowlat\n{key} = {more}\n"
+    host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
+    assert f"profile mine: {key} holds" in refusal(host, "apply", "--profile", "mine")
+
+
+@pytest.mark.security
+@pytest.mark.parametrize("summary", ["runs ${f:exec:/home/dev/evil.sh}", "mine #1"])
+def test_what_tuned_would_not_keep_is_refused(host: Host, summary: str) -> None:
+    text = f"[main]\nparent = lowlat\nsummary = {summary}\n"
+    host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
+    assert "TuneD's configuration" in refusal(host, "apply", "--profile", "mine")
+
+
+@pytest.mark.security
+def test_all_that_is_written_names_one_program(host: Host) -> None:
+    """Also where it is not the packaged one: the run-time half would not start."""
+    own = "/usr/local/bin/lowlat-gen"
+    assert host.chroot("cp", "/usr/bin/lowlat-gen", own).status == 0
+    try:
+        host.done("apply")
+        host.done("tune", "--status")
+    finally:
+        host.chroot("rm", own)
+    named = {
+        name: set(re.findall(r"/[\w./-]*/lowlat-gen\b", held[2].decode()))
+        for name, held in host.snapshot().items()
+        if name.startswith("etc/") and isinstance(held[2], bytes)
+    }
+    naming = {name for name, found in named.items() if found}
+    assert {
+        "etc/lowlat/boot.conf",
+        "etc/systemd/system/lowlat-boot.service",
+        "etc/systemd/system/lowlat-trial.service",
+        "etc/tuned/lowlat/tuned.conf",
+        "etc/tuned/lowlat/script.sh",
+        "etc/tuned/lowlat-local/script.sh",
+    } <= naming
+    assert set().union(*named.values()) == {own}
+
+
+@pytest.mark.security
+@pytest.mark.parametrize(
+    "weak", ["usr/bin/python3", "dev/lowlat/.venv/bin", "dev/lowlat/generator"]
+)
+def test_no_hook_runs_a_program_that_a_user_can_replace(host: Host, weak: str) -> None:
+    """As a clone of a user's is, where root made its virtual environment."""
+    packages = "opt/dev/lowlat/.venv/lib/python3.11/site-packages"
+    finder = "MAPPING = {'lowlat': '/opt/dev/lowlat/generator/lowlat'}\n"
+    host.write(f"{packages}/__editable___lowlat_finder.py", finder)
+    host.write("opt/dev/lowlat/generator/lowlat/__init__.py", "")
+    host.write("opt/usr/bin/python3", "")
+    host.write("opt/dev/lowlat/.venv/bin/lowlat-gen", "#!/opt/dev/lowlat/.venv/bin/python\n")
+    (host.path / "opt/dev/lowlat/.venv/bin/python").symlink_to("/opt/usr/bin/python3")
+    own = "/usr/local/bin/lowlat-gen"
+    host.chroot("ln", "-s", "/opt/dev/lowlat/.venv/bin/lowlat-gen", own)
+    try:
+        os.chown(host.path / "opt" / weak, 1000, 1000)
+        said = refusal(host, "apply")
+    finally:
+        host.chroot("rm", own)
+    assert f"others than root can write /opt/{weak}, and root's boot scripts would run it" in said
 
 
 @pytest.mark.parametrize("value", HOSTILE[:6])

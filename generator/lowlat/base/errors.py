@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.base.terminal import printable
+from lowlat.base.terminal import plain
 
 
 class LowlatError(Exception):
@@ -22,14 +22,13 @@ class LowlatError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        text = f"{_plain(self.message, 400)} ({self.hint})" if self.hint else self.message
-        return _plain(text, 600)
+        text = f"{_short(self.message, 400)} ({self.hint})" if self.hint else self.message
+        return _short(text, 600)
 
 
-def _plain(text: str, limit: int) -> str:
+def _short(text: str, limit: int) -> str:
     """The text on one line, without what a terminal would obey, and not longer than can be read."""
-    words = " ".join(text.split())
-    shown = printable(words)
+    shown = plain(text)
     return shown if len(shown) <= limit else f"{shown[: limit - 2]} …"
 
 

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
+
+_CONTROL = re.compile(r"[^\n\t -~]")
 
 
 def colour_wanted(stream: TextIO) -> bool:
@@ -19,17 +23,59 @@ def colour_wanted(stream: TextIO) -> bool:
 
 
 def bold(text: str) -> str:
-    return f"\033[1m{text}\033[0m" if colour_wanted(sys.stdout) else text
+    return paint(text, "1") if colour_wanted(sys.stdout) else text
+
+
+def paint(text: str, code: str) -> str:
+    """Text of one line in a colour or weight of the terminal's (ECMA-48, SGR)."""
+    return Encoded(f"\033[{code}m{printable(text)}\033[0m")
 
 
 def printable(text: str) -> str:
     """Text of a machine or a file for a terminal or a document: without control characters."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return text if text.isprintable() else "".join(c if is_shown(c) else "?" for c in text)
+
+
+def plain(text: str) -> str:
+    """The same on one line; what others wrote must not move a terminal's cursor."""
+    return printable(" ".join(text.split()))
+
+
+def is_shown(char: str) -> bool:
+    """Whether a character is seen, or is a blank, and does nothing else."""
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+class Encoded(str):
+    """Text that is as its reader shall get it: another program's, or with colours of ours."""
+
+    def __str__(self) -> str:
+        return self
+
+
+class Screen:
+    """A stream for people: what is not Encoded loses all but lines, tabs and what can be seen."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text if isinstance(text, Encoded) else _lines(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _lines(text: str) -> str:
+    if text.isascii() and not _CONTROL.search(text):
+        return text
+    return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 
 def say(text: str = "") -> None:
     # In one piece: boots side by side tell of themselves at any time.
-    print(f"{text}\n", end="", flush=True)
+    line = f"{text}\n"
+    print(Encoded(line) if isinstance(text, Encoded) else line, end="", flush=True)
 
 
 @contextmanager
@@ -57,7 +103,7 @@ class Progress:
             return
         if sys.stdout.isatty():
             bar = "█" * shown + "░" * (20 - shown)
-            sys.stdout.write(f"\r  {self._title} {bar} {share:4.0%}")
+            sys.stdout.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
         elif shown // 5 != self._shown // 5:
             sys.stdout.write(f"  {self._title} {share:4.0%}\n")
         sys.stdout.flush()
@@ -65,5 +111,5 @@ class Progress:
 
     def done(self) -> None:
         if sys.stdout.isatty():
-            sys.stdout.write("\r\033[K")
+            sys.stdout.write(Encoded("\r\033[K"))
             sys.stdout.flush()

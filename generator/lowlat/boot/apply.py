@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, units
+from lowlat.boot import entry_line, foreign, programs, units
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.boot.transaction import Transaction
@@ -76,7 +76,7 @@ def apply(proposal: Proposal, loader: Loader, root: Root) -> BootMenu:
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
     """TuneD's profile of this machine, ``by_plugin`` with the line too. The one it includes is
     written only where no package brought the same."""
-    for file in files.render(plan, change.root):
+    for file in files.render(plan, change.root, programs.ourselves(change.root)):
         if "/tuned/" not in file.path:
             continue
         held = change.disk.get(file.path)

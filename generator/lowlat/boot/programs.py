@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from typing import Optional
 
-from lowlat.base import process, trust
+from lowlat.base import encode, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
 from lowlat.host.root import Root
@@ -59,9 +58,8 @@ def ourselves(root: Root) -> str:
         raise Refused(
             f"lowlat-gen is not installed in {root.path}", hint="install the package lowlat there"
         )
+    encode.path(path)
     hint = "install the package lowlat"
-    if not re.fullmatch(r"[A-Za-z0-9/._+-]+", path):
-        raise Refused(f"{path}: a boot script cannot name it", hint=hint)
     trust.check_program(path, root.path, why="and root's boot scripts would run it", hint=hint)
     return path
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.base import resources
 from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
+from lowlat.render import hooks
 
 #: Started by the parameter systemd.wants= of a trial's line, in no other boot.
 TRIAL = "lowlat-trial.service"
@@ -29,8 +29,7 @@ def write(change: Transaction, *, tuned: bool) -> None:
         return
     for name in (BOOT, TRIAL):
         if _packaged(change.root, name) is None:
-            text = resources.template(f"systemd/{name}")
-            text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(change.root))
+            text = hooks.template(f"systemd/{name}", programs.ourselves(change.root))
             change.write(f"{_OWN}/{name}", text)
     wanted = f"{_OWN}/tuned.service.wants/{BOOT}"
     if tuned:

@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
-from lowlat.base.terminal import printable
+from lowlat.base import encode
 from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
 from lowlat.draw.text import absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
@@ -80,7 +79,7 @@ def svg(picture: Picture, style: str = _STYLE) -> str:
 
 
 def _named(picture: Picture, style: str) -> str:
-    heading, description = _safe(_heading(picture)), _safe(_description(picture))
+    heading, description = encode.markup(_heading(picture)), encode.markup(_description(picture))
     if not style:  # addresses would not be its own in a page
         words = f"{heading}. {description}".replace('"', "&quot;")
         return f'aria-label="{words}">\n'
@@ -209,7 +208,7 @@ def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
     letter = 17 * 0.61 if kind == "head" else 12 * 0.58
     most = int((WIDTH - 6 * _PAD) / letter)
     shown = text if len(text) <= most else f"{text[: most - 1]}…"
-    markup = f'<text class="{kind}" x="0" y="{height - 5:g}">{_safe(shown)}</text>'
+    markup = f'<text class="{kind}" x="0" y="{height - 5:g}">{encode.markup(shown)}</text>'
     return _Block(len(shown) * letter, height, markup)
 
 
@@ -252,8 +251,3 @@ def _rect(x: float, y: float, width: float, height: float, kind: str, radius: in
         f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
         f'rx="{radius}"/>'
     )
-
-
-def _safe(text: str) -> str:
-    """Text for XML: control characters cannot stand in it at all."""
-    return escape(printable(text))

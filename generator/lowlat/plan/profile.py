@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Optional
 
-from lowlat.base import resources
+from lowlat.base import encode, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
@@ -90,6 +90,8 @@ def _build(
     main = _section(parser, "main")
     if set(main) - {"parent", "summary", "for", "costs"}:
         raise Refused(f"profile {name}: [main] has only parent, summary, for and costs")
+    for key, text in main.items():
+        encode.line(text, f"profile {name}: {key}")
     parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
     return Profile(
         name=name,

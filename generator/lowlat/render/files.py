@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 import jinja2
 
-from lowlat.base import resources
+from lowlat.base import encode, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
@@ -42,46 +43,48 @@ class RenderedFile:
         return folder / self.path.lstrip("/")
 
 
-def render(plan: Plan, root: Root) -> tuple[RenderedFile, ...]:
+def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[RenderedFile, ...]:
     """Every file of a plan. ``root`` tells where the installed TuneD looks for profiles, and holds
-    the user's own ones."""
+    the user's own ones; ``program`` is lowlat-gen where all of them call it."""
     document = plan.text()
     return (
         RenderedFile(PLAN, 0o644, document),
         RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),
-        *(RenderedFile(*file) for file in hooks.grub("/usr/bin/lowlat-gen")),
+        *(RenderedFile(*file) for file in hooks.grub(program)),
         *([RenderedFile(plan_path(plan.kernel), 0o644, document)] if plan.kernel else []),
-        *_tuned(plan, root),
+        *_tuned(plan, root, program),
     )
 
 
-def _tuned(plan: Plan, root: Root) -> Iterator[RenderedFile]:
+def _tuned(plan: Plan, root: Root, program: str) -> Iterator[RenderedFile]:
     """The profile of this machine, and the one it includes: in TuneD's first folder (/usr/lib)
     where it is packaged, in its last (/etc) where it is the user's."""
     wanted = profile.load(plan.profile, root)
     folders = tuned.profile_folders(root)
-    script = resources.template("tuned/script.sh")
-    local = _expand("tuned/lowlat-local.conf.j2", plan=plan, sections=_local_sections(plan, wanted))
+    script = hooks.template("tuned/script.sh", program)
+    sections = _local_sections(plan, wanted)
+    local = _expand("tuned/lowlat-local.conf.j2", encode.ini, plan=plan, sections=sections)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
     packaged = plan.profile in profile.packaged_names()
     own = not packaged or wanted != profile.load_packaged(plan.profile)
     folder = f"{folders[-1 if own else 0]}/{plan.profile}"
-    yield RenderedFile(f"{folder}/tuned.conf", 0o644, tuned_profile(wanted))
+    yield RenderedFile(f"{folder}/tuned.conf", 0o644, tuned_profile(wanted, program))
     yield RenderedFile(f"{folder}/script.sh", 0o755, script)
 
 
-def tuned_profile(wanted: Profile) -> str:
+def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
     """The TuneD form of a profile: for a packaged one, what is committed as its tuned.conf."""
     sections: dict[str, dict[str, str]] = {}
     for entry in _native(wanted):
         sections.setdefault(str(entry.tuned), {})[entry.name] = str(entry.native)
-    return _expand("tuned/profile.conf.j2", profile=wanted, sections=sections)
+    known = {"profile": wanted, "program": encode.path(program), "sections": sections}
+    return _expand("tuned/profile.conf.j2", encode.ini, **known)
 
 
 def systemd_drop_in(where: Launch) -> str:
     """What places a systemd service like that: a file for its NAME.service.d folder."""
-    return _expand("systemd/workload.conf.j2", place=where)
+    return _expand("systemd/workload.conf.j2", encode.unit, place=where)
 
 
 def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
@@ -171,14 +174,8 @@ def _folder(folder: Path, top: Path) -> None:
         folder.chmod(0o755)
 
 
-def _shell(value: str) -> str:
-    # The values passed cmdline.join: no quote can be among them; this is the second fence.
-    if "'" in value or "\n" in value:
-        raise Refused(f"'{value[:60]}' cannot stand in a shell file")
-    return f"'{value}'"
-
-
-def _expand(name: str, **values: object) -> str:
+def _expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
+    """A template filled in; whatever it shows goes through the encoder of its grammar."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.templates())),
         undefined=jinja2.StrictUndefined,
@@ -186,6 +183,6 @@ def _expand(name: str, **values: object) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701  # configuration files, not HTML
+        finalize=encoded,
     )
-    environment.filters["shell"] = _shell
     return environment.get_template(name).render(**values)

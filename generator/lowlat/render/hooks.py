@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from lowlat.base import resources
+from lowlat.base import encode, resources
+
+#: The program as it is packaged, and as templates name it.
+PROGRAM = "/usr/bin/lowlat-gen"
 
 SETTINGS = "/etc/lowlat/boot.conf"
 GRUB = "/etc/grub.d/99_lowlat"
@@ -18,6 +21,11 @@ def settings(lowlat_gen: str) -> tuple[str, int, str]:
     text = (
         "# SPDX-License-Identifier: GPL-2.0-or-later\n"
         "# Written by lowlat-gen; its hooks read it as a shell does.\n"
-        f"LOWLAT_GEN='{lowlat_gen}'\n"
+        f"LOWLAT_GEN={encode.shell(lowlat_gen)}\n"
     )
     return (SETTINGS, 0o644, text)
+
+
+def template(name: str, lowlat_gen: str) -> str:
+    """The text of a file below templates/, with the program where it lies."""
+    return resources.template(name).replace(PROGRAM, encode.path(lowlat_gen))

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from lowlat.base.encode import markdown
 from lowlat.report import summary
 from lowlat.report.build import Report
 from lowlat.report.comparison import ArmReport, Comparison
 from lowlat.report.tables import Table
-from lowlat.report.wording import plain
 
 
 def render(report: Report) -> str:
@@ -20,11 +19,11 @@ def render(report: Report) -> str:
 
 def render_all(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
-    lines = [f"**{_escape(summary.headline(found))}**", ""]
+    lines = [f"**{markdown(summary.headline(found))}**", ""]
     for table in summary.shown(found):
         lines += [*_table(table), ""]
-    lines += [f"- **Not in effect:** {_escape(text)}" for text in summary.missing(found)]
-    lines += [f"- {_escape(text)}" for text in summary.notes(found)]
+    lines += [f"- **Not in effect:** {markdown(text)}" for text in summary.missing(found)]
+    lines += [f"- {markdown(text)}" for text in summary.notes(found)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -35,13 +34,8 @@ def _table(table: Table) -> Iterator[str]:
         yield _row(row)
     if table.note:
         yield ""
-        yield f"({_escape(table.note)})"
+        yield f"({markdown(table.note)})"
 
 
 def _row(cells: tuple[str, ...], *, escape: bool = True) -> str:
-    return f"| {' | '.join(_escape(cell) if escape else cell for cell in cells)} |"
-
-
-def _escape(text: str) -> str:
-    """Text of others must not become markup, nor end its line or cell."""
-    return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))
+    return f"| {' | '.join(markdown(cell) if escape else cell for cell in cells)} |"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.base.terminal import printable
+from lowlat.base.terminal import plain
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.verdict import DESCRIPTIVE, UNCHANGED, boot_words
@@ -26,12 +26,6 @@ _ROWS = {
     "MCP": "machine-check polls",
     "HYP": "hypervisor",
 }
-
-
-def plain(text: str) -> str:
-    """One line of words; what others wrote must not move a terminal's cursor."""
-    words = " ".join(text.split())
-    return printable(words)
 
 
 def number(value: float) -> str:

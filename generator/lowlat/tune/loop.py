@@ -11,9 +11,8 @@ import re
 from dataclasses import replace
 from typing import Optional
 
-from lowlat.base import resources
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import say
+from lowlat.base.terminal import plain, say
 from lowlat.boot import programs, promote, status, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
@@ -21,7 +20,8 @@ from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import Transaction, lock
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.report.wording import headline, plain
+from lowlat.render import hooks
+from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
 from lowlat.tune.schedule import LoopStep, decide
 from lowlat.tune.state import TUNED, Ledger, LoopState, Outcome, Phase
@@ -195,8 +195,7 @@ def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
 
 def enable_unit(root: Root, seconds: float) -> None:
     """Have the unit run in the next boots, each time for at most that long."""
-    text = resources.template(f"systemd/{UNIT}")
-    text = text.replace("/usr/bin/lowlat-gen", programs.ourselves(root))
+    text = hooks.template(f"systemd/{UNIT}", programs.ourselves(root))
     text = re.sub("(?m)^TimeoutStartSec=.*", f"TimeoutStartSec={seconds:.0f}", text)
     with Transaction(root) as change:
         change.write(_UNIT_PATH, text)

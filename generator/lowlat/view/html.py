@@ -11,8 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from lowlat import __version__
-from lowlat.base import resources
-from lowlat.report.wording import plain
+from lowlat.base import encode, resources
 from lowlat.view import settings
 from lowlat.view.arm import Group
 from lowlat.view.contents import PageContents, tell
@@ -50,12 +49,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=encode.markup,
     )
     environment.filters["mark"] = settings.mark
     return environment
-
-
-def _shown(value: object) -> object:
-    """What others wrote is shown on one line, without control characters."""
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value

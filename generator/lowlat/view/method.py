@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from lowlat.base.terminal import plain
 from lowlat.model.run import Run
 from lowlat.report import summary
 from lowlat.report.comparison import ArmReport, Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import TESTED
-from lowlat.report.wording import number, plain
+from lowlat.report.wording import number
 from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import duration
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.terminal import plain
 from lowlat.measure.causes.remedy import remedy
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
@@ -14,7 +15,7 @@ from lowlat.report.comparison import Comparison, boots_needed
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.report.wording import number, plain, source
+from lowlat.report.wording import number, source
 from lowlat.view.selection import quietest
 
 _MOST = 3

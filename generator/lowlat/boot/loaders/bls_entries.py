@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
+from lowlat.base import encode
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line
 from lowlat.boot.disk import Disk
@@ -76,7 +77,7 @@ class Snippet:
 
 
 def parse(file: str, text: str) -> Snippet:
-    rows = (row.split(None, 1) for row in text.splitlines() if not row.lstrip().startswith("#"))
+    rows = (row.split(None, 1) for row in text.split("\n") if not row.lstrip().startswith("#"))
     pairs = tuple((row[0], row[1].strip()) for row in rows if len(row) == 2)
     return Snippet(base_name(file), file, pairs)
 
@@ -224,5 +225,5 @@ def tuned(
         rows += [("initrd", path) for path in filled(initrd, known)]
     rows.append(("options", " ".join(entry_line.tuned(words, plan, trial))))
     text = "# Written by lowlat-gen, made anew with every kernel.\n"
-    text += "".join(f"{key} {value}\n" for key, value in rows)
+    text += "".join(encode.entry(key, value) for key, value in rows)
     return (entry_line.trial_id(name) if trial else name), text

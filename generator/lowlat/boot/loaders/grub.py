@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
+from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line, hooks, programs
 from lowlat.boot.disk import Disk
@@ -246,7 +247,7 @@ def _default_file(name: str) -> str:
     return (
         "# SPDX-License-Identifier: GPL-2.0-or-later\n"
         "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
-        f"GRUB_DEFAULT='{name}'\n"
+        f"GRUB_DEFAULT={encode.shell(name)}\n"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
+from lowlat.base import encode
 from lowlat.boot import entry_line
 from lowlat.boot.loaders import grub_cfg
 from lowlat.model.plan import Plan
@@ -110,5 +111,5 @@ def _head(stock: Stock, title: str, name: str) -> str:
     head = stock.head
     return (
         f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
-        f"'{name}'{head['end']}"
+        f"{encode.shell(name)}{head['end']}"
     )

@@ -12,6 +12,8 @@ from typing import Union
 
 from markupsafe import Markup
 
+from lowlat.base import encode
+
 Cell = Union[str, int, float]
 
 #: Rows of data that a page shows; the file holds all of them.
@@ -58,13 +60,8 @@ def csv_text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(header)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    writer.writerows([encode.cell(cell) for cell in row] for row in rows)
     return out.getvalue()
-
-
-def _harmless(cell: Cell) -> Cell:
-    """A text of others that a spreadsheet would take for a formula is quoted as one does there."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell
 
 
 def _text(cell: Cell) -> str:

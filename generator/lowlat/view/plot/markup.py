@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Union
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from lowlat.report.wording import plain
+from lowlat.base.encode import markup as safe
 
 Content = Union[str, Markup]
 
@@ -34,11 +34,6 @@ def numbered(words: Iterable[str], key: str) -> Markup:
         for n, one in enumerate(words, 1)
     )
     return tag("ul", *items, class_="legend")
-
-
-def safe(text: Content) -> Markup:
-    """Text of others as it may stand in a page: one line, without control characters."""
-    return text if isinstance(text, Markup) else escape(plain(text))
 
 
 def _word(value: Union[str, float]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from lowlat.base.terminal import plain
 from lowlat.model.cpuset import CpuSet
-from lowlat.report.wording import number, plain
+from lowlat.report.wording import number
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import Axis, Log, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas

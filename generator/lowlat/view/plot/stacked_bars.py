@@ -9,12 +9,13 @@ from typing import Optional
 
 from markupsafe import Markup
 
+from lowlat.base.terminal import plain
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import parts_of
-from lowlat.report.wording import number, plain, source
+from lowlat.report.wording import number, source
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import Linear, short
 from lowlat.view.plot.canvas import LEFT, RIGHT, WIDTH, Canvas

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Text in other programs' grammars, one encoder for each: what a grammar cannot express is refused,
+what it can comes out there as it went in. The terminal's is in terminal.py."""
+
+from __future__ import annotations
+
+import re
+from typing import Union
+
+from markupsafe import Markup, escape
+
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import is_shown, plain
+
+#: What sh, GRUB, systemd, TuneD's functions and a file's name all take as it is.
+_WORD = re.compile(r"[A-Za-z0-9._+~:,/@=>-]*")
+_PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
+
+#: What TuneD would expand, take for a remark, or not keep.
+_INI = re.compile(r"\$\{|\s#|^\s|\s$")
+
+#: Specifiers, variables, quotes and escapes of systemd.
+_UNIT = re.compile(r"[%$\"'\\]|^\s|\s$")
+
+
+def line(text: str, what: str) -> str:
+    """Text that stays on its line and moves nothing on it; ``what`` names it in a refusal."""
+    odd = next((char for char in text if not is_shown(char)), None)
+    if odd is not None:
+        raise Refused(f"{what} holds the control character U+{ord(odd):04X}", hint="take it out")
+    return text
+
+
+def ini(value: object) -> str:
+    """A value in one of TuneD's files (tuned.conf)."""
+    return _line(str(value), _INI, "TuneD's configuration")
+
+
+def unit(value: object) -> str:
+    """A value in a systemd unit."""
+    return _line(str(value), _UNIT, "a systemd unit")
+
+
+def entry(key: str, value: str) -> str:
+    """A row of a boot entry's file (Boot Loader Specification)."""
+    return f"{key} {line(value, f'{key} of a boot entry')}\n"
+
+
+def shell(text: str) -> str:
+    """A quoted word for sh and for GRUB, which reads some of them a second time."""
+    return f"'{_only(text, _WORD, 'a shell file')}'"
+
+
+def path(text: str) -> str:
+    """A program's path, for every file that names one."""
+    return _only(text, _PATH, "a boot script")
+
+
+def markup(text: object) -> Markup:
+    """Text in HTML and SVG: one line, without control characters."""
+    return text if isinstance(text, Markup) else escape(plain(str(text)))
+
+
+def markdown(text: str) -> str:
+    """Text in Markdown that must not become markup, nor end its line or cell."""
+    return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))
+
+
+def cell(value: Union[str, int, float]) -> Union[str, int, float]:
+    """A cell of a CSV file: what a spreadsheet would take for a formula is quoted as one does
+    there."""
+    if not isinstance(value, str):
+        return value
+    shown = plain(value)
+    return f"'{shown}" if shown[:1] in tuple("=+-@") else shown
+
+
+def _line(text: str, refused: re.Pattern[str], where: str) -> str:
+    odd = refused.search(line(text, f"'{text[:60]}' for {where}"))
+    if odd:
+        raise Refused(f"'{text[:60]}': '{odd[0]}' cannot stand there in {where}")
+    return text
+
+
+def _only(text: str, allowed: re.Pattern[str], where: str) -> str:
+    if not allowed.fullmatch(text):
+        raise Refused(f"'{text[:200]}' cannot stand in {where}")
+    return text
