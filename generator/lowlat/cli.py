@@ -12,11 +12,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import NoReturn, Optional, TextIO
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import NoReturn, Optional, TextIO, cast
 
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import Screen
 
 #: The verbs, each a module of lowlat.verbs, with their lines of help.
 VERBS = {
@@ -56,8 +57,13 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command line and return its exit status."""
     _prepare_output()
+    with redirect_stdout(_screen(sys.stdout)), redirect_stderr(_screen(sys.stderr)):
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: list[str]) -> int:
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        status = _run(argv)
         sys.stdout.flush()
         return status
     except LowlatError as error:
@@ -93,6 +99,10 @@ def _prepare_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def _screen(stream: TextIO) -> TextIO:
+    return cast(TextIO, Screen(stream))
 
 
 def _discard(stream: TextIO) -> None:

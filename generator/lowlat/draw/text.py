@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from lowlat.base.terminal import printable
+from lowlat.base.terminal import paint, printable
 from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
@@ -38,7 +38,7 @@ class _Pen:
         self._colour = colour
 
     def _paint(self, text: str, code: str) -> str:
-        return f"\033[{code}m{text}\033[0m" if self._colour and code else text
+        return paint(text, code) if self._colour and code else printable(text)
 
     def package(self, package: Package) -> Iterator[str]:
         indent = ""
@@ -61,7 +61,7 @@ class _Pen:
     def _domain(self, domain: Domain, indent: str) -> Iterator[str]:
         title = domain.title
         for row in domain.rows:
-            label = "  ".join(filter(None, (title, row.label)))
+            label = printable("  ".join(filter(None, (title, row.label))))
             yield from self._row(row, indent + (f"{label}  " if label else ""))
             title = " " * len(title)
         yield from (indent + line for line in more(domain, "caches"))

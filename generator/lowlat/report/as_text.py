@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lowlat.base.terminal import plain
 from lowlat.report import summary
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
-from lowlat.report.wording import plain
 
 _FIRST = 36
 _GAP = "  "
@@ -25,7 +25,7 @@ def render_all(found: Comparison) -> str:
 
 
 def _aligned(table: Table) -> Iterator[str]:
-    rows = (table.header, *table.rows)
+    rows = [tuple(map(plain, row)) for row in (table.header, *table.rows)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(table.header))]
     if table.wide:
         widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:4]), *widths[4:]]
@@ -33,4 +33,4 @@ def _aligned(table: Table) -> Iterator[str]:
         first = row[0].ljust(widths[0])
         yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
     if table.note:
-        yield f"({table.note})"
+        yield f"({plain(table.note)})"

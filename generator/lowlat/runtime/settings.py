@@ -172,7 +172,11 @@ def _wanted(outcome: Inspected) -> str:
     if lookup(outcome.setting.name).reads is not Reads.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
-    return ((CpuSet.parse_mask(outcome.value or "0") & planned) or planned).mask()
+    try:
+        held = CpuSet.parse_mask(outcome.value or "0")
+    except CpuSetError:
+        return outcome.setting.value
+    return ((held & planned) or planned).mask()
 
 
 def _writable_form(outcome: Inspected) -> str:
@@ -182,7 +186,7 @@ def _writable_form(outcome: Inspected) -> str:
     if reads is Reads.CHOICE:
         begin, end = value.find("["), value.find("]")
         return value[begin + 1 : end] if 0 <= begin < end else value
-    if reads is Reads.HEX:
+    if reads is Reads.HEX and re.fullmatch(r"[0-9a-f]{1,16}", value):
         # Printed in hexadecimal without a prefix, read as decimal (ABI/testing/sysfs-mce).
         return str(int(value, 16))
     return value.partition(" invalid (")[0]

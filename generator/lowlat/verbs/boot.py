@@ -8,6 +8,7 @@ import sys
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.base.terminal import Encoded
 from lowlat.boot import at_boot, decision, entry_line, foreign, promote, trials
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
@@ -46,7 +47,8 @@ def _grub(root: Root) -> None:
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     plans = _Plans(root)
     trial = entry_line.trial_words(root)
-    sys.stdout.write(grub_entries.submenu(text, plans.of, trial, foreign.tuned_variables(root)))
+    made = grub_entries.submenu(text, plans.of, trial, foreign.tuned_variables(root))
+    sys.stdout.write(Encoded(made))
 
 
 def _kernel(root: Root) -> None:

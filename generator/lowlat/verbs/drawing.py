@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.terminal import colour_wanted
+from lowlat.base.terminal import Encoded, colour_wanted
 from lowlat.draw.layout import arrange
 from lowlat.draw.text import draw
 from lowlat.model.cpuset import CpuSet
@@ -20,9 +20,10 @@ def add_svg(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--svg", metavar="FILE", help="write the drawing as SVG too")
 
 
-def drawing(machine: Machine, isolated: Optional[CpuSet] = None) -> Iterator[str]:
+def drawing(machine: Machine, isolated: Optional[CpuSet] = None, indent: str = "") -> Iterator[str]:
     """The machine, with the roles of its CPUs where a plan's isolated ones are given."""
-    yield from draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout))
+    for line in draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout)):
+        yield Encoded(f"{indent}{line}")
 
 
 def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] = None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Callable
 
 from lowlat.base.errors import Refused
+from lowlat.base.terminal import Encoded, printable
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
@@ -111,9 +112,10 @@ def refuse_plan_options(args: argparse.Namespace, why: str) -> None:
 def show(args: argparse.Namespace, document: Callable[[], object], lines: Iterable[str]) -> None:
     """Print the JSON form where --json asks for it, else the lines."""
     if args.json:
-        print(json.dumps(document(), indent=2, ensure_ascii=False))
+        print(json.dumps(document(), indent=2))
     else:
-        print("\n".join(lines))
+        for line in lines:
+            print(line if isinstance(line, Encoded) else printable(line))
 
 
 def add_host(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
-from lowlat.base.terminal import bold
+from lowlat.base.terminal import bold, plain
 from lowlat.host.archive import open_root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
@@ -37,7 +37,7 @@ def main(args: argparse.Namespace) -> int:
         found = diff(plan, root)
         options.show(args, found.to_json, describe_diff(plan, found))
     else:
-        options.show(args, plan.to_json, describe(plan, drawing.drawing(machine, isolated)))
+        options.show(args, plan.to_json, describe(plan, drawing.drawing(machine, isolated, "  ")))
     return 0
 
 
@@ -45,8 +45,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     """The plan in words: CPUs, what is set, what is left out, what is at your own risk."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, kernel {plan.kernel or 'unknown'}")
     yield ""
-    for line in drawing:
-        yield f"  {line}"
+    yield from drawing
     yield ""
     for reason in plan.cpus["reasons"]:
         yield from _item(f"CPU {reason['cpus']}", f"{reason['role']}: {reason['why']}")
@@ -116,7 +115,7 @@ def _item(label: str, text: str) -> Iterator[str]:
     if len(label) > 34:
         yield f"  {label}"
         label = ""
-    filled = textwrap.wrap(text, 62)
+    filled = textwrap.wrap(plain(text), 62) or [""]
     yield f"  {label:34}  {filled[0]}"
     for line in filled[1:]:
         yield f"  {'':34}  {line}"

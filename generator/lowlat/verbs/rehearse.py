@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, say
+from lowlat.base.terminal import Encoded, bold, say
 from lowlat.rehearse import store
 from lowlat.rehearse.comparisons import Compared, compared, write_page
 from lowlat.rehearse.options import RehearseOptions
@@ -84,12 +84,13 @@ def _end_guests_too() -> None:
 
 def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> None:
     say()
-    say("\n".join(describe(done, wrong)))
+    for line in describe(done, wrong):
+        say(line)
     say()
     for one in found:
         if len(found) > 1:
             say(bold(f"── {one.title}"))
-        say(screen.render(one.found, one.arms).rstrip())
+        say(Encoded(screen.render(one.found, one.arms).rstrip()))
         say()
 
 

@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Iterable
 
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import plain
 from lowlat.host import tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
@@ -62,13 +63,13 @@ def _plan(args: argparse.Namespace, root: Root) -> Plan:
 
 def _now(outcome: settings.Inspected) -> str:
     held = "not there" if outcome.value is None else outcome.value or "empty"
-    return f"{spoken(outcome.path)} ({held})"
+    return plain(f"{spoken(outcome.path)} ({held})")
 
 
 def _stop(args: argparse.Namespace, root: Root) -> int:
     if args.dry_run:
         for path, value in settings.read_journal(root).old.items():
-            print(f"{spoken(path)} would become {value}")
+            print(plain(f"{spoken(path)} would become {value}"))
         return 0
     stopped = settings.stop(root)
     _say(stopped.kept)

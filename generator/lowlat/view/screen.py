@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from lowlat.base.terminal import bold, colour_wanted, printable
+from lowlat.base.terminal import Encoded, bold, colour_wanted, printable
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import as_text, summary
 from lowlat.report.comparison import ArmRuns, Comparison
@@ -59,8 +59,9 @@ def render(found: Comparison, arms: Sequence[ArmRuns]) -> str:
     if _watched() and find_spec("rich") is not None:
         return _rich(found, chart, looked=any(arm.effect is not None for arm in arms))
     first, _, rest = as_text.render_all(found).partition("\n")
-    drawn = "".join(f"{line}\n" for line in (*forest_plot.text(found), *text_histogram.text(chart)))
-    return f"{bold(first)}\n{rest}" + (f"\n{drawn}" if drawn else "")
+    drawn = [*forest_plot.text(found), *text_histogram.text(chart)]
+    lines = map(printable, (*rest.splitlines(), *(["", *drawn] if drawn else [])))
+    return Encoded("\n".join((bold(first), *lines, "")))
 
 
 def _watched() -> bool:
@@ -112,7 +113,7 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
         console.print(grid)
     for style, line in _ending(found, looked=looked):
         console.print(_line(line, style))
-    return out.getvalue()
+    return Encoded(out.getvalue())
 
 
 def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> None:
