@@ -66,6 +66,7 @@ def test_a_sticky_folder_may_lie_on_the_way(tmp_path: Path) -> None:
     trust.check(str(shared / "file"))
     assert str(shared) in refusal(shared)
     assert str(shared) in refusal(shared / "missing")
+    assert str(shared) in refusal(shared / "ours/../missing")
     assert "can write it" in refusal(give(shared / "file"))
 
 
@@ -172,6 +173,13 @@ def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: s
     assert programs.ourselves(Root(str(tmp_path))) == "/usr/bin/lowlat-gen"
     give(tmp_path / name)
     with pytest.raises(Refused, match=f"can write /{name}"):
+        programs.ourselves(Root(str(tmp_path)))
+
+
+def test_nothing_is_read_of_a_program_that_others_can_write(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"usr/bin/other": ""})
+    os.mkfifo(give(tmp_path / "usr/bin") / "lowlat-gen")  # whoever opens it waits
+    with pytest.raises(Refused, match="can write /usr/bin,"):
         programs.ourselves(Root(str(tmp_path)))
 
 

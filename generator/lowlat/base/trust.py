@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Optional
 
@@ -34,7 +35,8 @@ def check_program(path: str, top: str = "/", *, why: str = "", hint: str = "") -
     """The same of a program; where it is Python's also of its interpreter, the folders that this
     imports from, and lowlat's own modules there."""
     if os.geteuid() == 0:
-        for part in (path, *_parts(path, top)):
+        # One by one: nothing is read of what others can write.
+        for part in chain([path], _parts(path, top)):
             _refuse_weak(path, part, top, why, hint)
 
 
@@ -61,10 +63,7 @@ def _follow(path: str, top: str) -> tuple[Optional[str], str]:
     at, links, shared = "", 0, False
     while todo:
         part = todo.pop()
-        if part == "..":
-            at = at.rpartition("/")[0]
-            continue
-        here = f"{at}/{part}" if part not in ("", ".") else at
+        here = _step(at, part)
         try:
             held = os.lstat(_below(top, here or "/"))
         except (FileNotFoundError, NotADirectoryError):
@@ -84,6 +83,12 @@ def _follow(path: str, top: str) -> tuple[Optional[str], str]:
             return here or "/", here
         at = here
     return None, at
+
+
+def _step(at: str, part: str) -> str:
+    if part == "..":
+        return at.rpartition("/")[0]
+    return at if part in ("", ".") else f"{at}/{part}"
 
 
 def _sticky(held: os.stat_result) -> bool:
@@ -133,11 +138,12 @@ def _imported(packages: str, top: str) -> Iterator[str]:
     lead."""
     for name in _glob(top, [f"{packages}/*.pth", f"{packages}/__editable__*"]):
         yield name
-        text = Path(_below(top, name)).read_text("utf-8", "replace")
+        file = Path(_below(top, name))
+        text = file.read_text("utf-8", "replace") if file.is_file() else ""
         for found in re.findall(r"(?m)^(/.*?)\s*$|'(/[^'\n]*)'", text):
             folder = found[0] or found[1]
             yield folder
-            yield from _all(folder if "lowlat" in Path(name).name else f"{folder}/lowlat", top)
+            yield from _all(folder if "lowlat" in file.name else f"{folder}/lowlat", top)
     yield from _all(f"{packages}/lowlat", top)
 
 

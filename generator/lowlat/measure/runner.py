@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from lowlat.base import trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import Output, state_folder
 from lowlat.base.process import Finished, last_line
@@ -111,13 +112,14 @@ def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
 def default_path(label: str) -> Path:
     """runs/LABEL-UTC.json in the state folder, which is made where it is missing.
 
-    Raises Refused where it cannot be made or is a symbolic link.
+    Raises Refused where it cannot be made or is a symbolic link, or, for root, others can write it.
     """
     folder = state_folder() / "runs"
     try:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror}", hint="name a file with --out") from error
+    trust.check(str(folder))
     for path in (folder.parent, folder):
         if path.is_symlink():
             raise Refused(f"{path}: is a symbolic link", hint="name a file with --out")

@@ -121,7 +121,8 @@ def _keep(root: Root, path: str, text: str) -> None:
 
 
 def check_folder(root: Root) -> None:
-    """Raises Refused where the runs cannot be kept: a link is in the place of their folder."""
+    """Raises Refused where the runs cannot be kept, or, for root, others could put some there."""
+    root.check_owned(RUNS)
     if not root.absent(RUNS):
         with Disk(root).folder(RUNS):
             return
