@@ -96,7 +96,7 @@ test-quick:
 
 # What audits found, a named test each; part of `test`.
 test-security: setup
-	$(PYTEST) -m "security and (smoke or not vm)"
+	$(PYTEST) -m security
 
 # What depends on the place, in a folder that only root can read and below a path with a space.
 test-elsewhere: setup

@@ -41,6 +41,13 @@ def plain(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
+def visible(text: str) -> str:
+    """The same of text of many lines, which may have tabs."""
+    if text.isascii() and not _CONTROL.search(text):
+        return text
+    return "".join(c if c in "\n\t" else printable(c) for c in text)
+
+
 def is_shown(char: str) -> bool:
     """Whether a character is seen, or is a blank, and does nothing else."""
     return char.isprintable() or unicodedata.category(char) == "Zs"
@@ -60,16 +67,10 @@ class Screen:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        return self._stream.write(text if isinstance(text, Encoded) else _lines(text))
+        return self._stream.write(text if isinstance(text, Encoded) else visible(text))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def _lines(text: str) -> str:
-    if text.isascii() and not _CONTROL.search(text):
-        return text
-    return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 
 def say(text: str = "") -> None:

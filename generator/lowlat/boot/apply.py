@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lowlat.base import encode
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, foreign, programs, units
@@ -84,7 +85,11 @@ def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -
             continue
         path = file.path.replace("/usr/lib/", "/etc/", 1)
         local = path.endswith(f"/{tuned.LOCAL}/tuned.conf")
-        more = f"\n[bootloader]\ncmdline_lowlat=+{plan.boot_line}\n" if by_plugin and local else ""
+        more = (
+            f"\n[bootloader]\ncmdline_lowlat=+{encode.ini(plan.boot_line)}\n"
+            if by_plugin and local
+            else ""
+        )
         change.write(path, file.content + more, file.mode)
 
 

@@ -15,7 +15,7 @@ from typing import IO, Callable, Optional
 from lowlat.base import process
 from lowlat.base.duration import seconds
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import Encoded, printable, say
+from lowlat.base.terminal import Encoded, plain, say, visible
 from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
@@ -117,7 +117,7 @@ def _screen() -> Callable[[Second, int], None]:
     """Shows one second after the other: in place on a terminal, else one below the other."""
     home = "\033[H\033[J" if sys.stdout.isatty() else ""
     end = "" if home else "\n"
-    return lambda second, lines: say(Encoded(f"{home}{_plain(second, lines)}{end}"))
+    return lambda second, lines: say(Encoded(f"{home}{visible(_plain(second, lines))}{end}"))
 
 
 def _title(second: Second) -> str:
@@ -160,7 +160,7 @@ def _sources(cpu: CpuSecond, lines: int) -> Iterator[_Row]:
         )
     for one in found[:lines]:
         often = f"{one.per_s:.0f}/s" if one.per_s is not None else f"{one.us_per_s:.0f} us/s"
-        yield printable(f"{one.kind}: {one.name}"), often, one.remedy
+        yield plain(f"{one.kind}: {one.name}"), often, one.remedy
     if len(found) > lines:
         yield f"… {len(found) - lines} more", "", ""
 
