@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import select
 import signal
 import subprocess
@@ -93,7 +94,7 @@ def test_what_was_taken_back_in_order_is_not_fought(host: Path, lowlat_gen: Gen)
 
 def test_a_journal_that_cannot_be_written_is_told_once(host: Path) -> None:
     (host / MASK).write_text("f\n")
-    (host / "run/lowlat/runtime.new").mkdir()
+    (host / f"run/lowlat/runtime.json.{os.getpid()}.new").mkdir()
     watch = Watch(Root(str(host)), restore=True)
     _, problem = watch.look()
     assert problem.startswith("nothing was put back: /run/lowlat/runtime.json: ")
