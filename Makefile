@@ -92,7 +92,7 @@ check: setup lint-packages
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not vm and not measures and not slow"
+	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not (vm or smoke or measures or slow)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup

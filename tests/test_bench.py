@@ -10,6 +10,8 @@ import pytest
 
 import bench
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("numpy", reason="the extra `report` is not installed")
 pytest.importorskip("scipy", reason="the extra `report` is not installed")
 

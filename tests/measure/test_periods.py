@@ -9,6 +9,8 @@ import pytest
 
 from lowlat.measure.causes import periods
 
+pytestmark = pytest.mark.slow
+
 SIMULATIONS = 40
 
 

@@ -27,6 +27,8 @@ from campaigns import (
 from lowlat.report.stats.power import MOST_BOOTS, POWER, boots_to_find
 from report_runs import AFTER, BEFORE, Bench, arm
 
+pytestmark = pytest.mark.slow
+
 TURNS = ("in turn (ABAB)", "mirrored (ABBA)", "at random")
 HALVES = "one arm first (AABB)"
 

@@ -23,6 +23,8 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.capture import capture
 from lowlat.verify import counters, evidence
 
+pytestmark = pytest.mark.slow
+
 Gen = Callable[..., Answer]
 Wanted = TypeVar("Wanted")
 

@@ -11,6 +11,8 @@ import pytest
 from pages import Page
 from test_rehearse_matrix import Bench
 
+pytestmark = pytest.mark.slow
+
 #: What verify finds of the tick: by the kernel's word, and on one CPU; in some boots not there.
 SPOILING = """\
 import json

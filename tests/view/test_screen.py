@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import sample_runs
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 #: Stands in for a machine without rich: the import system is told that there is none.
