@@ -95,7 +95,7 @@ test-quick:
 	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not (vm or smoke or measures or slow)"
 
 # What audits found, a named test each; part of `test`.
-test-security: setup
+test-security: setup package-packages
 	$(PYTEST) -m security
 
 # What depends on the place, in a folder that only root can read and below a path with a space.

@@ -307,11 +307,14 @@ def test_a_damaged_record_is_named(machine: Machine) -> None:
         json.dumps({**state, "legs": [outside]}),
         json.dumps({**state, "legs": state["legs"] * 2}),
         json.dumps({**state, "duration": "10"}),
-        json.dumps({**state, "more": 1}),
     ):
         machine.host.write(path, bad)
         for word in ("--status", "--resume", "--abort"):
             assert "tune.json is damaged" in refusal(machine, word)
+    machine.host.write(path, json.dumps({**state, "schema": "lowlat.tune/2", "writer": "9.9"}))
+    assert "written by a newer lowlat (9.9)" in refusal(machine, "--resume")
+    machine.host.write(path, json.dumps({**state, "more": 1}))
+    machine.host.done("tune", "--status")
 
 
 def test_nothing_is_written_through_a_link(machine: Machine) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -205,33 +205,37 @@ def _as_object(value: Any) -> object:
     return value.to_json() if hasattr(value, "to_json") else vars(value)
 
 
-def typed(kind: Any, value: Any) -> Any:
+def typed(kind: Any, value: Any, *, lenient: bool = False) -> Any:
     """JSON's ``value`` as ``kind``: a dataclass of an object with just its fields, a tuple of any
     length, a Mapping, an Enum, a Path, what is Optional, what has from_json(), or a plain type.
+    ``lenient``, for lowlat's own state: keys that are not known are left out, and fields with a
+    default may be missing.
 
     Raises TypeError, for an Enum ValueError, where it is something else.
     """
     inner = get_args(kind)
+    as_one = partial(typed, lenient=lenient)
     if hasattr(kind, "from_json"):
         return kind.from_json(value)
     if is_dataclass(kind):
-        return _object(kind, value)
+        return _object(kind, value, lenient)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     if get_origin(kind) is Union:
-        return None if value is None else typed(inner[0], value)
+        return None if value is None else as_one(inner[0], value)
     if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
-        return tuple(typed(inner[0], item) for item in value)
+        return tuple(as_one(inner[0], item) for item in value)
     if get_origin(kind) is Mapping and isinstance(value, dict):
-        return {name: typed(inner[1], item) for name, item in value.items()}
+        return {name: as_one(inner[1], item) for name, item in value.items()}
     if type(value) is not (str if kind is Path else kind):
         raise TypeError(f"{value!r} is no {kind}")
     return Path(value) if kind is Path else value
 
 
-def _object(kind: Any, value: Any) -> Any:
-    names = [field.name for field in fields(kind)]
-    if not isinstance(value, Mapping) or set(value) != set(names):
+def _object(kind: Any, value: Any, lenient: bool) -> Any:
+    names = {field.name for field in fields(kind)}
+    if not isinstance(value, Mapping) or (set(value) != names and not lenient):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     kinds = _kinds(kind)
-    return kind(**{name: typed(kinds[name], value[name]) for name in names})
+    known = names.intersection(value)
+    return kind(**{name: typed(kinds[name], value[name], lenient=lenient) for name in known})

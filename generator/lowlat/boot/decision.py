@@ -53,7 +53,7 @@ def read(root: Root) -> Optional[Decision]:
 
 
 def _build(document: Any) -> Decision:
-    found: Decision = typed(Decision, document)
+    found: Decision = typed(Decision, document, lenient=True)
     if found.boot not in ("own", "tuned") or found.runtime not in ("tuned", "none"):
         raise ValueError("not a decision")
     if not profile.is_name(found.profile):

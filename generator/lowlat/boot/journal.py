@@ -48,10 +48,12 @@ class Journal:
         return self if path in self.folders else replace(self, folders=(*self.folders, path))
 
 
-def read(disk: Disk) -> Journal:
-    """The journal, empty where there is none. Raises Refused where it is damaged."""
+def read(disk: Disk, *, to_write: bool = False) -> Journal:
+    """The journal, empty where there is none; a later lowlat's too, unless it shall be written.
+    Raises Refused where it is damaged."""
     hint = "it tells which files lowlat wrote: mend it or undo them by hand"
-    return state_file.read(disk, JOURNAL, SCHEMA, _build, hint) or Journal()
+    found = state_file.read(disk, JOURNAL, SCHEMA, _build, hint, frozen=not to_write)
+    return found or Journal()
 
 
 def write(disk: Disk, journal: Journal) -> None:

@@ -20,7 +20,7 @@ def refuse_edited(root: Root) -> None:
     for folder in ("/etc/lowlat", PLANS):
         root.check_owned(folder)
     trials.read(root)
-    changed = edited(disk, journal.read(disk))
+    changed = edited(disk, journal.read(disk, to_write=True))
     if changed:
         raise Refused(
             f"{changed[0]} was edited since lowlat wrote it",

@@ -70,7 +70,7 @@ class Transaction:
     def __enter__(self) -> Transaction:
         with ExitStack() as held:
             held.enter_context(lock(self.disk))
-            self.journal = self._at_first = journals.read(self.disk)
+            self.journal = self._at_first = journals.read(self.disk, to_write=True)
             self._held = held.pop_all()
         return self
 

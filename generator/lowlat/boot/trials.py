@@ -49,7 +49,9 @@ class Trials:
 def read(root: Root) -> Trials:
     """Raises Refused where the record is damaged."""
     hint = "remove it: then nothing counts as tried"
-    found = state_file.read(Disk(root), TRIALS, SCHEMA, partial(typed, Trials), hint)
+    found = state_file.read(
+        Disk(root), TRIALS, SCHEMA, partial(typed, Trials, lenient=True), hint
+    )
     return found or Trials()
 
 

@@ -81,7 +81,7 @@ def forget(disk: Disk) -> None:
 
 def _kept(disk: Disk) -> Mapping[str, Optional[FileSnapshot]]:
     hint = "select a profile with tuned-adm"
-    return state_file.read(disk, _KEPT, _SCHEMA, _build, hint) or {}
+    return state_file.read(disk, _KEPT, _SCHEMA, _build, hint, frozen=True) or {}
 
 
 def _build(document: Any) -> Mapping[str, Optional[FileSnapshot]]:

@@ -10,8 +10,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Optional
 
+from lowlat import __version__
 from lowlat.base.errors import Refused
 from lowlat.base.json_fields import typed
+from lowlat.base.schema import is_later, later
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 
@@ -93,7 +95,7 @@ class Plan:
 
     def text(self) -> str:
         """The JSON form as it is stored, always the same bytes."""
-        return json.dumps(self.to_json(), indent=2) + "\n"
+        return json.dumps({**self.to_json(), "writer": __version__}, indent=2) + "\n"
 
     def _content(self) -> dict[str, Any]:
         return {
@@ -111,8 +113,8 @@ class Plan:
     def from_json(cls, document: Any) -> Plan:
         """Read a plan back. Raises Refused where it is not a lowlat.plan/1."""
         try:
-            if document["schema"] != SCHEMA:
-                raise Refused(f"not a plan: its schema is not {SCHEMA}")
+            if is_later(document, SCHEMA):
+                raise later("it", document)
             plan = cls(
                 profile=typed(str, document["profile"]),
                 kernel=typed(Optional[str], document["kernel"]),

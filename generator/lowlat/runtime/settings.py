@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.base.schema import stamped
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads
 from lowlat.host import runstate
@@ -27,6 +28,8 @@ from lowlat.runtime.targets import CurrentValue
 
 #: What was there before, and what was done. In /run: it does not outlive the boot it belongs to.
 JOURNAL = "/run/lowlat/runtime.json"
+
+SCHEMA = "lowlat.runtime/1"
 
 
 @dataclass(frozen=True)
@@ -251,5 +254,5 @@ def _texts(document: Any) -> dict[str, str]:
 
 
 def _write_journal(root: Root, journal: RuntimeRecord) -> None:
-    document = {"boot": root.read(BOOT_ID), **asdict(journal)}
+    document = stamped(SCHEMA, {"boot": root.read(BOOT_ID), **asdict(journal)})
     runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

@@ -148,7 +148,7 @@ def write(root: Root, state: LoopState) -> None:
 
 def _build(document: Any) -> LoopState:
     """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
-    found: LoopState = typed(LoopState, document)
+    found: LoopState = typed(LoopState, document, lenient=True)
     if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
         raise ValueError("a run is missing")
     paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]

@@ -77,4 +77,5 @@ class Default:
 
     def _kept(self) -> Optional[_Kept]:
         hint = "set the default by hand, then remove it"
-        return state_file.read(self._disk, _DEFAULT, _SCHEMA, partial(typed, _Kept), hint)
+        build = partial(typed, _Kept, lenient=True)
+        return state_file.read(self._disk, _DEFAULT, _SCHEMA, build, hint, frozen=True)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What tells the files of lowlat's own state apart: "schema", as lowlat.NAME/N, and "writer", the
+version that wrote them. A later N is a later lowlat's; keys that are not known are nobody's fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lowlat import __version__
+from lowlat.base.errors import Refused
+
+
+def stamped(schema: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The document as it is written."""
+    return {"schema": schema, "writer": __version__, **document}
+
+
+def is_later(document: Any, schema: str) -> bool:
+    """Whether a later lowlat wrote this, in a form of its own. Raises ValueError for what is of
+    another kind, KeyError or TypeError for what is no such document."""
+    name, _, number = str(document["schema"]).partition("/")
+    ours, _, known = schema.partition("/")
+    if name != ours or not (number.isascii() and number.isdecimal()) or not 0 < int(number) < 1000:
+        raise ValueError("another schema")
+    return int(number) > int(known)
+
+
+def later(path: str, document: Any) -> Refused:
+    """The refusal of what a later lowlat wrote."""
+    writer = document.get("writer")
+    version = writer[:40] if isinstance(writer, str) and writer else "its version is not known"
+    return Refused(
+        f"{path} was written by a newer lowlat ({version})",
+        hint="install that one again, or take everything back with 'lowlat-gen rollback'",
+    )

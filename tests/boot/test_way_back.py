@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The way back is open whatever version wrote the state: rollback, and the package's removal."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosttree import NEEDS, REPOSITORY, Host, apply_and_try, refusal
+from test_bls import DEBIAN, FEDORA, debian, fedora, try_entry
+
+from lowlat import __version__
+from lowlat.boot import journal as journals
+from lowlat.boot.disk import Disk
+from lowlat.boot.transaction import roll_back
+from lowlat.host.root import Root
+
+pytest_plugins = ["hosttree"]
+pytestmark = [*NEEDS, pytest.mark.security]
+
+__all__ = ["debian", "fedora"]
+
+_STATE = "var/lib/lowlat"
+
+
+def promoted(kind: str, request: pytest.FixtureRequest) -> tuple[Host, dict[str, Any]]:
+    """A host where an entry was promoted, and what it was before."""
+    host: Host = request.getfixturevalue(kind)
+    before = host.snapshot()
+    if kind == "host":
+        apply_and_try(host)
+    else:
+        try_entry(host, FEDORA if kind == "fedora" else DEBIAN)
+    host.done("promote")
+    return host, before
+
+
+def state_files(host: Host) -> list[Path]:
+    return sorted((host.path / _STATE).rglob("*.json"))
+
+
+def write_as(host: Host, schema: str, **more: object) -> None:
+    """As if another version had written the state: it would have journalled what it wrote."""
+    journal_path = host.path / _STATE / "journal.json"
+    journal = json.loads(journal_path.read_text())
+    for path in state_files(host):
+        document = {**json.loads(path.read_text()), **more}
+        document["schema"] = document["schema"].replace("/1", schema)
+        path.write_text(json.dumps(document))
+        entry = journal["entries"].get(f"/{path.relative_to(host.path)}")
+        if entry is not None:
+            kind = f"{path.stat().st_mode & 0o7777:o} {path.stat().st_uid} {path.stat().st_gid}"
+            digest = hashlib.sha256(kind.encode() + b"\0" + path.read_bytes()).hexdigest()
+            entry["ours"] = [digest]
+    schema = journal["schema"].replace("/1", schema)
+    journal_path.write_text(json.dumps({**journal, **more, "schema": schema}))
+
+
+def test_every_state_file_tells_who_wrote_it(host: Host) -> None:
+    apply_and_try(host)
+    documents = {path.name: json.loads(path.read_text()) for path in state_files(host)}
+    assert {"journal.json", "decision.json", "trials.json", "plan.json"} < set(documents)
+    for name, document in documents.items():
+        assert re.fullmatch(r"lowlat\.[a-z]+/1", document["schema"]), name
+        assert document["writer"] == __version__, name
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+def test_state_of_a_later_version_is_named_and_rolled_back(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    host, before = promoted(kind, request)
+    write_as(host, "/2", writer="9.9.9", more={"of": "it"})
+    for verb in ("apply", "trial", "promote", "status"):
+        assert "written by a newer lowlat (9.9.9)" in refusal(host, verb)
+    host.done("rollback", "--dry-run")
+    assert host.done("rollback").startswith("the boot is as it was before lowlat")
+    assert host.snapshot() == before
+
+
+@pytest.mark.parametrize("kind", ["host", "fedora", "debian"])
+def test_keys_that_a_later_version_added_are_nobodys_fault(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    host, before = promoted(kind, request)
+    status = host.status()
+    write_as(host, "/1", writer="0.9.9", more={"of": "it"})
+    assert host.status() == status
+    host.done("promote")
+    host.done("apply")
+    host.done("rollback")
+    assert host.snapshot() == before
+
+
+def test_what_a_person_gives_stays_strict(host: Host) -> None:
+    plan = json.loads(host.done("plan", "--json"))
+    host.write("tmp/plan.json", json.dumps({**plan, "runtime": [{"name": "x", "more": 1}]}))
+    answer = host.lowlat("runtime", "start", "--plan", host.path / "tmp/plan.json")
+    assert "not a plan" in answer.refused()
+
+
+def removal_script(kind: str) -> str:
+    """What the package runs before it goes, for dpkg and for rpm."""
+    if kind == "deb":
+        return (REPOSITORY / "packaging/debian/lowlat.prerm").read_text()
+    spec = (REPOSITORY / "packaging/rpm/lowlat.spec").read_text()
+    return spec.partition("%preun\n")[2].partition("%systemd_preun")[0]
+
+
+@pytest.mark.parametrize(("kind", "word"), [("deb", "remove"), ("rpm", "0")])
+def test_the_package_can_be_removed_with_state_of_a_later_version(
+    host: Host, kind: str, word: str
+) -> None:
+    before = host.snapshot()
+    apply_and_try(host)
+    host.done("promote")
+    write_as(host, "/2", writer="9.9.9")
+    host.write("tmp/script", removal_script(kind))
+    answer = host.chroot("sh", "/tmp/script", word)
+    assert (answer.status, answer.err) == (0, ""), answer
+    assert host.snapshot() == before
+
+
+def test_what_rollback_needs_of_the_journal_is_frozen(tmp_path: Path) -> None:
+    """Written here by hand, as packaging/doc/boot.md tells it: no later version may change it."""
+    ours, theirs = tmp_path / "etc/ours", tmp_path / "etc/theirs"
+    (tmp_path / "etc/made").mkdir(parents=True)
+    (tmp_path / "var/lib/lowlat").mkdir(parents=True)
+    for path in (ours, theirs):
+        path.write_text("ours\n")
+        path.chmod(0o644)
+    held = ours.stat()
+    kind = f"644 {held.st_uid} {held.st_gid}"
+    digest = hashlib.sha256(f"{kind}\0ours\n".encode()).hexdigest()
+    snapshot = {
+        "content": base64.b64encode(b"by hand\n").decode(),
+        "mode": 0o640,
+        "uid": held.st_uid,
+        "gid": held.st_gid,
+        "xattrs": {},
+        "link": False,
+        "later": 1,
+    }
+    entries = {
+        "/etc/ours": {"before": None, "ours": [digest], "later": 1},
+        "/etc/theirs": {"before": snapshot, "ours": ["something", digest]},
+    }
+    document = {"schema": "lowlat.journal/7", "entries": entries, "folders": ["/etc/made"]}
+    (tmp_path / "var/lib/lowlat/journal.json").write_text(json.dumps({**document, "later": []}))
+    disk = Disk(Root(str(tmp_path)))
+    assert roll_back(disk, journals.read(disk)) == []
+    assert not ours.exists() and not (tmp_path / "etc/made").exists()
+    assert theirs.read_text() == "by hand\n" and theirs.stat().st_mode & 0o777 == 0o640
