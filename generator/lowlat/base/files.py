@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,9 @@ from lowlat.base.errors import Refused
 
 #: Where root's plans and runs are kept.
 STATE = "/var/lib/lowlat"
+
+#: How often one that waits looks again, in seconds.
+LOOK_S = 0.05
 
 _HINT = "name a file you can write"
 
@@ -84,19 +88,34 @@ def read(path: Union[str, Path], limit: int) -> bytes:
 
 @contextmanager
 def locked(
-    path: Union[str, Path], flags: int = os.O_RDONLY, dir_fd: Optional[int] = None
+    path: Union[str, Path],
+    flags: int = os.O_RDONLY,
+    dir_fd: Optional[int] = None,
+    wait: float = 0.0,
 ) -> Iterator[int]:
     """Hold a file or a folder alone while the block runs; gives the descriptor.
 
-    Raises BlockingIOError where somebody else holds it, OSError where it is a link or cannot be
-    opened.
+    Raises BlockingIOError where somebody else holds it for more than ``wait`` seconds, OSError
+    where it is a link or cannot be opened.
     """
+    until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while not _taken(fd, time.monotonic() >= until):
+            time.sleep(LOOK_S)
         yield fd
     finally:
         os.close(fd)
+
+
+def _taken(fd: int, late: bool) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if late:
+            raise
+        return False
+    return True
 
 
 def state_folder() -> Path:

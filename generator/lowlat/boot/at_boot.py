@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, decision, promote, status, tuned_profile
 from lowlat.boot.disk import Disk
-from lowlat.boot.transaction import Transaction, lock
+from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -20,21 +20,26 @@ def select(root: Root) -> str:
     """Select lowlat-local in a boot of ours and make this kernel's plan the applied one; restore
     the administrator's profile in every other boot, and where it cannot be told. Returns what was
     done."""
-    plan = _plan(root)
-    if plan is None:
-        disk = Disk(root)
-        with lock(disk):
-            restored = tuned_profile.restore(disk)
-            tuned_profile.forget(disk)
-        promote.note_return(root)
-        return "a stock boot" + (": the administrator's profile is back" if restored else "")
+    if _plan(root) is not None:
+        with Transaction(root, PATIENT_S) as change:
+            plan = _plan(root)
+            if plan is not None:  # no rollback was faster
+                return _select(change, plan)
+    disk = Disk(root)
+    with lock(disk, PATIENT_S):
+        restored = tuned_profile.restore(disk)
+        tuned_profile.forget(disk)
+    promote.note_return(root)
+    return "a stock boot" + (": the administrator's profile is back" if restored else "")
+
+
+def _select(change: Transaction, plan: Plan) -> str:
     kept = ""
-    with Transaction(root) as change:
-        try:
-            _adopt(change, plan)
-        except Refused as error:
-            kept = f" ({error})"
-        tuned_profile.select(change.disk)
+    try:
+        _adopt(change, plan)
+    except Refused as error:
+        kept = f" ({error})"
+    tuned_profile.select(change.disk)
     return f"a boot of plan {plan.id}: {tuned.LOCAL} is selected{kept}"
 
 

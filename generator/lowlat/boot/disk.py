@@ -124,7 +124,10 @@ class Disk:
 
     def make_folder(self, path: str) -> None:
         with self._above(path) as (at, name):
-            os.mkdir(name, 0o700, dir_fd=at)
+            try:
+                os.mkdir(name, 0o700, dir_fd=at)
+            except FileExistsError:
+                return  # by another one just now
             fd = os.open(name, _FOLDER, dir_fd=at)
             os.fchmod(fd, 0o755)
             os.close(fd)

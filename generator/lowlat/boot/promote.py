@@ -11,7 +11,7 @@ from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, trials, units
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
-from lowlat.boot.transaction import Transaction, lock
+from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.probe.kernel import read_running
@@ -60,12 +60,11 @@ def check_returns(root: Root, loader: Loader) -> None:
 
 def try_once(root: Root, loader: Loader, entry: BootEntry) -> BootEntry:
     """Set the trial entry of this entry for the next boot, once; returns it."""
-    boot = loader.describe()
-    trial = boot.by_id(entry_line.trial_id(entry.id))
-    if trial is None:
-        raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
     boot_id = root.read(BOOT_ID) or ""
     with lock(Disk(root)):
+        trial = loader.describe().by_id(entry_line.trial_id(entry.id))
+        if trial is None:
+            raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
         known = trials.read(root)
         pending = Pending(entry.id, entry.release, trial.words, boot_id)
         # The record first: a trial that nobody knows of could not be seen to come up.
@@ -78,7 +77,7 @@ def try_once(root: Root, loader: Loader, entry: BootEntry) -> BootEntry:
 
 def record(root: Root) -> str:
     """Called in a trial that came up: compare its line with the entry's; what to say about it."""
-    with lock(Disk(root)):
+    with lock(Disk(root), PATIENT_S):
         known = trials.read(root)
         pending = known.pending
         if pending is None:
@@ -94,7 +93,7 @@ def record(root: Root) -> str:
 
 def note_return(root: Root) -> None:
     """Called in every other boot: a trial that was set and did not come up has failed."""
-    with lock(Disk(root)):
+    with lock(Disk(root), PATIENT_S):
         known = trials.read(root)
         failed = failure(root, known)
         if failed:

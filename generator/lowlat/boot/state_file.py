@@ -44,9 +44,7 @@ def read(
     raise later(path, document)
 
 
-def write(
-    disk: Disk, path: str, schema: str, document: dict[str, Any], mode: int = 0o644
-) -> None:
+def write(disk: Disk, path: str, schema: str, document: dict[str, Any], mode: int = 0o644) -> None:
     disk.put(path, FileSnapshot(text(schema, document).encode(), mode))
 
 

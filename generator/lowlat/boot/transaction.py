@@ -7,8 +7,8 @@ the middle leaves what ``roll_back`` takes back.
 
 from __future__ import annotations
 
-import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
@@ -25,27 +25,24 @@ from lowlat.host.root import Root
 _LOCK = f"{files.STATE}/lock"
 
 
-@contextmanager
-def lock(disk: Disk) -> Iterator[None]:
-    """For the one run that may change the boot. Raises Refused where another one has it.
+#: How long those wait that nobody could ask to try again, hooks and units: grub-mkconfig may take
+#: this long.
+PATIENT_S = 300.0
 
+
+@contextmanager
+def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
+    """For the one run that may change the boot. Raises Refused where another one has it for more
+    than ``wait`` seconds.
+
+    Who takes more than one lock takes them in this order: that of ``tune``, this one, that of the
+    run-time half (host.runstate). TuneD, which calls the latter, is restarted under this one.
     Where nothing is left in the state folder in the end, the folder goes too.
     """
-    made = disk.make_folders(_LOCK)
-    disk.root.check_owned(files.STATE)
     with ExitStack() as held:
-        with disk.folder(files.STATE) as at:
-            try:
-                fd = held.enter_context(files.locked("lock", os.O_RDWR | os.O_CREAT, at))
-                # The run before may have removed it just now.
-                if not os.path.samestat(os.fstat(fd), os.stat("lock", dir_fd=at)):
-                    raise BlockingIOError(errno.EAGAIN, "was removed")
-            except (BlockingIOError, FileNotFoundError) as error:
-                raise Refused(
-                    "another lowlat-gen is changing the boot right now", hint="let it end first"
-                ) from error
-            except OSError as error:
-                raise Refused(f"{_LOCK}: {error.strerror}", hint="run as root") from error
+        until = time.monotonic() + wait
+        while (made := _take(disk, held, time.monotonic() >= until)) is None:
+            time.sleep(files.LOOK_S)
         try:
             yield
         finally:
@@ -56,12 +53,41 @@ def lock(disk: Disk) -> Iterator[None]:
                         disk.remove_folder(folder)
 
 
+def _take(disk: Disk, held: ExitStack, late: bool) -> Optional[list[str]]:
+    """Take the lock; returns the folders made for it. None where another one has it, or removed it
+    just now; Refused for the same where it is late."""
+    try:
+        made = disk.make_folders(_LOCK)
+        disk.root.check_owned(files.STATE)
+        with disk.folder(files.STATE) as at, ExitStack() as taken:
+            if _hold(taken, at):
+                held.push(taken.pop_all())
+                return made
+    except Refused as error:
+        if late or not isinstance(error.__cause__, FileNotFoundError):
+            raise
+    if late:
+        raise Refused("another lowlat-gen is changing the boot right now", hint="let it end first")
+    return None
+
+
+def _hold(taken: ExitStack, at: int) -> bool:
+    try:
+        fd = taken.enter_context(files.locked("lock", os.O_RDWR | os.O_CREAT, at))
+        return os.path.samestat(os.fstat(fd), os.stat("lock", dir_fd=at))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError as error:
+        raise Refused(f"{_LOCK}: {error.strerror}", hint="run as root") from error
+
+
 class Transaction:
     """Writes that are taken back together when the block they stand in fails."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, wait: float = 0.0) -> None:
         self.root = root
         self.disk = Disk(root)
+        self._wait = wait
         self.journal = self._at_first = Journal()
         self._held = ExitStack()
         self._before: list[tuple[str, Optional[FileSnapshot]]] = []
@@ -69,7 +95,7 @@ class Transaction:
 
     def __enter__(self) -> Transaction:
         with ExitStack() as held:
-            held.enter_context(lock(self.disk))
+            held.enter_context(lock(self.disk, self._wait))
             self.journal = self._at_first = journals.read(self.disk, to_write=True)
             self._held = held.pop_all()
         return self

@@ -49,9 +49,7 @@ class Trials:
 def read(root: Root) -> Trials:
     """Raises Refused where the record is damaged."""
     hint = "remove it: then nothing counts as tried"
-    found = state_file.read(
-        Disk(root), TRIALS, SCHEMA, partial(typed, Trials, lenient=True), hint
-    )
+    found = state_file.read(Disk(root), TRIALS, SCHEMA, partial(typed, Trials, lenient=True), hint)
     return found or Trials()
 
 

@@ -1,17 +1,50 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lowlat remembers of this boot, in /run/lowlat: it goes with the boot it belongs to."""
+"""What lowlat remembers of this boot, in /run/lowlat: it goes with the boot it belongs to. And the
+locks that go with it."""
 
 from __future__ import annotations
 
 import errno
 import os
 import posixpath
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 
+from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+FOLDER = "/run/lowlat"
+
+_LOCK = f"{FOLDER}/lock"
+
+#: Who has it may wait for systemctl a few times.
+_PATIENT_S = 120.0
+
+
+def alone(root: Root) -> AbstractContextManager[None]:
+    """For the one that changes the running kernel: start, stop and restore follow each other.
+    Raises Refused where another one does not end. boot.transaction tells the order of all locks."""
+    taken = Refused("another lowlat-gen is changing the running kernel", hint="let it end first")
+    return locked(root, _LOCK, taken, _PATIENT_S)
+
+
+@contextmanager
+def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator[None]:
+    """Hold a lock of this boot. Raises ``taken`` where another one has it for longer, in s."""
+    folder, name = posixpath.split(path)
+    with ExitStack() as held:
+        try:
+            at = held.enter_context(root.folder(folder, make=True))
+            held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, wait))
+        except BlockingIOError as error:
+            raise taken from error
+        except OSError as error:
+            raise refusal(path, error) from error
+        yield
 
 
 def keep(root: Root, path: str, text: str) -> None:

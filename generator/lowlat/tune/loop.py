@@ -17,7 +17,7 @@ from lowlat.boot import programs, promote, status, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
-from lowlat.boot.transaction import Transaction, lock
+from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.render import hooks
@@ -131,10 +131,10 @@ class Loop:
     def _close(self) -> None:
         """Put back what was set up: the one shot, where it was not spent, and the unit."""
         found = self._found()
-        boot = found.describe()
-        if boot.next is not None and boot.next.ours:
-            found.one_shot(None)
-        with lock(Disk(self._root)):
+        with lock(Disk(self._root), PATIENT_S):
+            boot = found.describe()
+            if boot.next is not None and boot.next.ours:
+                found.one_shot(None)
             known = trials.read(self._root)
             if known.pending is not None:
                 trials.write(self._root, replace(known, pending=None))
@@ -150,7 +150,7 @@ class Loop:
         if not default.ours:
             say(f"note: {default.id} was made the default meanwhile; it stays")
             return
-        with Transaction(self._root) as change:
+        with Transaction(self._root, PATIENT_S) as change:
             found.make_default(change, None, follow=False)
             known = trials.read(self._root)
             trials.write(self._root, replace(known, promoted=None, follow=False))

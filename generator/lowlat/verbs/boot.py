@@ -14,7 +14,7 @@ from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import grub_entries
 from lowlat.boot.loaders.detect import detect
-from lowlat.boot.transaction import lock
+from lowlat.boot.transaction import PATIENT_S, lock
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -53,7 +53,7 @@ def _grub(root: Root) -> None:
 
 def _kernel(root: Root) -> None:
     if decision.read(root) is not None:
-        with lock(Disk(root)):
+        with lock(Disk(root), PATIENT_S):
             detect(root).refresh(_Plans(root).of, trials.read(root).follow)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import plain
-from lowlat.host import tuned
+from lowlat.host import runstate, tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -35,8 +35,9 @@ def main(args: argparse.Namespace) -> int:
     if args.action == "verify" or args.dry_run:
         outcomes = settings.inspect(settings.ours(plan), root)
     else:
-        store.keep_in_use(plan, root)
-        outcomes = settings.start(plan, root)
+        with runstate.alone(root):
+            store.keep_in_use(plan, root)
+            outcomes = settings.start(plan, root)
     if args.dry_run:
         for outcome in settings.pending(outcomes):
             print(f"{_now(outcome)} would become {outcome.setting.value}")
@@ -71,7 +72,10 @@ def _stop(args: argparse.Namespace, root: Root) -> int:
         for path, value in settings.read_journal(root).old.items():
             print(plain(f"{spoken(path)} would become {value}"))
         return 0
-    stopped = settings.stop(root)
+    if root.absent(runstate.FOLDER):
+        return 0
+    with runstate.alone(root):
+        stopped = settings.stop(root)
     _say(stopped.kept)
     if stopped.problems:
         raise LowlatError(

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
@@ -43,7 +44,15 @@ class Watch:
         return bool(self._problem) or any(row.state.bad for row in self._rows.values())
 
     def look(self) -> Iterator[str]:
-        """Look once."""
+        """Look once; nobody starts or stops the run-time half between a look and what it leads to.
+
+        Raises Refused where somebody who does that does not end.
+        """
+        with runstate.alone(self._root) if self._restore else nullcontext():
+            lines = list(self._look())
+        yield from lines
+
+    def _look(self) -> Iterator[str]:
         plan = self._named or store.in_use(self._root)
         # What was taken back in order is not undone, and nobody wants it put back.
         if plan is None or not settings.read_journal(self._root).done:
