@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tells the files of lowlat's own state apart: "schema", as lowlat.NAME/N, and "writer", the
-version that wrote them. A later N is a later lowlat's; keys that are not known are nobody's fault."""
+version that wrote them. A later N is a later lowlat's; a key that is not known is no fault."""
 
 from __future__ import annotations
 

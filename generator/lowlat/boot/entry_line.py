@@ -113,6 +113,12 @@ def entry_id(release: str, words: Iterable[str]) -> str:
     return f"lowlat-{release}-{hashlib.sha256(said.encode()).hexdigest()[:10]}"
 
 
+def release_of(entry: str) -> str:
+    """The kernel that an entry's id names; "" where it is none of ours."""
+    found = re.search(r"lowlat-(.+)-[0-9a-f]{10}$", entry)
+    return found[1] if found else ""
+
+
 def trial_id(entry: str) -> str:
     return f"{entry}-trial"
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Optional
 
 from lowlat.base import encode, process, trust
@@ -44,6 +46,16 @@ def run(root: Root, argv: Sequence[str], stdin: Optional[str] = None) -> Finishe
     if done.timed_out:
         raise LowlatError(f"{argv[0]} did not end within {_LONGEST:.0f} s")
     return done
+
+
+def has_output(path: str) -> bool:
+    """Whether a program is at work whose standard output is this file."""
+    held = os.path.realpath(path)
+    for link in Path("/proc").glob("[0-9]*/fd/1"):
+        with suppress(OSError):
+            if str(link.readlink()) == held:
+                return True
+    return False
 
 
 def ourselves(root: Root) -> str:

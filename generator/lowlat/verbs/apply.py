@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, preconditions, tuned_plugin
+from lowlat.boot import apply, preconditions, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.detect import detect
@@ -84,6 +84,7 @@ def _show(proposal: Proposal, found: Loader) -> None:
 
 
 def _tell(proposal: Proposal, found: Loader, root: Root) -> None:
+    promoted = trials.read(root).promoted
     boot = apply.apply(proposal, found, root)
     for note in proposal.notes:
         print(f"note: {note}")
@@ -91,5 +92,8 @@ def _tell(proposal: Proposal, found: Loader, root: Root) -> None:
         print(f"added the entry {entry.id}")
     default = boot.default
     if default is not None:
-        print(f"the default stays {default.id}, Linux {default.release}")
+        gone = promoted and not default.ours
+        if gone:
+            print(f"note: {promoted} was promoted and is gone: it has another line now")
+        print(f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}")
     print("'lowlat-gen trial' boots the tuned entry once")

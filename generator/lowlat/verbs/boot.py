@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "select TuneD's profile for this boot; record: this boot, a trial, came up"
     )
     parser.add_argument("action", choices=("grub", "kernel", "start", "record"), help=what)
+    parser.add_argument("--default", default="", metavar="NAME", help="grub: what GRUB_DEFAULT is")
     options.add_root(parser)
 
 
@@ -39,32 +40,57 @@ def main(args: argparse.Namespace) -> int:
     elif args.action == "kernel":
         _kernel(root)
     else:
-        _grub(root)
+        _grub(root, args.default)
     return 0
 
 
-def _grub(root: Root) -> None:
+def _grub(root: Root, default: str) -> None:
+    submenu, _, promoted = default.partition(">")
+    promoted = promoted if submenu == grub_entries.SUBMENU else ""
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     plans = _Plans(root)
     trial = entry_line.trial_words(root)
-    made = grub_entries.submenu(text, plans.of, trial, foreign.tuned_variables(root))
+    known = foreign.tuned_variables(root)
+    made = grub_entries.submenu(text, plans.of, trial, known, promoted)
     sys.stdout.write(Encoded(made))
+    _tell(grub_entries.lost(made, promoted))
 
 
 def _kernel(root: Root) -> None:
-    if decision.read(root) is not None:
-        with lock(Disk(root), PATIENT_S):
-            detect(root).refresh(_Plans(root).of, trials.read(root).follow)
+    if root.absent(decision.DECISION):
+        return
+    with lock(Disk(root), PATIENT_S):
+        if not root.absent(decision.DECISION):  # no rollback was faster
+            _tell(detect(root).refresh(_Plans(root).of, _follow(root)))
+
+
+def _follow(root: Root) -> bool:
+    try:
+        return trials.read(root).follow
+    except LowlatError as error:
+        _tell(str(error))
+        return False
+
+
+def _tell(note: str) -> None:
+    """To whoever reads what the hook's caller prints."""
+    if note:
+        print(f"lowlat: {note}", file=sys.stderr)
 
 
 class _Plans:
     """The plan of each kernel that is asked for. A kernel without one gets no entry: whatever is
-    wrong, the hook's own program goes on, and a person reads why."""
+    wrong, the hook's own program goes on, and a person reads why. Without the decision they are
+    those that were stored."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        applied = decision.read(root)
-        self._planner = None if applied is None else Planner(applied, root)
+        self._planner = None
+        try:
+            applied = decision.read(root)
+            self._planner = None if applied is None else Planner(applied, root)
+        except LowlatError as error:
+            _tell(f"no tuned entry for new kernels: {error}")
 
     def of(self, release: str) -> Optional[Plan]:
         try:
@@ -72,5 +98,5 @@ class _Plans:
                 return decision.stored(self._root, release)
             return self._planner.plan_and_keep(release)
         except LowlatError as error:
-            print(f"lowlat: no tuned entry for Linux {release}: {error}", file=sys.stderr)
+            _tell(f"no tuned entry for Linux {release}: {error}")
             return None

@@ -11,16 +11,15 @@ import difflib
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
+from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, programs
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.boot.loaders import grub_cfg, grub_entries
 from lowlat.boot.loaders.grub_cfg import Menu
+from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.transaction import Transaction
@@ -30,21 +29,10 @@ from lowlat.render.hooks import GRUB as SCRIPT
 
 DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
 
+_LINUX = "/etc/grub.d/10_linux"
+
 #: The first tuned entry, after the stock one, is that of the newest kernel.
 _NEWEST = f"{grub_entries.SUBMENU}>1"
-
-
-@dataclass(frozen=True)
-class GrubNames:
-    """What a distribution calls GRUB's files and tools: grub or grub2."""
-
-    folder: str
-    mkconfig: str
-    check: str
-
-    @property
-    def config(self) -> str:
-        return f"{self.folder}/grub.cfg"
 
 
 def find(root: Root) -> Optional[Grub]:
@@ -53,30 +41,29 @@ def find(root: Root) -> Optional[Grub]:
         mkconfig = programs.find(root, f"{name}-mkconfig")
         check = programs.find(root, f"{name}-script-check")
         if mkconfig and check and root.exists(f"{folder}/grub.cfg"):
-            return Grub(root, GrubNames(folder, mkconfig, check))
+            return Grub(root, GrubConfig(root, folder, mkconfig, check))
     return None
 
 
 class Grub:
     name = "GRUB"
 
-    def __init__(self, root: Root, names: GrubNames) -> None:
+    def __init__(self, root: Root, config: GrubConfig) -> None:
         self._root = root
-        self._names = names
-        self._disk = Disk(root)
-        self._environment = Environment(root, f"{names.folder}/grubenv")
+        self._config = config
+        self._environment = Environment(root, f"{config.folder}/grubenv")
 
     def check(self) -> None:
         if os.geteuid() != 0:
             raise Refused("grub-mkconfig runs for root only", hint="run as root")
-        if not self._root.exists("/etc/grub.d/10_linux"):
-            raise Refused("/etc/grub.d/10_linux: is not there", hint="is GRUB installed in full?")
-        programs.check_writable(self._root, self._names.folder)
+        if not self._root.exists(_LINUX):
+            raise Refused(f"{_LINUX}: is not there", hint="is GRUB installed in full?")
+        programs.check_writable(self._root, self._config.folder)
 
     # ------------------------------------------------------------- describing
 
     def describe(self) -> BootMenu:
-        return self._boot(grub_cfg.parse(self._live()))
+        return self._boot(grub_cfg.parse(self._config.live()))
 
     def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
@@ -91,43 +78,29 @@ class Grub:
         following = kept.get("next_entry")
         return BootMenu(entries, find(menu.default), find(following) if following else None)
 
-    def _live(self) -> str:
-        held = self._disk.get(self._names.config)
-        if held is None or held.link:
-            raise Refused(f"{self._names.config}: is no plain file", hint="is /boot mounted?")
-        return held.content.decode("utf-8", "replace")
-
     # ---------------------------------------------------------------- writing
 
     def pending(self) -> Sequence[str]:
         # Our own section is no pending change of somebody's: an apply that was cut left it out.
-        texts = (self._live(), self._generate())
+        texts = (self._config.live(), self._config.generate())
         live, fresh = (_without_ours(text).splitlines() for text in texts)
-        what = (self._names.config, "as it would be generated now")
+        what = (self._config.path, "as it would be generated now")
         return tuple(difflib.unified_diff(live, fresh, *what, n=0, lineterm=""))
-
-    def _generate(self) -> str:
-        """What grub-mkconfig makes of all there is in /etc/grub.d and /etc/default."""
-        done = programs.run(self._root, [self._names.mkconfig])
-        if done.status != 0:
-            raise Refused(f"{self._names.mkconfig} fails: {done.last_words}")
-        if "\ufffd" in done.stdout:
-            raise Refused(f"{self._names.mkconfig} writes a text that is no UTF-8")
-        return done.stdout
 
     def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
         before = self.describe()
-        bare = _without_ours(self._generate())
-        hooks.write_grub(change)
-        text = self._generate()
-        if not _still_promoted(before, self._boot(grub_cfg.parse(text))):
-            # What was promoted has another line now: that has to be tried first.
-            change.put_back(DEFAULT)
-            text = self._generate()
-            bare = grub_cfg.with_default_of(bare, text)
-        boot = self._check(text, bare, plans)
-        self._install(text)
-        return boot
+
+        def make() -> tuple[str, BootMenu]:
+            bare = _without_ours(self._config.generate())
+            hooks.write_grub(change)
+            text = self._config.generate()
+            if not _is_tried(before, self._boot(grub_cfg.parse(text))):
+                change.put_back(DEFAULT)
+                text = self._config.generate()
+                bare = grub_cfg.with_default_of(bare, text)
+            return text, self._check(text, bare, plans)
+
+        return self._config.put(make)
 
     def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> BootMenu:
         """What GRUB will do. Raises Refused where the configuration is not what it would be without
@@ -139,6 +112,8 @@ class Grub:
         by_release = {plan.kernel: plan for plan in plans}
         for entry in (*boot.tuned(), *boot.tuned(trial=True)):
             stock, plan = boot.stock(entry.release), by_release.get(entry.release)
+            # That of a kernel that came meanwhile was stored by our script.
+            plan = plan or decisions.stored(self._root, entry.release)
             if stock is None or plan is None:
                 raise Refused(f"{entry.id}: there is no stock entry or no plan of that kernel")
             trial = entry_line.trial_words(self._root) if entry.trial else ()
@@ -150,24 +125,11 @@ class Grub:
         _check_last(menu)
         return boot
 
-    def _install(self, text: str) -> None:
-        """Check the configuration with GRUB's own parser, then rename it into its place."""
-        path, now = self._names.config, self._disk.get(self._names.config)
-        content = text.encode()
-        if now is None or now.content != content:
-            owner = FileSnapshot(content, 0o600) if now is None else now
-            held = FileSnapshot(content, owner.mode, owner.uid, owner.gid, owner.xattrs)
-            done = programs.run(self._root, [self._names.check, self._disk.stage(path, held)])
-            if done.status != 0:
-                self._disk.unstage(path)
-                raise Refused(f"grub-script-check: {done.last_words}")
-            self._disk.commit(path)
-
     # --------------------------------------------------------------- choosing
 
     def check_one_shot(self) -> None:
-        if "save_env next_entry" not in self._live():
-            raise Refused(f"{self._names.config} does not clear a one-shot entry")
+        if "save_env next_entry" not in self._config.live():
+            raise Refused(f"{self._config.path} does not clear a one-shot entry")
         self._environment.check_clearable()
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
@@ -176,17 +138,22 @@ class Grub:
     def make_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> BootMenu:
-        bare = _without_ours(self._generate())
+        return self._config.put(lambda: self._made_default(change, entry, follow))
+
+    def _made_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> tuple[str, BootMenu]:
+        bare = _without_ours(self._config.generate())
         if entry is None:
             change.put_back(DEFAULT)
         else:
-            if "default/grub.d" not in (self._root.read(self._names.mkconfig) or ""):
+            if "default/grub.d" not in (self._root.read(self._config.mkconfig) or ""):
                 raise Refused(
-                    f"{self._names.mkconfig} reads no files in /etc/default/grub.d",
+                    f"{self._config.mkconfig} reads no files in /etc/default/grub.d",
                     hint=f"set GRUB_DEFAULT='{entry.name}' in /etc/default/grub",
                 )
-            change.write(DEFAULT, _default_file(_NEWEST if follow else entry.name))
-        text = self._generate()
+            change.write(DEFAULT, self._default_file(entry, follow))
+        text = self._config.generate()
         if _without_ours(text) != grub_cfg.with_default_of(bare, text):
             raise Refused(f"{DEFAULT}: changes more than the default")
         boot = self._boot(grub_cfg.parse(text))
@@ -196,19 +163,37 @@ class Grub:
                 f"{DEFAULT} does not make {wanted.id} the default",
                 hint=f"what sets GRUB_DEFAULT after it? {_later(self._root)}",
             )
-        self._install(text)
-        return boot
+        return text, boot
 
-    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> None:
+    def _default_file(self, entry: BootEntry, follow: bool) -> str:
+        """GRUB_DEFAULT, as long as there is something for it to mean."""
+        menu = grub_cfg.parse(self._config.live()).entries
+        images = (item.image.rpartition("/")[2] for item in menu if item.id_path == entry.name)
+        image = encode.shell(f"/boot/{next(images, '')}")
+        kernel = "" if follow else f" && [ -e {image} ]"
+        what = "99_lowlat" if follow else f"99_lowlat or Linux {entry.release}"
+        gone = f"lowlat: {what} is gone: the default is what it was before promote"
+        return (
+            "# SPDX-License-Identifier: GPL-2.0-or-later\n"
+            "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
+            f"if [ -x {SCRIPT} ] && [ -x {_LINUX} ]{kernel}; then\n"
+            f"\tGRUB_DEFAULT={encode.shell(_NEWEST if follow else entry.name)}\n"
+            "else\n"
+            f"\techo {encode.shell(gone)} >&2\n"
+            "fi\n"
+        )
+
+    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> str:
         """Nothing: the packages of kernels call grub-mkconfig, and that our script."""
+        return ""
 
     def remove(self) -> None:
-        self._disk.unstage(self._names.config)
+        self._config.tidy()
         self._environment.tidy()
         following = self._environment.read().get("next_entry", "")
         if following.startswith(f"{grub_entries.SUBMENU}>"):
             self._environment.set("next_entry", None)
-        self._install(self._generate())
+        self._config.put(lambda: (self._config.generate(), None))
 
 
 def _entry(item: grub_cfg.GrubEntry, menu: Menu) -> BootEntry:
@@ -225,9 +210,10 @@ def _without_ours(text: str) -> str:
     return grub_cfg.without_section(text, SCRIPT.rpartition("/")[2])
 
 
-def _still_promoted(before: BootMenu, after: BootMenu) -> bool:
-    """Whether the default may stay one of ours: every line that there was is still there."""
-    if before.default is None or not before.default.ours:
+def _is_tried(before: BootMenu, after: BootMenu) -> bool:
+    """Whether the default is none of ours, or every line that there was before is still there: with
+    followed kernels the default is a number, which another line may have now."""
+    if after.default is None or not after.default.ours:
         return True
     return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}
 
@@ -241,14 +227,6 @@ def _check_last(menu: Menu) -> None:
             f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them",
             hint="name the default by its id instead",
         )
-
-
-def _default_file(name: str) -> str:
-    return (
-        "# SPDX-License-Identifier: GPL-2.0-or-later\n"
-        "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
-        f"GRUB_DEFAULT={encode.shell(name)}\n"
-    )
 
 
 def _later(root: Root) -> str:

@@ -88,12 +88,10 @@ class Bls:
             if pinned:
                 self._default.restore()
             raise
-        if before.ours and self.describe().default != before:
-            # What was promoted has another line now: that has to be tried first.
-            self._default.restore()
+        self._default.give_way(self.describe)
         return self.describe()
 
-    def refresh(self, plan_of: PlanOf, follow: bool) -> None:
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
         where one of ours was, or that kernel's stock one is."""
         default = self.describe().default
@@ -101,6 +99,7 @@ class Bls:
         newest = next(self.describe().tuned(), None)
         if follow and newest and default and (default.ours or default.release == newest.release):
             self._default.change(newest.name)
+        return self._default.give_way(self.describe)
 
     # --------------------------------------------------------------- choosing
 

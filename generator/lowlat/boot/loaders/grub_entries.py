@@ -19,8 +19,8 @@ PLACE = "lowlat.line"
 
 SUBMENU = "lowlat"
 
-#: The submenu's first entry has the stock line: GRUB boots the first one where the one that it was
-#: told to boot is gone, with its kernel or because its line changed.
+#: The submenu's first entry has the stock line, of the kernel whose entry was promoted: GRUB boots
+#: the first one where the one that it was told to boot is gone, mostly because its line changed.
 STOCK = "lowlat-stock"
 
 _HEAD = re.compile(
@@ -48,20 +48,32 @@ def submenu(
     plan_of: Callable[[str], Optional[Plan]],
     trial: Sequence[str],
     known: Mapping[str, str],
+    promoted: str = "",
 ) -> str:
-    """Our submenu for the entries in ``text``; "" where no kernel has a plan.
+    """Our submenu for the entries in ``text``; "" where no kernel has a plan and none is promoted.
 
-    ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables.
+    ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables,
+    ``promoted`` the entry of ours that is the default, or its number.
     """
     found = list(stock_entries(text))
     planned = [(stock, plan) for stock in found if (plan := plan_of(stock.release))]
-    if not planned:
+    if not found or not (planned or promoted):
         return ""
-    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {", *_as_it_is(found[0])]
+    release = entry_line.release_of(promoted)
+    first = next((stock for stock in found if stock.release == release), found[0])
+    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {", *_as_it_is(first)]
     for extra in ((), trial):
         for stock, plan in planned:
             rows += _tuned(stock, plan, extra, known)
     return "\n".join((*rows, "}", ""))
+
+
+def lost(made: str, promoted: str) -> str:
+    """What to say where the default is not among the entries that were made; "" where it is."""
+    tuned = set(re.findall(r"'(lowlat-[^']+)'", made)) - {STOCK}
+    if not promoted or promoted in tuned or (promoted.isdecimal() and tuned):
+        return ""
+    return f"{promoted} was promoted and is gone: its kernel's stock entry is the default"
 
 
 def stock_entries(text: str) -> Iterator[Stock]:

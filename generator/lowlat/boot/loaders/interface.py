@@ -85,9 +85,10 @@ class Loader(Protocol):
         """Boot this entry from now on, or with ``follow`` the newest kernel's tuned one; None
         puts the default back that was there before."""
 
-    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> None:
+    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> str:
         """Make the entries follow the kernels that came or went; with ``follow`` the newest tuned
-        one is the default where an older one was."""
+        one is the default where an older one was. Returns what there is to say: a default of ours
+        that is gone gives way to its kernel's stock entry."""
 
     def remove(self) -> None:
         """Make our entries go, once their inputs have gone."""

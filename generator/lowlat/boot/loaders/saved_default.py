@@ -11,10 +11,10 @@ from typing import Callable, Optional
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.base.json_fields import typed
-from lowlat.boot import state_file
+from lowlat.boot import entry_line, state_file
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import bls_entries
-from lowlat.boot.loaders.interface import BootEntry, BootMenu
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
 from lowlat.host.root import Root
 
 _DEFAULT = f"{files.STATE}/default.json"
@@ -58,19 +58,38 @@ class Default:
         if entry is None:
             self.restore()
             return describe()
-        wanted = next(describe().tuned(), entry) if follow else entry
+        boot, before = describe(), self._get()
+        wanted = next(boot.tuned(), entry) if follow else entry
+        if wanted not in boot.entries:
+            raise Refused(f"{wanted.name} is not there any more", hint="'lowlat-gen status'")
         self.change(wanted.name)
         after = describe()
         if after.default != wanted:
+            self._set(before)
             raise Refused(f"the loader did not take {wanted.name} for its default")
         return after
+
+    def give_way(self, describe: Callable[[], BootMenu]) -> str:
+        """Where the default is one of ours that is gone, make its kernel's stock entry the default;
+        where that is gone too, put the first one back. Returns what to say about it."""
+        now, boot = bls_entries.base_name(self._get() or ""), describe()
+        if not bls_entries.is_ours(now) or named(boot.entries, now):
+            return ""
+        stock = boot.stock(entry_line.release_of(now))
+        if stock is None:
+            self.restore()
+        else:
+            self.change(stock.name)
+        default = describe().default
+        return f"{now} was promoted and is gone: {default.id if default else 'none'} is the default"
 
     def restore(self) -> None:
         """Put the first one back, unless somebody else chose another since; twice is once."""
         known = self._kept()
         if known is not None:
             now = self._get()
-            if now in known.ours or bls_entries.is_ours(now or ""):
+            ours = map(bls_entries.base_name, known.ours)
+            if bls_entries.base_name(now or "") in ours or bls_entries.is_ours(now or ""):
                 self._set(known.before)
         self._disk.unstage(_DEFAULT)
         self._disk.remove(_DEFAULT)

@@ -103,12 +103,10 @@ class SystemdBoot:
         self._folder.write(
             by_release.get, {}, lambda: self._folder.check(self.describe(), before, plans)
         )
-        if before.ours and self.describe().default != before:
-            # What was promoted has another line now: that has to be tried first.
-            self._default.restore()
+        self._default.give_way(self.describe)
         return self.describe()
 
-    def refresh(self, plan_of: PlanOf, follow: bool) -> None:
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
         where one of ours was."""
         default = self.describe().default
@@ -116,6 +114,7 @@ class SystemdBoot:
         newest = next(self.describe().tuned(), None)
         if follow and newest and default and default.ours:
             self._default.change(newest.name)
+        return self._default.give_way(self.describe)
 
     # --------------------------------------------------------------- choosing
 

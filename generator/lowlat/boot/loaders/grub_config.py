@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""grub.cfg on the disk: generated, checked and then renamed, never edited; also where a kernel's
+package generates it at the same time."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Optional, TypeVar
+
+from lowlat.base import files
+from lowlat.base.errors import Refused
+from lowlat.boot import programs
+from lowlat.boot.disk import Disk
+from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.transaction import PATIENT_S
+from lowlat.host.root import Root
+
+T = TypeVar("T")
+
+#: How often the configuration is generated again where others do so too.
+_TRIES = 5
+
+
+class GrubConfig:
+    """``folder`` has it; ``mkconfig`` and ``check`` are GRUB's tools for it."""
+
+    def __init__(self, root: Root, folder: str, mkconfig: str, check: str) -> None:
+        self._root = root
+        self._disk = Disk(root)
+        self.mkconfig = mkconfig
+        self._checker = check
+        self.folder = folder
+        self.path = f"{folder}/grub.cfg"
+
+    def live(self) -> str:
+        held = self._disk.get(self.path)
+        if held is None or held.link:
+            raise Refused(f"{self.path}: is no plain file", hint="is /boot mounted?")
+        return held.content.decode("utf-8", "replace")
+
+    def generate(self) -> str:
+        """What grub-mkconfig makes of all there is in /etc/grub.d and /etc/default."""
+        done = programs.run(self._root, [self.mkconfig])
+        if done.status != 0:
+            raise Refused(f"{self.mkconfig} fails: {done.last_words}")
+        if "\ufffd" in done.stdout:
+            raise Refused(f"{self.mkconfig} writes a text that is no UTF-8")
+        return done.stdout
+
+    def put(self, make: Callable[[], tuple[str, T]]) -> T:
+        """Put the configuration that ``make`` generates in its place; made again where somebody
+        else, mostly a kernel's package, generated it meanwhile: one of the two would be lost."""
+        for _ in range(_TRIES):
+            seen = self._settled()
+            text, made = make()
+            if self._install(text.encode(), seen):
+                return made
+        raise Refused(f"{self.path}: others generate it again and again")
+
+    def _settled(self) -> Optional[FileSnapshot]:
+        """The configuration as it is once nobody else generates it."""
+        until = time.monotonic() + PATIENT_S
+        while self._others():
+            if time.monotonic() >= until:
+                raise Refused(f"{self.mkconfig} is at work and does not end")
+            time.sleep(files.LOOK_S)
+        return self._disk.get(self.path)
+
+    def _others(self) -> bool:
+        """Whether somebody else generates it now: grub-mkconfig does so into this file."""
+        return programs.has_output(self._root.host(f"{self.path}.new"))
+
+    def _install(self, content: bytes, seen: Optional[FileSnapshot]) -> bool:
+        """Check the configuration with GRUB's own parser, then rename it into its place. False
+        where somebody else put one there since ``seen``, or is about to."""
+        path = self.path
+        if seen is None or seen.content != content:
+            owner = FileSnapshot(content, 0o600) if seen is None else seen
+            held = FileSnapshot(content, owner.mode, owner.uid, owner.gid, owner.xattrs)
+            done = programs.run(self._root, [self._checker, self._disk.stage(path, held)])
+            if done.status != 0:
+                self._disk.unstage(path)
+                raise Refused(f"grub-script-check: {done.last_words}")
+            if self._others() or digest(self._disk.get(path)) != digest(seen):
+                self._disk.unstage(path)
+                return False
+            self._disk.commit(path)
+        now = self._disk.get(path)
+        return not self._others() and now is not None and now.content == content
+
+    def tidy(self) -> None:
+        """Remove what a crash left beside it."""
+        self._disk.unstage(self.path)
