@@ -122,6 +122,12 @@ class Namespace:
     def program(self, *words: object, stdin: str = "") -> Answer:
         return self.ask(program=[str(word) for word in words], stdin=stdin)
 
+    def beside(self, *words: object) -> subprocess.Popen[str]:
+        """A program beside those that ask() runs."""
+        assert self._server is not None
+        inside = ["nsenter", "--mount", f"--target={self._server.pid}", *map(str, words)]
+        return subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     def must(self, *words: object) -> str:
         answer = self.program(*words)
         assert answer.status == 0, (words, answer)

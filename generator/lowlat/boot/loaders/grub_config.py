@@ -52,7 +52,12 @@ class GrubConfig:
         else, mostly a kernel's package, generated it meanwhile: one of the two would be lost."""
         for _ in range(_TRIES):
             seen = self._settled()
-            text, made = make()
+            try:
+                text, made = make()
+            except Refused:
+                if self._unchanged(seen):
+                    raise
+                continue
             if self._install(text.encode(), seen):
                 return made
         raise Refused(f"{self.path}: others generate it again and again")
@@ -81,12 +86,15 @@ class GrubConfig:
             if done.status != 0:
                 self._disk.unstage(path)
                 raise Refused(f"grub-script-check: {done.last_words}")
-            if self._others() or digest(self._disk.get(path)) != digest(seen):
+            if not self._unchanged(seen):
                 self._disk.unstage(path)
                 return False
             self._disk.commit(path)
-        now = self._disk.get(path)
-        return not self._others() and now is not None and now.content == content
+            seen = held
+        return self._unchanged(seen)
+
+    def _unchanged(self, seen: Optional[FileSnapshot]) -> bool:
+        return not self._others() and digest(self._disk.get(self.path)) == digest(seen)
 
     def tidy(self) -> None:
         """Remove what a crash left beside it."""
