@@ -100,7 +100,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --svg --threshold --throughput --tuned-profile --verify --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -263,8 +263,9 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -l root -xka "(_lowla
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -l json -d 'print the stable JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a boot -d 'what hooks and units of the system call; not for people'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -l default -x -d 'grub: what GRUB_DEFAULT is'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot; and test $_shtab_lowlat_gen_npos -eq 0' -ka "grub kernel start record" -d 'grub: 10_linux'"'"'s output in, the tuned entries out; kernel: one came or went; start: select TuneD'"'"'s profile for this boot; record: this boot, a trial, came up'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot; and test $_shtab_lowlat_gen_npos -eq 0' -ka "grub kernel start record upgrade" -d 'grub: 10_linux'"'"'s output in, the tuned entries out; kernel: one came or went; start: select TuneD'"'"'s profile for this boot; record: this boot, a trial, came up; upgrade: write the hooks anew as this version has them'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a runtime -d 'set, undo or check the run-time half (TuneD calls it)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l plan -xka "(_lowlat_file)" -d 'default: /var/lib/lowlat/plan.json'

@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Answer, Host, entries_of, linux_lines
+from hosttree import NEEDS, OLDER, RELEASE, Host, entries_of, linux_lines
 from test_bls import DEBIAN, FEDORA, ID, boot_entry, debian, fedora
+
+from trees import Answer
 
 pytest_plugins = ["hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]

@@ -147,7 +147,8 @@ def kernel_with_entry_files(host: Host) -> subprocess.Popen[str]:
     text = snippet(NEW, "root=UUID=1 ro").replace("\n", "\\n")
     script = (
         f"cp /boot/config-{RELEASE} /boot/config-{NEW}; echo image >/boot/vmlinuz-{NEW}; "
-        f"printf '{text}' >/{FEDORA}/{ID}-{NEW}.conf; plugin=/etc/kernel/install.d/95-lowlat.install; "
+        f"printf '{text}' >/{FEDORA}/{ID}-{NEW}.conf; "
+        "plugin=/etc/kernel/install.d/95-lowlat.install; "
         f"[ ! -e $plugin ] || exec $plugin add {NEW} /x"
     )
     return host.namespace.beside("chroot", host.path, "sh", "-c", script)
@@ -205,9 +206,7 @@ def check_pair(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
         orders = [(0, 1), (1, 0), *([tuple(done)] if len(done) < 2 else [])]
         wanted = {order: serial(*order) for order in orders}
         differing = {
-            order: sorted(
-                name for name in {*end, *found} if end.get(name) != found.get(name)
-            )
+            order: sorted(name for name in {*end, *found} if end.get(name) != found.get(name))
             for order, end in wanted.items()
         }
         assert [] in differing.values(), (tell, number, statuses, differing)

@@ -4,8 +4,11 @@ plugin of kernel-install's. Both do nothing until /etc/lowlat/boot.conf says whe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lowlat.base import resources
-from lowlat.boot import programs
+from lowlat.base.errors import Refused
+from lowlat.boot import programs, units
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.render import hooks
@@ -25,7 +28,24 @@ def write_plugin(change: Transaction) -> None:
     path, mode, content = hooks.settings(programs.ourselves(change.root))
     change.write(path, content, mode)
     if not _packaged(change.root):
-        change.write(f"{_OWN}/{_PLUGIN}", resources.template(f"kernel-install/{_PLUGIN}"), 0o755)
+        path, mode, content = _plugin()
+        change.write(path, content, mode)
+
+
+def upgrade(change: Transaction) -> Iterator[str]:
+    """Write anew what an earlier version of lowlat put outside of its package. Yields what to say
+    about files that stay as they are, for somebody edited them."""
+    files = (*hooks.grub(programs.ourselves(change.root)), _plugin(), *units.files(change.root))
+    for path, mode, content in files:
+        try:
+            if path in change.journal.entries and change.disk.get(path) is not None:
+                change.write(path, content, mode)
+        except Refused as error:
+            yield f"{error.message}: it stays as it is"
+
+
+def _plugin() -> tuple[str, int, str]:
+    return f"{_OWN}/{_PLUGIN}", 0o755, resources.template(f"kernel-install/{_PLUGIN}")
 
 
 def _packaged(root: Root) -> bool:

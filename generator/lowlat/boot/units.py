@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.boot import programs
@@ -27,15 +28,20 @@ def write(change: Transaction, *, tuned: bool) -> None:
     """Install the units where no package brought them, and enable the first one."""
     if not present(change.root):
         return
-    for name in (BOOT, TRIAL):
-        if _packaged(change.root, name) is None:
-            text = hooks.template(f"systemd/{name}", programs.ourselves(change.root))
-            change.write(f"{_OWN}/{name}", text)
+    for path, mode, content in files(change.root):
+        if _packaged(change.root, path.rpartition("/")[2]) is None:
+            change.write(path, content, mode)
     wanted = f"{_OWN}/tuned.service.wants/{BOOT}"
     if tuned:
         change.link(wanted, _packaged(change.root, BOOT) or f"{_OWN}/{BOOT}")
     else:
         change.put_back(wanted)
+
+
+def files(root: Root) -> Iterator[tuple[str, int, str]]:
+    """Where the units go and what they are, where no package brought them."""
+    for name in (BOOT, TRIAL):
+        yield f"{_OWN}/{name}", 0o644, hooks.template(f"systemd/{name}", programs.ourselves(root))
 
 
 def _packaged(root: Root, name: str) -> Optional[str]:

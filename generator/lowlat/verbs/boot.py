@@ -9,12 +9,21 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.terminal import Encoded
-from lowlat.boot import at_boot, decision, entry_line, foreign, promote, trials
+from lowlat.boot import (
+    at_boot,
+    decision,
+    entry_line,
+    foreign,
+    hooks,
+    journal,
+    promote,
+    trials,
+)
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import grub_entries
 from lowlat.boot.loaders.detect import detect
-from lowlat.boot.transaction import PATIENT_S, lock
+from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -24,9 +33,12 @@ from lowlat.verbs import options
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = (
         "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
-        "select TuneD's profile for this boot; record: this boot, a trial, came up"
+        "select TuneD's profile for this boot; record: this boot, a trial, came up; upgrade: write "
+        "the hooks anew as this version has them"
     )
-    parser.add_argument("action", choices=("grub", "kernel", "start", "record"), help=what)
+    parser.add_argument(
+        "action", choices=("grub", "kernel", "start", "record", "upgrade"), help=what
+    )
     parser.add_argument("--default", default="", metavar="NAME", help="grub: what GRUB_DEFAULT is")
     options.add_root(parser)
 
@@ -39,6 +51,8 @@ def main(args: argparse.Namespace) -> int:
         print(at_boot.select(root))
     elif args.action == "kernel":
         _kernel(root)
+    elif args.action == "upgrade":
+        _upgrade(root)
     else:
         _grub(root, args.default)
     return 0
@@ -62,6 +76,13 @@ def _kernel(root: Root) -> None:
     with lock(Disk(root), PATIENT_S):
         if not root.absent(decision.DECISION):  # no rollback was faster
             _tell(detect(root).refresh(_Plans(root).of, _follow(root)))
+
+
+def _upgrade(root: Root) -> None:
+    if not root.absent(journal.JOURNAL):
+        with Transaction(root, PATIENT_S) as change:
+            for note in hooks.upgrade(change):
+                _tell(note)
 
 
 def _follow(root: Root) -> bool:
