@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lowlat import __version__
 from trees import CPU, lowlat, machine, write_tree
 
 VALUES = {
@@ -215,6 +216,19 @@ def test_a_damaged_or_forged_journal_is_not_obeyed(host: Path, journal: str) -> 
     answer = lowlat("runtime", "stop", "--root", host)
     assert answer.status == 1 and answer.err.count("\n") == 1 and "damaged" in answer.err
     assert (host / "etc/passwd").read_text() == "root\n"
+
+
+@pytest.mark.security
+def test_stop_puts_back_what_a_later_version_started(host: Path) -> None:
+    lowlat("runtime", "start", "--root", host)
+    path = host / "run/lowlat/runtime.json"
+    journal = json.loads(path.read_text())
+    assert (journal["schema"], journal["writer"]) == ("lowlat.runtime/1", __version__)
+    later = {**journal, "schema": "lowlat.runtime/2", "writer": "9.9.9", "more": {"of": "it"}}
+    path.write_text(json.dumps(later))
+    assert lowlat("runtime", "stop", "--root", host).status == 0
+    assert (host / "proc/sys/vm/compaction_proactiveness").read_text() == "20"
+    assert not path.exists()
 
 
 def test_what_was_effective_is_on_record(host: Path) -> None:

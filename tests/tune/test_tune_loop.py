@@ -300,7 +300,7 @@ def test_a_damaged_record_is_named(machine: Machine) -> None:
     for bad in (
         good[:-20],
         "[]",
-        json.dumps({**state, "schema": "lowlat.tune/2"}),
+        json.dumps({**state, "schema": "lowlat.other/1"}),
         json.dumps({**state, "phase": "rest"}),
         json.dumps({**state, "isolated": "1-"}),
         json.dumps({**state, "started": "../../etc"}),

@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, decision, promote, status, tuned_profile
 from lowlat.boot.disk import Disk
-from lowlat.boot.transaction import PATIENT_S, Transaction, lock
+from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -21,12 +21,12 @@ def select(root: Root) -> str:
     the administrator's profile in every other boot, and where it cannot be told. Returns what was
     done."""
     if _plan(root) is not None:
-        with Transaction(root, PATIENT_S) as change:
+        with Transaction(root, AT_BOOT_S) as change:
             plan = _plan(root)
             if plan is not None:  # no rollback was faster
                 return _select(change, plan)
     disk = Disk(root)
-    with lock(disk, PATIENT_S):
+    with lock(disk, AT_BOOT_S):
         restored = tuned_profile.restore(disk)
         tuned_profile.forget(disk)
     promote.note_return(root)

@@ -11,7 +11,7 @@ from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, trials, units
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
-from lowlat.boot.transaction import PATIENT_S, Transaction, lock
+from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.probe.kernel import read_running
@@ -77,7 +77,7 @@ def try_once(root: Root, loader: Loader, entry: BootEntry) -> BootEntry:
 
 def record(root: Root) -> str:
     """Called in a trial that came up: compare its line with the entry's; what to say about it."""
-    with lock(Disk(root), PATIENT_S):
+    with lock(Disk(root), AT_BOOT_S):
         known = trials.read(root)
         pending = known.pending
         if pending is None:
@@ -93,7 +93,7 @@ def record(root: Root) -> str:
 
 def note_return(root: Root) -> None:
     """Called in every other boot: a trial that was set and did not come up has failed."""
-    with lock(Disk(root), PATIENT_S):
+    with lock(Disk(root), AT_BOOT_S):
         known = trials.read(root)
         failed = failure(root, known)
         if failed:

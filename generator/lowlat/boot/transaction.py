@@ -25,9 +25,11 @@ from lowlat.host.root import Root
 _LOCK = f"{files.STATE}/lock"
 
 
-#: How long those wait that nobody could ask to try again, hooks and units: grub-mkconfig may take
-#: this long.
+#: How long hooks wait, which nobody could ask to try again: grub-mkconfig may take this long.
 PATIENT_S = 300.0
+
+#: And the units of a boot. Not longer: TuneD, which rollback restarts, comes after one of them.
+AT_BOOT_S = 60.0
 
 
 @contextmanager

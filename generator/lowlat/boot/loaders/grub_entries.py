@@ -73,6 +73,8 @@ def lost(made: str, promoted: str) -> str:
     tuned = set(re.findall(r"'(lowlat-[^']+)'", made)) - {STOCK}
     if not promoted or promoted in tuned or (promoted.isdecimal() and tuned):
         return ""
+    if promoted.isdecimal():
+        return "no promoted entry is left: the newest kernel's stock entry is the default"
     return f"{promoted} was promoted and is gone: its kernel's stock entry is the default"
 
 
