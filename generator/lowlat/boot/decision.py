@@ -4,6 +4,7 @@ its own, once; the hooks of the distribution ask for a new kernel's."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
@@ -14,7 +15,7 @@ from lowlat.base.json_fields import typed
 from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot
-from lowlat.boot.transaction import Transaction
+from lowlat.boot.transaction import PATIENT_S, Transaction
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import RELEASE, Machine
@@ -102,8 +103,12 @@ class Planner:
         plan = self.plan(release)
         disk = Disk(self._root)
         disk.make_folders(plan_path(release))
-        disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
-        return plan
+        # Called with the boot's lock and without: GRUB's generator may run beside its holder's.
+        with disk.folder(PLANS) as at, files.locked(".", os.O_DIRECTORY, at, PATIENT_S):
+            known = stored(self._root, release)
+            if known is None:
+                disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
+        return known or plan
 
 
 def stored(root: Root, release: str) -> Optional[Plan]:

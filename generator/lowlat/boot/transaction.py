@@ -38,7 +38,8 @@ def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
     than ``wait`` seconds.
 
     Who takes more than one lock takes them in this order: that of ``tune``, this one, that of the
-    run-time half (host.runstate). TuneD, which calls the latter, is restarted under this one.
+    run-time half (host.runstate), that of the plans' folder (decision). TuneD, which calls for the
+    third, is restarted under this one.
     Where nothing is left in the state folder in the end, the folder goes too.
     """
     with ExitStack() as held:
