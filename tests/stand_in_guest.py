@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from lowlat.base.json_fields import read_value, write_value
 from lowlat.host.root import Root
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned
-from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, Task
+from lowlat.rehearse.exchange import FACTS, RUN, TASK, VERIFY, Facts, Task
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 
@@ -55,23 +56,29 @@ def machine() -> Machine:
 
 def main(argv: Sequence[str]) -> int:
     """Be the guest; returns the exit status of its power-off."""
-    (folder,) = (Path(word[8:]) for word in argv if word.startswith("--rwdir="))
+    folder = shared(argv)
     line = " ".join(word[7:] for word in argv if word.startswith("--kopt="))
     with Path(os.environ[NOTES]).open("a") as notes:
-        notes.write(f"{folder.parent.name}/{folder.name}\n")
+        notes.write(f"{folder.parents[1].name}/{folder.parent.name}\n")
     if _one_of(PANICS, folder):
         return _panic()
     if _one_of(HANGS, folder):
         time.sleep(300)
-    if folder.name == "scout":
+    if folder.parent.name == "scout":
         _scout(folder)
     else:
         _measure(folder, line)
     return _panic() if _one_of(LATE, folder) else 0
 
 
+def shared(argv: Sequence[str]) -> Path:
+    """The folder that the guest shares with the host."""
+    (found,) = filter(None, (re.search(r"id=share,path=([^,]+)", word) for word in argv))
+    return Path(found[1])
+
+
 def _one_of(variable: str, folder: Path) -> bool:
-    return folder.name in os.environ.get(variable, "").split()
+    return folder.parent.name in os.environ.get(variable, "").split()
 
 
 def _panic() -> int:
@@ -94,12 +101,12 @@ def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[s
 def _measure(folder: Path, line: str) -> None:
     task: Task = read_value(folder / TASK, Task)
     # Boots differ a little, as boots do.
-    entries = (QUIET if "nohz_full=" in line else STOCK) * (1 + sum(folder.name.encode()) % 7 / 100)
+    entries = (QUIET if "nohz_full=" in line else STOCK) * (1 + sum(folder.parent.name.encode()) % 7 / 100)
     cpus = [cpu_run(2, entries), cpu_run(3, entries)]
-    run = document(task.arm.name, entries, cpus=cpus, emulated=True, boot_id=folder.name)
+    run = document(task.arm.name, entries, cpus=cpus, emulated=True, boot_id=folder.parent.name)
     run["cmdline"] = line
     run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
-    (folder / f"{folder.name}.json").write_text(json.dumps(run))
+    (folder / RUN).write_text(json.dumps(run))
     rows = [{"name": "a", "state": "effective", "planned": 1, "effective": 1, "evidence": ""}]
     if task.arm.plan:
         (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))

@@ -29,10 +29,12 @@ from lowlat.rehearse.vm_size import VmSize, side_by_side
 
 pytestmark = pytest.mark.slow
 
-#: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM.
+#: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM. They write
+#: into folders that only root can enter.
 VERB = """\
 import sys
-from lowlat.rehearse import qemu, vm
+from lowlat.rehearse import enclosure, qemu, vm
+enclosure.closed = lambda path: None
 vm.check_tools = lambda: None
 qemu.kvm_works = lambda image: False
 vm.runner = lambda: {runner!r}

@@ -70,13 +70,15 @@ def write(what: str, out: str, data: bytes) -> None:
         output.commit(data)
 
 
-def read(path: Union[str, Path], limit: int) -> bytes:
+def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:
     """The content of a plain file that a user named, at most ``limit`` bytes.
 
-    Raises OSError where it cannot be read, is no plain file or is larger.
+    Raises OSError where it cannot be read, is no plain file (without ``follow`` a link is none) or
+    is larger.
     """
     # Opened without waiting: a named pipe would never answer.
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    fd = os.open(path, flags)
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a plain file")

@@ -5,6 +5,7 @@ written as JSON, each read back as the type that it was written from."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -13,14 +14,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lowlat.base import files
+from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
 
 #: What is measured lies between these, or is zero; with others ratios would overflow.
 _SMALLEST, _GREATEST = 1e-30, 1e30
-
-#: A run with a full histogram for 4096 CPUs stays below this.
-_LARGEST = 256 << 20
 
 _T = TypeVar("_T")
 
@@ -161,10 +159,10 @@ def read_document(path: Path, schema: str, writer: str) -> Fields:
     Raises Refused where the file cannot be read, is not JSON or is of another kind.
     """
     try:
-        data = json.loads(files.read(path, _LARGEST), parse_constant=_no_constant)
+        data = bounds.read_json(files.read(path, bounds.DOCUMENT), _no_constant)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}", hint=f"give a file of {writer}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise Refused(f"{path}: not JSON: {error}", hint=f"give a file of {writer}") from error
     if not isinstance(data, dict) or data.get("schema") != schema:
         raise Refused(f"{path}: not a {schema} document", hint=f"give a file of {writer}")
@@ -190,13 +188,15 @@ def _as_number(value: object) -> Optional[float]:
 
 
 def write_value(path: Path, value: object) -> None:
-    """Write a value as JSON; read_value() gives it back."""
-    path.write_text(json.dumps(value, indent=2, default=_as_object) + "\n")
+    """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o644), "w") as file:
+        file.write(json.dumps(value, indent=2, default=_as_object) + "\n")
 
 
 def read_value(path: Path, kind: Any) -> Any:
-    """The value in a file. Raises OSError, or ValueError or TypeError where it is another one."""
-    return typed(kind, json.loads(path.read_text()))
+    """The value in a plain file. Raises OSError, or ValueError or TypeError where it is another."""
+    return typed(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))
 
 
 def _as_object(value: Any) -> object:

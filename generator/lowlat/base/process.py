@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
+from lowlat.base import bounds
 from lowlat.base.errors import LowlatError
 
 #: A program that start() started, and where its output may go.
@@ -182,7 +183,7 @@ def follow(
     limit: float,
     stop: threading.Event,
 ) -> Optional[int]:
-    """Run to the end: the command, its output and its errors go to ``log``.
+    """Run to the end: the command, its output and its errors go to ``log``, as far as bounds says.
 
     Returns the exit status, None where the time was up and the program and all it started was
     ended. Raises StopRequested where ``stop`` was set, LowlatError where it cannot be started.
@@ -207,7 +208,7 @@ def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) 
             raise StopRequested
         data = read(child, _POLL_S)
         if data:
-            kept.write(data)
+            kept.write(data[: max(0, bounds.GUEST_LOG - kept.tell())])
         elif os.waitid(os.P_PID, child.pid, asked) is not None:
             return True
         else:

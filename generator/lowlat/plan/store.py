@@ -86,7 +86,7 @@ def read_kept(path: str, root: Root) -> Optional[Plan]:
 def _parse(where: str, text: str) -> Plan:
     try:
         plan = Plan.from_json(json.loads(text))
-        _check(plan)
+        check(plan)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{where}: not JSON") from error
     except Refused as error:
@@ -103,7 +103,8 @@ def _read_named(path: str) -> str:
         raise Refused(f"{path}: {why}") from error
 
 
-def _check(plan: Plan) -> None:
+def check(plan: Plan) -> None:
+    """Raises Refused where a plan sets what no plan of ours sets."""
     if not profile.is_name(plan.profile):
         raise Refused("its profile is no profile's name")
     if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):

@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import Refused
+from lowlat.base.json_fields import read_value
+from lowlat.model import cmdline
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.plan import profile
+from lowlat.plan import profile, store
 from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse.options import STOCK, RehearseOptions
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}", re.ASCII)
+
+#: More are neither planned nor booted in a day.
+_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -30,10 +39,35 @@ class PlannedArm:
     plan: Optional[Plan] = None
     tuned: str = ""
 
+    def __post_init__(self) -> None:
+        # It becomes a folder's name, and a guest may have written it.
+        if not _NAME.fullmatch(self.name):
+            raise Refused(f"{self.name[:60]!r} is no name of a kind of boot")
+
     @property
     def changes(self) -> bool:
         """Whether anything is set in its boots."""
         return self.plan is not None or bool(self.tuned)
+
+
+def read(path: Path) -> tuple[PlannedArm, ...]:
+    """The arms that a guest planned, held to what ours plan.
+
+    Raises OSError, ValueError or TypeError where they are none, Refused where they are not so.
+    """
+    found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
+    names = [arm.name for arm in found]
+    if names[:1] != [STOCK] or len(set(names)) != len(names) or len(names) > _MOST:
+        raise ValueError("not one arm of each name, the first one stock")
+    if not any(arm.plan for arm in found) or not {arm.base for arm in found} <= set(names):
+        raise ValueError("an arm that is not there")
+    for arm in found:
+        if arm.plan:
+            store.check(arm.plan)
+        if arm.line != (arm.plan.boot_line if arm.plan else cmdline.join(arm.line.split())):
+            raise ValueError("a line that is not of its plan")
+        cmdline.check_length(arm.line, arm.name)
+    return found
 
 
 def dividing(arms: Iterable[PlannedArm]) -> Plan:

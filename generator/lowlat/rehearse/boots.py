@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,29 +14,35 @@ from typing import Optional
 
 import lowlat
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import read_value, write_value
+from lowlat.base.json_fields import write_value
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import read_run
-from lowlat.rehearse import guest_plan, qemu, vm
+from lowlat.rehearse import arm as arms
+from lowlat.rehearse import qemu, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.exchange import (
     ARMS,
     FACTS,
     PLAN_FILES,
+    REFUSED,
     TASK,
+    TUNED_LOG,
     VERIFY,
     Facts,
     Task,
     read_facts,
+    remove,
+    shared,
 )
 from lowlat.rehearse.guest_plan import Scouting
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
 from lowlat.render import files
+from lowlat.report import in_effect
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
@@ -104,13 +110,15 @@ class KernelBoots:
         Raises Refused where the guest's planner refused, LowlatError where the boot failed.
         """
         folder = _fresh(self.folder / "scout")
-        write_value(folder / TASK, Scouting(self.options, given))
-        vm.run(self._boot(folder, "guest_plan", "", 0.0), stop)
+        logs = tuple(f"{name}-{TUNED_LOG}" for name in self.options.tuned)
+        with shared(folder, logs) as share:
+            write_value(share / TASK, Scouting(self.options, given))
+            vm.run(self._boot(share, "guest_plan", "", 0.0), stop)
         with suppress(OSError):
-            raise Refused((folder / guest_plan.REFUSED).read_text().strip())
+            raise Refused((folder / REFUSED).read_text(errors="replace").strip())
         try:
-            _read_arms(folder / ARMS)
-        except (OSError, ValueError) as error:
+            arms.read(folder / ARMS)
+        except (OSError, ValueError, TypeError) as error:
             raise LowlatError(
                 f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
             ) from error
@@ -121,7 +129,7 @@ class KernelBoots:
         where the file of them is damaged."""
         path = self.folder / ARMS
         try:
-            return _read_arms(path) if path.exists() else ()
+            return arms.read(path) if os.path.lexists(path) else ()
         except (OSError, ValueError, TypeError) as error:
             raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
 
@@ -131,19 +139,21 @@ class KernelBoots:
         Raises LowlatError where the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
-        if arm.plan:
-            files.write(files.render(arm.plan, Root()), str(_fresh(folder / PLAN_FILES)))
-        write_value(folder / TASK, self._task(arm, plan))
-        boot = self._boot(folder, "guest_measure", self._line(arm), self.options.seconds())
         try:
-            vm.run(boot, stop)
+            with shared(folder) as share:
+                if arm.plan:
+                    files.write(files.render(arm.plan, Root()), str(share / PLAN_FILES))
+                write_value(share / TASK, self._task(arm, plan))
+                seconds = self.options.seconds()
+                vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:
             # Its work may be done all the same: what failed at its end is not to be counted.
             (folder / FACTS).unlink(missing_ok=True)
             raise
-        booted = Booted(arm, number, boot.line, folder, read_facts(folder))
+        booted = Booted(arm, number, self._line(arm), folder, read_facts(folder))
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
+        _check(booted)
         return booted
 
     def kept(self, arm: PlannedArm, number: int) -> Optional[Booted]:
@@ -151,7 +161,7 @@ class KernelBoots:
         folder = self._folder(arm, number)
         with suppress(LowlatError):
             booted = Booted(arm, number, self._line(arm), folder, read_facts(folder))
-            read_run(booted.run)
+            _check(booted)
             return None if booted.facts.refused else booted
         return None
 
@@ -187,9 +197,11 @@ class KernelBoots:
         return " ".join((*clock, *words))
 
 
-def _read_arms(path: Path) -> tuple[PlannedArm, ...]:
-    found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
-    return found
+def _check(booted: Booted) -> None:
+    """Raises Refused where a boot's files cannot be read."""
+    read_run(booted.run)
+    if booted.verify:
+        in_effect.read_verify(booted.verify)
 
 
 def clock_words(machine: Machine) -> Iterator[str]:
@@ -212,8 +224,9 @@ def _command(module: str, folder: Path) -> tuple[str, ...]:
 
 def _fresh(folder: Path) -> Path:
     """An empty folder; what an interrupted boot left there is removed."""
-    if folder.is_symlink():
-        raise Refused(f"{folder}: is a symbolic link", hint="name another folder with --out")
-    shutil.rmtree(folder, ignore_errors=True)
+    for path in (folder, folder.parent):
+        if path.is_symlink():
+            raise Refused(f"{path}: is a symbolic link", hint="name another folder with --out")
+    remove(folder)
     folder.mkdir(parents=True)
     return folder

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lowlat.base import bounds, files, process
 from lowlat.base.errors import LowlatError
 from lowlat.base.json_fields import read_value
+from lowlat.model.cpuset import CpuSet
 from lowlat.rehearse.arm import PlannedArm
 
 #: Names of the files in a boot's folder.
@@ -19,6 +22,15 @@ VERIFY = "verify.json"
 MESSAGES = "dmesg.txt"
 TUNED_LOG = "tuned.log"
 ARMS = "arms.json"
+RUN = "run.json"
+
+#: Why there is no plan, where there is none.
+REFUSED = "refused.txt"
+
+#: The folder in a boot's own that its guest can write: what is in it is the guest's word.
+SHARE = "guest"
+
+_REMOVE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -49,10 +61,39 @@ class Facts:
     refused: str
 
 
+@contextmanager
+def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
+    """A new folder to share with a guest, for as long as it runs. What it leaves there under the
+    names above, and ``more``, is then copied to ``folder``; the rest is removed unread."""
+    share = folder / SHARE
+    share.mkdir(mode=0o700)
+    try:
+        yield share
+    finally:
+        for name in (ARMS, FACTS, VERIFY, MESSAGES, TUNED_LOG, REFUSED, RUN, *more):
+            with suppress(OSError):
+                data = files.read(share / name, bounds.GUEST_FILE, follow=False)
+                (folder / (f"{folder.name}.json" if name == RUN else name)).write_bytes(data)
+        remove(share)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder with all that is in it, however much a guest has put there.
+
+    Raises LowlatError where that is not possible.
+    """
+    # Not shutil.rmtree(): folders in folders without end are too deep for it.
+    ended = process.run(["rm", "-rf", "--", str(folder)], timeout=_REMOVE_S)
+    if ended.status:
+        raise LowlatError(f"cannot remove {folder}: {ended.last_words}")
+
+
 def read_facts(folder: Path) -> Facts:
     """Raises LowlatError where the guest did not come as far as writing them."""
     try:
         facts: Facts = read_value(folder / FACTS, Facts)
+        for cpus in (facts.isolated, facts.nohz_full):
+            CpuSet.parse_list(cpus)
     except (OSError, ValueError, TypeError) as error:
         raise LowlatError(
             f"the guest left no result in {folder}", hint="its serial.log tells more"

@@ -28,6 +28,7 @@ from lowlat.rehearse.exchange import (
     FACTS,
     MESSAGES,
     PLAN_FILES,
+    RUN,
     TASK,
     TUNED_LOG,
     VERIFY,
@@ -92,7 +93,7 @@ class Guest:
         (self.folder / VERIFY).write_text(ended.stdout)
 
     def _measure(self) -> None:
-        result = self.folder / f"{self.folder.name}.json"
+        result = self.folder / RUN
         ended = process.run(
             harness_argv(self.task, result),
             timeout=self.task.measure_limit,

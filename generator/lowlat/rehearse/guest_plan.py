@@ -17,11 +17,8 @@ from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.rehearse import arm, guest_tuned
 from lowlat.rehearse.arm import PlannedArm
-from lowlat.rehearse.exchange import ARMS, TASK, TUNED_LOG
+from lowlat.rehearse.exchange import ARMS, REFUSED, TASK, TUNED_LOG
 from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
-
-#: Why there is no plan, where there is none.
-REFUSED = "refused.txt"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from lowlat.base.files import user_folder
 _FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual", "16k", "64k"))
 
 _RELEASE = re.compile(r"[0-9][A-Za-z0-9.+~_-]{0,120}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]{0,127}")
 _PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")
 
 
@@ -26,6 +27,11 @@ class BootableKernel:
 
     release: str
     image: Path
+
+    def __post_init__(self) -> None:
+        # It becomes a folder's name, and an image may say whatever it likes.
+        if not _NAME.fullmatch(self.release):
+            raise Refused(f"{self.image}: {self.release[:60]!r} is no kernel's release")
 
 
 @dataclass(frozen=True)

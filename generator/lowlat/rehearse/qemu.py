@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lowlat.base import process
 from lowlat.base.errors import Refused
+from lowlat.rehearse import enclosure
 
 _KVM_PROBE_S = 15.0
 _ASK_S = 20.0
@@ -53,6 +54,15 @@ def emulation(release: str, cpus: int) -> tuple[str, ...]:
     if counts_instructions(release):
         return (*model, *_BY_INSTRUCTIONS, *_turns(cpus))
     return (*model, *_BY_THREADS)
+
+
+def powerless() -> tuple[str, ...]:
+    """The options with which QEMU gives root's rights up before its guest runs."""
+    if os.geteuid() != 0:
+        return ()
+    user = f"{enclosure.USER}:{enclosure.USER}"
+    named = _first_two(_version()) >= (9, 1)
+    return ("-run-with", f"user={user}") if named else ("-runas", user)
 
 
 def counts_instructions(release: str) -> bool:

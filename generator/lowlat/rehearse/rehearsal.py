@@ -20,8 +20,8 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
+from lowlat.rehearse import enclosure, packages, provenance, qemu, store, vm
 from lowlat.rehearse import kernel as kernels
-from lowlat.rehearse import packages, provenance, qemu, store, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
 from lowlat.rehearse.jobs import Failure, Job, work
@@ -93,6 +93,8 @@ def prepare(
         begun.check(made_with)
     stages = tuple(_stage(options, machine, kernel, results) for kernel in chosen)
     vm.check_paths(results)
+    for kernel in chosen:
+        enclosure.check(vm.runs_on(kernel))
     if not begun:
         Request(options, chosen, made_with).make(results)
     return machine, made_with, stages

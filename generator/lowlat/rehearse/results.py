@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from lowlat.base.json_fields import write_value
 from lowlat.base.terminal import bold
@@ -16,9 +14,12 @@ from lowlat.rehearse import guest_tuned
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.boots import Booted
 from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.report.in_effect import VerifiedSetting, read_verify
 from lowlat.verify.finding import Standing
 
 SCHEMA = "lowlat.rehearsal/1"
+
+_BAD = {state.value for state in Standing if state.bad}
 
 
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
@@ -56,15 +57,12 @@ def _basics(booted: Booted, isolated: str) -> Iterator[str]:
 def bad_settings(booted: Booted) -> Iterator[str]:
     """The settings that verify found planned and not in effect."""
     for row in _verified(booted):
-        if Standing(row["state"]).bad:
-            yield f"{row['name']}: {row['state']} ({row['evidence']})"
+        if row.state in _BAD:
+            yield f"{row.name}: {row.state} ({row.evidence})"
 
 
-def _verified(booted: Booted) -> list[dict[str, Any]]:
-    if booted.verify is None:
-        return []
-    rows: list[dict[str, Any]] = json.loads(booted.verify.read_text())["settings"]
-    return rows
+def _verified(booted: Booted) -> tuple[VerifiedSetting, ...]:
+    return read_verify(booted.verify) if booted.verify else ()
 
 
 def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:

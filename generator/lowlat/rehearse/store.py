@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ def name(out: Optional[Path]) -> Path:
 
     Raises Refused where it cannot be shared with a guest or holds a rehearsal already.
     """
-    folder = _shared("--out", out.absolute() if out else state_folder() / "runs" / _now())
+    folder = _shared("--out", out or state_folder() / "runs" / _now())
     if (folder / REQUEST).exists():
         raise Refused(
             f"--out {folder}: holds a rehearsal already",
@@ -53,6 +55,7 @@ class Request:
         """Make the folder and keep this in it. Raises Refused where that is not possible."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            _check_owner("--out", folder)
             write_value(folder / REQUEST, self)
         except OSError as error:
             hint = "name a writable folder"
@@ -61,10 +64,9 @@ class Request:
     @classmethod
     def read(cls, folder: Path) -> Optional[Request]:
         """What make() kept there; None where it kept nothing that can be read."""
-        path = folder / REQUEST
-        with suppress(OSError, ValueError, TypeError, RecursionError):
-            found: Optional[Request] = read_value(path, cls) if path.is_file() else None
-            return found if found and found.schema == SCHEMA else None
+        with suppress(OSError, ValueError, TypeError):
+            found: Request = read_value(folder / REQUEST, cls)
+            return found if found.schema == SCHEMA else None
         return None
 
     def check(self, made_with: Mapping[str, str]) -> None:
@@ -83,7 +85,7 @@ def resumed(named: Path) -> tuple[Path, RehearseOptions]:
 
     Raises Refused where none was begun, or where a guest cannot share it.
     """
-    folder = _shared("--resume", named.absolute())
+    folder = _shared("--resume", named)
     found = Request.read(folder)
     if found is None:
         raise Refused(
@@ -104,13 +106,26 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _shared(option: str, folder: Path) -> Path:
+def _shared(option: str, named: Path) -> Path:
+    folder = Path(os.path.realpath(named))
     if not _PLAIN_PATH.fullmatch(str(folder)):
         only = "only letters, digits and ._/+@~- can be shared with a guest"
         raise Refused(f"{option} {folder}: {only}")
     if folder.exists() and not folder.is_dir():
         raise Refused(f"{option} {folder}: not a folder")
+    _check_owner(option, folder)
     return folder
+
+
+def _check_owner(option: str, folder: Path) -> None:
+    """Raises Refused, for root, where others could put a file there or a link in its way."""
+    for path in (folder, *folder.parents) if os.geteuid() == 0 else ():
+        with suppress(FileNotFoundError):
+            held = path.stat()
+            kept = held.st_mode & stat.S_ISVTX and path != folder
+            if held.st_uid != 0 or (held.st_mode & 0o022 and not kept):
+                why = f"{option} {folder}: others than root can write {path}"
+                raise Refused(why, hint="name a folder of root's, or rehearse as yourself")
 
 
 def _now() -> str:

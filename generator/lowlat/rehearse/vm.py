@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One bounded boot: virtme-ng runs QEMU on the host's own file tree, shared read-only.
 
-The guest may write everywhere below the overlaid folders; only the result folder reaches the host.
+The guest may write everywhere below the overlaid folders; only one folder reaches the host, where
+every file of a guest's is a plain one: it can make no link, device or set-user-ID program there.
 """
 
 from __future__ import annotations
@@ -14,23 +15,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import process
+import lowlat
+from lowlat.base import bounds, files, process, resources
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import follow
-from lowlat.rehearse import qemu
+from lowlat.measure.child import find_harness
+from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 
 #: What a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
-#: The console's text, in a boot's folder.
+#: The console's text, beside the folder that a boot shares.
 LOG = "serial.log"
+
+#: As virtme-ng mounts its own.
+_MOUNT = ("mount", "-t", "9p", "-o", "trans=virtio,version=9p2000.L,access=any,msize=524288")
+_TAG = "lowlat.share"
 
 
 @dataclass(frozen=True)
 class GuestBoot:
-    """What to boot, how long it may take, and what runs in it."""
+    """What to boot, how long it may take, and what runs in it; ``folder`` is what it shares with
+    the host."""
 
     kernel: BootableKernel
     line: str
@@ -42,7 +50,7 @@ class GuestBoot:
 
     @property
     def log(self) -> Path:
-        return self.folder / LOG
+        return self.folder.parent / LOG
 
     @property
     def emulation(self) -> tuple[str, ...]:
@@ -68,10 +76,24 @@ def check_paths(results: Path) -> None:
             raise Refused(why, hint="install lowlat and keep the results in folders without one")
 
 
+def runs_on(kernel: BootableKernel) -> list[Path]:
+    """What of this host a guest of this kernel runs on, beside the system's own files."""
+    modules = kernel.image.parents[1] / "lib" / "modules" / kernel.release
+    program = Path(runner()).resolve()
+    theirs = program.parents[1]  # of an environment of virtme-ng's own
+    return [
+        *(Path(sys.prefix), Path(sys.base_prefix)),
+        *(Path(lowlat.__file__).parents[1], resources.templates(), resources.profiles()),
+        *(Path(find_harness()), theirs if (theirs / "pyvenv.cfg").exists() else program),
+        *([modules] if modules.is_dir() else []),
+    ]
+
+
 def argv(boot: GuestBoot) -> list[str]:
     """virtme-run's argument vector for this boot."""
     # Not `vng`: that builds a shell command out of its arguments.
     overlays = [path for path in _OVERLAID if Path(path).is_dir() and not Path(path).is_symlink()]
+    mount = shlex.join([*_MOUNT, _TAG, str(boot.folder)])
     return [
         runner(),
         "--mods=auto",
@@ -87,11 +109,17 @@ def argv(boot: GuestBoot) -> list[str]:
         f"--cpus={boot.shape.smp}",
         f"--memory={boot.shape.memory}",
         *(f"--overlay-rwdir={path}" for path in overlays),
-        f"--rwdir={boot.folder}",
         *(f"--kopt={word}" for word in boot.line.split()),
-        f"--script-sh={shlex.join(boot.command)}",
-        *(("--qemu-opts", *boot.emulation) if boot.emulation else ()),
+        f"--script-sh={mount} && {shlex.join(boot.command)}",
+        *("--qemu-opts", *boot.emulation, *_shared(boot.folder), *qemu.powerless()),
     ]
+
+
+def _shared(folder: Path) -> tuple[str, ...]:
+    """A guest's owners, modes, links and devices are only noted, in files beside the plain ones."""
+    how = "security_model=mapped-file,multidevs=remap"
+    device = f"virtio-9p-pci,fsdev=share,mount_tag={_TAG}"
+    return ("-fsdev", f"local,id=share,path={folder},{how}", "-device", device)
 
 
 def run(boot: GuestBoot, stop: threading.Event) -> None:
@@ -102,9 +130,14 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
     """
     # virtme-run looks for depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
+    environment.pop("TMPDIR", None)  # it may be in a folder that is hidden from the guest
     # timeout(1) stays on guard should this process itself be killed.
     guard = ["timeout", "--kill-after=10", f"{boot.limit + 30:.0f}"]
-    status = follow([*guard, *argv(boot)], environment, boot.log, boot.limit, stop)
+    guard += ["prlimit", f"--fsize={bounds.GUEST_FILE}"]
+    enclosure.hand_over(boot.folder)
+    paths = [*runs_on(boot.kernel), boot.kernel.image, boot.folder]
+    command = enclosure.argv(paths, [*guard, *argv(boot)])
+    status = follow(command, environment, boot.log, boot.limit, stop)
     if status != 0:
         raise _what_happened(boot, status)
 
@@ -112,7 +145,7 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
 def _what_happened(boot: GuestBoot, status: Optional[int]) -> LowlatError:
     which = f"the boot of {boot.kernel.release}"
     where = f"the console's text is in {boot.log}"
-    for text in boot.log.read_text(errors="replace").splitlines():
+    for text in process.text(files.read(boot.log, bounds.GUEST_LOG)).splitlines():
         if "Kernel panic" in text:
             found = text[text.index("Kernel panic") :].strip()
             return LowlatError(f"{which} panicked: {found}", hint=where)

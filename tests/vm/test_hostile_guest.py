@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A guest that is after its host: as root in there it tries what its share and the host's tree let
+it do."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from kernels import kernel_or_skip
+
+from lowlat.rehearse import exchange, vm
+from lowlat.rehearse.vm_size import VmSize
+
+pytestmark = [pytest.mark.vm, pytest.mark.security]
+
+_TRIED = """\
+cd {share} || exit 1
+id -u >uid
+cat {secret} /etc/shadow.lowlat {elsewhere}/key >read 2>refused
+cp /bin/true shell && chown 0:0 shell && chmod 4755 shell
+ln -s {secret} link
+mknod device b 8 0
+mkfifo pipe
+echo mine >{secret}
+echo "done" >run.json
+sync
+"""
+
+
+def test_a_hostile_guest_reads_and_plants_nothing(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a user's QEMU is the user: this is about root's")
+    kernel = kernel_or_skip("")
+    secret = tmp_path / "secret"
+    secret.write_text("secret\n")
+    secret.chmod(0o600)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with exchange.shared(folder) as share:
+        task = _TRIED.format(share=share, secret=secret, elsewhere=Path.home())
+        command = ("sh", "-c", task)
+        boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, share, command, 600)
+        vm.run(boot, threading.Event())
+        assert (share / "uid").read_text() == "0\n"
+        assert (share / "read").read_text() == ""
+        for path in share.rglob("*"):
+            found = path.lstat()
+            assert stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode), path
+            assert found.st_uid != 0 and not found.st_mode & 0o7077, path
+        assert not (share / "shell").stat().st_mode & stat.S_ISUID
+    assert sorted(path.name for path in folder.iterdir()) == ["out.json"]
+    assert secret.read_text() == "secret\n"
