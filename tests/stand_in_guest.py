@@ -101,7 +101,9 @@ def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[s
 def _measure(folder: Path, line: str) -> None:
     task: Task = read_value(folder / TASK, Task)
     # Boots differ a little, as boots do.
-    entries = (QUIET if "nohz_full=" in line else STOCK) * (1 + sum(folder.parent.name.encode()) % 7 / 100)
+    entries = (QUIET if "nohz_full=" in line else STOCK) * (
+        1 + sum(folder.parent.name.encode()) % 7 / 100
+    )
     cpus = [cpu_run(2, entries), cpu_run(3, entries)]
     run = document(task.arm.name, entries, cpus=cpus, emulated=True, boot_id=folder.parent.name)
     run["cmdline"] = line

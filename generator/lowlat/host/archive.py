@@ -14,8 +14,10 @@ backslashes, and blanks in paths and names are written as \\xNN. What was not th
 
 from __future__ import annotations
 
+import io
 import re
 import stat
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,19 +26,14 @@ from pathlib import Path
 from typing import Callable, Optional, TypeVar
 
 from lowlat import __version__
+from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
-from lowlat.host.root import ANSWERS, Root, unpack
+from lowlat.host.root import ANSWERS, Root
 
 SCHEMA = "lowlat.capture/1"
 
-#: Larger than any machine's archive, compressed or not; guards the reader's memory.
-_LIMIT = 128 << 20
-
 _UNPRINTABLE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_ESCAPE = re.compile(rb"\\(x[0-9a-f]{2})?")
-
-#: PATH_MAX, which no path of a real machine exceeds.
-_LONGEST_PATH = 4096
+_ESCAPE = re.compile(rb"\\x[0-9a-f]{2}")
 
 _T = TypeVar("_T")
 
@@ -73,7 +70,13 @@ class Archive(Root):
         return not self.exists(path)
 
     def exists(self, path: str) -> bool:
-        return path in self._everything
+        """Whether it was recorded, or something below it."""
+        return self._next(path) == path or self._next(f"{path}/").startswith(f"{path}/")
+
+    def _next(self, path: str) -> str:
+        """The recorded path that is this one, or the first after it."""
+        first = bisect_left(self._paths, path)
+        return self._paths[first] if first < len(self._paths) else ""
 
     def link(self, path: str) -> Optional[str]:
         return self._contents.links.get(path)
@@ -96,14 +99,8 @@ class Archive(Root):
         yield -1
 
     @cached_property
-    def _everything(self) -> set[str]:
-        """All recorded paths and the folders above them."""
-        found: set[str] = set()
-        for path in self._contents.paths():
-            while path and path not in found:
-                found.add(path)
-                path = path.rpartition("/")[0]
-        return found
+    def _paths(self) -> list[str]:
+        return sorted(self._contents.paths())
 
 
 class Recorder(Root):
@@ -219,12 +216,11 @@ def load(path: str) -> Archive:
     Raises Refused, naming the line, where it is damaged or not an archive.
     """
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(_LIMIT)
+        data = files.read(path, bounds.ARCHIVE)
     except OSError as error:
         raise Refused(f"--root {path}: {error.strerror}") from error
     try:
-        return Archive(str(Path(path).absolute()), parse(unpack(data, _LIMIT)))
+        return Archive(str(Path(path).absolute()), parse(bounds.unpack(data, bounds.ARCHIVE)))
     except ValueError as error:
         raise Refused(
             f"--root {path}: not a capture archive, {error}",
@@ -234,60 +230,78 @@ def load(path: str) -> Archive:
 
 def parse(data: bytes) -> Contents:
     """Read an archive. Raises ValueError, with the line, where it is not one."""
-    lines = data.split(b"\n")
-    if lines[0].split(b" ")[0] != SCHEMA.encode():
+    if data.partition(b"\n")[0].split(b" ")[0] != SCHEMA.encode():
         raise ValueError(f"it does not start with {SCHEMA}")
-    if lines[-1]:
+    if not data.endswith(b"\n"):
         raise ValueError("its last line is cut off")
-    contents = Contents()
-    number = 1
-    while number < len(lines) - 1:
+    if data.count(b"\n") > bounds.ARCHIVE_ENTRIES:
+        raise ValueError("it has more lines than any machine's")
+    reader = _Reader()
+    for number, line in enumerate(io.BytesIO(data), 1):
         try:
-            number = _parse_record(contents, lines, number)
+            if number > 1:
+                reader.take(line[:-1])
         except ValueError as error:
-            raise ValueError(f"line {number + 1}: {error}") from error
-    return contents
+            raise ValueError(f"line {number}: {error}") from error
+    reader.end_file()
+    return reader.contents
 
 
-def _parse_record(contents: Contents, lines: list[bytes], number: int) -> int:
-    """Take in the record that begins at a line; the number of the first line after it."""
-    kind, _, rest = lines[number].partition(b" ")
-    if kind == b"#":
-        return number + 1
-    first, blank, rest = rest.partition(b" ")
-    path = _text(first)
-    if not path.startswith("/") or len(path) > _LONGEST_PATH:
+class _Reader:
+    """Takes an archive in line by line; a file of several lines is whole at the next record."""
+
+    def __init__(self) -> None:
+        self.contents = Contents()
+        self._path = ""
+        self._lines: list[bytes] = []
+        self._names = 0
+
+    def take(self, line: bytes) -> None:
+        if self._path and line.startswith(b"|"):
+            self._lines.append(_plain(line[1:]) + b"\n")
+        elif self._path and line == b"\\":
+            self.end_file(newline=False)
+        else:
+            self.end_file()
+            kind, _, rest = line.partition(b" ")
+            if kind != b"#":
+                self._record(kind, *rest.partition(b" "))
+
+    def end_file(self, *, newline: bool = True) -> None:
+        if self._path:
+            data = b"".join(self._lines)
+            self.contents.files[self._path] = data if newline else data[:-1]
+        self._path, self._lines = "", []
+
+    def _record(self, kind: bytes, first: bytes, blank: bytes, rest: bytes) -> None:
+        path, contents = _path(first), self.contents
+        if kind == b"f":
+            if path in contents.files:
+                raise ValueError(f"{path[:80]} is there twice")
+            if blank:
+                contents.files[path] = _plain(rest) + b"\n"
+            else:
+                self._path = path
+        elif kind == b"d":
+            self._names += rest.count(b" ") + 1
+            if self._names > bounds.ARCHIVE_ENTRIES:
+                raise ValueError("more names than any machine's folders have")
+            contents.folders[path] = tuple(map(_text, rest.split(b" ")))
+        elif kind == b"l":
+            contents.links[path] = _text(rest)
+        elif kind == b"m":
+            contents.modes[path] = int(_text(rest)[:8], 8)
+        elif kind == b"e":
+            contents.present.add(path)
+        else:
+            raise ValueError("no such kind of record")
+
+
+def _path(word: bytes) -> str:
+    path = _text(word)
+    if not path.startswith("/") or len(path) > bounds.PATH or path.count("/") > bounds.PATH_DEPTH:
         raise ValueError("no path")
-    if kind == b"f":
-        if path in contents.files:
-            raise ValueError(f"{path[:80]} is there twice")
-        if blank:
-            contents.files[path] = _plain(rest) + b"\n"
-            return number + 1
-        return _parse_lines(contents, path, lines, number + 1)
-    if kind == b"d":
-        contents.folders[path] = tuple(map(_text, rest.split(b" ")))
-    elif kind == b"l":
-        contents.links[path] = _text(rest)
-    elif kind == b"m":
-        contents.modes[path] = int(_text(rest)[:8], 8)
-    elif kind == b"e":
-        contents.present.add(path)
-    else:
-        raise ValueError("no such kind of record")
-    return number + 1
-
-
-def _parse_lines(contents: Contents, path: str, lines: list[bytes], number: int) -> int:
-    begin = number
-    while number < len(lines) and lines[number].startswith(b"|"):
-        number += 1
-    data = b"".join(_plain(line[1:]) + b"\n" for line in lines[begin:number])
-    if number < len(lines) and lines[number] == b"\\":
-        data = data[:-1]
-        number += 1
-    contents.files[path] = data
-    return number
+    return path
 
 
 def _text(word: bytes) -> str:
@@ -295,13 +309,11 @@ def _text(word: bytes) -> str:
 
 
 def _plain(line: bytes) -> bytes:
-    return _ESCAPE.sub(_byte, line) if b"\\" in line else line
-
-
-def _byte(found: re.Match[bytes]) -> bytes:
-    if not found[1]:
+    if b"\\" not in line:
+        return line
+    if len(_ESCAPE.findall(line)) != line.count(b"\\"):
         raise ValueError("a backslash that is no escape")
-    return bytes([int(found[1][1:], 16)])
+    return line.decode("unicode_escape").encode("latin-1")
 
 
 def open_root(path: str) -> Root:

@@ -10,16 +10,13 @@ from __future__ import annotations
 import errno
 import fnmatch
 import os
-import zlib
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Callable, Optional
 
-from lowlat.base import trust
+from lowlat.base import bounds, trust
 from lowlat.model.cpuset import CpuSet, CpuSetError
-
-#: No file that is read as text is larger than this; /proc/kcore is not such a file.
-_LIMIT = 64 << 20
 
 _CHUNK = 1 << 16
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -41,37 +38,37 @@ class Root:
         self.path = os.path.realpath(path)
         self.live = self.path == "/"
         self._prefix = "" if self.live else self.path
-        #: Folders that were reached without any link: what is in them need not be checked again.
-        self._plain: set[str] = set()
 
     def read_bytes(self, path: str) -> Optional[bytes]:
         """The file's content, unpacked where it is compressed with gzip; None where it is missing,
         vanished, unreadable or a link loop."""
         try:
-            fd = os.open(path, _READ) if self.live else self._open_inside(self._prefix + path)
+            fd = self.open(path, _READ)
         except (OSError, ValueError):  # a name that a file gave may hold a NUL
             return None
         try:
-            return unpack(_read_all(fd, self.live))
+            return bounds.unpack(_read_all(fd, self.live), bounds.HOST_FILE)
         except (OSError, ValueError):
             return None
         finally:
             os.close(fd)
 
-    def _open_inside(self, path: str) -> int:
-        """Open a file of a captured tree; raises OSError where a link leads out of it."""
-        folder = path.rpartition("/")[0]
-        if folder in self._plain:
-            with suppress(OSError):
-                return os.open(path, _READ | os.O_NOFOLLOW)
-        fd = os.open(path, _READ)
-        real = os.readlink(f"/proc/self/fd/{fd}")
-        if real == path:
-            self._plain.add(folder)
-        elif not self._inside(real):
-            os.close(fd)
-            raise OSError(errno.ELOOP, "leads out of the captured tree")
-        return fd
+    def open(self, path: str, flags: int) -> int:
+        """Open a host's file; in a captured tree a plain one, which no link has led out of it.
+
+        Raises OSError where it is something else: a device's driver acts when it is opened.
+        """
+        if self.live:
+            return os.open(path, flags)
+        at = os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
+        try:
+            if not stat.S_ISREG(os.fstat(at).st_mode):
+                raise OSError(errno.EINVAL, "not a plain file")
+            if not self.holds(at):
+                raise OSError(errno.ELOOP, "a link leads out of the captured tree")
+            return os.open(f"/proc/self/fd/{at}", flags & ~os.O_NOFOLLOW)
+        finally:
+            os.close(at)
 
     def _inside(self, real: str) -> bool:
         # An absolute link inside a captured tree would otherwise answer with this host's file.
@@ -114,8 +111,8 @@ class Root:
                 return tuple(sorted(os.listdir(path)))
             fd = os.open(self._prefix + path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                real = os.readlink(f"/proc/self/fd/{fd}")
-                return tuple(sorted(os.listdir(fd))) if self._inside(real) else ()
+                names = os.listdir(fd) if self.holds(fd) else []
+                return tuple(sorted(names)) if len(names) <= bounds.FOLDER else ()
             finally:
                 os.close(fd)
         except (OSError, ValueError):
@@ -198,25 +195,10 @@ def is_glob(text: str) -> bool:
     return any(sign in text for sign in "*[?")
 
 
-def unpack(data: bytes, limit: int = _LIMIT) -> bytes:
-    """The data as it is, or what gzip packed into it. Raises ValueError where that is damaged or
-    larger than the limit."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        unpacked = unpacker.decompress(data, limit)
-    except zlib.error as error:
-        raise ValueError("the compressed data is damaged") from error
-    if not unpacker.eof:
-        raise ValueError("the compressed data is cut off or too large")
-    return unpacked
-
-
 def _read_all(fd: int, live: bool) -> bytes:
     chunks = []
     size = 0
-    while size < _LIMIT:
+    while size < bounds.HOST_FILE:
         chunk = os.read(fd, _CHUNK)
         chunks.append(chunk)
         size += len(chunk)

@@ -4,17 +4,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
-#: More CPUs than any kernel supports (NR_CPUS is at most 8192 on x86); guards against "0-99999999".
-MAX_CPU = 65535
+from lowlat.base import bounds
+from lowlat.base.errors import Refused
+
+#: The last CPU that any kernel supports (NR_CPUS is at most 8192); guards against "0-99999999".
+MAX_CPU = 8191
+
+#: The CPUs that all parts of a list name together: in a list of a person's some may be twice.
+_MOST_NAMED = 4 * (MAX_CPU + 1)
 
 _RANGE = re.compile(r"(\d{1,9}|N)(?:-(\d{1,9}|N)(?::(\d{1,9})/(\d{1,9}))?)?", re.ASCII)
 
 
-class CpuSetError(ValueError):
+class CpuSetError(Refused, ValueError):
     """Text that is neither a CPU list nor a CPU mask; the message says which part and why."""
 
 
@@ -36,23 +42,28 @@ class CpuSet:
         ``all``. Text without digits is the empty set, as is "(null)", which kernels before 7.0
         print for a mask that was never set.
         """
+        if len(text) > bounds.CPU_LIST:
+            raise CpuSetError("the CPU list is longer than any kernel's")
         text = text.strip()
         if text in ("", "(null)"):
             return cls()
         if text == "all" and last is not None:
             return cls.of(range(last + 1))
-        parts = text.split(",")
-        # No list of a kernel has more parts; each of them may name 65536 CPUs.
-        if len(parts) > MAX_CPU:
-            raise CpuSetError("the CPU list has more parts than a machine has CPUs")
         ids: set[int] = set()
-        for part in parts:
-            ids.update(_parse_range(part.strip(), last))
+        named = 0
+        for part in text.split(","):
+            found = _parse_range(part.strip(), last)
+            named += len(found)
+            if named > _MOST_NAMED:
+                raise CpuSetError("the CPU list names the same CPUs again and again")
+            ids.update(found)
         return cls(frozenset(ids))
 
     @classmethod
     def parse_mask(cls, text: str) -> CpuSet:
         """Read a hexadecimal mask with a comma every 32 bits, as sysfs and procfs print it."""
+        if len(text) > bounds.CPU_LIST:
+            raise CpuSetError("the CPU mask is longer than any kernel's")
         words = text.strip().split(",")
         if not all(re.fullmatch(r"[0-9a-fA-F]{1,16}", word) for word in words):
             raise CpuSetError(f"'{text.strip()[:60]}' is not a CPU mask")
@@ -119,7 +130,7 @@ class CpuSet:
         return self.ids <= other.ids
 
 
-def _parse_range(part: str, last: Optional[int]) -> Iterable[int]:
+def _parse_range(part: str, last: Optional[int]) -> Sequence[int]:
     found = _RANGE.fullmatch(part)
     if not found:
         raise CpuSetError(f"'{part[:60]}' is not a CPU number or range")
@@ -132,7 +143,8 @@ def _parse_range(part: str, last: Optional[int]) -> Iterable[int]:
     used, group = int(found[3]), int(found[4])
     if group == 0 or used > group:
         raise CpuSetError(f"'{part}' uses {used} of each {group} CPUs")
-    return (cpu for cpu in range(begin, end + 1) if (cpu - begin) % group < used)
+    starts = range(begin, end + 1, group)
+    return [cpu for start in starts for cpu in range(start, min(start + used, end + 1))]
 
 
 def _number(text: str, last: Optional[int]) -> int:

@@ -11,7 +11,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.root import CPU, Root
-from lowlat.model.cpuset import CpuSet
+from lowlat.model.cpuset import MAX_CPU, CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Node
 
 NODE = "/sys/devices/system/node"
@@ -66,11 +66,16 @@ def parse_cpuinfo_cpus(cpuinfo: str) -> CpuSet:
         cpuinfo,
         re.MULTILINE,
     )
-    return CpuSet.of(int("".join(number)) for number in listed)
+    return _known(int("".join(number)) for number in listed)
 
 
 def _parse_stat_cpus(text: str) -> CpuSet:
-    return CpuSet.of(int(cpu) for cpu in re.findall(r"^cpu(\d{1,5})\s", text, re.MULTILINE))
+    return _known(int(cpu) for cpu in re.findall(r"^cpu(\d{1,5})\s", text, re.MULTILINE))
+
+
+def _known(cpus: Iterable[int]) -> CpuSet:
+    """Without numbers that no kernel gives a CPU."""
+    return CpuSet.of(cpu for cpu in cpus if cpu <= MAX_CPU)
 
 
 def read_nodes(root: Root, online: CpuSet) -> tuple[Node, ...]:
@@ -150,15 +155,20 @@ def read_cores(
 def _group_siblings(root: Root, online: CpuSet) -> list[CpuSet]:
     # Lists that overlap without being equal are joined: two CPUs too many in a core do no harm,
     # a sibling on the wrong side of the split does.
-    core: dict[int, CpuSet] = {}
+    core: dict[int, set[int]] = {}
     for cpu in online:
         if cpu in core:
             continue
-        members = (_siblings(root, cpu) & online) | CpuSet.of([cpu])
-        for member in tuple(members):
-            members |= core.get(member, CpuSet())
-        core.update((member, members) for member in members)
-    return sorted(set(core.values()), key=lambda cpus: cpus.first)
+        members = {cpu, *(_siblings(root, cpu) & online)}
+        joined = {id(core[member]): core[member] for member in members if member in core}
+        largest: set[int] = max(joined.values(), key=len, default=set())
+        for other in (members, *joined.values()):
+            if other is not largest:
+                added = other - largest
+                largest |= added
+                core.update(dict.fromkeys(added, largest))
+    cores = {id(members): members for members in core.values()}
+    return sorted(map(CpuSet.of, cores.values()), key=lambda cpus: cpus.first)
 
 
 def _siblings(root: Root, cpu: int) -> CpuSet:
@@ -250,9 +260,9 @@ def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
-    """The numbers of the names "prefixN", in order."""
+    """The numbers of the names "prefixN", in order; those that can be a CPU's."""
     found = (re.fullmatch(prefix + r"([0-9]{1,5})", name) for name in names)
-    return sorted(int(match[1]) for match in found if match)
+    return sorted(number for match in found if match and (number := int(match[1])) <= MAX_CPU)
 
 
 def _integers(text: Optional[str]) -> tuple[int, ...]:

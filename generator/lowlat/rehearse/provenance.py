@@ -42,7 +42,8 @@ def of(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from error
 

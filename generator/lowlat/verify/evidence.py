@@ -8,7 +8,6 @@ comes from, and there is no second copy that could be out of date.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -19,7 +18,7 @@ from functools import cache
 import jinja2
 
 from lowlat import __version__
-from lowlat.base import resources
+from lowlat.base import bounds, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import kmsg
@@ -99,7 +98,7 @@ def _planned(root: Root) -> CpuSet:
     """The CPUs that the applied plan wants isolated, or the one in use."""
     for path in (store.PLAN, store.IN_USE):
         with suppress(Refused, ValueError):
-            return CpuSet.parse_list(Plan.from_json(json.loads(root.read(path) or "")).isolated)
+            return CpuSet.parse_list(Plan.from_json(bounds.read_json((root.read(path) or "").encode())).isolated)
     return CpuSet()
 
 

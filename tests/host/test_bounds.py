@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Little input that would cost much: refused in a second or two, and in less than 100 MB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from lowlat.host.archive import SCHEMA
+from lowlat.model.cpuset import MAX_CPU
+from trees import machine, write_tree
+
+pytestmark = [pytest.mark.security, pytest.mark.slow]
+
+HEAD = f"{SCHEMA} lowlat-gen 1\n".encode()
+
+#: What the audit's 122 KB were.
+PACKED = 122_000
+
+
+#: Runs the verb with 1 GiB and a minute at most, and tells last what it took: since it began, as
+#: what wait4() tells has the most that this process ever had in it.
+BOUNDED = """\
+import re, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+from lowlat import cli
+status = cli.main(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_SELF)
+kib = re.search(r"VmHWM:\\s+([0-9]+)", open("/proc/self/status").read())[1]
+print(used.ru_utime + used.ru_stime, kib, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def _cost(*words: str) -> tuple[int, str, float, int]:
+    """Status, standard error, CPU seconds and KiB of one call."""
+    argv = [sys.executable, "-c", BOUNDED, *words]
+    ended = subprocess.run(argv, capture_output=True, text=True, check=False)
+    *said, last = ended.stderr.splitlines(keepends=True) or [""]
+    seconds, kib = last.split()
+    return ended.returncode, "".join(said), float(seconds), int(kib)
+
+
+def _lines(text: Callable[[int], bytes]) -> Iterator[bytes]:
+    n = 0
+    while True:
+        yield text(n)
+        n += 1
+
+
+#: Records without end: what packs best, then what costs most where it packs as well as text may.
+BOMBS = {
+    "one line": _lines(lambda n: b"#" * 4096),
+    "zeros": _lines(lambda n: bytes(1 << 16)),
+    "lines of a file": _lines(lambda n: b"|\n" if n else b"f /a\n"),
+    "names": _lines(lambda n: b" a" if n else b"d /a"),
+    "long paths": _lines(lambda n: b"e /%x" % n + b"a" * 4000 + b"\n"),
+    "deepest paths": _lines(lambda n: b"e /%x" % n + b"/a" * 2000 + b"\n"),
+    "short lines": _lines(lambda n: b"e /%x\n" % n),
+    "files": _lines(lambda n: b"f /%x x\n" % n),
+    "folders": _lines(lambda n: b"d /%x a b c d e f g h i\n" % n),
+    "deep paths": _lines(lambda n: b"e /%x" % n + b"/a" * 30 + b"\n"),
+    "escapes": _lines(lambda n: b"f /%x " % n + b"\\xff" * 50 + b"\n"),
+}
+
+
+def _bomb(lines: Iterator[bytes]) -> bytes:
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as file:
+        file.write(HEAD)
+        while out.tell() < PACKED and file.tell() < 128 << 20:
+            file.write(b"".join(next(lines) for _ in range(1000)))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_packed_archive_costs_little(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(_bomb(BOMBS[kind]))
+    status, said, seconds, kib = _cost("plan", "--root", str(tmp_path / "a.gz"))
+    assert (status, said.count("\n")) == (2, 1) and "Traceback" not in said, said
+    assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+
+
+#: Lists that name few CPUs in many words, or many in few words again and again.
+LISTS = {
+    "repeated": f"0-{MAX_CPU}," * 60_000 + "0",
+    "short and repeated": f"0-{MAX_CPU}," * 6_000 + "0",
+    "strides": f"0-{MAX_CPU}:1/2," * 4_000 + "0",
+    "single": "0," * 240_000 + "0",
+    "mask": "ffffffff," * 53_000 + "1",
+}
+
+
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_list_of_cpus_that_is_none_of_a_kernels_costs_little(kind: str, tmp_path: Path) -> None:
+    files = machine(4)
+    for name in files:
+        if name.endswith(("_list", "online", "possible", "present", "cpulist")):
+            files[name] = LISTS[kind]
+    status, said, seconds, kib = _cost("plan", "--root", str(write_tree(tmp_path, files)))
+    assert status in (0, 2) and said.count("\n") == (status == 2), said
+    assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+
+
+@pytest.mark.parametrize("siblings", ["{0},{1}-8191:1/7", "{0},{2}", "0-8191:1/2,{0}"])
+def test_each_cpu_with_siblings_of_its_own_costs_bounded_time(
+    siblings: str, tmp_path: Path
+) -> None:
+    """All CPUs that a kernel can have, each said to share its core with others."""
+    topology = "/sys/devices/system/cpu/cpu%d/topology/core_cpus_list"
+    lists = {cpu: siblings.format(cpu, cpu % 7, cpu // 2) for cpu in range(MAX_CPU + 1)}
+    records = [f"f {topology % cpu} {text}" for cpu, text in lists.items()]
+    online = f"f /sys/devices/system/cpu/online 0-{MAX_CPU}"
+    (tmp_path / "a.txt").write_text("\n".join([f"{SCHEMA} x", online, *records, ""]))
+    status, said, seconds, kib = _cost("plan", "--root", str(tmp_path / "a.txt"))
+    assert (status, said.count("\n")) == (2, 1) and "Traceback" not in said, said
+    assert seconds <= 20 and kib <= 100_000, (seconds, kib)
+
+
+@pytest.mark.parametrize("number", [8192, 65536, 99999])
+def test_a_cpu_beyond_every_kernels_is_one_line_or_none(number: int, tmp_path: Path) -> None:
+    cpu = "/sys/devices/system/cpu"
+    for name, text in {
+        "names": f"d {cpu} cpu{number}\nd {cpu}/cpu{number}/topology a",
+        "cpuinfo": f"f /proc/cpuinfo processor\\x09: {number}",
+        "stat": f"f /proc/stat cpu{number} 1",
+        "online": f"f {cpu}/online {number}",
+        "node": f"f {cpu}/online 0-3\nd /sys/devices/system/node/node0 cpu{number}",
+    }.items():
+        (tmp_path / name).write_text(f"{SCHEMA} x\n{text}\n")
+        status, said, _, _ = _cost("plan", "--root", str(tmp_path / name))
+        assert status in (0, 2) and "Traceback" not in said, (name, said)
+        assert said.count("\n") == (1 if status else 0), (name, said)
+
+
+def test_a_packed_file_of_a_tree_costs_little(tmp_path: Path) -> None:
+    tree = write_tree(tmp_path, machine(4, config=None))
+    (tree / "proc/config.gz").write_bytes(gzip.compress(bytes(512 << 20), 9))
+    status, said, seconds, kib = _cost("plan", "--root", str(tree))
+    assert (status, said) == (0, "")
+    assert seconds <= 2 and kib <= 150_000, (seconds, kib)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 1_000_000,
+        json.dumps({"schema": "lowlat.run/1", "cpus": None})[:-1] + ', "x": ' + "[[]," * 900_000,
+        '{"schema": "lowlat.run/1", "x": [' + "[]," * 20_000_000 + "0]}",
+        '{"schema": "lowlat.run/1", "isolated": "' + f"0-{MAX_CPU}," * 50_000 + '"}',
+    ],
+    ids=["deep", "cut", "values", "list"],
+)
+def test_a_run_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(text)
+    run = str(tmp_path / "run.json")
+    status, said, seconds, kib = _cost("report", run, "--against", f"{tmp_path}/./run.json")
+    assert (status, said.count("\n")) == (2, 1), said
+    assert seconds <= 3 and kib <= 200_000, (seconds, kib)
+
+
+@pytest.mark.root
+def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
+    """/dev/ptmx makes a terminal for each who opens it, and tells how many there are."""
+    if os.geteuid() != 0:
+        pytest.skip("makes a device: needs root")
+    tree = write_tree(tmp_path, machine(4))
+    ptmx = Path("/dev/ptmx").stat().st_rdev
+    for name in ("sys/devices/system/cpu/online", "proc/cpuinfo", "proc/cmdline"):
+        (tree / name).unlink()
+        try:
+            os.mknod(tree / name, stat.S_IFCHR | 0o666, ptmx)
+        except PermissionError:
+            pytest.skip("this machine lets nobody make a device")
+    argv = [sys.executable, "-m", "lowlat", "probe", "--root", str(tree)]
+    traced = tmp_path / "trace"
+    strace = ["strace", "-f", "-e", "trace=open,openat", "-o", str(traced)]
+    subprocess.run([*strace, *argv], check=False, stdout=subprocess.DEVNULL)
+    opened = [line for line in traced.read_text().splitlines() if "/proc/cmdline" in line]
+    assert opened and all("O_PATH" in line for line in opened), opened
