@@ -390,3 +390,41 @@ def test_what_a_killed_run_left_is_taken_away(
         with private_folder() as second:
             assert {*tmp_path.iterdir()} == {young, other, held, second}
     assert {*tmp_path.iterdir()} == {young, other}
+
+
+# ------------------------------------------------------------------ no room
+
+
+@pytest.mark.security
+@pytest.mark.root
+@pytest.mark.parametrize("full", ["--out", "TMPDIR"])
+def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> None:
+    room = stage.folder / "room"
+    room.mkdir()
+    mounted = ["unshare", "-m", "--", "mount", "-t", "tmpfs", "-o", "size=16k", "none", str(room)]
+    if os.geteuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode:
+        pytest.skip("mounts a small file system: needs root")
+    # The disk is filled while the run goes on.
+    fill = f"head -c 1000000 /dev/zero >{room}/filler 2>/dev/null"
+    stage.play(f"{fill}; printf '%s' '{RUN[:-1]}, \"x\": \"'; printf %20000s; echo '\"}}'")
+    out = room / "run.json" if full == "--out" else stage.out
+    mount = f'mount -t tmpfs -o size=16k none {room} && exec "$@"'
+    verb = (
+        "import sys; from lowlat import cli; from lowlat.verbs import measure;"
+        "measure._host = dict; sys.argv[:2] = [sys.argv[1]];"
+        "sys.exit(cli.main(sys.argv[1:]))"
+    )
+    argv = ["unshare", "-m", "sh", "-c", mount, "sh", sys.executable, "-c", verb]
+    argv += [str(stage.program.with_name("lowlat-gen")), "measure", "--label", "x", "--no-causes"]
+    ended = subprocess.run(
+        [*argv, "--out", str(out)], capture_output=True, text=True, check=False,
+        env={**os.environ, "TMPDIR": str(room) if full == "TMPDIR" else "/tmp"},
+    )  # fmt: skip
+    if full == "TMPDIR":
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert stage.kept()["problems"] == ["no oslat"]
+    else:
+        assert ended.returncode == 1
+        said = f"lowlat-gen: --out {out}: No space left on device: the run is on standard output\n"
+        assert ended.stderr == said
+        assert json.loads(ended.stdout)["complete"] is True

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, Callable, Optional
+from typing import IO, Any, Callable, Optional
 
 import lowlat
 from lowlat.base import files, process, trust
@@ -61,7 +61,7 @@ def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> F
     A signal to end is handed on, and the harness is given time to write what it has; a second
     one ends it at once. Raises LowlatError where it cannot be started.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _memory() as out, _memory() as err:
         with _Forwarder() as forwarder:
             child = process.start(argv, stdout=out, stderr=err)
             try:
@@ -122,6 +122,11 @@ class _Forwarder:
             child.send_signal(_FORWARDED[signal.Signals(number)])
 
 
+def _memory() -> IO[bytes]:
+    """A file that no full disk cuts short."""
+    return os.fdopen(os.memfd_create("lowlat"), "w+b")
+
+
 def _content(file: Any) -> str:
     file.seek(0)
     return process.text(file.read())
@@ -138,8 +143,12 @@ _NEW_S = 60.0
 def private_folder() -> Iterator[Path]:
     """A new folder (mode 0700) below $TMPDIR or /tmp. Raises OSError where none can be made."""
     _sweep(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name, files.locked(name, os.O_DIRECTORY):
-        yield Path(name)
+    name = tempfile.mkdtemp(prefix=_PREFIX)
+    try:
+        with files.locked(name, os.O_DIRECTORY):
+            yield Path(name)
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
 
 
 def _sweep(parent: Path) -> None:

@@ -14,10 +14,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from lowlat.base import trust
-from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.files import Output, state_folder
 from lowlat.base.process import Finished, last_line
-from lowlat.base.terminal import Progress
+from lowlat.base.terminal import Progress, say
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
 from lowlat.model.machine import Core, Machine
@@ -44,7 +44,8 @@ def measure(options: MeasureOptions) -> Measured:
     """Run the harness and keep its result, also a partial one.
 
     Raises Refused where nothing was measured because of the input, LowlatError where the harness
-    failed; then no file is left behind.
+    failed; then no file is left behind. Unmet where the file cannot be written: then the result is
+    on standard output.
     """
     if not _LABEL.fullmatch(options.label):
         raise Refused(
@@ -67,8 +68,17 @@ def measure(options: MeasureOptions) -> Measured:
                 gaps = gaps_file(folder) if options.events is None else Path(options.events)
                 _explain(document, folder, gaps)
         document["host"] = dict(options.host)
-        output.commit(f"{json.dumps(document, indent=2)}\n".encode())
+        _keep(output, json.dumps(document, indent=2))
     return Measured(path, finished.status, _problems(document))
+
+
+def _keep(output: Output, text: str) -> None:
+    try:
+        output.commit(f"{text}\n".encode())
+    except Refused as error:
+        # What took minutes to measure is not lost for want of room.
+        say(text)
+        raise Unmet(f"{error.message}: the run is on standard output") from error
 
 
 def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
@@ -77,7 +87,7 @@ def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
 
     try:
         attach(document, folder, gaps)
-    except LowlatError as error:
+    except (LowlatError, OSError, ValueError) as error:
         # The figures stand without their causes.
         document["attribution"] = {"observer": "none", "notes": [str(error)]}
 

@@ -51,11 +51,15 @@ def main(args: argparse.Namespace) -> int:
     facts.
 
     Returns 0, or 130 and 143 where a signal ended a run early. Raises Unmet where a run is partial
-    or invalid (it is kept, and the others are made), and what measure() raises.
+    or invalid or could not be written (the others are made), and what else measure() raises.
     """
     complaints = []
     for options in set_ups(_options(args)):
-        measured = measure(options)
+        try:
+            measured = measure(options)
+        except Unmet as error:
+            complaints.append(str(error))
+            continue
         say(str(measured.path))
         if measured.status in SIGNALLED:
             return measured.status

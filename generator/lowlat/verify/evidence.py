@@ -98,7 +98,8 @@ def _planned(root: Root) -> CpuSet:
     """The CPUs that the applied plan wants isolated, or the one in use."""
     for path in (store.PLAN, store.IN_USE):
         with suppress(Refused, ValueError):
-            return CpuSet.parse_list(Plan.from_json(bounds.read_json((root.read(path) or "").encode())).isolated)
+            plan = Plan.from_json(bounds.read_json((root.read(path) or "").encode()))
+            return CpuSet.parse_list(plan.isolated)
     return CpuSet()
 
 
