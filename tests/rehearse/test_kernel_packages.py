@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.rehearse.kernel import KernelRequest
-from lowlat.rehearse.packages import needed, unpack
+from lowlat.rehearse.packages import _ARCH, needed, unpack
 
 RELEASE = "7.2.13+deb14-amd64"
 
@@ -127,3 +130,62 @@ def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Pa
     tree = unpack([tmp_path / "p.deb"], RELEASE, tmp_path / "tree")
     found = {path.name: path.read_bytes() for path in tree.rglob("*.ko*")}
     assert found == {name: b"\x7fELF\xff" + name.encode() for name in names}
+
+
+#: Fetches a kernel from an unsigned archive, in words; {signed} is what apt is told on its line.
+FETCH = """\
+import platform, sys
+from pathlib import Path
+from lowlat.base.errors import LowlatError
+from lowlat.rehearse import packages
+packages.SIGNED = {signed}
+arch = packages._ARCH[platform.machine()]
+archive = packages.Distribution(
+    "local", "sid", "file:{archive}", "file:{archive}", Path("/nonexistent"), arch
+)
+try:
+    print(packages.fetch("9.9.9-{arch}", Path("{cache}"), archive))
+except LowlatError as error:
+    print(error)
+"""
+
+#: What an administrator of this host may have told apt.
+CARELESS = """\
+APT::Get::AllowUnauthenticated "true";
+Acquire::AllowInsecureRepositories "true";
+Acquire::AllowDowngradeToInsecureRepositories "true";
+"""
+
+
+@needs_dpkg
+@pytest.mark.security
+@pytest.mark.root
+@pytest.mark.parametrize("careless", [False, True])
+def test_no_setting_of_the_host_lets_an_unsigned_kernel_in(careless: bool, tmp_path: Path) -> None:
+    settings = tmp_path / "apt.conf.d"
+    settings.mkdir()
+    (settings / "99careless").write_text(CARELESS)
+    mount = f'mount --bind {settings} /etc/apt/apt.conf.d && exec "$@"'
+    bound = ["unshare", "-m", "sh", "-c", mount, "sh"]
+    if os.geteuid() != 0 or process.run([*bound, "true"], timeout=20).status:
+        pytest.skip("mounts the settings of a host's apt: needs root, and apt")
+    if process.find("dpkg-scanpackages") is None:
+        pytest.skip("makes an archive with dpkg-scanpackages (dpkg-dev)")
+    arch = _ARCH[platform.machine()]
+    release = f"9.9.9-{arch}"
+    pool = tmp_path / "archive"
+    lists = pool / f"dists/sid/main/binary-{arch}"
+    lists.mkdir(parents=True)
+    kernel = {f"boot/vmlinuz-{release}": "K", f"lib/modules/{release}/x": ""}
+    shutil.copy(_package(tmp_path, f"linux-image-{release}", kernel), pool)
+    (lists / "Packages").write_text(
+        process.run(["dpkg-scanpackages", "-m", "."], timeout=60, cwd=str(pool)).stdout
+    )
+    (pool / "dists/sid/Release").write_text(
+        f"Suite: sid\nArchitectures: {arch}\nComponents: main\n"
+    )
+    signed = "()" if careless else "packages.SIGNED"
+    cache = tmp_path / "cache"
+    script = FETCH.format(signed=signed, archive=pool, arch=arch, cache=cache)
+    told = process.run([*bound, sys.executable, "-c", script], timeout=300).stdout
+    assert (cache / release).exists() == careless, told

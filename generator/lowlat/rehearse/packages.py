@@ -35,6 +35,14 @@ _MIRRORS = {
 
 _BY_HAND = "give --kernel PATH with a kernel image, its lib/modules beside or above it"
 
+#: On the command line, which nothing in a host's configuration overrides (apt.conf(5)).
+SIGNED = (
+    "-oAPT::Get::AllowUnauthenticated=false",
+    "-oAcquire::AllowInsecureRepositories=false",
+    "-oAcquire::AllowWeakRepositories=false",
+    "-oAcquire::AllowDowngradeToInsecureRepositories=false",
+)
+
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
 _UNPACK_S = 300.0
@@ -148,7 +156,8 @@ def apt(lines: Sequence[str], arch: str) -> Iterator[Mapping[str, str]]:
         (folder / "apt.conf").write_text(_settings(folder, arch))
         environment = {**os.environ, "APT_CONFIG": str(folder / "apt.conf"), "LC_ALL": "C"}
         with step(f"reading package lists of {_suites(lines)}"):
-            updated = process.run(["apt-get", "-qq", "update"], timeout=_UPDATE_S, env=environment)
+            argv = ["apt-get", *SIGNED, "-qq", "update"]
+            updated = process.run(argv, timeout=_UPDATE_S, env=environment)
         if not any((folder / "lists").glob("*_Packages*")):
             raise Refused(
                 f"--fetch-kernel: no package lists from {lines[0].split()[-3]}: "
@@ -207,7 +216,7 @@ def _take(release: str, environment: Mapping[str, str], cache: Path) -> Bootable
         folder = Path(name)
         with step(f"downloading {', '.join(names)}"):
             got = process.run(
-                ["apt-get", "-q", "download", *names],
+                ["apt-get", *SIGNED, "-q", "download", *names],
                 timeout=_DOWNLOAD_S,
                 env=environment,
                 cwd=name,
