@@ -49,7 +49,7 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 	*ret = (struct capture){ .options = *options };
 	ret->trace.root = -1;
 	/* Without a folder too: what they still record is noise in any run. */
-	instances_sweep();
+	instances_sweep(0);
 	if (!options->folder || options->observer == OBSERVER_SWITCHES)
 		return;
 	ret->trace_error = trace_start(options->cpus, clock->kind == CLOCK_KIND_COUNTER,

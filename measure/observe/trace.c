@@ -70,8 +70,10 @@ static int prepare_measured(const struct trace *trace, const struct cpulist *cpu
 
 static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct trace *trace)
 {
-	int err = instance_init(trace->root, "", &trace->measured);
+	int err = trace_keeper_init(&trace->keeper);
 
+	if (!err)
+		err = instance_init(trace->root, "", &trace->measured);
 	if (!err)
 		err = instance_init(trace->root, "-senders", &trace->senders);
 	if (!err)
@@ -196,6 +198,7 @@ void trace_deinit(struct trace *trace)
 {
 	instance_deinit(trace->root, &trace->measured);
 	instance_deinit(trace->root, &trace->senders);
+	trace_keeper_deinit(&trace->keeper);
 	if (trace->root >= 0)
 		close(trace->root);
 	trace->root = -1;

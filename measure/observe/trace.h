@@ -12,11 +12,13 @@
 
 #include "cpulist.h"
 #include "trace_instance.h"
+#include "trace_keeper.h"
 #include "text.h"
 
 struct trace {
 	/* The tracefs; -1: not in use. */
 	int root;
+	struct trace_keeper keeper;
 	struct instance measured;
 	struct instance senders;
 	/* The kernel's name of its clock: "x86-tsc" counts the run's own ticks, "mono_raw" ns. */

@@ -52,17 +52,22 @@ int tracefs_open(void)
 	return mount_privately();
 }
 
-void instances_sweep(void)
+unsigned int instances_sweep(pid_t run)
 {
 	_cleanup_close_ int root = tracefs_open();
 	const int fd = openat(root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	unsigned int left = 0;
+	char prefix[48] = PREFIX;
 
+	if (run)
+		snprintf(prefix, sizeof(prefix), PREFIX "%d-", run);
 	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
 	     entry = readdir(folder)) {
-		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
-			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)))
+			left += unlinkat(fd, entry->d_name, AT_REMOVEDIR) != 0;
 	}
+	return left;
 }
 
 void instance_deinit(int root, struct instance *instance)

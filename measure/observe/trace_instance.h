@@ -9,6 +9,7 @@
 #define LOWLAT_TRACE_INSTANCE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct instance {
 	char name[48];
@@ -29,10 +30,12 @@ int tracefs_open(void);
 int tracefs_write(int folder, const char *path, const char *text);
 
 /*
- * Removes what killed runs left, where that is permitted; the kernel refuses (EBUSY) what its owner
- * still holds open.
+ * Removes what killed runs left, or that one run (0: all), where that is permitted; the kernel
+ * refuses (EBUSY) what its owner still holds open.
+ *
+ * Returns how many are left.
  */
-void instances_sweep(void);
+unsigned int instances_sweep(pid_t run);
 
 /* Makes one, named by this process, the moment and its kind. Returns 0, or -errno and leaves none. */
 int instance_init(int root, const char *kind, struct instance *ret);

@@ -23,7 +23,7 @@ import pytest
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import read_capture, read_switches
 from lowlat.measure.causes.ftrace import parse, parse_switch
-from measuring import SHORT, Bench, needs_root, needs_two_cpus, online, without
+from measuring import SHORT, Bench, children, needs_root, needs_two_cpus, online, without
 from ordinary_user import AS_NOBODY, OrdinaryUser
 
 pytest_plugins = ["measuring", "ordinary_user"]
@@ -155,6 +155,7 @@ def _near(time: int, others: list[int], reach: int) -> bool:
 @needs_root
 @needs_two_cpus
 @pytest.mark.root
+@pytest.mark.security
 def test_nothing_is_left_even_of_a_run_that_was_killed(program: str, tmp_path: Path) -> None:
     with tracefs(tmp_path / "tracefs") as root:
         argv = [program, f"--cpus={online()[-1]}", "--duration=60s", "--no-oslat"]
@@ -177,9 +178,35 @@ def test_nothing_is_left_even_of_a_run_that_was_killed(program: str, tmp_path: P
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.wait()
+        # Its keeper sees to that; no other run has to come.
+        _until(lambda: instances(root, killed.pid) == [], 5)
+
+
+@needs_root
+@needs_two_cpus
+@pytest.mark.root
+def test_what_a_killed_keeper_leaves_the_next_run_removes(program: str, tmp_path: Path) -> None:
+    argv = [program, f"--cpus={online()[-1]}", "--no-oslat", "--warmup=0s"]
+    (tmp_path / "killed").mkdir()
+    with tracefs(tmp_path / "tracefs") as root:
+        killed = subprocess.Popen(
+            [*argv, "--duration=60s", f"--capture={tmp_path}/killed"], stdout=subprocess.DEVNULL
+        )
+        try:
+            _until(lambda: len(instances(root, killed.pid)) == 2)
+            (keeper,) = (pid for pid in children(killed.pid) if _name(pid) == "lowlat-keeper")
+            os.kill(keeper, signal.SIGKILL)
+        finally:
+            killed.send_signal(signal.SIGKILL)
+            killed.wait()
         assert len(instances(root, killed.pid)) == 2
-        plain()
+        short = [*argv, "--duration=100ms"]
+        subprocess.run(short, stdout=subprocess.DEVNULL, timeout=60, check=False)
         assert instances(root, killed.pid) == []
+
+
+def _name(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def _until(holds: Any, limit: float = 20.0) -> None:

@@ -61,7 +61,7 @@ static void test_life(struct trace *trace, const struct cpulist *cpus)
 	mkdirat(trace->root, "instances/lowlat-measure-1-abandoned", 0700);
 	mkdirat(trace->root, foreign, 0700);
 	/* Under the same number, as if it had been used again: the first is held and stays. */
-	instances_sweep();
+	instances_sweep(0);
 	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
 	ok(!exists(trace, "lowlat-measure-1-abandoned"), "what was abandoned is gone");
 	ok(!faccessat(trace->root, foreign, F_OK, 0), "what is not ours stays");
