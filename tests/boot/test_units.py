@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The units as systemd judges them, without starting them: sandboxed as far as their work allows."""
+"""The units as systemd judges them, without being started: as sandboxed as their work allows."""
 
 from __future__ import annotations
 
