@@ -5,6 +5,7 @@ LOWLAT_FUZZ=1 tries as many as `make test-fuzz-full` promises, else it is a samp
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -79,10 +80,10 @@ def _elsewhere(rng: random.Random, data: bytes) -> bytes:
 def changed(document: Any, number: int) -> bytes:
     """JSON in which a few values are others, missing or twice; sometimes its text is damaged."""
     rng = random.Random(number)  # noqa: S311
-    copy = json.loads(json.dumps(document))
+    other = copy.deepcopy(document)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        _change(rng, copy)
-    text = json.dumps(copy).encode()
+        _change(rng, other)
+    text = json.dumps(other).encode()
     return damaged(text, number) if rng.random() < 0.2 else text
 
 
@@ -95,9 +96,9 @@ def _change(rng: random.Random, at: Any) -> None:
         if rng.random() < 0.2:
             del at[key]
         elif isinstance(at, list) and rng.random() < 0.3:
-            at.append(at[key])
+            at.append(copy.deepcopy(at[key]))
         else:
-            at[key] = rng.choice(_VALUES)
+            at[key] = copy.deepcopy(rng.choice(_VALUES))
         return
 
 

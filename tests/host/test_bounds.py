@@ -92,6 +92,33 @@ def test_a_packed_archive_costs_little(kind: str, tmp_path: Path) -> None:
     assert seconds <= 2 and kib <= 100_000, (seconds, kib)
 
 
+#: A line of a file of the kernel, and how often: 9 MB, as much as 122 KB of gzip may hold.
+FILES = {
+    "/proc/cpuinfo": (b"|flags\\x09: " + b"tsc " * 50, 45_000),
+    "/proc/interrupts": (b"| 24: 1 2 3 4 IO-APIC 2-edge eth0", 280_000),
+    "/proc/softirqs": (b"| TIMER: " + b" 1" * 400, 11_500),
+    "/proc/stat": (b"|cpu1 " + b"2 " * 50, 85_000),
+    "/proc/cmdline": (b"|" + b"a=b " * 2_300_000, 1),
+    "/proc/modules": (b"|a 1 2 - Live 0x0", 400_000),
+    "/sys/devices/system/cpu/online": (b"|" + b"0-3," * 2_300_000, 1),
+    "/boot/config-6.12.1": (b"|CONFIG_A1=y " + b"#" * 50, 150_000),
+    "/.lowlat/udev": (b"|E: ID_MODEL=1", 400_000),
+}
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_large_file_of_an_archive_costs_little(path: str, tmp_path: Path) -> None:
+    line, times = FILES[path]
+    begin = HEAD + b"f /sys/devices/system/cpu/possible 0-3\n"
+    begin += b"f /proc/sys/kernel/osrelease 6.12.1\n"
+    text = begin + b"f " + path.encode() + b"\n" + (line + b"\n") * times
+    (tmp_path / "a.txt").write_bytes(text)
+    for verb in ("plan", "probe"):
+        _, said, seconds, kib = _cost(verb, "--root", str(tmp_path / "a.txt"))
+        assert "Traceback" not in said, said
+        assert seconds <= 2 and kib <= 100_000, (seconds, kib)
+
+
 #: Lists that name few CPUs in many words, or many in few words again and again.
 LISTS = {
     "repeated": f"0-{MAX_CPU}," * 60_000 + "0",

@@ -12,8 +12,14 @@ from typing import Any, Callable, Optional
 
 _MIB = 1 << 20
 
-#: A file of the host that is read as text (/proc/interrupts of 4096 CPUs has 40 MB; /proc/kcore is
-#: not such a file), and the names in a folder.
+#: A value that the kernel tells or takes: sysfs, sysctl, its command line.
+HOST_VALUE = _MIB
+
+#: Rows of /proc/interrupts.
+INTERRUPTS = 1 << 16
+
+#: Another file of the host that is read as text (/proc/interrupts of 4096 CPUs has 40 MB, and
+#: /proc/kcore is not such a file), and the names in a folder.
 HOST_FILE = 64 * _MIB
 FOLDER = 100_000
 
@@ -23,7 +29,7 @@ ARCHIVE_ENTRIES = 500_000
 PATH, PATH_DEPTH = 1024, 32
 
 #: gzip makes the text of 4096 CPUs 48 times smaller, and zeros a thousand times.
-_GZIP_RATIO, _GZIP_SMALL = 100, 4 * _MIB
+_GZIP_RATIO, _GZIP_SMALL = 80, 4 * _MIB
 
 #: A run with a full histogram for 4096 CPUs: its bytes, and the values in it.
 DOCUMENT = 256 * _MIB

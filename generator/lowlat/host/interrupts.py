@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base import bounds
+
 #: A column of a CPU that never took the interrupt, as the kernel prints it (" %10u").
 _NEVER = " " * 10 + "0"
 _WIDTH = len(_NEVER)
@@ -35,7 +37,10 @@ def cpus(text: str) -> list[int]:
 
 
 def parse(text: str) -> Iterator[InterruptRow]:
-    """The rows with a count for every CPU; others, and damaged ones, are left out."""
+    """The rows with a count for every CPU; others, and damaged ones, are left out. None of more
+    than any kernel has."""
+    if text.count("\n") > bounds.INTERRUPTS:
+        return
     columns = len(cpus(text))
     for line in text.splitlines()[1:]:
         label, colon, rest = line.partition(":")

@@ -27,6 +27,9 @@ CPU = "/sys/devices/system/cpu"
 #: Another number in every boot (Documentation/admin-guide/sysctl/kernel.rst, random).
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
+#: Files of one value each.
+_VALUES = ("/sys/", "/proc/sys/", "/proc/cmdline", "/proc/irq/")
+
 #: Where a captured machine keeps what programs and libraries of the host said.
 ANSWERS = "/.lowlat"
 
@@ -154,7 +157,9 @@ class Root:
 
     def read(self, path: str) -> Optional[str]:
         data = self.read_bytes(path)
-        return None if data is None else data.decode("utf-8", "replace").strip("\n\0 \t")
+        if data is None or (len(data) > bounds.HOST_VALUE and path.startswith(_VALUES)):
+            return None
+        return data.decode("utf-8", "replace").strip("\n\0 \t")
 
     def read_int(self, path: str) -> Optional[int]:
         text = self.read(path)
