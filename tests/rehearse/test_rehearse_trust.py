@@ -166,18 +166,19 @@ def test_of_a_closed_folder_a_guest_finds_what_it_runs_on(tmp_path: Path) -> Non
     home = tmp_path / "home"
     clone = home / "clone" / "deep"
     clone.mkdir(parents=True)
-    (clone / "program").write_text("found")
+    (clone / "program").symlink_to("../build")
+    (clone.parent / "build").write_text("found")
     (home / "key").write_text("secret")
     (home / "image").write_text("image")
     home.chmod(0o700)
     tmp_path.chmod(0o755)
-    paths = [clone, home / "image"]
+    paths = [clone, home / "image", clone / "program"]
     look = f"find {home} -type f; cat {clone}/program {home}/image; touch {clone}/made {home}/gone"
     argv = enclosure.argv(paths, ["sh", "-c", look])
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     if "Operation not permitted" in ended.stderr:
         pytest.skip("this machine lets nobody mount")
-    assert sorted(ended.stdout.split()) == [f"{clone}/program", f"{home}/image", "foundimage"]
+    assert sorted(ended.stdout.split()) == [f"{clone.parent}/build", f"{home}/image", "foundimage"]
     assert (clone / "made").exists() and not (home / "gone").exists()
     assert (home / "key").read_text() == "secret"
 

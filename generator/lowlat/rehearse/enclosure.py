@@ -87,12 +87,11 @@ def _enclose(paths: Sequence[Path]) -> None:
         folder.chmod(0o755)
     os.chdir("/")
     for path, fd in held.items():
-        if stat.S_ISDIR(os.fstat(fd).st_mode):
-            path.mkdir(parents=True, exist_ok=True)
-        else:
+        if not os.path.lexists(path):  # a folder that is shown already holds it
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-        _mount(libc, f"/proc/self/fd/{fd}", path, _BIND | _RECURSIVE)
+            make = path.mkdir if stat.S_ISDIR(os.fstat(fd).st_mode) else path.touch
+            make()
+            _mount(libc, f"/proc/self/fd/{fd}", path, _BIND | _RECURSIVE)
         os.close(fd)
 
 
