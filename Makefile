@@ -11,6 +11,8 @@ INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 PYTEST := $(BIN)/python -m pytest
 # Four at most: a test may take a guest of 1.5 GB.
 JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
+# Some tests wait more than they work.
+BESIDE := $(shell echo $$(($(JOBS) + 1)))
 
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
@@ -82,9 +84,9 @@ test-harness:
 	$(MAKE) -j$(JOBS) -C measure check
 	$(MAKE) -j$(JOBS) -C measure sanitize
 
-# As many beside each other as there are CPUs; then those that measure, one by one.
+# Beside each other; then those that measure, one by one.
 test-beside:
-	$(PYTEST) -n $(JOBS) --dist loadfile -m "(smoke or not vm) and not measures"
+	$(PYTEST) -n $(BESIDE) --dist loadfile -m "(smoke or not vm) and not (measures or full)"
 
 test-alone:
 	$(PYTEST) -m "not vm and measures"
@@ -93,7 +95,7 @@ check: setup lint-packages
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(JOBS) --dist loadfile -m "not (vm or smoke or measures or slow)"
+	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or slow)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages

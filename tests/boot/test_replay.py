@@ -30,7 +30,7 @@ from trees import write_tree
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")
 
 #: How many states of a verb are looked at without LOWLAT_CUTS=1.
-_MOST = 5
+_MOST = 3
 
 
 def _loop_mounts() -> bool:

@@ -63,7 +63,10 @@ def built(kind: str, folder: Path) -> Built:
     source = folder / "source"
     done(ROOT / "packaging/copy-source", source)
     out = folder / kind
-    said = done(source / f"packaging/build-{kind}", out, timeout=BUILD_S)
+    # `make test` runs the harness's own tests.
+    unchecked = ("env", "DEB_BUILD_OPTIONS=nocheck")
+    more = ["--nocheck"] if kind == "rpm" else []
+    said = done(*unchecked, source / f"packaging/build-{kind}", out, *more, timeout=BUILD_S)
     paths = (Path(line) for line in said.splitlines() if line.endswith(f".{kind}"))
     packages = {re.split(r"[_-]\d", path.name)[0]: path for path in paths}
     assert set(packages) == {"lowlat", "lowlat-measure"}

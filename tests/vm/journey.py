@@ -73,7 +73,9 @@ def task(name: str, steps: str) -> str:
 def packages_or_skip() -> tuple[Path, Path]:
     """The DEBs of this tree: the generator's and the harness's."""
     folder = boots.REPOSITORY / "build/vm-deb"
-    ended = process.run([str(boots.REPOSITORY / "packaging/build-deb"), str(folder)], timeout=300)
+    # `make test` runs the harness's own tests.
+    argv = ["env", "DEB_BUILD_OPTIONS=nocheck", str(boots.REPOSITORY / "packaging/build-deb")]
+    ended = process.run([*argv, str(folder)], timeout=300)
     if ended.status == 2:
         pytest.skip(ended.stderr.strip())
     assert ended.status == 0, ended.stderr

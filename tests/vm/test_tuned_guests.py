@@ -94,8 +94,8 @@ def _rest(*booted: str) -> tuple[str, ...]:
     return tuple(name for name in PROFILES if name not in booted)
 
 
-_DEBIAN13 = ("lowlat", "lowlat-hpc", "lowlat-kvm-guest", "lowlat-kvm-host")
-_DEBIAN12 = ("lowlat", "lowlat-desktop", "lowlat-nfv")
+_DEBIAN13 = ("lowlat", "lowlat-kvm-guest", "lowlat-kvm-host")
+_DEBIAN12 = ("lowlat-desktop", "lowlat-nfv")
 _NEWEST = ("lowlat-hpc", "lowlat-poll")
 
 #: Every run boots each kind of guest, and each profile in one of them; the long run does the rest.

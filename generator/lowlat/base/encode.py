@@ -4,10 +4,9 @@ what it can comes out there as it went in. The terminal's is in terminal.py."""
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Union
-
-from markupsafe import Markup, escape
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import is_shown, plain
@@ -56,9 +55,9 @@ def path(text: str) -> str:
     return _only(text, _PATH, "a boot script")
 
 
-def markup(text: object) -> Markup:
+def markup(text: str) -> str:
     """Text in HTML and SVG: one line, without control characters."""
-    return text if isinstance(text, Markup) else escape(plain(str(text)))
+    return html.escape(plain(text))
 
 
 def markdown(text: str) -> str:

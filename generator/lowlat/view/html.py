@@ -11,10 +11,11 @@ import jinja2
 from markupsafe import Markup
 
 from lowlat import __version__
-from lowlat.base import encode, resources
+from lowlat.base import resources
 from lowlat.view import settings
 from lowlat.view.arm import Group
 from lowlat.view.contents import PageContents, tell
+from lowlat.view.plot import markup
 
 
 def render(group: Group) -> str:
@@ -49,7 +50,7 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=encode.markup,
+        finalize=markup.safe,
     )
     environment.filters["mark"] = settings.mark
     return environment

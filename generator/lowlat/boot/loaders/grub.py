@@ -171,15 +171,14 @@ class Grub:
         images = (item.image.rpartition("/")[2] for item in menu if item.id_path == entry.name)
         image = encode.shell(f"/boot/{next(images, '')}")
         kernel = "" if follow else f" && [ -e {image} ]"
-        what = "99_lowlat" if follow else f"99_lowlat or Linux {entry.release}"
-        gone = f"lowlat: {what} is gone: the default is what it was before promote"
+        gone = f"99_lowlat{'' if follow else f' or Linux {encode.shell(entry.release)}'}"
         return (
             "# SPDX-License-Identifier: GPL-2.0-or-later\n"
             "# Written by 'lowlat-gen promote'; 'lowlat-gen rollback' removes it.\n"
             f"if [ -x {SCRIPT} ] && [ -x {_LINUX} ]{kernel}; then\n"
             f"\tGRUB_DEFAULT={encode.shell(_NEWEST if follow else entry.name)}\n"
             "else\n"
-            f"\techo {encode.shell(gone)} >&2\n"
+            f"\techo lowlat: {gone} is gone: the default is what it was before promote >&2\n"
             "fi\n"
         )
 

@@ -8,11 +8,18 @@ from typing import Union
 
 from markupsafe import Markup
 
-from lowlat.base.encode import markup as safe
+from lowlat.base import encode
 
 Content = Union[str, Markup]
 
 NOTHING = Markup("")
+
+
+def safe(value: object) -> Markup:
+    """What is no markup yet is escaped."""
+    if isinstance(value, Markup):
+        return value
+    return Markup(encode.markup(str(value)))  # noqa: S704  # it is the encoder
 
 
 def tag(name: str, *content: Content, **attributes: Union[str, float]) -> Markup:
