@@ -19,7 +19,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: check test-harness test-beside test-alone test-quick test-elsewhere test-security
-.PHONY: test-pairs-full test-fuzz-full
+.PHONY: test-pairs-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full test-cuts-full
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
@@ -104,6 +104,10 @@ test-security: setup package-packages
 # Two that change the boot or the run-time half at once, each pair forty times at random offsets.
 test-pairs-full: setup
 	LOWLAT_PAIRS=40 $(PYTEST) tests/boot/test_pairs.py tests/runtime/test_at_once.py
+
+# Errors of the system in every call that writes: half an hour.
+test-faults: setup
+	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py
 
 # 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
 test-fuzz-full: setup

@@ -2,7 +2,7 @@
 """What the tests share: synthetic trees, the command line in-process, and how long to search.
 
 ``LOWLAT_EXAMPLES=10000 pytest tests/plan/test_split_properties.py`` is the long run; without it the
-property tests take the same few hundred examples every time.
+property tests take the same hundred examples every time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 import synthetic
 from lowlat import cli
 
-EXAMPLES = int(os.environ.get("LOWLAT_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("LOWLAT_EXAMPLES", "100"))
 
 settings.register_profile(
     "lowlat",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Preloaded into the process that is cut, and into grub-editenv that it starts: counts the calls that
 // write to one file system, and kills both in the call of that number. A write is then done by half,
-// any other call not at all. What was done is logged, for replay.py.
+// any other call not at all. What was done is logged, for replay.py. With LOWLAT_CUT_ERRNO that call
+// fails with this error instead, with LOWLAT_CUT_LASTING all later ones too.
 //
 // From the environment, looked up at each call: LOWLAT_CUT_COUNT, a file that holds the count so far
 // (int); LOWLAT_CUT_DEV, the file system (st_dev); LOWLAT_CUT_AT, the call to die in; LOWLAT_CUT_LOG,
@@ -12,6 +13,7 @@
 // after the newline the data, and another newline.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -70,7 +72,21 @@ static int due(void)
 	count++;
 	syscall(SYS_pwrite64, fd, &count, sizeof(count), 0);
 	syscall(SYS_close, fd);
-	return count == atoi(at);
+	return getenv("LOWLAT_CUT_LASTING") && atoi(at) > 0 ? count >= atoi(at) : count == atoi(at);
+}
+
+// Whether this call is to fail, with errno set. Where it is one to die in, it does not come back.
+// A signal interrupts no call that changes names.
+static int fails(int interruptible)
+{
+	const char *error = getenv("LOWLAT_CUT_ERRNO");
+
+	if (!due() || (error && atoi(error) == EINTR && !interruptible))
+		return 0;
+	if (!error)
+		die();
+	errno = atoi(error);
+	return 1;
 }
 
 static void log_call(const char *call, const char *path, long a, long b, const void *data,
@@ -165,8 +181,14 @@ ssize_t write(int fd, const void *data, size_t size)
 	if (!ours(fd))
 		return REAL(write)(fd, data, size);
 	if (due()) {
-		syscall(SYS_write, fd, data, size / 2);
-		die();
+		const char *error = getenv("LOWLAT_CUT_ERRNO");
+
+		if (!error) {
+			syscall(SYS_write, fd, data, size / 2);
+			die();
+		}
+		errno = atoi(error);
+		return -1;
 	}
 	ssize_t done = REAL(write)(fd, data, size);
 	if (done > 0)
@@ -177,8 +199,8 @@ ssize_t write(int fd, const void *data, size_t size)
 #define CUT(name, parameters, arguments, logged)   \
 	int name parameters                        \
 	{                                          \
-		if (due())                         \
-			die();                     \
+		if (fails(0))                      \
+			return -1;                 \
 		int result = REAL(name) arguments; \
 		if (result == 0)                   \
 			logged;                    \
@@ -212,7 +234,7 @@ pid_t waitpid(pid_t pid, int *status, int options)
 {
 	pid_t ended = REAL(waitpid)(pid, status, options);
 
-	if (ended > 0 && due())
+	if (ended > 0 && !getenv("LOWLAT_CUT_ERRNO") && due())
 		die();
 	return ended;
 }
@@ -221,8 +243,8 @@ pid_t waitpid(pid_t pid, int *status, int options)
 	int name parameters                         \
 	{                                           \
 		int counted = ours(fd);             \
-		if (counted && due())               \
-			die();                      \
+		if (counted && fails(1))            \
+			return -1;                  \
 		int result = REAL(name) arguments;  \
 		if (counted && result == 0)         \
 			logged;                     \
@@ -236,9 +258,11 @@ CUT_FD(ftruncate64, (int fd, off64_t size), (fd, size), log_fd("truncate", fd, s
 CUT_FD(fsetxattr, (int fd, const char *a, const void *v, size_t n, int f), (fd, a, v, n, f),
        log_fd("fsetxattr", fd, 0, 0, "", 0))
 
-// Not cut, for it changes nothing that a process could see; a power cut before it can.
+// Not cut, for it changes nothing that a process could see; a power cut before it can. It may fail.
 int fsync(int fd)
 {
+	if (getenv("LOWLAT_CUT_ERRNO") && ours(fd) && fails(1))
+		return -1;
 	int result = REAL(fsync)(fd);
 
 	if (result == 0 && ours(fd))
@@ -258,8 +282,8 @@ static mode_t mode_of(int flags, va_list rest)
 		va_start(rest, flags);                        \
 		mode_t mode = mode_of(flags, rest);           \
 		va_end(rest);                                 \
-		if ((flags & (O_CREAT | O_TRUNC)) && due())   \
-			die();                                \
+		if ((flags & (O_CREAT | O_TRUNC)) && fails(1)) \
+			return -1;                            \
 		int fd = REAL(name) arguments;                \
 		if (fd >= 0 && (flags & (O_CREAT | O_TRUNC))) \
 			log_open(at, a, flags, mode);         \
@@ -277,8 +301,8 @@ FILE *fopen64(const char *name, const char *how)
 {
 	int writes = in_child() && *how != 'r' && *name == '/';
 
-	if (writes && due())
-		die();
+	if (writes && fails(1))
+		return NULL;
 	FILE *file = REAL(fopen64)(name, how);
 	if (file && writes) {
 		snprintf(opened, sizeof(opened), "%s%s", getenv("LOWLAT_CUT_ROOT"), name);
@@ -298,8 +322,8 @@ int fflush(FILE *file)
 
 	if (!in_child() || !file || !*opened || fileno(file) <= STDERR_FILENO)
 		return REAL(fflush)(file);
-	if (due())
-		die();
+	if (fails(1))
+		return EOF;
 	int result = REAL(fflush)(file);
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, opened + strlen(getenv("LOWLAT_CUT_ROOT")),
 			      O_RDONLY | O_CLOEXEC);

@@ -55,8 +55,9 @@ class Cutting(Namespace):
             path, write = folder / "usr/usr/local/sbin" / name, 'cat >"$1" && chmod 755 "$1"'
             assert self.program("sh", "-c", write, "sh", path, stdin=_EDITENV).status == 0
 
-    def run(self, host: Host, at: int, *words: str) -> Answer:
-        """Run a verb that dies in its call of this number; -1 lets it live."""
+    def run(self, host: Host, at: int, *words: str, **fault: str) -> Answer:
+        """Run a verb that dies in its call of this number; -1 lets it live. ``fault`` is more of
+        cut.c's environment."""
         tmp = host.path / "tmp"
         shutil.copy(self._library, tmp / "cut.so")
         for name in ("cut.count", "cut.log"):
@@ -64,6 +65,7 @@ class Cutting(Namespace):
         common = {
             "LOWLAT_CUT_AT": str(at),
             "LOWLAT_CUT_DEV": str(host.path.stat().st_dev),
+            **fault,
         }
         inner = {**common, "LOWLAT_CUT_ROOT": str(host.path), "LD_PRELOAD": "/tmp/cut.so"}
         rows = [f"export LOWLAT_CUT_{name.upper()}=/tmp/cut.{name}" for name in ("count", "log")]

@@ -97,10 +97,16 @@ class Disk:
         return path + BESIDE
 
     def commit(self, path: str) -> None:
-        """Rename what was staged into its place."""
+        """Rename what was staged into its place; where that fails, put the old file back."""
+        before = self.get(path)
         with self._above(path) as (at, name):
-            os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
-            os.fsync(at)
+            try:
+                os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
+                os.fsync(at)
+            except OSError:
+                with suppress(OSError):
+                    _put_back(at, name, before)
+                raise
 
     def unstage(self, path: str) -> None:
         """Remove what was left beside the file."""
@@ -174,6 +180,17 @@ def _xattr_names(fd: int) -> list[str]:
         return os.listxattr(fd)
     except OSError:
         return []  # the file system has none
+
+
+def _put_back(at: int, name: str, before: Optional[FileSnapshot]) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name + BESIDE, dir_fd=at)
+    if before is None:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=at)
+    else:
+        _write(at, name + BESIDE, before)
+        os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
 
 
 def _write(at: int, name: str, held: FileSnapshot) -> None:
