@@ -48,6 +48,8 @@ struct capture {
 	/* CLOCK_MONOTONIC_RAW: the window in which the run's counters grew. */
 	uint64_t begin_raw_ns;
 	uint64_t end_raw_ns;
+	/* Between the readings of the counters. */
+	uint64_t counted_ns;
 };
 
 /*

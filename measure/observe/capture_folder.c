@@ -86,13 +86,14 @@ static json_t *cpus_to_json(const struct capture *capture, const struct detector
 static json_t *to_json(const struct capture *capture, const struct detectors *detectors,
 		       const struct clock_source *clock)
 {
-	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:o}", "schema",
+	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "schema",
 				 "lowlat.run-capture/1", "observer", observer_name(capture),
 				 "clock", capture->tracing ? capture->trace.clock : "mono_raw",
 				 "first", pair_to_json(&clock->first), "last",
 				 pair_to_json(&clock->last), "begin_raw_ns",
 				 (json_int_t)capture->begin_raw_ns, "end_raw_ns",
-				 (json_int_t)capture->end_raw_ns, "cpus",
+				 (json_int_t)capture->end_raw_ns, "counted_ns",
+				 (json_int_t)capture->counted_ns, "cpus",
 				 cpus_to_json(capture, detectors));
 
 	if (capture->trace_error)

@@ -135,6 +135,7 @@ static void measure(struct run *run)
 			    run->series.counted ? "lacks steps" : "is without interrupts",
 			    strerror(-run->series.error));
 	capture_end(&run->capture);
+	run->capture.counted_ns = run->after.raw_ns - run->before.raw_ns;
 	power_snapshot_take("", &run->setup.measured, &run->power_after);
 }
 

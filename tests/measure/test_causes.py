@@ -46,6 +46,7 @@ def explained(
     *,
     sent: list[str] | None = None,
     entries: dict[str, float] | None = None,
+    window: dict[str, int] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """One CPU of a run of one second with these gaps and this trace."""
@@ -53,10 +54,11 @@ def explained(
     capture = {
         "schema": "lowlat.run-capture/1", "observer": "trace", "clock": "x86-tsc",
         "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
+        "counted_ns": 10**9,
         "cpus": [{**cpu, "lost": 0, **more}],
         "missing": [], "senders_lost": 0,
     }  # fmt: skip
-    (folder / "capture.json").write_text(json.dumps(capture))
+    (folder / "capture.json").write_text(json.dumps({**capture, **(window or {})}))
     (folder / "trace.1").write_text("# tracer: nop\n" + "\n".join(lines) + "\n")
     (folder / "trace.senders").write_text("\n".join(sent or []) + "\n")
     rows = "".join(f"1,{begin},{end}\n" for begin, end in gaps)
@@ -72,6 +74,17 @@ def table(cpu: dict[str, Any]) -> dict[str, tuple[int, int]]:
     return {
         f"{one['class']}: {one['cause']}": (one["events"], one["time_ns"]) for one in cpu["causes"]
     }
+
+
+def test_interrupts_are_counted_for_as_long_as_the_counters_grew(tmp_path: Path) -> None:
+    """A busy host takes its time between a moment and the reading of the counters."""
+    lines = [
+        line(1100, "local_timer_entry: vector=236"),
+        line(1400, "local_timer_exit: vector=236"),
+    ]
+    window = {"end_raw_ns": 10 * 10**9}
+    cpu = explained(tmp_path, lines, [(1000, 2000)], entries={"LOC": 1.0}, window=window)
+    assert (cpu["attribution"]["interrupts"], cpu["attribution"]["interrupts_named"]) == (1, 1)
 
 
 def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class _Analyst:
             for context in entered
             if context.row and capture.begin <= context.begin <= capture.end
         )
-        counted = _counted(item, capture.clock.ns(capture.end - capture.begin) / 1e9)
+        counted = _counted(item, capture.counted_ns / 1e9)
         return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
 
     def _causes(self, joined: join.Joined) -> list[Document]:

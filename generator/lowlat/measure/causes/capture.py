@@ -53,8 +53,9 @@ class CpuCapture:
 @dataclass(frozen=True)
 class Capture:
     """``observer`` is "trace", "switches" or "none"; ``counter`` tells whether the trace's clock
-    counts the run's own ticks; ``begin`` and ``end`` (ticks) enclose the growth of the counters;
-    ``trace_error`` is why the trace could not be used, "" where it was not asked for."""
+    counts the run's own ticks; ``begin`` and ``end`` (ticks) enclose the growth of the counters,
+    which took ``counted_ns``; ``trace_error`` is why the trace could not be used, "" where it was
+    not asked for."""
 
     folder: Path
     observer: str
@@ -62,6 +63,7 @@ class Capture:
     clock: ClockPair
     begin: int
     end: int
+    counted_ns: int
     cpus: tuple[CpuCapture, ...]
     missing: tuple[str, ...]
     senders_lost: int
@@ -91,6 +93,7 @@ def read_capture(folder: Path) -> Capture:
         clock=clock,
         begin=clock.ticks(_whole(fields, "begin_raw_ns")),
         end=clock.ticks(_whole(fields, "end_raw_ns")),
+        counted_ns=_whole(fields, "counted_ns"),
         cpus=tuple(
             CpuCapture(**{name: _whole(item, name) for name in CpuCapture.__annotations__})
             for item in fields.children("cpus")
