@@ -18,7 +18,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
-.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere test-security
+.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere test-security test-packages
 .PHONY: test-pairs-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full test-cuts-full
 .PHONY: instrument instrument-full soak
@@ -86,16 +86,20 @@ test-harness:
 
 # Beside each other; then those that measure, one by one.
 test-beside:
-	$(PYTEST) -n $(BESIDE) --dist loadfile -m "(smoke or not vm) and not (measures or full)"
+	$(PYTEST) -n $(BESIDE) --dist loadfile -m "(smoke or not vm) and not (measures or packages or full)"
 
 test-alone:
-	$(PYTEST) -m "not vm and measures"
+	$(PYTEST) -m "measures and not (vm or full)"
+
+# The wheel, the DEB and the RPM: built, looked at, installed.
+test-packages: setup package-packages
+	$(PYTEST) -n $(JOBS) --dist loadfile -m packages
 
 check: setup lint-packages
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or slow)"
+	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or slow or full)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages

@@ -46,7 +46,8 @@ Tree = Callable[[synthetic.Shape], Path]
 _MARKED = {
     **dict.fromkeys(("program", "programs"), "measures"),
     **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
-    **dict.fromkeys(("built", "deb", "rpm", "browser"), "slow"),
+    **dict.fromkeys(("built", "deb", "rpm"), "packages"),
+    "browser": "slow",
 }
 
 

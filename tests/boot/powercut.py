@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, TypeVar
+from typing import Any, Callable, TypeVar
 
 import pytest
 from hosttree import Host, Namespace
@@ -35,6 +35,13 @@ exec /usr/bin/grub-editenv "$@"
 _LARGE = 1 << 20
 
 T = TypeVar("T")
+
+_FULL = pytest.mark.full
+
+
+def sample(always: Sequence[str], *rest: str) -> list[Any]:
+    """Values of a parameter, of which the ``rest`` are tried in the full run only."""
+    return [*always, *(pytest.param(value, marks=_FULL) for value in rest)]
 
 
 def build(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 import pytest
 from hosttree import NEEDS, Host, apply_and_try, linux_lines, make
-from powercut import ALL, NEEDS_CC, Cutting, calls, logged
+from powercut import ALL, NEEDS_CC, Cutting, calls, logged, sample
 from test_bls import DEBIAN, FEDORA, make_debian, make_fedora, try_entry
 
 pytest_plugins = ["hosttree", "powercut"]
@@ -127,7 +127,9 @@ def chosen(host: Host, count: int) -> list[int]:
     return sorted({*renames[::_NEAR], renames[-1], *range(2, count, _FAR), 1, count})
 
 
-@pytest.mark.parametrize("verb", ["apply", "trial", "start", "record", "promote", "rollback"])
+@pytest.mark.parametrize(
+    "verb", sample(["apply", "promote", "rollback"], "trial", "start", "record")
+)
 def test_every_cut_is_survived(
     tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
 ) -> None:
@@ -177,7 +179,7 @@ def with_entry_files(cut: Cut, verb: str, folder: str) -> str:
     return cut_everywhere(cut, (verb,), defaults)
 
 
-@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+@pytest.mark.parametrize("verb", sample(["apply"], "promote", "rollback"))
 def test_every_cut_is_survived_with_entry_files(
     tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
 ) -> None:
@@ -186,7 +188,7 @@ def test_every_cut_is_survived_with_entry_files(
     tell(f"GRUB with entry files, {done}")
 
 
-@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+@pytest.mark.parametrize("verb", sample(["apply"], "promote", "rollback"))
 def test_every_cut_is_survived_with_systemd_boot(
     tmp_path: Path, cutting: Cutting, kept: Path, tell: Tell, verb: str
 ) -> None:

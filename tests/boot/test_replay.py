@@ -20,6 +20,7 @@ from powercut import (
     make_image,
     put,
     replay,
+    sample,
     sampled,
 )
 from test_bls import FEDORA, make_fedora, try_entry
@@ -81,7 +82,7 @@ def check(host: Host, state: State, stock: dict[str, Any], defaults: set[str]) -
     assert host.status()["default"]["entry"] in defaults, state.where
 
 
-@pytest.mark.parametrize("verb", ["apply", "trial", "promote", "rollback"])
+@pytest.mark.parametrize("verb", sample(["promote"], "apply", "trial", "rollback"))
 def test_what_a_power_cut_leaves_on_ext4_boots_and_rolls_back(
     tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], verb: str
 ) -> None:
@@ -107,7 +108,7 @@ def check_files(host: Host, state: State, stock: dict[str, bytes], defaults: set
     assert host.status()["default"]["entry"] in defaults, state.where
 
 
-@pytest.mark.parametrize("verb", ["apply", "promote", "rollback"])
+@pytest.mark.parametrize("verb", sample(["rollback"], "apply", "promote"))
 def test_what_a_power_cut_leaves_of_entry_files_boots_and_rolls_back(
     tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], verb: str
 ) -> None:

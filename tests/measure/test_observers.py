@@ -267,6 +267,7 @@ def test_a_folder_with_a_capture_is_refused(program: str, tmp_path: Path) -> Non
 @needs_root
 @needs_two_cpus
 @pytest.mark.root
+@pytest.mark.full
 def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
     """Side by side, in turns. The trace lengthens a gap by its own records; neither observer may
     bring entries into the kernel. The host is noisy, so only more than doubling fails."""

@@ -10,7 +10,7 @@ from typing import Callable
 
 import pytest
 from hosttree import NEEDS, STOCK
-from powercut import ALL, NEEDS_CC
+from powercut import ALL, NEEDS_CC, sample
 from tunebed import Machine, at_rest, stock_is_default
 
 pytest_plugins = ["powercut", "tunebed"]
@@ -78,7 +78,7 @@ def about_to_arm(machine: Machine) -> None:
     machine.host.write("var/lib/lowlat/tune.json", json.dumps({**state, "phase": "arm"}))
 
 
-@pytest.mark.parametrize("step", ["arm", "measure"])
+@pytest.mark.parametrize("step", sample(["arm"], "measure"))
 def test_a_power_cut_is_survived(
     machine: Machine, tmp_path: Path, tell: Callable[[str], None], step: str
 ) -> None:

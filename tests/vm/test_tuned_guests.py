@@ -86,7 +86,8 @@ class Guest:
         assert ended.status == 0, ended.stderr
         # Packed: in what a guest shares, links lead nowhere.
         tree = folder / "tree"
-        pack = ["tar", "-C", str(tree), "-cf", str(folder / "tree.tar"), "."]
+        names = [path.name for path in tree.iterdir()]
+        pack = ["tar", "-C", str(tree), "-cf", str(folder / "tree.tar"), *names]
         packed = process.run(pack, timeout=120)
         assert packed.status == 0, packed.stderr
         shutil.rmtree(tree)
