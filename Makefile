@@ -18,8 +18,8 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .DELETE_ON_ERROR:
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
-.PHONY: check test-harness test-beside test-alone test-quick test-elsewhere test-security test-packages
-.PHONY: test-pairs-full test-faults test-fuzz-full
+.PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
+.PHONY: test-security test-packages test-pairs-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full test-cuts-full
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
@@ -78,15 +78,21 @@ demo: setup
 ALL = $(MAKE) --no-print-directory --keep-going
 
 test: setup package-packages page-packages
-	@$(ALL) test-harness test-beside test-alone
+	@$(ALL) test-harness test-together test-alone
 
 test-harness:
 	$(MAKE) -j$(JOBS) -C measure check
 	$(MAKE) -j$(JOBS) -C measure sanitize
 
-# Beside each other; then those that measure, one by one.
+# Beside each other, and beside the one boot; then those that measure, one by one.
+test-together:
+	@$(ALL) -j2 --output-sync=target test-smoke test-beside
+
+test-smoke:
+	$(PYTEST) -m smoke
+
 test-beside:
-	$(PYTEST) -n $(BESIDE) --dist loadfile -m "(smoke or not vm) and not (measures or packages or full)"
+	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or full)"
 
 test-alone:
 	$(PYTEST) -m "measures and not (vm or full)"
