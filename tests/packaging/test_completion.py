@@ -16,6 +16,8 @@ from lowlat.catalogue import CATALOGUE
 from lowlat.cli import VERBS, parser_of
 from lowlat.plan import profile
 
+pytestmark = pytest.mark.slow
+
 COMPLETION = Path(__file__).parents[2] / "packaging/completion"
 
 #: What is looked up on the machine itself.
