@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The whole road of a Debian 13 machine with firmware and GRUB, walked once for all tests of a
-session: installed, applied, tried, back in stock, promoted, given another kernel, rolled back,
-purged. (PYTEST_DONT_REWRITE)"""
+session: installed, applied, tried, back in stock, promoted, rolled back, purged. Another way goes
+on from the promoted machine, to which a kernel comes. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,33 +26,38 @@ TRIAL = {
 #: What the machine's administrator has chosen in TuneD.
 PROFILE = "throughput-performance"
 
-#: The boots by name, and what is done in each; the last one's task is left by the one before.
+#: The boots by name, and what is done in each.
 BOOTS = {
     "stock": "setup look apply trial",
     "tuned": "look verify",
-    "returned": "look promote install",
-    "promoted": "look verify remove",
+    "returned": "look promote",
+    "promoted": "look verify roll_back purge",
 }
 
 
 @pytest.fixture(scope="session")
 def road() -> Iterator[Journey]:
     """All boots of the road, one after the other."""
-    kernels = image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL)
     with boots.work_folder() as name:
-        yield walk(Path(name), *kernels)
+        made = Journey(Path(name), packages_or_skip()[0])
+        if find("cc"):
+            powercut.build(made.share)
+        guest = boots.installed_or_skip(Path(name))
+        for step in BOOTS.items():
+            guest = made.go(guest, *step)
+        yield made
 
 
-def walk(folder: Path, *kernels: Path) -> Journey:
-    made = Journey(folder, packages_or_skip()[0], *kernels)
-    (made.share / "alone").write_text(task("back", "look roll_back purge"))
-    if find("cc"):
-        powercut.build(made.share)
-    guest = boots.installed_or_skip(folder)
-    for step in BOOTS.items():
-        guest = made.go(guest, *step)
+@pytest.fixture(scope="session")
+def kernels(road: Journey) -> Journey:
+    """Another kernel comes to the promoted machine, and the first one goes."""
+    for package in image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL):
+        shutil.copy(package, road.share)
+    (road.share / "alone").write_text(task("alone", "look roll_back"))
+    guest = road.go(road.after["returned"], "comes", "look install")
+    guest = road.go(guest, "goes", "look remove")
     # The other kernel knows no 9p: it finds its task on the disk, and leaves its answer there.
-    guest = guest.boot(made.share)
+    guest = guest.boot(road.share)
     assert guest.read("/var/tmp/share/status") == b"0\n", guest.tail
-    made.keep("back", guest, guest.read("/var/tmp/share/back.json"))
-    return made
+    road.keep("alone", guest, guest.read("/var/tmp/share/alone.json"))
+    return road

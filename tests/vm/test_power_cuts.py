@@ -83,8 +83,7 @@ class Cuts:
         if verb == "rollback":
             last = self.of("promote")[-1]
             return last.share, last.guest
-        # What a state does not hold is as the boot before left it: promote's went on with a kernel.
-        return self.road.share, self.road.after[{"apply": "stock", "promote": "tuned"}[verb]]
+        return self.road.share, self.road.after[{"apply": "stock", "promote": "returned"}[verb]]
 
     def _replay(self, verb: str, share: Path) -> powercut.Replayed:
         before = self.folder / verb / "before"
