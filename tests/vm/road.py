@@ -31,7 +31,7 @@ BOOTS = {
     "stock": "setup look apply trial",
     "tuned": "look verify",
     "returned": "look promote",
-    "promoted": "look verify roll_back purge",
+    "promoted": "look verify watch roll_back purge",
 }
 
 

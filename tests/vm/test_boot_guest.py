@@ -92,6 +92,16 @@ def test_a_tuned_boot_is_in_effect(road: Journey, name: str) -> None:
     assert found["runtime"][0] == 0, found["runtime"]
 
 
+@pytest.mark.security
+@pytest.mark.parametrize("how", ["tells", "restores"])
+def test_the_watch_runs_in_its_sandbox(road: Journey, how: str) -> None:
+    found = road.found["promoted"]["watch"][how]
+    assert (found["started"][0], found["active"]) == (0, "active"), found
+    assert "workqueue.cpumask: " in found["log"], found
+    assert found["kept"] is (how == "restores"), found
+    assert found["stopped"][0] == 0, found
+
+
 def test_the_boot_after_the_trial_is_stock(road: Journey) -> None:
     """Every run-time value is what it was, and the administrator's profile is back."""
     before, tuned, found = (road.found[name]["boot"] for name in ("stock", "tuned", "returned"))

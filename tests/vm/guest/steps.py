@@ -57,6 +57,11 @@ sys.argv[0] = "/usr/bin/lowlat-gen"
 sys.exit(cli.main(sys.argv[1:]))
 """
 
+_WATCH = "/usr/bin/lowlat-gen watch"
+
+#: Where unbound work runs: planned, and set by lowlat itself, not by TuneD.
+_UNBOUND = Path("/sys/devices/virtual/workqueue/cpumask")
+
 #: What lowlat-gen starts has an environment of its own; of that, this writes.
 _EDITENV = Path("/usr/local/sbin/grub-editenv")
 _EDITENV_TEXT = """#!/bin/sh
@@ -283,6 +288,40 @@ def trial(folder: Path) -> dict[str, Any]:
 
 def verify(folder: Path) -> dict[str, Any]:
     return {"verify": told("verify", "--duration", "5s"), "runtime": lowlat("runtime", "verify")}
+
+
+def watch(folder: Path) -> dict[str, Any]:
+    """Its unit: an administrator undoes a setting, which is told; and with what the unit's own
+    remarks say to enter, put back."""
+    return {"watch": {"tells": _watched(""), "restores": _watched(_restoring())}}
+
+
+def _watched(drop_in: str) -> dict[str, Any]:
+    place = Path("/run/systemd/system/lowlat-watch.service.d/guest.conf")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    start = drop_in or f"[Service]\nExecStart=\nExecStart={_WATCH}\n"
+    place.write_text(start.replace(_WATCH, f"{_WATCH} --interval 1s"))
+    run("systemctl", "daemon-reload")
+    planned = _UNBOUND.read_text()
+    found: dict[str, Any] = {"started": run("systemctl", "start", "lowlat-watch")}
+    time.sleep(10)
+    _UNBOUND.write_text("f")
+    time.sleep(10)
+    found["active"] = run("systemctl", "is-active", "lowlat-watch")[1]
+    found["log"] = run("journalctl", "--no-pager", "--output=cat", "--unit=lowlat-watch")[1]
+    found["kept"] = _UNBOUND.read_text() == planned
+    found["stopped"] = run("systemctl", "stop", "lowlat-watch")
+    _UNBOUND.write_text(planned)
+    place.unlink()
+    run("systemctl", "daemon-reload")
+    return found
+
+
+def _restoring() -> str:
+    """The drop-in that the unit tells of."""
+    rows = Path("/usr/lib/systemd/system/lowlat-watch.service").read_text().splitlines()
+    start = rows.index("#   [Service]")
+    return "".join(f"{row[1:].strip()}\n" for row in rows[start : rows.index("[Unit]")])
 
 
 def promote(folder: Path) -> dict[str, Any]:
