@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -46,6 +47,16 @@ def test_every_named_file_exists(document: Path) -> None:
         assert (document.parent / linked).exists(), linked
     for quoted in re.findall(r"`((?:packaging|profiles|tests)/[\w/.-]*)`", text):
         assert (ROOT / quoted).exists(), quoted
+
+
+def test_every_link_of_what_is_installed_leads_to_a_file(tmp_path: Path) -> None:
+    place = {**os.environ, "DESTDIR": str(tmp_path), "prefix": "/usr", "pythondir": "/usr/lib/py"}
+    subprocess.run([ROOT / "packaging/install-files", "gen"], env=place, check=True)
+    pages = list((tmp_path / "usr/share/doc/lowlat").glob("*.md"))
+    assert {page.name for page in pages} == {path.name for path in DOCUMENTS}
+    for page in pages:
+        for linked in re.findall(r"\]\(([^):]+)\)", page.read_text("utf-8")):
+            assert (page.parent / linked).exists(), (page.name, linked)
 
 
 def test_every_document_is_linked_from_the_readme() -> None:
