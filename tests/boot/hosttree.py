@@ -9,6 +9,8 @@ plain folders. The mounts live in a namespace of their own and go with it. (PYTE
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import shutil
@@ -16,12 +18,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional, TypeVar, cast
 
 import pytest
 
 from lowlat.base.process import find
 from trees import CONFIG, SHELL_GEN, Answer, machine, write_tree
+
+T = TypeVar("T")
 
 RELEASE = "6.12.107-test"
 OLDER = "6.1.0-9-amd64"
@@ -40,6 +44,9 @@ NEEDS = [
         os.geteuid() != 0, reason="needs root: chroot and mounts in a namespace of its own"
     ),
 ]
+
+#: What changes of a host; /usr and /dev are mounted.
+_TOPS = ("boot", "efi", "etc", "proc", "run", "sys", "tmp", "var")
 
 _PROBE = """#!/bin/sh
 for word; do
@@ -94,6 +101,8 @@ class Namespace:
         self._server: Optional[subprocess.Popen[str]] = None
         #: What GRUB's generator made of the first host, and would of each alike.
         self.grub: Optional[Path] = None
+        #: Of once(): by way and state, where it led and what it returned.
+        self.led: dict[tuple[Any, ...], tuple[Path, Any]] = {}
 
     def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
         self._server = subprocess.Popen(
@@ -303,6 +312,50 @@ def host(tmp_path: Path, namespace: Namespace) -> Host:
     return make(tmp_path / "host", namespace)
 
 
+def once(way: Callable[..., T]) -> Callable[..., T]:
+    """Walk a way of several generations once for a host in a state; others get where it led."""
+
+    @functools.wraps(way)
+    def walk(host: Host, *words: object) -> T:
+        led = host.namespace.led
+        key = (way, words, _state(host))
+        if key not in led:
+            found = way(host, *words)
+            kept = host.path.with_name(f"{host.path.name}-led-{len(led)}")
+            for top in _TOPS:
+                copied(host.path / top, kept / top)
+            led[key] = (kept, found)
+            return found
+        kept, found = led[key]
+        for top in _TOPS:
+            shutil.rmtree(host.path / top, ignore_errors=True)
+            copied(kept / top, host.path / top)
+        return cast("T", found)
+
+    return walk
+
+
+def copied(source: Path, folder: Path) -> None:
+    if source.exists():
+        folder.parent.mkdir(exist_ok=True)
+        subprocess.run(["cp", "--archive", source, folder], check=True)
+
+
+def _state(host: Host) -> str:
+    """A digest of all that a way may depend on."""
+    paths = sorted(path for top in _TOPS for path in (host.path / top).rglob("*"))
+    told = [_of(path, path.relative_to(host.path)) for path in paths]
+    return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _of(path: Path, name: Path) -> tuple[object, ...]:
+    held = path.lstat()
+    if path.is_symlink():
+        return (name, path.readlink())
+    return (name, held.st_mode, held.st_uid, path.read_bytes() if path.is_file() else "")
+
+
+@once
 def apply_and_try(host: Host, *words: object) -> str:
     """Apply, boot the trial, record it; returns the id of the entry that was tried."""
     host.done("apply", *words)

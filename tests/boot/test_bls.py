@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, REPOSITORY, Host, Namespace, bare, entries_of, make
+from hosttree import (
+    NEEDS,
+    OLDER,
+    RELEASE,
+    REPOSITORY,
+    Host,
+    Namespace,
+    bare,
+    entries_of,
+    make,
+    once,
+)
 
 from lowlat.base.process import find
 
@@ -113,6 +124,7 @@ def boot_entry(host: Host, folder: str, entry: str, boot_id: str) -> None:
     host.boot_line(f"{keys['linux'][0]} {keys['options'][0]}", boot_id)
 
 
+@once
 def try_entry(host: Host, folder: str) -> str:
     """Apply, boot the trial, record it; returns the id of the entry that was tried."""
     host.done("apply")

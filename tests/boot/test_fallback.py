@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import pytest
-from hosttree import NEEDS, OLDER, RELEASE, Host, entries_of, linux_lines
+from hosttree import NEEDS, OLDER, RELEASE, Host, entries_of, linux_lines, once
 from test_bls import DEBIAN, FEDORA, ID, boot_entry, debian, fedora
 
 from trees import Answer
@@ -34,6 +34,7 @@ def default_of(host: Host) -> Any:
     return host.status()["default"]
 
 
+@once
 def promote_older(host: Host, folder: str = "") -> str:
     host.done("apply")
     entry = entries_of(host)[OLDER]
