@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Where control groups with a memory controller are, and their files; see cgroups(7). */
-#ifndef LOWLAT_CGROUP_H
-#define LOWLAT_CGROUP_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path);
 
 /* Returns 0 or -errno. */
 int cgroup_write(const char *folder, const char *name, const char *text);
-
-#endif

@@ -6,8 +6,7 @@
  * ends all of it when told to, when time is up, and when the harness is gone for any reason,
  * SIGKILL included: the pipe between them then ends.
  */
-#ifndef LOWLAT_CHILD_H
-#define LOWLAT_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 
 /* The status as a shell gives it: exit code, or 128 + signal. */
 int child_exit_code(const struct child *child);
-
-#endif

@@ -6,8 +6,7 @@
  * processes in it can't hand memory on; in v1 it lies in the caller's own. Both need root, or a
  * hierarchy that was handed to the user.
  */
-#ifndef LOWLAT_MEMGROUP_H
-#define LOWLAT_MEMGROUP_H
+#pragma once
 
 #include <limits.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ uint64_t memgroup_kills(const struct memgroup *group);
 
 /* Kills all that is in it (v2; in v1 the reaper has to) and removes it. Harmless when there is none. */
 void memgroup_deinit(struct memgroup *group);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process between the harness and a program of its; child.h says what for. */
-#ifndef LOWLAT_REAPER_H
-#define LOWLAT_REAPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -24,5 +23,3 @@ struct reaper_report {
  */
 _Noreturn void reaper_main(const struct child_options *options, pid_t harness, int orders,
 			   int reports);
-
-#endif

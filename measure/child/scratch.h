@@ -3,8 +3,7 @@
  * A private folder for what the loads write; gone at the end. Who made it holds it locked, and so do
  * the processes forked meanwhile: what nobody holds was left by a run that was killed.
  */
-#ifndef LOWLAT_SCRATCH_H
-#define LOWLAT_SCRATCH_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ uint64_t scratch_room(const struct scratch *scratch);
 
 /* Removes it with all it holds, without following links. */
 void scratch_deinit(struct scratch *scratch);
-
-#endif

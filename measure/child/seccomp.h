@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Keeps a program on the CPUs it was given. */
-#ifndef LOWLAT_SECCOMP_H
-#define LOWLAT_SECCOMP_H
+#pragma once
 
 /*
  * Refuses the calling process, and all that it starts, sched_setaffinity() from now on: with it a
@@ -10,5 +9,3 @@
  * A kernel without seccomp filters can't do that; the program then runs without.
  */
 void confine_to_cpus(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The run's clock: the CPU's own counter where it can be trusted, clock_gettime() elsewhere. */
-#ifndef LOWLAT_CLOCK_H
-#define LOWLAT_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline double clock_ns(const struct clock_source *clock, double ticks)
 {
 	return ticks * 1e9 / clock->hz;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One detector thread a CPU: pinned, its memory touched beforehand, started and ended together. */
-#ifndef LOWLAT_DETECTOR_H
-#define LOWLAT_DETECTOR_H
+#pragma once
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -86,5 +85,3 @@ void detectors_stop(struct detectors *detectors);
 void detectors_join(struct detectors *detectors);
 
 void detectors_deinit(struct detectors *detectors);
-
-#endif

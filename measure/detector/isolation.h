@@ -3,8 +3,7 @@
  * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and
  * Belits show it in /sys/devices/system/cpu/task_isolation; only then does the number mean that.
  */
-#ifndef LOWLAT_ISOLATION_H
-#define LOWLAT_ISOLATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool isolation_offered(const char *root);
  */
 int isolation_enter(void);
 void isolation_leave(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The scheduling policy of the detectors, as sched(7) has them. */
-#ifndef LOWLAT_POLICY_H
-#define LOWLAT_POLICY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 
 /* Puts the calling thread under it. Returns 0 or the kernel's -errno. */
 int policy_apply(const struct policy *policy);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether the kernel grants a policy to a thread on each measured CPU; tried beforehand. */
-#ifndef LOWLAT_POLICY_CHECK_H
-#define LOWLAT_POLICY_CHECK_H
+#pragma once
 
 #include "cpulist.h"
 #include "policy.h"
@@ -17,5 +16,3 @@
  */
 int policy_check(const struct policy *policy, const struct cpulist *measured,
 		 const struct cpulist *online, struct message *message);
-
-#endif

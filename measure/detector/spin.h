@@ -5,8 +5,7 @@
  * spin_loop() is a template: each reader of a clock gets its own copy with the reading inlined.
  * The test replays recorded readings through the same code.
  */
-#ifndef LOWLAT_SPIN_H
-#define LOWLAT_SPIN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -203,5 +202,3 @@ static inline __attribute__((always_inline)) void spin_loop(struct spin *spin, s
 	spin->end = last;
 	spin->reads += reads;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel takes from a real-time detector so that nothing else starves, seen in its gaps. */
-#ifndef LOWLAT_THROTTLE_H
-#define LOWLAT_THROTTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ struct throttle throttle_find(const struct throttle_pattern *pattern, const stru
 
 /* "deadline", "sched_rt_runtime_us", "fair server"; NULL for none. */
 const char *throttle_name(enum throttle_kind kind);
-
-#endif

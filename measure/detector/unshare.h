@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The process's own pages. */
-#ifndef LOWLAT_UNSHARE_H
-#define LOWLAT_UNSHARE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@
  * Returns how many pages it wrote to; what they hold stays as it is. 0 without /proc/self/maps.
  */
 size_t unshare_pages(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * option: its name without dashes, for the message. Each returns 0, or -EINVAL with the message set.
  */
-#ifndef LOWLAT_ARGUMENT_H
-#define LOWLAT_ARGUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ int argument_time(const char *option, const char *value, uint64_t least, uint64_
 /* Sets one of `flags` for each of the names, which commas part; all of them for "all". */
 int argument_names(const char *option, const char *value, bool *flags, name_of *name,
 		   struct message *message);
-
-#endif

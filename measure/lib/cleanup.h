@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Scope guards: what a function acquires is released on every way out of it. */
-#ifndef LOWLAT_CLEANUP_H
-#define LOWLAT_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ static inline void cleanup_closedir(DIR **dir)
 #define _cleanup_close_ _cleanup_(cleanup_close)
 #define _cleanup_fclose_ _cleanup_(cleanup_fclose)
 #define _cleanup_closedir_ _cleanup_(cleanup_closedir)
-
-#endif

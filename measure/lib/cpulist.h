@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sets of CPUs, in the kernel's list syntax ("0-1,8"). */
-#ifndef LOWLAT_CPULIST_H
-#define LOWLAT_CPULIST_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ void cpulist_to_set(const struct cpulist *list, cpulist_set set);
 
 /* Moves the calling thread onto the CPUs. Returns 0 or -errno of sched_setaffinity(). */
 int cpulist_bind(const struct cpulist *list);
-
-#endif

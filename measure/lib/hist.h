@@ -7,8 +7,7 @@
  * 0.1 %). The range ends at 2^47 ns (39 hours). What lies above goes into one last bucket, and
  * minimum and maximum are kept apart and exact: nothing is ever lost.
  */
-#ifndef LOWLAT_HIST_H
-#define LOWLAT_HIST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ uint64_t hist_value_at(const struct hist *hist, double quantile);
  * Returns 0 where all stalls together are shorter than that share of the runtime.
  */
 double hist_time_weighted(const struct hist *hist, double quantile, double runtime_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the run needs to know of the machine, and where it was made. */
-#ifndef LOWLAT_HOST_H
-#define LOWLAT_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void host_deinit(struct host *host);
 
 /* Value of a line "KEY:   N kB" of /proc/meminfo's text, in bytes; 0 when it isn't there. */
 uint64_t parse_meminfo(const char *text, const char *key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The harness's own kinds of value as JSON. Each returns a new reference. */
-#ifndef LOWLAT_JSON_VALUE_H
-#define LOWLAT_JSON_VALUE_H
+#pragma once
 
 #include <jansson.h>
 
@@ -22,5 +21,3 @@ json_t *value_whole(double value);
 
 /* Its unit, and [lower, upper, count] of each bucket that holds something. */
 json_t *value_hist(const struct hist *hist);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The names of a table's rows, as the command line takes them and as messages tell them. */
-#ifndef LOWLAT_NAME_TABLE_H
-#define LOWLAT_NAME_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ size_t names_find(name_of *name, const char *text, size_t length);
 
 /* All of them with commas between; the text is made anew by each call. */
 const char *names_join(name_of *name);
-
-#endif

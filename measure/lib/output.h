@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Result files: known to be writable before the run, whole or absent after it. */
-#ifndef LOWLAT_OUTPUT_H
-#define LOWLAT_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,5 +35,3 @@ int output_open(const char *path, struct output *ret);
  * Returns 0 or -errno.
  */
 int output_commit(struct output *output, int written);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Small text files read whole, messages, and lists of strings. */
-#ifndef LOWLAT_TEXT_H
-#define LOWLAT_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ int text_read(const char *path, size_t limit, char **ret);
 
 /* As text_read() up to 16 MiB, without the white space at the end; NULL where it can't be read. */
 char *text_read_trimmed(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers and times as people write them, checked to the last character. */
-#ifndef LOWLAT_UNITS_H
-#define LOWLAT_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ int parse_time(const char *text, uint64_t *ret);
 
 /* Writes nanoseconds in the largest unit that keeps the number whole ("100ns", "10s"). */
 const char *format_time(uint64_t ns, char *buffer, int size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Memory, or the end of the program: its reapers then end and remove what it started and made. */
-#ifndef LOWLAT_XALLOC_H
-#define LOWLAT_XALLOC_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,5 +32,3 @@ static inline char *xstrndup(const char *text, size_t length)
 {
 	return xalloc_check(strndup(text, length));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loads beside the measurement, by stress-ng: seeded, bounded in memory, files and time. */
-#ifndef LOWLAT_LOAD_H
-#define LOWLAT_LOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ double load_rate(const struct load *load);
 char *load_complaint(const struct load *load);
 
 void load_deinit(struct load *load);
-
-#endif

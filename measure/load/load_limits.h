@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The limits of a load: bytes of memory and files, a memory cgroup, a folder on a disk. */
-#ifndef LOWLAT_LOAD_LIMITS_H
-#define LOWLAT_LOAD_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t
 
 /* Removes the group and the folder; the numbers stay. */
 void load_limits_deinit(struct load_limits *limits);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What loads there are: the workers of each, and what they are told. */
-#ifndef LOWLAT_LOAD_SCENARIO_H
-#define LOWLAT_LOAD_SCENARIO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ extern const struct load_scenario load_throughput;
 
 /* Whether it writes files, which then have to lie on a disk. */
 bool load_scenario_on_disk(const struct load_scenario *scenario);
-
-#endif

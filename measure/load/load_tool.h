@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stress-ng as it is installed: which version, and which options it knows. */
-#ifndef LOWLAT_LOAD_TOOL_H
-#define LOWLAT_LOAD_TOOL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void load_tool_deinit(struct load_tool *tool);
 
 /* Whether it knows --NAME. A version ends at once over an option it doesn't know. */
 bool load_tool_knows(const struct load_tool *tool, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Ports of IPv4 that nobody listens on, for loads that talk to themselves. */
-#ifndef LOWLAT_PORTS_H
-#define LOWLAT_PORTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@
  * Returns its first port; `first` where there is none.
  */
 uint16_t ports_find(uint16_t first, uint16_t count);
-
-#endif

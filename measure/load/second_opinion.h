@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Other measuring programs as second opinions on the same CPUs; their output is kept as it is. */
-#ifndef LOWLAT_SECOND_OPINION_H
-#define LOWLAT_SECOND_OPINION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ void opinion_read(struct opinion *opinion);
 char *opinion_complaint(const struct opinion *opinion);
 
 void opinion_deinit(struct opinion *opinion);
-
-#endif

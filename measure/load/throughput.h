@@ -3,8 +3,7 @@
  * How much a CPU gets done when nothing else runs: stress-ng's matrix product, pinned, several times.
  * A tuning that costs throughput shows here.
  */
-#ifndef LOWLAT_THROUGHPUT_H
-#define LOWLAT_THROUGHPUT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ size_t throughput_mean(const struct throughput *throughput, double *mean, double
 void throughput_write(const struct throughput *throughput, FILE *file);
 
 void throughput_deinit(struct throughput *throughput);
-
-#endif

@@ -5,8 +5,7 @@
  * They run after the detector, on the CPUs it measured and under its policy, while the load goes
  * on: beside a detector on the same CPU each would measure the other.
  */
-#ifndef LOWLAT_WORK_H
-#define LOWLAT_WORK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -88,5 +87,3 @@ int work_start(const struct work_options *options, struct work *ret);
 size_t work_finish(struct work *work, struct work_result **results);
 
 void work_result_free(struct work_result *result);
-
-#endif

@@ -6,8 +6,7 @@
  * The folder then holds capture.json (what was recorded, on which clock, and what was lost) and
  * the records themselves; lowlat-gen joins them with the gaps.
  */
-#ifndef LOWLAT_CAPTURE_H
-#define LOWLAT_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);
 
 void capture_deinit(struct capture *capture);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The folder of a capture: which may be used, and the files in it. */
-#ifndef LOWLAT_CAPTURE_FOLDER_H
-#define LOWLAT_CAPTURE_FOLDER_H
+#pragma once
 
 #include "capture.h"
 
@@ -18,5 +17,3 @@ int capture_folder_open(const char *path);
  */
 int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
 			 const struct clock_source *clock);
-
-#endif

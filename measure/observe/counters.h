@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Per-CPU counts of /proc/interrupts and /proc/softirqs, and their growth. */
-#ifndef LOWLAT_COUNTERS_H
-#define LOWLAT_COUNTERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ int counters_read(const char *path, const struct cpulist *cpus, struct counters 
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret);
 
 void counter_snapshot_deinit(struct counter_snapshot *snapshot);
-
-#endif

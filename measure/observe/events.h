@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. */
-#ifndef LOWLAT_EVENTS_H
-#define LOWLAT_EVENTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* Returns 0 or -EIO. */
 int events_write(const struct detectors *detectors, FILE *file);
-
-#endif

@@ -5,8 +5,7 @@
  * All figures are of the time since the line before: "gaps", "noise_ns", "noise_ppm", "max_ns",
  * "switches" (of the detector's thread), "interrupts" and "softirqs" (counts by source).
  */
-#ifndef LOWLAT_FOLLOW_H
-#define LOWLAT_FOLLOW_H
+#pragma once
 
 #include "counters.h"
 #include "detector.h"
@@ -41,5 +40,3 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
 int follow_tick(struct follow *follow);
 
 void follow_deinit(struct follow *follow);
-
-#endif

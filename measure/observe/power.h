@@ -3,8 +3,7 @@
  * What the hardware says of a CPU's frequency, firmware and sleep. Read before and after a run,
  * never during it: a model-specific register is read by an interrupt on its CPU.
  */
-#ifndef LOWLAT_POWER_H
-#define LOWLAT_POWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct power_snapshot {
 void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
 
 void power_snapshot_deinit(struct power_snapshot *snapshot);
-
-#endif

@@ -5,8 +5,7 @@
  * Once they are SERIES_STEPS, pairs of them become one and the next ones twice as long, so that a
  * run of any length has fewer than that. One thread writes, from a CPU that is not measured; the loops know nothing of it.
  */
-#ifndef LOWLAT_SERIES_H
-#define LOWLAT_SERIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters)
 struct series_point *series_point(const struct series *series, size_t cpu, size_t step);
 
 void series_deinit(struct series *series);
-
-#endif

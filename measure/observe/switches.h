@@ -5,8 +5,7 @@
  *
  * The kernel writes a record into a ring; whoever waits for the run empties it from another CPU.
  */
-#ifndef LOWLAT_SWITCHES_H
-#define LOWLAT_SWITCHES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void switches_stop(struct switches *switches);
 int switches_write(const struct switches *switches, FILE *file);
 
 void switches_deinit(struct switches *switches);
-
-#endif

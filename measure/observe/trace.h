@@ -4,8 +4,7 @@
  *
  * One instance records the measured CPUs, a second one, on all CPUs, who sent interrupts to them.
  */
-#ifndef LOWLAT_TRACE_H
-#define LOWLAT_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ uint64_t trace_senders_lost(const struct trace *trace);
 
 /* Removes the instances. */
 void trace_deinit(struct trace *trace);
-
-#endif

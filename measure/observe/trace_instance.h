@@ -5,8 +5,7 @@
  * Each is held open while its owner lives, so that the kernel refuses to remove it; what can be
  * removed was left by a run that was killed.
  */
-#ifndef LOWLAT_TRACE_INSTANCE_H
-#define LOWLAT_TRACE_INSTANCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -45,5 +44,3 @@ void instance_switch(const struct instance *instance, bool on);
 
 /* Removes it. Harmless where there is none. */
 void instance_deinit(int root, struct instance *instance);
-
-#endif

@@ -5,8 +5,7 @@
  * The pipe between them ends with the run, whatever ended it. Where both are killed, the next run
  * removes them.
  */
-#ifndef LOWLAT_TRACE_KEEPER_H
-#define LOWLAT_TRACE_KEEPER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ int trace_keeper_init(struct trace_keeper *ret);
 
 /* Ends it, once the instances are removed. Harmless where there is none. */
 void trace_keeper_deinit(struct trace_keeper *keeper);
-
-#endif

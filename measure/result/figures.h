@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The figures that both the JSON and the text report, in one place. */
-#ifndef LOWLAT_FIGURES_H
-#define LOWLAT_FIGURES_H
+#pragma once
 
 #include "session.h"
 
@@ -36,5 +35,3 @@ struct means figures_means(const struct run *run);
 /* Growth of one row per second; window: between the two snapshots. */
 double figures_rate(const struct run *run, const struct counters *before,
 		    const struct counters *after, size_t row, size_t column);
-
-#endif

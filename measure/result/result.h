@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The run as JSON, schema lowlat.run/1. */
-#ifndef LOWLAT_RESULT_H
-#define LOWLAT_RESULT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* Writes it, indented, with a newline at the end. Returns 0 or -EIO. */
 int result_write(const struct run *run, FILE *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What ran beside the detector and after it, in the JSON result. Each returns a new reference. */
-#ifndef LOWLAT_RESULT_TOOLS_H
-#define LOWLAT_RESULT_TOOLS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ json_t *result_opinions(const struct run *run);
 
 /* An array with an object for each work kind on each CPU, and one for the throughput. */
 json_t *result_works(const struct run *run);
-
-#endif

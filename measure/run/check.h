@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Whether a run can be believed. */
-#ifndef LOWLAT_CHECK_H
-#define LOWLAT_CHECK_H
+#pragma once
 
 #include "session.h"
 #include "spin.h"
@@ -15,5 +14,3 @@ double check_unaccounted(const struct spin *spin);
 
 /* Adds a sentence to run->problems for each doubt; clears run->valid where figures are wrong. */
 void check_run(struct run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The load beside the detector; what goes wrong with it is noted in the run. */
-#ifndef LOWLAT_LOADS_H
-#define LOWLAT_LOADS_H
+#pragma once
 
 #include "session.h"
 
@@ -20,5 +19,3 @@ void loads_start(struct run *run);
 void loads_end(struct run *run);
 
 void loads_deinit(struct run *run);
-
-#endif

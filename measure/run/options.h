@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The command line, checked for form and range; what the machine allows is setup.h's business. */
-#ifndef LOWLAT_OPTIONS_H
-#define LOWLAT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 void options_deinit(struct options *options);
 
 void options_help(FILE *file);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A run from its set-up to the end of all that it started. */
-#ifndef LOWLAT_RUN_H
-#define LOWLAT_RUN_H
+#pragma once
 
 #include "session.h"
 
@@ -14,5 +13,3 @@
 int run_make(struct run *run, struct message *message);
 
 void run_deinit(struct run *run);
-
-#endif

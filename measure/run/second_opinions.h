@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The second opinions of a run, one after another behind the detector, while the load goes on. */
-#ifndef LOWLAT_SECOND_OPINIONS_H
-#define LOWLAT_SECOND_OPINIONS_H
+#pragma once
 
 #include "session.h"
 
@@ -12,5 +11,3 @@ void opinions_make(struct run *run);
 uint64_t opinions_longest_ns(const struct run *run);
 
 void opinions_deinit(struct run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One run as it goes on: what was asked, where it is made, and all that came out of it so far. */
-#ifndef LOWLAT_SESSION_H
-#define LOWLAT_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ void run_wait_until(struct run *run, uint64_t deadline_ns);
 
 /* Waits for a child's own end; a signal that ends the run shortens that. */
 void run_wait_child(struct run *run, struct child *child);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who runs where: the options as this machine allows them. */
-#ifndef LOWLAT_SETUP_H
-#define LOWLAT_SETUP_H
+#pragma once
 
 #include "cpulist.h"
 #include "host.h"
@@ -33,5 +32,3 @@ bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allo
 		      const struct cpulist *isolated);
 
 void setup_deinit(struct setup *setup);
-
-#endif

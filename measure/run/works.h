@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The work kinds and the throughput of a run; what goes wrong with them is noted in the run. */
-#ifndef LOWLAT_WORKS_H
-#define LOWLAT_WORKS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ void works_throughput(struct run *run);
 void works_write(const struct run *run, FILE *file);
 
 void works_deinit(struct run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The Test Anything Protocol in a page. A test program ends with `return tap_end();`. */
-#ifndef LOWLAT_TAP_H
-#define LOWLAT_TAP_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ static inline int tap_end(void)
 	printf("1..%d\n", tap_count);
 	return tap_failed ? 1 : 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A folder laid out like a machine's root, for what reads below one. */
-#ifndef LOWLAT_TREE_H
-#define LOWLAT_TREE_H
+#pragma once
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -53,5 +52,3 @@ static inline void tree_remove(const char *root)
 {
 	nftw(root, tree_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
-
-#endif

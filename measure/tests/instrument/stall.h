@@ -5,8 +5,7 @@
  * A plan is a text file with a line `NS READINGS` for each stall: its length in nanoseconds, and how
  * many readings pass before it. The truth is a table in ticks of the counter, see stalls_write().
  */
-#ifndef LOWLAT_STALL_H
-#define LOWLAT_STALL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ static inline bool stalls_done(const struct stalls *stalls)
 }
 
 void stalls_deinit(struct stalls *stalls);
-
-#endif

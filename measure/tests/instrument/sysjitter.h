@@ -7,8 +7,7 @@
  * when it is full, the run is over. The rate is whole megahertz, from half a millisecond or so
  * against gettimeofday(), as soon as two in a row differ by at most a thousandth.
  */
-#ifndef LOWLAT_SYSJITTER_H
-#define LOWLAT_SYSJITTER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ sysjitter_loop(struct sysjitter *jitter, spin_read read, void *source, const ato
 	jitter->reads = reads;
 	jitter->log_used = (size_t)(slot - jitter->log);
 }
-
-#endif
