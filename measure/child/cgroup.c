@@ -14,13 +14,9 @@
 int cgroup_write(const char *folder, const char *name, const char *text)
 {
 	char path[PATH_MAX + 64];
-	_cleanup_close_ int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	return text_write(AT_FDCWD, path, text);
 }
 
 /* Whether one of the words, parted by any of the separators, is `word`. */
@@ -73,11 +69,10 @@ static void set_own(struct cgroup_hierarchy *hierarchy, const char *path)
 static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 {
 	_cleanup_free_ char *text = text_read_trimmed("%s/%s", root, "proc/self/cgroup");
-	char *save = NULL;
+	char *next = text;
 
 	strcpy(hierarchy->own, hierarchy->mount);
-	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = strsep(&next, "\n"));) {
 		char *controllers = strchr(line, ':');
 		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
@@ -93,10 +88,9 @@ static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 int cgroup_find_memory(const char *root, struct cgroup_hierarchy *ret)
 {
 	_cleanup_free_ char *mounts = text_read_trimmed("%s/%s", root, "proc/self/mountinfo");
-	char *save = NULL;
+	char *next = mounts;
 
-	for (char *line = mounts ? strtok_r(mounts, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
+	for (char *line; (line = strsep(&next, "\n"));) {
 		if (parse_mount(root, line, ret)) {
 			find_own(root, ret);
 			return 0;

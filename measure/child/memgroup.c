@@ -36,17 +36,16 @@ static void remove_stale(const char *parent)
 {
 	_cleanup_closedir_ DIR *folder = opendir(parent);
 
-	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
-	     entry = readdir(folder)) {
+	for (const char *name; (name = next_name(folder));) {
 		char path[PATH_MAX + 300];
 		pid_t pid;
 
-		if (strncmp(entry->d_name, NAME, strlen(NAME)))
+		if (strncmp(name, NAME, strlen(NAME)))
 			continue;
-		pid = (pid_t)strtol(entry->d_name + strlen(NAME), NULL, 10);
+		pid = (pid_t)strtol(name + strlen(NAME), NULL, 10);
 		if (pid <= 1 || !kill(pid, 0) || errno != ESRCH)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name);
+		snprintf(path, sizeof(path), "%s/%s", parent, name);
 		rmdir(path);
 	}
 }
@@ -118,28 +117,15 @@ int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
 	return err;
 }
 
-static uint64_t read_number(const char *folder, const char *name, uint64_t missing)
-{
-	_cleanup_free_ char *text = text_read_trimmed("%s/%s", folder, name);
-	char *end;
-	uint64_t value;
-
-	if (!text)
-		return missing;
-	value = strtoull(text, &end, 10);
-	return end == text ? missing : value;
-}
-
 static uint64_t room_in(const char *path, int version)
 {
 	const bool v2 = version == 2;
-	const uint64_t limit =
-		read_number(path, v2 ? "memory.max" : "memory.limit_in_bytes", UINT64_MAX);
-	const uint64_t used = read_number(path, v2 ? "memory.current" : "memory.usage_in_bytes", 0);
+	int64_t limit, used = 0;
 
-	if (limit == UINT64_MAX)
-		return limit;
-	return limit > used ? limit - used : 0;
+	if (!text_read_number(&limit, "%s/%s", path, v2 ? "memory.max" : "memory.limit_in_bytes"))
+		return UINT64_MAX;
+	text_read_number(&used, "%s/%s", path, v2 ? "memory.current" : "memory.usage_in_bytes");
+	return limit > used ? (uint64_t)(limit - used) : 0;
 }
 
 uint64_t memgroup_room(void)
@@ -168,14 +154,12 @@ int memgroup_enter(const struct memgroup *group)
 uint64_t memgroup_kills(const struct memgroup *group)
 {
 	_cleanup_free_ char *text = NULL;
-	const char *line;
 
 	if (!group->path[0])
 		return 0;
 	text = text_read_trimmed("%s/%s", group->path,
 				 group->version == 2 ? "memory.events" : "memory.oom_control");
-	line = text ? strstr(text, "oom_kill ") : NULL;
-	return line ? strtoull(line + strlen("oom_kill "), NULL, 10) : 0;
+	return text_count_after(text, "oom_kill ");
 }
 
 void memgroup_deinit(struct memgroup *group)

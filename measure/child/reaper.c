@@ -114,8 +114,8 @@ static void kill_children(void)
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	const pid_t self = getpid();
 
-	for (struct dirent *entry = proc ? readdir(proc) : NULL; entry; entry = readdir(proc)) {
-		const long pid = strtol(entry->d_name, NULL, 10);
+	for (const char *name; (name = next_name(proc));) {
+		const long pid = strtol(name, NULL, 10);
 		_cleanup_free_ char *stat = pid > 1 ? text_read_trimmed("/proc/%ld/stat", pid) :
 						      NULL;
 

@@ -38,22 +38,14 @@ static void remove_all(const char *path)
 /* Returns a descriptor that holds the folder; -EWOULDBLOCK: somebody else does, -ENOENT: gone. */
 static int hold(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat status;
-	int err = 0;
 
-	if (fd < 0)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
-		err = -errno;
-	else if (!status.st_nlink)
-		err = -ENOENT;
-	else if (status.st_uid != geteuid())
-		err = -EPERM;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	if (!status.st_nlink)
+		return -ENOENT;
+	return status.st_uid == geteuid() ? steal_fd(&fd) : -EPERM;
 }
 
 /* Takes away what killed runs left: folders that nobody holds. */
@@ -62,13 +54,11 @@ static void sweep(const char *base)
 	_cleanup_closedir_ DIR *folder = opendir(base);
 	char path[PATH_MAX];
 
-	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
-	     entry = readdir(folder)) {
+	for (const char *name; (name = next_name(folder));) {
 		_cleanup_close_ int held = -1;
 
-		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) ||
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >=
-			    sizeof(path))
+		if (strncmp(name, PREFIX, strlen(PREFIX)) ||
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", base, name) >= sizeof(path))
 			continue;
 		held = hold(path);
 		if (held >= 0)

@@ -25,14 +25,10 @@
 
 static int64_t read_number(const char *root, const char *path, const char *end)
 {
-	_cleanup_free_ char *text = text_read_trimmed("%s%s%s", root, path, end);
-	int64_t value;
-	char *stop;
+	int64_t value = THROTTLE_UNKNOWN;
 
-	if (!text)
-		return THROTTLE_UNKNOWN;
-	value = strtoll(text, &stop, 10);
-	return stop != text && !*stop ? value : THROTTLE_UNKNOWN;
+	text_read_number(&value, "%s%s%s", root, path, end);
+	return value;
 }
 
 static bool has_fair_server(const char *kernel)

@@ -18,6 +18,15 @@ static inline void cleanup_close(const int *fd)
 		close(*fd);
 }
 
+/* What a function keeps open beyond its end. */
+static inline int steal_fd(int *fd)
+{
+	const int kept = *fd;
+
+	*fd = -1;
+	return kept;
+}
+
 static inline void cleanup_fclose(FILE **file)
 {
 	if (*file)
@@ -28,6 +37,14 @@ static inline void cleanup_closedir(DIR **dir)
 {
 	if (*dir)
 		closedir(*dir);
+}
+
+/* The next name in a folder; NULL behind the last one, and where it could not be opened. */
+static inline const char *next_name(DIR *folder)
+{
+	const struct dirent *entry = folder ? readdir(folder) : NULL;
+
+	return entry ? entry->d_name : NULL;
 }
 
 #define _cleanup_(f) __attribute__((cleanup(f)))

@@ -100,13 +100,18 @@ char *cpulist_format(const struct cpulist *list)
 	return text;
 }
 
-bool cpulist_has(const struct cpulist *list, unsigned int cpu)
+int cpulist_index(const struct cpulist *list, unsigned long cpu)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (list->cpus[i] == cpu)
-			return true;
+			return (int)i;
 	}
-	return false;
+	return -1;
+}
+
+bool cpulist_has(const struct cpulist *list, unsigned int cpu)
+{
+	return cpulist_index(list, cpu) >= 0;
 }
 
 bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part)

@@ -27,6 +27,9 @@ void cpulist_deinit(struct cpulist *list);
 /* The list as text, to be freed by the caller. */
 char *cpulist_format(const struct cpulist *list);
 
+/* Its place in the list; -1: it is not there. */
+int cpulist_index(const struct cpulist *list, unsigned long cpu);
+
 bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 
 /* Whether all CPUs of `part` are in `whole`. */

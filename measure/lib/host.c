@@ -42,18 +42,6 @@ static int read_list(const char *path, struct cpulist *ret)
 	return text ? cpulist_parse(text, ret) : -ENOENT;
 }
 
-uint64_t parse_meminfo(const char *text, const char *key)
-{
-	const size_t length = strlen(key);
-
-	for (; text; text = strchr(text, '\n')) {
-		text += *text == '\n';
-		if (!strncmp(text, key, length) && text[length] == ':')
-			return strtoull(text + length + 1, NULL, 10) * 1024;
-	}
-	return 0;
-}
-
 static char *or_empty(char *text)
 {
 	return text ? text : xcalloc(1, 1);
@@ -71,7 +59,7 @@ int host_init(struct host *ret, struct message *message)
 	ret->boot_id = or_empty(text_read_trimmed("/proc/sys/kernel/random/boot_id"));
 	ret->cmdline = or_empty(text_read_trimmed("/proc/cmdline"));
 	ret->kernel = text_format("%s", uname(&name) ? "" : name.release);
-	ret->memory_available = meminfo ? parse_meminfo(meminfo, "MemAvailable") : 0;
+	ret->memory_available = text_count_after(meminfo, "\nMemAvailable:") * 1024;
 	/* Older kernels have no such file; then nothing is isolated as far as one can see. */
 	if (read_list(CPU_DIR "isolated", &ret->isolated) < 0)
 		ret->isolated = (struct cpulist){ 0 };

@@ -35,6 +35,3 @@ struct host {
 int host_init(struct host *ret, struct message *message);
 
 void host_deinit(struct host *host);
-
-/* Value of a line "KEY:   N kB" of /proc/meminfo's text, in bytes; 0 when it isn't there. */
-uint64_t parse_meminfo(const char *text, const char *key);

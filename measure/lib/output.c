@@ -72,20 +72,12 @@ static bool in_place(const char *path)
  */
 static int open_in_place(const char *path)
 {
-	const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat status;
-	int err = 0;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) || fcntl(fd, F_SETFL, 0))
 		return -errno;
-	if (fstat(fd, &status) || fcntl(fd, F_SETFL, 0))
-		err = -errno;
-	else if (!S_ISCHR(status.st_mode) && !S_ISFIFO(status.st_mode))
-		err = -EINVAL;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode) ? steal_fd(&fd) : -EINVAL;
 }
 
 static int open_beside(const char *path, char **ret)

@@ -102,18 +102,71 @@ int text_read(const char *path, size_t limit, char **ret)
 	return got < 0 ? -errno : 0;
 }
 
-char *text_read_trimmed(const char *format, ...)
+static char *vread_trimmed(const char *format, va_list args)
 {
-	_cleanup_free_ char *path = NULL;
-	va_list args;
+	_cleanup_free_ char *path = vformat(format, args);
 	char *text;
 
-	va_start(args, format);
-	path = vformat(format, args);
-	va_end(args);
 	if (text_read(path, FILE_LIMIT, &text))
 		return NULL;
 	for (size_t length = strlen(text); length && isspace((unsigned char)text[length - 1]);)
 		text[--length] = '\0';
 	return text;
+}
+
+char *text_read_trimmed(const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = vread_trimmed(format, args);
+	va_end(args);
+	return text;
+}
+
+bool text_read_number(int64_t *ret, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	int64_t value = 0;
+	char *end = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = vread_trimmed(format, args);
+	va_end(args);
+	if (text)
+		value = strtoll(text, &end, 10);
+	if (!text || end == text || *end)
+		return false;
+	*ret = value;
+	return true;
+}
+
+int text_write(int folder, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(folder, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+const char *text_after(const char *text, const char *mark)
+{
+	const char *found = text ? strstr(text, mark) : NULL;
+
+	return found ? found + strlen(mark) : NULL;
+}
+
+uint64_t text_count_after(const char *text, const char *mark)
+{
+	const char *number = text_after(text, mark);
+
+	return number ? strtoull(number, NULL, 10) : 0;
+}
+
+char *text_word_after(const char *text, const char *mark, const char *ends)
+{
+	const char *word = text_after(text, mark);
+
+	return word ? xstrndup(word, strcspn(word, ends)) : NULL;
 }

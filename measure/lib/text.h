@@ -2,7 +2,9 @@
 /* Small text files read whole, messages, and lists of strings. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One line for the user; the sentence says what, on what, why and what to do. */
 struct message {
@@ -38,5 +40,20 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
  */
 int text_read(const char *path, size_t limit, char **ret);
 
+/* Writes to a file that is there, of the kernel's. Returns 0 or -errno. */
+int text_write(int folder, const char *path, const char *text);
+
 /* As text_read() up to 16 MiB, without the white space at the end; NULL where it can't be read. */
 char *text_read_trimmed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Reads a file that holds one number. Returns whether it does; else ret stays as it was. */
+bool text_read_number(int64_t *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What follows the first `mark` in the text; NULL where there is neither. */
+const char *text_after(const char *text, const char *mark);
+
+/* The number there; 0: none. */
+uint64_t text_count_after(const char *text, const char *mark);
+
+/* A copy of the word there, up to one of `ends`; NULL: none. */
+char *text_word_after(const char *text, const char *mark, const char *ends);

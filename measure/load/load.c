@@ -132,32 +132,27 @@ void load_read(struct load *load)
 	load->truncated = !child_read(load->log_path, &load->log) || !metrics;
 }
 
-#define RATE_KEY "bogo-ops-per-second-real-time:"
-
 /* The first of the stressor; instances follow it in later versions, with the same keys. */
 double load_rate(const struct load *load)
 {
-	const char *stressor = load->metrics ? strstr(load->metrics, "- stressor:") : NULL;
-	const char *rate = stressor ? strstr(stressor, RATE_KEY) : NULL;
+	const char *rate = text_after(text_after(load->metrics, "- stressor:"),
+				      "bogo-ops-per-second-real-time:");
 
-	return rate ? strtod(rate + strlen(RATE_KEY), NULL) : 0;
+	return rate ? strtod(rate, NULL) : 0;
 }
-
-#define FAIL_MARK "fail:"
 
 char *load_complaint(const struct load *load)
 {
-	const char *mark = load->log ? strstr(load->log, FAIL_MARK) : NULL;
+	const char *mark = text_after(load->log, "fail:");
 
 	if (!mark)
 		return NULL;
-	mark += strlen(FAIL_MARK);
 	mark += strspn(mark, " \t");
 	/* "[1234] " is the worker. */
 	if (*mark == '[')
 		mark += strcspn(mark, " \n");
 	mark += strspn(mark, " \t");
-	return strndup(mark, strcspn(mark, "\n"));
+	return xstrndup(mark, strcspn(mark, "\n"));
 }
 
 void load_deinit(struct load *load)

@@ -9,17 +9,6 @@
 #include "child.h"
 #include "cleanup.h"
 
-/* What follows "version " in the first line of `stress-ng --version`. */
-static char *parse_version(const char *text)
-{
-	const char *version = strstr(text, "version ");
-
-	if (!version)
-		return NULL;
-	version += strlen("version ");
-	return strndup(version, strcspn(version, " \t\n"));
-}
-
 static int ask(const struct scratch *scratch, const char *option, char **ret)
 {
 	char *const argv[] = { "stress-ng", (char *)option, NULL };
@@ -37,7 +26,7 @@ int load_tool_init(const struct scratch *scratch, struct load_tool *ret)
 	if (!err)
 		err = ask(scratch, "--help", &ret->help);
 	if (!err) {
-		ret->version = parse_version(text);
+		ret->version = text_word_after(text, "version ", " \t\n");
 		err = ret->version ? 0 : -EPROTO;
 	}
 	return err;

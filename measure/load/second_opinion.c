@@ -96,16 +96,6 @@ const char *opinion_package(enum opinion_tool tool)
 	return tools[tool].package;
 }
 
-static char *parse_version(const struct tool *tool, const char *help)
-{
-	const char *version = strstr(help, tool->version_mark);
-
-	if (!version)
-		return strdup("unknown");
-	version += strlen(tool->version_mark);
-	return strndup(version, strcspn(version, " :\t\n"));
-}
-
 int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		  struct opinion *ret)
 {
@@ -126,7 +116,9 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 	err = child_ask(ask, options->scratch, &help);
 	if (err)
 		return err;
-	ret->version = parse_version(&tools[tool], help ? help : "");
+	ret->version = text_word_after(help, tools[tool].version_mark, " :\t\n");
+	if (!ret->version)
+		ret->version = text_format("unknown");
 	strings_add(&ret->command, "%s", tools[tool].program);
 	tools[tool].add(options, cpus, help ? help : "", ret);
 	child.argv = ret->command.items;

@@ -27,24 +27,19 @@ static char *without_slashes(const char *path)
 int capture_folder_open(const char *path)
 {
 	_cleanup_free_ char *name = without_slashes(path);
+	_cleanup_close_ int fd = -1;
 	struct stat status;
-	int fd, err = 0;
 
 	if (lstat(name, &status))
 		return -errno;
 	if (S_ISLNK(status.st_mode))
 		return -ELOOP;
 	fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	if (fd >= 0 && !faccessat(fd, SUMMARY, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	if (fd < 0 || faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
 		return -errno;
-	if (!faccessat(fd, SUMMARY, F_OK, AT_SYMLINK_NOFOLLOW))
-		err = -EEXIST;
-	else if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
-		err = -errno;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return steal_fd(&fd);
 }
 
 static const char *observer_name(const struct capture *capture)

@@ -38,15 +38,6 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " \t");
 }
 
-static int index_of(const struct cpulist *cpus, unsigned long cpu)
-{
-	for (size_t i = 0; i < cpus->count; i++) {
-		if (cpus->cpus[i] == cpu)
-			return (int)i;
-	}
-	return -1;
-}
-
 static int parse_header(const char *text, const struct cpulist *cpus, struct columns *ret)
 {
 	const char *end = line_end(text);
@@ -61,7 +52,7 @@ static int parse_header(const char *text, const struct cpulist *cpus, struct col
 
 		if (strncmp(text, "CPU", 3) || !isdigit((unsigned char)text[3]))
 			return -EINVAL;
-		index = index_of(cpus, strtoul(text + 3, &stop, 10));
+		index = cpulist_index(cpus, strtoul(text + 3, &stop, 10));
 		ret->wanted[ret->count++] = index;
 		found += index >= 0;
 		text = stop;

@@ -18,22 +18,13 @@
 #define REAL_DIGITS 9
 
 /* "nonvoluntary_ctxt_switches:	12" (proc_pid_status(5)) */
-static uint64_t parse_switches(const char *status, const char *key)
-{
-	const char *line = strstr(status, key);
-
-	return line ? strtoull(line + strlen(key), NULL, 10) : 0;
-}
-
 static uint64_t read_switches(const struct detector *detector)
 {
 	_cleanup_free_ char *status =
 		text_read_trimmed("/proc/self/task/%d/status", (int)detector->tid);
 
-	if (!status)
-		return 0;
-	return parse_switches(status, "\nvoluntary_ctxt_switches:") +
-	       parse_switches(status, "\nnonvoluntary_ctxt_switches:");
+	return text_count_after(status, "\nvoluntary_ctxt_switches:") +
+	       text_count_after(status, "\nnonvoluntary_ctxt_switches:");
 }
 
 static struct follow_cpu take(const struct detector *detector)

@@ -24,7 +24,7 @@ static int write_number(int folder, const char *path, uint64_t number)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return tracefs_write(folder, path, text);
+	return text_write(folder, path, text);
 }
 
 /* The kernel's bitmaps: groups of 32 bits in hexadecimal, the highest first. */
@@ -40,14 +40,14 @@ static int write_mask(int folder, const struct cpulist *cpus)
 	for (size_t i = groups; i-- > 0;)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%08" PRIx32 "%s",
 					 words[i], i ? "," : "");
-	return tracefs_write(folder, "tracing_cpumask", text);
+	return text_write(folder, "tracing_cpumask", text);
 }
 
 static int prepare(const struct trace *trace, int folder)
 {
 	for (const char *const *option = text_options; *option; option++)
-		tracefs_write(folder, "trace_options", *option);
-	return tracefs_write(folder, "trace_clock", trace->clock);
+		text_write(folder, "trace_options", *option);
+	return text_write(folder, "trace_clock", trace->clock);
 }
 
 static int prepare_measured(const struct trace *trace, const struct cpulist *cpus,
@@ -156,13 +156,6 @@ int trace_save(const struct trace *trace, const struct cpulist *measured, int fo
 	return err;
 }
 
-static uint64_t field(const char *stats, const char *name)
-{
-	const char *line = strstr(stats, name);
-
-	return line ? strtoull(line + strlen(name), NULL, 10) : 0;
-}
-
 /* Adds what one CPU's buffer lost. Returns false where it has none. */
 static bool add_lost(int folder, unsigned int cpu, uint64_t *lost)
 {
@@ -171,8 +164,9 @@ static bool add_lost(int folder, unsigned int cpu, uint64_t *lost)
 
 	if (!stats)
 		return false;
-	*lost += field(stats, "\noverrun: ") + field(stats, "\ncommit overrun: ") +
-		 field(stats, "\ndropped events: ");
+	*lost += text_count_after(stats, "\noverrun: ") +
+		 text_count_after(stats, "\ncommit overrun: ") +
+		 text_count_after(stats, "\ndropped events: ");
 	return true;
 }
 

@@ -45,7 +45,7 @@ static bool enable(int folder, const char *pattern)
 
 	glob(files, 0, NULL, &found);
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		any |= !tracefs_write(folder, found.gl_pathv[i], "1");
+		any |= !text_write(folder, found.gl_pathv[i], "1");
 	globfree(&found);
 	return any;
 }
@@ -65,8 +65,8 @@ static void filter_senders(int folder, const struct cpulist *cpus)
 	_cleanup_free_ char *one = text_format("cpu & CPUS{%s}", list);
 	_cleanup_free_ char *many = text_format("cpumask & CPUS{%s}", list);
 
-	tracefs_write(folder, "events/ipi/ipi_send_cpu/filter", one);
-	tracefs_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
+	text_write(folder, "events/ipi/ipi_send_cpu/filter", one);
+	text_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
 }
 
 void trace_events_enable(struct trace *trace, const struct cpulist *measured)

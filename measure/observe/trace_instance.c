@@ -62,10 +62,9 @@ unsigned int instances_sweep(pid_t run)
 
 	if (run)
 		snprintf(prefix, sizeof(prefix), PREFIX "%d-", run);
-	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry;
-	     entry = readdir(folder)) {
-		if (!strncmp(entry->d_name, prefix, strlen(prefix)))
-			left += unlinkat(fd, entry->d_name, AT_REMOVEDIR) != 0;
+	for (const char *name; (name = next_name(folder));) {
+		if (!strncmp(name, prefix, strlen(prefix)))
+			left += unlinkat(fd, name, AT_REMOVEDIR) != 0;
 	}
 	return left;
 }
@@ -125,13 +124,4 @@ void instance_switch(const struct instance *instance, bool on)
 {
 	if (instance->on >= 0 && write(instance->on, on ? "1" : "0", 1) < 0)
 		return;
-}
-
-int tracefs_write(int folder, const char *path, const char *text)
-{
-	_cleanup_close_ int fd = openat(folder, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }

@@ -25,9 +25,6 @@ struct instance {
  */
 int tracefs_open(void);
 
-/* Writes one of its files. Returns 0 or -errno. */
-int tracefs_write(int folder, const char *path, const char *text);
-
 /*
  * Removes what killed runs left, or that one run (0: all), where that is permitted; the kernel
  * refuses (EBUSY) what its owner still holds open.

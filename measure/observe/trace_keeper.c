@@ -22,9 +22,8 @@ static void close_others(int kept)
 {
 	_cleanup_closedir_ DIR *open_files = opendir("/proc/self/fd");
 
-	for (struct dirent *entry = open_files ? readdir(open_files) : NULL; entry;
-	     entry = readdir(open_files)) {
-		const int fd = atoi(entry->d_name);
+	for (const char *name; (name = next_name(open_files));) {
+		const int fd = atoi(name);
 
 		if (fd != kept && fd != dirfd(open_files))
 			close(fd);
