@@ -10,8 +10,7 @@
 #include "options.h"
 #include "output.h"
 #include "result.h"
-#include "run.h"
-#include "summary.h"
+#include "steps.h"
 
 #define EXIT_PARTIAL 1
 #define EXIT_REFUSED 2

@@ -2,7 +2,7 @@
 #include "throughput.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "units.h"
@@ -20,8 +20,7 @@ int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratc
 	return load_tool_init(scratch, &ret->tool);
 }
 
-int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch,
-		     struct child **ret)
+int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch)
 {
 	const struct load_options options = {
 		.scenario = &load_throughput,
@@ -35,13 +34,10 @@ int throughput_start(struct throughput *throughput, uint64_t seed, const struct 
 	struct load *run = &throughput->runs[throughput->count];
 	int err = load_start(&options, run);
 
-	if (err) {
+	if (err)
 		load_deinit(run);
-		return err;
-	}
-	throughput->count++;
-	*ret = &run->child;
-	return 0;
+	throughput->count += !err;
+	return err;
 }
 
 int throughput_read(struct throughput *throughput)
@@ -73,18 +69,6 @@ size_t throughput_mean(const struct throughput *throughput, double *mean, double
 	}
 	*variance = count > 1 ? apart / (double)(count - 1) : 0;
 	return count;
-}
-
-void throughput_write(const struct throughput *throughput, FILE *file)
-{
-	double mean, variance;
-	const size_t count = throughput_mean(throughput, &mean, &variance);
-
-	if (count)
-		fprintf(file,
-			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, %zu "
-			"runs\n",
-			throughput->cpu.cpus[0], mean, sqrt(variance), count);
 }
 
 void throughput_deinit(struct throughput *throughput)

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdint.h>
-#include <stdio.h>
 
 #include "load.h"
 
@@ -26,20 +25,13 @@ struct throughput {
 int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratch,
 		    struct throughput *ret);
 
-/*
- * Starts the next run; the one before must have ended. ret: its child, to be waited for before
- * throughput_read(). Returns 0 or -errno.
- */
-int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch,
-		     struct child **ret);
+/* Starts the next run, whose child has to end before throughput_read(). Returns 0 or -errno. */
+int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch);
 
 /* Takes what the last run wrote. Returns 0, or -EPROTO where there is no figure in it. */
 int throughput_read(struct throughput *throughput);
 
 /* Bogo operations per second: over the runs that gave a figure, whose number is returned. */
 size_t throughput_mean(const struct throughput *throughput, double *mean, double *variance);
-
-/* Its line of the text summary. */
-void throughput_write(const struct throughput *throughput, FILE *file);
 
 void throughput_deinit(struct throughput *throughput);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "trace_events.h"
 
 #define SENDERS_KIB 256
 

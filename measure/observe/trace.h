@@ -55,5 +55,8 @@ uint64_t trace_lost(const struct trace *trace, unsigned int cpu);
 /* Records of who sent interrupts that found no room, on all CPUs. */
 uint64_t trace_senders_lost(const struct trace *trace);
 
+/* Enables the events of both; trace_start() does. */
+void trace_events_enable(struct trace *trace, const struct cpulist *measured);
+
 /* Removes the instances. */
 void trace_deinit(struct trace *trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "trace_events.h"
+#include "trace.h"
 
 #include <glob.h>
 #include <string.h>

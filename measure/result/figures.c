@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "figures.h"
 
-#include "check.h"
+#include "steps.h"
 
 static double ratio(double a, double b)
 {

@@ -2,11 +2,8 @@
 #include "result.h"
 
 #include <errno.h>
-#include <jansson.h>
 
 #include "figures.h"
-#include "result_tools.h"
-#include "result_cpu.h"
 #include "json_value.h"
 
 #define REAL_DIGITS 12

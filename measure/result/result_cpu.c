@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "result_cpu.h"
+#include "result.h"
 
 #include "figures.h"
 #include "json_value.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "result_tools.h"
+#include "result.h"
 
 #include "json_value.h"
 

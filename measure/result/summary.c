@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "summary.h"
+#include "result.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "cleanup.h"
 #include "figures.h"
-#include "works.h"
+#include "steps.h"
 #include "xalloc.h"
 
 #define TOP_SOURCES 4
@@ -82,6 +83,29 @@ static void write_interrupts(const struct run *run, size_t column, FILE *file)
 	fprintf(file, "\n");
 }
 
+static void write_works(const struct run *run, FILE *file)
+{
+	double mean, variance;
+
+	for (size_t i = 0; i < run->work_count; i++) {
+		const struct work_result *result = run->works[i];
+
+		if (result->samples)
+			fprintf(file,
+				"work %s on CPU %u: mean %.0f ns, deviation %.0f ns, p99 %" PRIu64
+				" ns, longest %" PRIu64 " ns\n",
+				work_name(result->kind), result->cpu, result->mean,
+				sqrt(result->variance), hist_value_at(&result->hist, 0.99),
+				result->hist.max);
+	}
+	if (throughput_mean(&run->throughput, &mean, &variance))
+		fprintf(file,
+			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, %zu "
+			"runs\n",
+			run->throughput.cpu.cpus[0], mean, sqrt(variance),
+			throughput_mean(&run->throughput, &mean, &variance));
+}
+
 static void write_verdict(const struct run *run, FILE *file)
 {
 	fprintf(file, "%s, %s\n", run->complete ? "complete" : "NOT COMPLETE",
@@ -110,6 +134,7 @@ void summary_write(const struct run *run, FILE *file)
 			write_pace(&detector->spin, file);
 		write_interrupts(run, i, file);
 	}
-	works_write(run, file);
+	if (!run->host.emulated)
+		write_works(run, file);
 	write_verdict(run, file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "loads.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "second_opinions.h"
 #include "units.h"
-#include "works.h"
 #include "xalloc.h"
 
 /* For starting, the warm-ups of the second opinions and a slow machine. */

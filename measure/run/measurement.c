@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "measurement.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,12 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "loads.h"
-#include "measurement.h"
-#include "second_opinions.h"
 #include "units.h"
-#include "works.h"
 
 /* What the kernel took from real-time loops on purpose. */
 static void find_throttling(struct run *run)

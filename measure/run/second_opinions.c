@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "second_opinions.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <signal.h>

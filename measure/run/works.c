@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "works.h"
+#include "steps.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,13 +93,13 @@ static void report_throughput(struct run *run, const char *what)
 
 static int make_throughput(struct run *run)
 {
-	struct child *child;
-	int err = throughput_start(&run->throughput, run->options.seed, &run->scratch, &child);
+	struct throughput *throughput = &run->throughput;
+	int err = throughput_start(throughput, run->options.seed, &run->scratch);
 
 	if (err)
 		return err;
-	run_wait_child(run, child);
-	err = throughput_read(&run->throughput);
+	run_wait_child(run, &throughput->runs[throughput->count - 1].child);
+	err = throughput_read(throughput);
 	return run->interrupted ? 0 : err;
 }
 
@@ -121,24 +119,6 @@ void works_throughput(struct run *run)
 		report_throughput(run, "stress-ng gave no figure");
 	else if (err)
 		report_throughput(run, strerror(-err));
-}
-
-void works_write(const struct run *run, FILE *file)
-{
-	if (run->host.emulated)
-		return;
-	for (size_t i = 0; i < run->work_count; i++) {
-		const struct work_result *result = run->works[i];
-
-		if (result->samples)
-			fprintf(file,
-				"work %s on CPU %u: mean %.0f ns, deviation %.0f ns, p99 %" PRIu64
-				" ns, longest %" PRIu64 " ns\n",
-				work_name(result->kind), result->cpu, result->mean,
-				sqrt(result->variance), hist_value_at(&result->hist, 0.99),
-				result->hist.max);
-	}
-	throughput_write(&run->throughput, file);
 }
 
 void works_deinit(struct run *run)

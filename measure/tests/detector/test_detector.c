@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The threads themselves, on both kinds of clock, for a moment on this machine. */
-#include "check.h"
+#include "steps.h"
 #include "detector.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Replays time stamps through the detector's own loop and compares to the bit. */
-#include "check.h"
+#include "steps.h"
 #include "clock.h"
 #include "spin.h"
 #include "tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Each doubt about a run: whether it is said, and whether it makes the run invalid. */
-#include "check.h"
+#include "steps.h"
 #include "tap.h"
 
 #include "units.h"
