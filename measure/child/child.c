@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +29,8 @@ static int fork_reaper(const struct child_options *options, struct child *ret)
 		close(orders[1]);
 		return -errno;
 	}
-	*ret = (struct child){ .order_fd = orders[1], .status_fd = reports[0] };
+	ret->order_fd = orders[1];
+	ret->status_fd = reports[0];
 	ret->reaper = fork();
 	if (ret->reaper == 0) {
 		close(orders[1]);
@@ -43,9 +44,14 @@ static int fork_reaper(const struct child_options *options, struct child *ret)
 
 int child_start(const struct child_options *options, struct child *ret)
 {
+	const char *folder = options->scratch->path;
 	struct reaper_report report;
-	int err = fork_reaper(options, ret);
+	int err;
 
+	*ret = (struct child){ .output_path = text_format("%s/%s", folder, options->output) };
+	if (options->file)
+		ret->file_path = text_format("%s/%s", folder, options->file);
+	err = fork_reaper(options, ret);
 	if (err < 0) {
 		ret->reaper = 0;
 		return err;
@@ -77,6 +83,19 @@ void child_finish(struct child *child, uint64_t grace_ns)
 		return;
 }
 
+/* Takes the file away: the next run of the program writes it anew. Returns whether it took all. */
+static bool take(const char *path, char **ret)
+{
+	struct stat status;
+	bool whole = true;
+
+	if (path && !stat(path, &status) && status.st_size && !text_read(path, CHILD_TEXT_MAX, ret))
+		whole = (uint64_t)status.st_size <= CHILD_TEXT_MAX;
+	if (path)
+		unlink(path);
+	return whole;
+}
+
 void child_wait(struct child *child)
 {
 	struct reaper_report report = { .status = SIGKILL };
@@ -92,6 +111,8 @@ void child_wait(struct child *child)
 	close(child->order_fd);
 	close(child->status_fd);
 	waitpid(child->reaper, NULL, 0);
+	child->truncated = !take(child->output_path, &child->output);
+	child->truncated |= !take(child->file_path, &child->file);
 }
 
 void child_kill(struct child *child)
@@ -100,34 +121,29 @@ void child_kill(struct child *child)
 	child_wait(child);
 }
 
-bool child_read(const char *path, char **ret)
+void child_deinit(struct child *child)
 {
-	struct stat status;
-
-	*ret = NULL;
-	if (stat(path, &status) || !status.st_size || text_read(path, CHILD_TEXT_MAX, ret) < 0)
-		return true;
-	return (uint64_t)status.st_size <= CHILD_TEXT_MAX;
+	child_kill(child);
+	free(child->output);
+	free(child->file);
+	free(child->output_path);
+	free(child->file_path);
 }
 
 int child_ask(char *const argv[], const struct scratch *scratch, char **ret)
 {
-	char path[PATH_MAX + 32];
 	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = ANSWER_NS
+		.argv = argv, .output = "answer", .scratch = scratch, .limit_ns = ANSWER_NS
 	};
-	struct child child = { 0 };
-	int err;
+	struct child child;
+	int err = child_start(&options, &child);
 
-	*ret = NULL;
-	snprintf(path, sizeof(path), "%s/answer", scratch->path);
-	err = child_start(&options, &child);
-	if (err)
-		return err;
-	child_wait(&child);
-	child_read(path, ret);
-	unlink(path);
-	return 0;
+	if (!err)
+		child_wait(&child);
+	*ret = child.output;
+	child.output = NULL;
+	child_deinit(&child);
+	return err;
 }
 
 int child_exit_code(const struct child *child)

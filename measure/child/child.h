@@ -26,6 +26,13 @@ struct child {
 	bool late;
 	/* As of waitpid(), of the program; valid once ended. */
 	int status;
+	/* What it printed, and the file that it wrote: taken by child_wait(); NULL: nothing. */
+	char *output;
+	char *file;
+	/* There was more of it than CHILD_TEXT_MAX. */
+	bool truncated;
+	char *output_path;
+	char *file_path;
 };
 
 struct child_options {
@@ -35,8 +42,9 @@ struct child_options {
 	const struct cpulist *cpus;
 	/* Whether it may not choose other CPUs itself. */
 	bool confined;
-	/* Standard output and error go to this file; its folder is the working directory. */
+	/* In the scratch folder, where it works: what it prints goes to the one; NULL: no other. */
 	const char *output;
+	const char *file;
 	/*
 	 * Both are removed by the reaper when the harness is gone; another folder of the run goes
 	 * with the next run's. NULL: no group.
@@ -72,18 +80,13 @@ void child_wait(struct child *child);
 /* Kills all of it and waits. Harmless when it has ended already. */
 void child_kill(struct child *child);
 
-/*
- * Reads what an ended program wrote, its first CHILD_TEXT_MAX bytes.
- *
- * ret: to be freed by the caller; NULL where there is no such file or nothing in it.
- * Returns whether that was all.
- */
-bool child_read(const char *path, char **ret);
+/* The same, and what it wrote is gone. */
+void child_deinit(struct child *child);
 
 /*
  * Runs a program that says something about itself, for 20 s at most.
  *
- * ret: as of child_read(). Returns 0, or -errno of child_start().
+ * ret: what it printed, to be freed by the caller; NULL: nothing. Returns 0 or -errno of child_start().
  */
 int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 

@@ -66,13 +66,13 @@ static void confine_to_cpus(void)
 
 static void exec_program(const struct child_options *options, pid_t reaper)
 {
+	const int folder = chdir(options->scratch->path);
 	const int out = open(options->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	const int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != reaper || out < 0 || in < 0 || chdir(options->scratch->path) ||
-	    limit_files(options))
+	if (getppid() != reaper || folder || out < 0 || in < 0 || limit_files(options))
 		return;
 	if (options->group && options->group->path[0] && memgroup_enter(options->group) < 0)
 		return;

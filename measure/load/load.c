@@ -12,6 +12,7 @@
 #include "units.h"
 #include "xalloc.h"
 
+#define METRICS "load-%zu.yaml"
 #define INSTANCES_MAX 8
 /* Above those that services have as a rule, below those that the kernel gives out. */
 #define FIRST_PORT 20000
@@ -94,7 +95,7 @@ static void make_command(const struct load_options *options, struct load *load)
 
 	strings_add_words(command,
 			  "stress-ng --seed %" PRIu64 " --timeout %" PRIu64
-			  "s --temp-path . --metrics --yaml load-%zu.yaml",
+			  "s --temp-path . --metrics --yaml " METRICS,
 			  (options->seed + options->part) & INT64_MAX,
 			  options->limit_ns / NS_PER_S + 1, options->part);
 	if (!options->scenario->exhausts && options->memory &&
@@ -105,10 +106,13 @@ static void make_command(const struct load_options *options, struct load *load)
 
 int load_start(const struct load_options *options, struct load *ret)
 {
+	_cleanup_free_ char *output = text_format("load-%zu.log", options->part);
+	_cleanup_free_ char *file = text_format(METRICS, options->part);
 	struct child_options child = {
 		.cpus = options->cpus,
 		.confined = options->confined,
-		.output = ret->log_path,
+		.output = output,
+		.file = file,
 		.scratch = options->scratch,
 		.group = options->group,
 		.limit_ns = options->limit_ns + 30 * NS_PER_S,
@@ -116,26 +120,15 @@ int load_start(const struct load_options *options, struct load *ret)
 	};
 
 	*ret = (struct load){ .scenario = options->scenario, .cpus = options->cpus };
-	snprintf(ret->metrics_path, sizeof(ret->metrics_path), "%s/load-%zu.yaml",
-		 options->scratch->path, options->part);
-	snprintf(ret->log_path, sizeof(ret->log_path), "%s/load-%zu.log", options->scratch->path,
-		 options->part);
 	make_command(options, ret);
 	child.argv = ret->command.items;
 	return child_start(&child, &ret->child);
 }
 
-void load_read(struct load *load)
-{
-	const bool metrics = child_read(load->metrics_path, &load->metrics);
-
-	load->truncated = !child_read(load->log_path, &load->log) || !metrics;
-}
-
 /* The first of the stressor; instances follow it in later versions, with the same keys. */
 double load_rate(const struct load *load)
 {
-	const char *rate = text_after(text_after(load->metrics, "- stressor:"),
+	const char *rate = text_after(text_after(load->child.file, "- stressor:"),
 				      "bogo-ops-per-second-real-time:");
 
 	return rate ? strtod(rate, NULL) : 0;
@@ -143,7 +136,7 @@ double load_rate(const struct load *load)
 
 char *load_complaint(const struct load *load)
 {
-	const char *mark = text_after(load->log, "fail:");
+	const char *mark = text_after(load->child.output, "fail:");
 
 	if (!mark)
 		return NULL;
@@ -157,9 +150,7 @@ char *load_complaint(const struct load *load)
 
 void load_deinit(struct load *load)
 {
-	child_kill(&load->child);
+	child_deinit(&load->child);
 	strings_deinit(&load->command);
 	strings_deinit(&load->missing);
-	free(load->metrics);
-	free(load->log);
 }

@@ -45,20 +45,12 @@ struct load {
 	struct strings command;
 	/* Stressors that this stress-ng doesn't have. */
 	struct strings missing;
-	/* What it wrote: YAML, and what it printed; NULL: nothing. Set by load_read(). */
-	char *metrics;
-	char *log;
-	bool truncated;
+	/* Its file is YAML: the metrics. */
 	struct child child;
-	char metrics_path[PATH_MAX + 32];
-	char log_path[PATH_MAX + 32];
 };
 
 /* Starts one part; cpus and scenario must outlive it. Returns 0 or -errno. */
 int load_start(const struct load_options *options, struct load *ret);
-
-/* Reads what it wrote, once its child has ended. */
-void load_read(struct load *load);
 
 /* Bogo operations per second of real time of its first stressor; 0: unknown. */
 double load_rate(const struct load *load);

@@ -101,18 +101,17 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 {
 	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
 	_cleanup_free_ char *help = NULL, *cpus = cpulist_format(options->cpus);
+	_cleanup_free_ char *output = text_format("%s.log", tools[tool].name);
+	_cleanup_free_ char *file = text_format("%s.json", tools[tool].name);
 	struct child_options child = {
-		.output = ret->output_path,
+		.output = output,
+		.file = file,
 		.scratch = options->scratch,
 		.limit_ns = options->duration_ns + OVERHEAD_NS,
 	};
 	int err;
 
 	*ret = (struct opinion){ .tool = tool };
-	snprintf(ret->json_path, sizeof(ret->json_path), "%s/%s.json", options->scratch->path,
-		 tools[tool].name);
-	snprintf(ret->output_path, sizeof(ret->output_path), "%s/%s.log", options->scratch->path,
-		 tools[tool].name);
 	err = child_ask(ask, options->scratch, &help);
 	if (err)
 		return err;
@@ -125,13 +124,6 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 	return child_start(&child, &ret->child);
 }
 
-void opinion_read(struct opinion *opinion)
-{
-	const bool output = child_read(opinion->output_path, &opinion->output);
-
-	opinion->truncated = !child_read(opinion->json_path, &opinion->json) || !output;
-}
-
 #define ERROR_PREFIX "ERROR: "
 
 /* oslat frames its reason in lines that begin with ERROR; the others end with it. */
@@ -140,7 +132,8 @@ char *opinion_complaint(const struct opinion *opinion)
 	const char *best = NULL, *last = NULL;
 	size_t length;
 
-	for (const char *line = opinion->output; line && *line; line += length + !!line[length]) {
+	for (const char *line = opinion->child.output; line && *line;
+	     line += length + !!line[length]) {
 		length = strcspn(line, "\n");
 		if (length > strlen(ERROR_PREFIX) &&
 		    !strncmp(line, ERROR_PREFIX, strlen(ERROR_PREFIX)))
@@ -154,9 +147,7 @@ char *opinion_complaint(const struct opinion *opinion)
 
 void opinion_deinit(struct opinion *opinion)
 {
-	child_kill(&opinion->child);
+	child_deinit(&opinion->child);
 	strings_deinit(&opinion->command);
 	free(opinion->version);
-	free(opinion->output);
-	free(opinion->json);
 }

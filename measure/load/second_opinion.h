@@ -40,21 +40,13 @@ struct opinion {
 	struct strings command;
 	/* "2.40"; "unknown" where its help does not tell. */
 	char *version;
-	/* What it printed, and the file of --json where it has that; NULL: nothing. */
-	char *output;
-	char *json;
-	bool truncated;
+	/* Its file is that of --json, where it has that. */
 	struct child child;
-	char json_path[PATH_MAX + 32];
-	char output_path[PATH_MAX + 32];
 };
 
 /* Starts it. Returns 0, -ENOENT (not installed) or another -errno. */
 int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		  struct opinion *ret);
-
-/* Reads what it wrote, once its child has ended. */
-void opinion_read(struct opinion *opinion);
 
 /* Why it failed, in its own words, to be freed by the caller; NULL: it did not say. */
 char *opinion_complaint(const struct opinion *opinion);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "throughput.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "units.h"
@@ -38,17 +36,6 @@ int throughput_start(struct throughput *throughput, uint64_t seed, const struct 
 		load_deinit(run);
 	throughput->count += !err;
 	return err;
-}
-
-int throughput_read(struct throughput *throughput)
-{
-	struct load *run = &throughput->runs[throughput->count - 1];
-
-	load_read(run);
-	/* The next run writes the same files. */
-	remove(run->metrics_path);
-	remove(run->log_path);
-	return load_rate(run) > 0 ? 0 : -EPROTO;
 }
 
 size_t throughput_mean(const struct throughput *throughput, double *mean, double *variance)

@@ -25,11 +25,8 @@ struct throughput {
 int throughput_init(unsigned int cpu, size_t count, const struct scratch *scratch,
 		    struct throughput *ret);
 
-/* Starts the next run, whose child has to end before throughput_read(). Returns 0 or -errno. */
+/* Starts the next run; the child of the one before must have ended. Returns 0 or -errno. */
 int throughput_start(struct throughput *throughput, uint64_t seed, const struct scratch *scratch);
-
-/* Takes what the last run wrote. Returns 0, or -EPROTO where there is no figure in it. */
-int throughput_read(struct throughput *throughput);
 
 /* Bogo operations per second: over the runs that gave a figure, whose number is returned. */
 size_t throughput_mean(const struct throughput *throughput, double *mean, double *variance);

@@ -19,8 +19,8 @@ static json_t *load_to_json(const struct run *run, const struct load *load)
 			 "version", value_text(run->load_tool.version), "command",
 			 value_strings(&load->command), "scenario", load->scenario->name, "cpus",
 			 value_list(load->cpus), "memory_group", memgroup_to_json(run), "exit",
-			 child_exit_code(&load->child), "output", value_text(load->metrics), "log",
-			 value_text(load->log));
+			 child_exit_code(&load->child), "output", value_text(load->child.file),
+			 "log", value_text(load->child.output));
 }
 
 json_t *result_loads(const struct run *run)
@@ -41,8 +41,9 @@ static json_t *opinion_to_json(const struct run *run, enum opinion_tool tool)
 	return json_pack("{s:s, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", opinion_name(tool),
 			 "version", opinion->version, "command", value_strings(&opinion->command),
 			 "cpus", value_list(&run->setup.measured), "exit",
-			 child_exit_code(&opinion->child), "output", value_text(opinion->output),
-			 "json", value_text(opinion->json));
+			 child_exit_code(&opinion->child), "output",
+			 value_text(opinion->child.output), "json",
+			 value_text(opinion->child.file));
 }
 
 json_t *result_oslat(const struct run *run)
@@ -94,10 +95,11 @@ static json_t *throughput_to_json(const struct throughput *throughput)
 	for (size_t i = 0; i < throughput->count; i++) {
 		const struct load *run = &throughput->runs[i];
 
-		json_array_append_new(
-			runs, json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(run), "exit",
-					child_exit_code(&run->child), "output",
-					value_text(run->metrics), "log", value_text(run->log)));
+		json_array_append_new(runs,
+				      json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(run),
+						"exit", child_exit_code(&run->child), "output",
+						value_text(run->child.file), "log",
+						value_text(run->child.output)));
 	}
 	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:o}", "kind", "throughput",
 			 "cpus", value_list(&throughput->cpu), "tool", "stress-ng", "version",

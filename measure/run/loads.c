@@ -107,16 +107,16 @@ static void report_load(struct run *run, const struct load *load, bool early)
 	_cleanup_free_ char *complaint = load_complaint(load);
 	const int code = child_exit_code(&load->child);
 
-	if (load->truncated) {
+	if (load->child.truncated) {
 		run->complete = false;
 		strings_add(&run->problems,
 			    "stress-ng wrote more than %zu MiB; what lies beyond is lost",
 			    CHILD_TEXT_MAX >> 20);
 	}
-	if (run->interrupted || (code == 0 && !early && load->metrics))
+	if (run->interrupted || (code == 0 && !early && load->child.file))
 		return;
 	/* The load was there to the end; a stressor that is stopped half-way may spoil its count. */
-	if (is_miscount(code) && !early && load->metrics) {
+	if (is_miscount(code) && !early && load->child.file) {
 		strings_add(&run->problems,
 			    "stress-ng doubts its own counts (status %d: %s); the load was there, "
 			    "its throughput may be wrong",
@@ -132,7 +132,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 	else
 		strings_add(&run->problems, "stress-ng failed at its end (status %d)%s%s", code,
 			    load->child.late ? ", too late" : "",
-			    load->metrics ? "" : ", without metrics");
+			    load->child.file ? "" : ", without metrics");
 }
 
 static void report_kills(struct run *run)
@@ -166,7 +166,6 @@ void loads_end(struct run *run)
 	}
 	for (size_t i = 0; i < run->load_count; i++) {
 		run_wait_child(run, &run->loads[i].child);
-		load_read(&run->loads[i]);
 		report_load(run, &run->loads[i], early[i]);
 	}
 	run->limits.oom_kills = memgroup_kills(&run->limits.group);

@@ -56,10 +56,10 @@ static void report_output(struct run *run, const struct opinion *opinion)
 {
 	const char *name = opinion_name(opinion->tool);
 
-	if (opinion->truncated)
+	if (opinion->child.truncated)
 		strings_add(&run->problems, "%s wrote more than %zu MiB; what lies beyond is lost",
 			    name, CHILD_TEXT_MAX >> 20);
-	else if (!opinion->output && !opinion->json && !run->interrupted)
+	else if (!opinion->child.output && !opinion->child.file && !run->interrupted)
 		strings_add(&run->problems, "%s ended without a result", name);
 	else
 		return;
@@ -72,7 +72,7 @@ static void report(struct run *run, const struct opinion *opinion)
 	const int code = child_exit_code(&opinion->child);
 	const char *name = opinion_name(opinion->tool);
 
-	if (code == 0 || opinion->truncated)
+	if (code == 0 || opinion->child.truncated)
 		report_output(run, opinion);
 	if (code == 0 || run->interrupted)
 		return;
@@ -113,7 +113,6 @@ static void make_one(struct run *run, enum opinion_tool tool)
 	}
 	run->opined[tool] = true;
 	run_wait_child(run, &run->opinions[tool].child);
-	opinion_read(&run->opinions[tool]);
 	report(run, &run->opinions[tool]);
 }
 

@@ -94,13 +94,14 @@ static void report_throughput(struct run *run, const char *what)
 static int make_throughput(struct run *run)
 {
 	struct throughput *throughput = &run->throughput;
+	struct load *last;
 	int err = throughput_start(throughput, run->options.seed, &run->scratch);
 
 	if (err)
 		return err;
-	run_wait_child(run, &throughput->runs[throughput->count - 1].child);
-	err = throughput_read(throughput);
-	return run->interrupted ? 0 : err;
+	last = &throughput->runs[throughput->count - 1];
+	run_wait_child(run, &last->child);
+	return run->interrupted || load_rate(last) > 0 ? 0 : -EPROTO;
 }
 
 void works_throughput(struct run *run)

@@ -20,7 +20,7 @@ static pid_t run_script(const char *script, const struct scratch *scratch, bool 
 	char path[PATH_MAX + 16];
 	char *argv[] = { "sh", "-c", (char *)script, NULL };
 	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = 30 * NS_PER_S
+		.argv = argv, .output = "output", .scratch = scratch, .limit_ns = 30 * NS_PER_S
 	};
 	_cleanup_free_ char *text = NULL;
 
@@ -36,7 +36,7 @@ static pid_t run_script(const char *script, const struct scratch *scratch, bool 
 		child_kill(child);
 	else
 		child_wait(child);
-	remove(path);
+	child_deinit(child);
 	return text && *text ? (pid_t)strtol(text, NULL, 10) : -1;
 }
 
@@ -47,50 +47,48 @@ static bool is_gone(pid_t pid)
 
 static void test_confined(const struct scratch *scratch)
 {
-	char path[PATH_MAX + 16];
 	char *argv[] = { "sh", "-c", "exec taskset -p -c 0 $$", NULL };
 	const struct child_options options = { .argv = argv,
 					       .confined = true,
-					       .output = path,
+					       .output = "confined",
 					       .scratch = scratch,
 					       .limit_ns = 30 * NS_PER_S };
-	_cleanup_free_ char *text = NULL;
-	struct child child = { 0 };
+	struct child child;
 
-	snprintf(path, sizeof(path), "%s/confined", scratch->path);
 	if (child_start(&options, &child))
 		return;
 	child_wait(&child);
-	child_read(path, &text);
 	if (child_exit_code(&child) == 127)
 		printf("# skipped: no taskset\n");
 	else
-		ok(text && strstr(text, "'s affinity: "), "a confined program stays where it is");
+		ok(child.output && strstr(child.output, "'s affinity: "),
+		   "a confined program stays where it is");
+	child_deinit(&child);
 }
 
 static void test_limits(const struct scratch *scratch)
 {
-	char path[PATH_MAX + 16];
 	char *deaf[] = { "sh", "-c", "trap '' INT TERM; while :; do sleep 0.02; done", NULL };
 	char *loud[] = { "yes", NULL };
 	struct child_options options = {
-		.argv = deaf, .output = path, .scratch = scratch, .limit_ns = 200 * NS_PER_MS
+		.argv = deaf, .output = "limits", .scratch = scratch, .limit_ns = 200 * NS_PER_MS
 	};
-	_cleanup_free_ char *text = NULL;
-	struct child child = { 0 };
+	struct child child;
 
-	snprintf(path, sizeof(path), "%s/limits", scratch->path);
 	ok(!child_start(&options, &child), "a deaf program");
 	child_wait(&child);
 	ok(child.late && child_exit_code(&child) == 128 + SIGKILL, "is killed when time is up");
-	ok(child_read(path, &text) && !text, "and wrote nothing");
+	ok(!child.truncated && !child.output, "and wrote nothing");
+	child_deinit(&child);
 	options.argv = loud;
 	options.limit_ns = 60 * NS_PER_S;
 	options.file_limit = CHILD_TEXT_MAX + 1;
 	ok(!child_start(&options, &child), "one that never stops writing");
 	child_wait(&child);
 	ok(!child.late && child_exit_code(&child) == 128 + SIGXFSZ, "is ended by its file");
-	ok(!child_read(path, &text) && text && strlen(text) == CHILD_TEXT_MAX, "which is cut");
+	ok(child.truncated && child.output && strlen(child.output) == CHILD_TEXT_MAX,
+	   "which is cut");
+	child_deinit(&child);
 }
 
 /* As a harness that a script started in its background. */
@@ -100,20 +98,20 @@ static void test_ignored_signal(const struct scratch *scratch)
 	char *argv[] = { "sh", "-c", "trap 'exit 3' INT; echo; while :; do sleep 0.02; done",
 			 NULL };
 	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = scratch, .limit_ns = 60 * NS_PER_S
+		.argv = argv, .output = "ignored", .scratch = scratch, .limit_ns = 60 * NS_PER_S
 	};
-	struct child child = { 0 };
-	char *text = NULL;
+	struct child child;
+	struct stat status;
 
 	snprintf(path, sizeof(path), "%s/ignored", scratch->path);
 	signal(SIGINT, SIG_IGN);
 	ok(!child_start(&options, &child), "a program of a harness that SIGINT does not reach");
-	while (child_read(path, &text) && !text && !child_ended(&child))
+	while ((stat(path, &status) || !status.st_size) && !child_ended(&child))
 		usleep(10000);
-	free(text);
 	child_finish(&child, 30 * NS_PER_S);
 	child_wait(&child);
 	ok(!child.late && child_exit_code(&child) == 3, "finishes when it is told to");
+	child_deinit(&child);
 	signal(SIGINT, SIG_DFL);
 }
 
@@ -124,7 +122,7 @@ static void test_a_harness_that_dies_while_starting(void)
 	char *argv[] = { "sleep", "300", NULL };
 	struct scratch scratch;
 	const struct child_options options = {
-		.argv = argv, .output = path, .scratch = &scratch, .limit_ns = 60 * NS_PER_S
+		.argv = argv, .output = "pipe", .scratch = &scratch, .limit_ns = 60 * NS_PER_S
 	};
 	struct child child = { 0 };
 	pid_t harness;

@@ -46,12 +46,12 @@ static void test_rate(void)
 		"      instances:\n          - instance: 0\n"
 		"            bogo-ops-per-second-real-time: 7\n";
 	char none[] = "system-info:\n  bogo-ops-per-second-real-time: 7\n";
-	struct load load = { .metrics = two };
+	struct load load = { .child.file = two };
 
 	ok(load_rate(&load) == 1500, "the stressor's rate, also in scientific notation");
-	load.metrics = none;
+	load.child.file = none;
 	ok(load_rate(&load) == 0, "none outside a stressor");
-	load.metrics = NULL;
+	load.child.file = NULL;
 	ok(load_rate(&load) == 0, "none of no file");
 }
 
