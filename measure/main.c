@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "events.h"
 #include "options.h"
 #include "output.h"
 #include "result.h"
@@ -22,11 +21,6 @@ static int refuse(const struct message *message)
 }
 
 typedef int (*writer)(const struct run *run, FILE *file);
-
-static int write_events(const struct run *run, FILE *file)
-{
-	return events_write(&run->detectors, file);
-}
 
 /*
  * The run waits for these itself. Those of nohup stay ignored, and no others: a script's background
@@ -84,7 +78,7 @@ static int write_file(const struct run *run, const char *path, writer write)
 /* Before the result, which has to tell when they are missing. */
 static void finish_events(struct run *run)
 {
-	const int err = write_file(run, run->options.events, write_events);
+	const int err = write_file(run, run->options.events, events_write);
 
 	if (!err)
 		return;

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "isolation.h"
 #include "xalloc.h"
 
 #define REHEARSALS 8

@@ -2,6 +2,7 @@
 /* The scheduling policy of the detectors, as sched(7) has them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,3 +37,18 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 
 /* Puts the calling thread under it. Returns 0 or the kernel's -errno. */
 int policy_apply(const struct policy *policy);
+
+/*
+ * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and
+ * Belits show it in /sys/devices/system/cpu/task_isolation; only then does the number mean that.
+ *
+ * root: "" for this machine, else a folder laid out like its root.
+ */
+bool isolation_offered(const char *root);
+
+/*
+ * Asks for it for the calling thread, which must be pinned, without a signal when it is broken, or
+ * gives it up. Returns 0 or -errno.
+ */
+int isolation_enter(void);
+void isolation_leave(void);

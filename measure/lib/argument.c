@@ -2,9 +2,31 @@
 #include "argument.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "units.h"
+
+size_t names_find(name_of *name, const char *text, size_t length)
+{
+	size_t row = 0;
+
+	while (name(row) && (strlen(name(row)) != length || strncmp(name(row), text, length) != 0))
+		row++;
+	return row;
+}
+
+const char *names_join(name_of *name)
+{
+	static char names[256];
+	size_t used = 0;
+
+	for (size_t row = 0; name(row) && used < sizeof(names); row++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, row ? ", %s" : "%s",
+					 name(row));
+	return names;
+}
 
 int argument_list(const char *option, const char *value, struct cpulist *ret,
 		  struct message *message)
@@ -51,6 +73,17 @@ int argument_time(const char *option, const char *value, uint64_t least, uint64_
 				   value, format_time(least, low, sizeof(low)),
 				   format_time(most, high, sizeof(high)));
 	return 0;
+}
+
+int argument_number(const char *option, const char *value, uint64_t least, uint64_t most,
+		    uint64_t *ret, struct message *message)
+{
+	if (!parse_u64(value, ret) && *ret >= least && *ret <= most)
+		return 0;
+	return message_set(message,
+			   "--%s '%.100s': out of range; give a whole number from %" PRIu64
+			   " to %" PRIu64,
+			   option, value, least, most);
 }
 
 int argument_names(const char *option, const char *value, bool *flags, name_of *name,

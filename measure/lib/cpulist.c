@@ -114,13 +114,13 @@ bool cpulist_has(const struct cpulist *list, unsigned int cpu)
 	return cpulist_index(list, cpu) >= 0;
 }
 
-bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part)
+const unsigned int *cpulist_outside(const struct cpulist *part, const struct cpulist *whole)
 {
 	for (size_t i = 0; i < part->count; i++) {
 		if (!cpulist_has(whole, part->cpus[i]))
-			return false;
+			return &part->cpus[i];
 	}
-	return true;
+	return NULL;
 }
 
 static struct cpulist keep_where(const struct cpulist *a, const struct cpulist *b, bool in_b)

@@ -32,8 +32,8 @@ int cpulist_index(const struct cpulist *list, unsigned long cpu);
 
 bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 
-/* Whether all CPUs of `part` are in `whole`. */
-bool cpulist_covers(const struct cpulist *whole, const struct cpulist *part);
+/* The first CPU of `part` that is not in `whole`; NULL: there is none. */
+const unsigned int *cpulist_outside(const struct cpulist *part, const struct cpulist *whole);
 
 /* Set operations; what they return is to be deinitialised by the caller. */
 struct cpulist cpulist_copy(const struct cpulist *list);

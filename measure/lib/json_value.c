@@ -41,6 +41,11 @@ json_t *value_strings(const struct strings *strings)
 	return array;
 }
 
+json_t *value_count(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
 json_t *value_whole(double value)
 {
 	return json_integer(llround(value));

@@ -8,10 +8,25 @@
 #include "child.h"
 #include "cpulist.h"
 #include "load_scenario.h"
-#include "load_tool.h"
 #include "memgroup.h"
 #include "scratch.h"
 #include "text.h"
+
+/* stress-ng as it is installed. */
+struct load_tool {
+	/* "0.15.06" */
+	char *version;
+	/* What it says about its options: their names differ between versions. */
+	char *help;
+};
+
+/* Returns 0, -ENOENT (stress-ng isn't installed) or another -errno. */
+int load_tool_init(const struct scratch *scratch, struct load_tool *ret);
+
+void load_tool_deinit(struct load_tool *tool);
+
+/* Whether it knows --NAME. A version ends at once over an option it doesn't know. */
+bool load_tool_knows(const struct load_tool *tool, const char *name);
 
 /*
  * The parts of a load that need a stress-ng each: one for all CPUs that the scheduler spreads tasks

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "name_table.h"
+#include "argument.h"
 
 /* clang-format off */
 static const struct load_scenario scenarios[] = {

@@ -97,7 +97,7 @@ static json_t *to_json(const struct capture *capture, const struct detectors *de
 	if (capture->tracing) {
 		json_object_set_new(root, "missing", value_strings(&capture->trace.missing));
 		json_object_set_new(root, "senders_lost",
-				    json_integer((json_int_t)trace_senders_lost(&capture->trace)));
+				    value_count(trace_senders_lost(&capture->trace)));
 	}
 	return root;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "json_value.h"
 #include "text.h"
 #include "units.h"
 #include "xalloc.h"
@@ -68,8 +69,7 @@ static json_t *growth_to_json(const struct counters *before, const struct counte
 		const uint64_t count = counters_growth(before, after, i, column);
 
 		if (count)
-			json_object_set_new(rows, after->rows[i].label,
-					    json_integer((json_int_t)count));
+			json_object_set_new(rows, after->rows[i].label, value_count(count));
 	}
 	return rows;
 }

@@ -65,9 +65,9 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "kernel", value_text(run->host.kernel));
 	json_object_set_new(root, "cmdline", value_text(run->host.cmdline));
 	json_object_set_new(root, "duration_s", json_real((double)run->options.duration_ns / 1e9));
-	json_object_set_new(root, "threshold_ns", json_integer((json_int_t)run->threshold_ns));
+	json_object_set_new(root, "threshold_ns", value_count(run->threshold_ns));
 	json_object_set_new(root, "policy", policy_to_json(run));
-	json_object_set_new(root, "seed", json_integer((json_int_t)run->options.seed));
+	json_object_set_new(root, "seed", value_count(run->options.seed));
 	json_object_set_new(root, "emulated", json_boolean(run->host.emulated));
 	json_object_set_new(root, "complete", json_boolean(run->complete));
 	json_object_set_new(root, "valid", json_boolean(run->valid));

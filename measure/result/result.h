@@ -13,6 +13,9 @@ int result_write(const struct run *run, FILE *file);
 /* The run as text for people. Not a stable format; the JSON is. */
 void summary_write(const struct run *run, FILE *file);
 
+/* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. Returns 0 or -EIO. */
+int events_write(const struct run *run, FILE *file);
+
 /* Its parts, each a new reference: an array with an object for each CPU that was measured. */
 json_t *result_cpus(const struct run *run);
 

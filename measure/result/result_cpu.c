@@ -94,9 +94,8 @@ static json_t *residency_to_json(const struct power *before, const struct power 
 	json_t *states = json_object();
 
 	for (size_t i = 0; i < before->state_count && i < after->state_count; i++)
-		json_object_set_new(
-			states, after->states[i].name,
-			json_integer((json_int_t)(after->states[i].us - before->states[i].us)));
+		json_object_set_new(states, after->states[i].name,
+				    value_count(after->states[i].us - before->states[i].us));
 	return states;
 }
 
@@ -105,7 +104,7 @@ static json_t *smi_to_json(const struct power *before, const struct power *after
 	if (!before->has_smi || !after->has_smi)
 		return json_null();
 	/* The register is 32 bits wide. */
-	return json_integer((json_int_t)(uint32_t)(after->smi - before->smi));
+	return value_count((uint32_t)(after->smi - before->smi));
 }
 
 static json_t *clocks_to_json(const struct power *before, const struct power *after)
@@ -160,10 +159,9 @@ static json_t *series_to_json(const struct run *run, size_t column)
 
 		json_array_append_new(noise,
 				      value_whole(clock_ns(&run->clock, (double)grown.noise)));
-		json_array_append_new(gaps, json_integer((json_int_t)grown.gaps));
+		json_array_append_new(gaps, value_count(grown.gaps));
 		if (series->counted)
-			json_array_append_new(interrupts,
-					      json_integer((json_int_t)grown.interrupts));
+			json_array_append_new(interrupts, value_count(grown.interrupts));
 	}
 	return json_pack("{s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
 			 interrupts);
@@ -174,13 +172,13 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	const struct figures figures = figures_of(run, detector);
 	json_t *cpu = json_object();
 
-	json_object_set_new(cpu, "cpu", json_integer((json_int_t)detector->cpu));
+	json_object_set_new(cpu, "cpu", value_count(detector->cpu));
 	json_object_set_new(cpu, "runtime_ns", value_whole(figures.runtime_ns));
 	json_object_set_new(cpu, "noise_ns", value_whole(figures.noise_ns));
 	json_object_set_new(cpu, "noise_ppm", json_real(figures.noise_ppm));
 	json_object_set_new(cpu, "dead_ns", value_whole(figures.dead_ns));
-	json_object_set_new(cpu, "events", json_integer((json_int_t)detector->spin.gaps));
-	json_object_set_new(cpu, "lost_events", json_integer((json_int_t)detector->spin.log_lost));
+	json_object_set_new(cpu, "events", value_count(detector->spin.gaps));
+	json_object_set_new(cpu, "lost_events", value_count(detector->spin.log_lost));
 	json_object_set_new(cpu, "max_ns", value_whole(figures.max_ns));
 	json_object_set_new(cpu, "rates_per_s",
 			    rates_to_json(run, &detector->spin, figures.runtime_ns));
@@ -193,8 +191,8 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	add_counters(cpu, run, column);
 	json_object_set_new(cpu, "switches_per_s", json_real(figures.switches_per_s));
 	json_object_set_new(cpu, "pace", pace_to_json(run, &detector->spin));
-	json_object_set_new(cpu, "begin_ticks", json_integer((json_int_t)detector->spin.begin));
-	json_object_set_new(cpu, "end_ticks", json_integer((json_int_t)detector->spin.end));
+	json_object_set_new(cpu, "begin_ticks", value_count(detector->spin.begin));
+	json_object_set_new(cpu, "end_ticks", value_count(detector->spin.end));
 	json_object_set_new(cpu, "unaccounted_ppm", json_real(figures.unaccounted_ppm));
 	json_object_set_new(cpu, "power", power_to_json(run, column));
 	return cpu;

@@ -74,14 +74,14 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 	json_object_set_new(work, "beside", value_text(result->beside));
 	json_object_set_new(work, "emulated", json_boolean(run->host.emulated));
 	json_object_set_new(work, "requested_ns", json_integer(sleeps ? WORK_SLEEP_NS : 0));
-	json_object_set_new(work, "samples", json_integer((json_int_t)result->samples));
+	json_object_set_new(work, "samples", value_count(result->samples));
 	json_object_set_new(work, "mean_ns", json_real(result->mean));
 	json_object_set_new(work, "variance_ns2", json_real(result->variance));
-	json_object_set_new(work, "min_ns", json_integer((json_int_t)result->min));
-	json_object_set_new(work, "p50_ns", json_integer((json_int_t)hist_value_at(hist, 0.5)));
-	json_object_set_new(work, "p99_ns", json_integer((json_int_t)hist_value_at(hist, 0.99)));
-	json_object_set_new(work, "p99.9_ns", json_integer((json_int_t)hist_value_at(hist, 0.999)));
-	json_object_set_new(work, "max_ns", json_integer((json_int_t)hist->max));
+	json_object_set_new(work, "min_ns", value_count(result->min));
+	json_object_set_new(work, "p50_ns", value_count(hist_value_at(hist, 0.5)));
+	json_object_set_new(work, "p99_ns", value_count(hist_value_at(hist, 0.99)));
+	json_object_set_new(work, "p99.9_ns", value_count(hist_value_at(hist, 0.999)));
+	json_object_set_new(work, "max_ns", value_count(hist->max));
 	json_object_set_new(work, "histogram", value_hist(hist));
 	return work;
 }

@@ -60,7 +60,7 @@ static int start_part(struct run *run, size_t part)
 		.tool = &run->load_tool,
 		.part = part,
 		.cpus = &run->load_parts[part],
-		.confined = !cpulist_covers(&run->load_parts[part], &run->host.allowed),
+		.confined = cpulist_outside(&run->host.allowed, &run->load_parts[part]),
 		.scratch = disk ? &run->limits.scratch : &run->scratch,
 		.group = &run->limits.group,
 		.seed = run->options.seed,

@@ -8,21 +8,17 @@
 #include <unistd.h>
 
 #include "argument.h"
-#include "name_table.h"
 #include "output.h"
 #include "units.h"
-
-#define THROUGHPUT_RUNS 5
-#define THROUGHPUT_MAX 1000
 
 /* Whether an option has a value, and of which kind: those with a setter read it themselves. */
 enum value_kind {
 	VALUE_NONE,
-	VALUE_OPTIONAL,
-	VALUE_NEEDED,
+	VALUE_OWN,
 	VALUE_TEXT,
 	VALUE_LIST,
 	VALUE_TIME,
+	VALUE_NUMBER,
 	VALUE_NAMES,
 };
 
@@ -35,8 +31,12 @@ struct option {
 	int (*set)(struct options *options, const char *value, struct message *message);
 	/* Where in the options the value goes; a bool where there is none. */
 	size_t field;
-	/* Of a time, ns. */
+	/* The value that none stands for; NULL: it needs one. */
+	const char *absent;
+	/* Of a number, and of a time in ns. */
 	uint64_t least, most;
+	/* What one without a value chooses, where it is no bool. */
+	enum oslat_choice choice;
 	/* The names it takes: its help ends with them. */
 	name_of *rows;
 };
@@ -76,47 +76,9 @@ static int set_load(struct options *options, const char *value, struct message *
 	return 0;
 }
 
-static int set_oslat(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->oslat = OSLAT_WANTED;
-	return 0;
-}
-
-static int set_no_oslat(struct options *options, const char *value, struct message *message)
-{
-	(void)value;
-	(void)message;
-	options->oslat = OSLAT_OFF;
-	return 0;
-}
-
-static int set_throughput(struct options *options, const char *value, struct message *message)
-{
-	options->throughput = THROUGHPUT_RUNS;
-	if (value && (parse_u64(value, &options->throughput) || options->throughput < 1 ||
-		      options->throughput > THROUGHPUT_MAX))
-		return message_set(message,
-				   "--throughput '%.100s': out of range; give a number of runs "
-				   "from 1 to %d",
-				   value, THROUGHPUT_MAX);
-	return 0;
-}
-
-static int set_seed(struct options *options, const char *value, struct message *message)
-{
-	if (parse_u64(value, &options->seed) || options->seed > INT64_MAX)
-		return message_set(message,
-				   "--seed '%.100s': out of range; give a whole number from 0 to "
-				   "%" PRId64,
-				   value, INT64_MAX);
-	return 0;
-}
-
 static int set_json(struct options *options, const char *value, struct message *message)
 {
-	options->json = value && output_descriptor(value) != STDOUT_FILENO ? value : "-";
+	options->json = output_descriptor(value) != STDOUT_FILENO ? value : "-";
 	if (!*options->json)
 		return message_set(message, "--json '': no file name; give one, or - for standard "
 					    "output");
@@ -164,15 +126,15 @@ static const struct option options_table[] = {
 	  .most = 3600 * NS_PER_S },
 	{ "threshold", VALUE_TIME, "TIME", "what is longer is a gap, 50ns to 1s (default 100ns)",
 	  FIELD(threshold_ns), .least = 50, .most = NS_PER_S },
-	{ "policy", VALUE_NEEDED, "POLICY",
-	  "other, fifo:N or deadline:RUNTIME/PERIOD (default other)", .set = set_policy },
-	{ "load", VALUE_NEEDED, "SCENARIO", "what stress-ng does meanwhile (default idle): idle, ",
+	{ "policy", VALUE_OWN, "POLICY", "other, fifo:N or deadline:RUNTIME/PERIOD (default other)",
+	  .set = set_policy },
+	{ "load", VALUE_OWN, "SCENARIO", "what stress-ng does meanwhile (default idle): idle, ",
 	  .set = set_load, .rows = load_scenario_name },
-	{ "load-cpus", VALUE_NEEDED, "LIST",
+	{ "load-cpus", VALUE_OWN, "LIST",
 	  "where the load runs (default: the CPUs not measured), or all", .set = set_load_cpus },
 	{ "oslat", VALUE_NONE, NULL, "run oslat afterwards (default: where it is installed)",
-	  .set = set_oslat },
-	{ "no-oslat", VALUE_NONE, NULL, "don't run oslat", .set = set_no_oslat },
+	  FIELD(oslat), .choice = OSLAT_WANTED },
+	{ "no-oslat", VALUE_NONE, NULL, "don't run oslat", FIELD(oslat), .choice = OSLAT_OFF },
 	{ "second-opinion", VALUE_NAMES, "TOOLS",
 	  "run these afterwards, each 30s at most: all, or some of ", FIELD(opinions),
 	  .rows = opinion_name },
@@ -180,21 +142,22 @@ static const struct option options_table[] = {
 	  FIELD(work), .rows = work_name },
 	{ "work-alone", VALUE_NONE, NULL, "on one CPU after another (default: on all at once)",
 	  FIELD(work_alone) },
-	{ "throughput", VALUE_OPTIONAL, "N",
+	{ "throughput", VALUE_NUMBER, "N",
 	  "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU",
-	  .set = set_throughput },
+	  FIELD(throughput), .absent = "5", .least = 1, .most = 1000 },
 	{ "emulated", VALUE_NONE, NULL,
 	  "the CPUs are emulated, so durations mean nothing (on x86 it is seen)", FIELD(emulated) },
 	{ "label", VALUE_TEXT, "TEXT", "name of the run, kept in the JSON", FIELD(label) },
-	{ "seed", VALUE_NEEDED, "N", "of the load's random numbers (default 1)", .set = set_seed },
-	{ "json", VALUE_OPTIONAL, "FILE", "write the result there; alone or -: to stdout",
-	  .set = set_json },
-	{ "events", VALUE_NEEDED, "FILE",
-	  "write each gap there: cpu,begin,end in ticks of the clock", .set = set_events },
-	{ "capture", VALUE_NEEDED, "FOLDER",
+	{ "seed", VALUE_NUMBER, "N", "of the load's random numbers (default 1)", FIELD(seed),
+	  .most = INT64_MAX },
+	{ "json", VALUE_OWN, "FILE", "write the result there; alone or -: to stdout",
+	  .set = set_json, .absent = "-" },
+	{ "events", VALUE_OWN, "FILE", "write each gap there: cpu,begin,end in ticks of the clock",
+	  .set = set_events },
+	{ "capture", VALUE_OWN, "FOLDER",
 	  "record there what interrupts the CPUs, for lowlat-gen to join with the gaps",
 	  .set = set_capture },
-	{ "observer", VALUE_NEEDED, "KIND",
+	{ "observer", VALUE_OWN, "KIND",
 	  "by the kernel's trace, by the detectors' switches, or auto: as permitted",
 	  .set = set_observer },
 	{ "follow", VALUE_NONE, NULL,
@@ -222,10 +185,15 @@ static int keep(const struct option *option, struct options *options, const char
 	if (option->kind == VALUE_TIME)
 		return argument_time(option->name, value, option->least, option->most, field,
 				     message);
+	if (option->kind == VALUE_NUMBER)
+		return argument_number(option->name, value, option->least, option->most, field,
+				       message);
 	if (option->kind == VALUE_NAMES)
 		return argument_names(option->name, value, field, option->rows, message);
 	if (option->kind == VALUE_TEXT)
 		*(const char **)field = value;
+	else if (option->choice)
+		*(enum oslat_choice *)field = option->choice;
 	else
 		*(bool *)field = true;
 	return 0;
@@ -251,13 +219,14 @@ static int parse_one(char *const argv[], struct options *ret, int *used, struct 
 	*used = 1;
 	if (name[length] == '=')
 		value = name + length + 1;
-	else if (option->kind > VALUE_OPTIONAL ||
-		 (option->kind == VALUE_OPTIONAL && argv[1] && strncmp(argv[1], "--", 2)))
+	else if (option->kind && argv[1] && (!option->absent || strncmp(argv[1], "--", 2)))
 		value = argv[(*used)++];
+	else
+		value = option->absent;
 	if (option->kind == VALUE_NONE && value)
 		return message_set(message, "--%s '%.100s': takes no value; leave it out",
 				   option->name, value);
-	if (option->kind > VALUE_OPTIONAL && !value)
+	if (option->kind != VALUE_NONE && !value)
 		return message_set(message, "--%s: its value is missing; give %s", option->name,
 				   option->value_name);
 	return keep(option, ret, value, message);
@@ -304,8 +273,8 @@ void options_help(FILE *file)
 		const struct option *option = &options_table[i];
 		char left[32];
 
-		snprintf(left, sizeof(left), option->kind == VALUE_OPTIONAL ? "%s [%s]" : "%s %s",
-			 option->name, option->value_name ? option->value_name : "");
+		snprintf(left, sizeof(left), option->absent ? "%s [%s]" : "%s %s", option->name,
+			 option->value_name ? option->value_name : "");
 		fprintf(file, "  --%-21s%s%s\n", left, option->help,
 			option->rows ? names_join(option->rows) : "");
 	}

@@ -17,14 +17,12 @@ static int check_online(const char *option, const struct cpulist *cpus, const st
 			struct message *message)
 {
 	_cleanup_free_ char *given = cpulist_format(cpus), *online = cpulist_format(&host->online);
+	const unsigned int *outside = cpulist_outside(cpus, &host->online);
 
-	for (size_t i = 0; i < cpus->count; i++) {
-		if (!cpulist_has(&host->online, cpus->cpus[i]))
-			return message_set(message,
-					   "--%s '%.80s': CPU %u is not online; choose from %.80s",
-					   option, given, cpus->cpus[i], online);
-	}
-	return 0;
+	if (!outside)
+		return 0;
+	return message_set(message, "--%s '%.80s': CPU %u is not online; choose from %.80s", option,
+			   given, *outside, online);
 }
 
 static int choose_measured(const struct options *options, const struct host *host,
@@ -76,10 +74,10 @@ bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allo
 		      const struct cpulist *isolated)
 {
 	struct cpulist serving = cpulist_minus(allowed, isolated);
-	const bool all = cpulist_covers(measured, serving.count ? &serving : allowed);
+	const bool one = cpulist_outside(serving.count ? &serving : allowed, measured);
 
 	cpulist_deinit(&serving);
-	return !all;
+	return one;
 }
 
 /* A deadline spinner leaves the rest of its period to others. */
@@ -107,14 +105,14 @@ static int check_policy(const struct options *options, const struct host *host,
 static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host,
 			 struct message *message)
 {
-	for (size_t i = 0; i < cpus->count; i++) {
-		if (!cpulist_has(&host->allowed, cpus->cpus[i]))
-			return message_set(message,
-					   "--%s: CPU %u is not allowed here; leave its cpuset or "
-					   "choose another CPU",
-					   option, cpus->cpus[i]);
-	}
-	return 0;
+	const unsigned int *outside = cpulist_outside(cpus, &host->allowed);
+
+	if (!outside)
+		return 0;
+	return message_set(message,
+			   "--%s: CPU %u is not allowed here; leave its cpuset or choose another "
+			   "CPU",
+			   option, *outside);
 }
 
 static int check_output(const char *option, const char *path, struct message *message)
@@ -129,33 +127,30 @@ static int check_output(const char *option, const char *path, struct message *me
 	return 0;
 }
 
-static const char *no_capture(int err)
-{
-	switch (err) {
-	case -ENOENT:
-		return "there is no such folder; make it first";
-	case -ELOOP:
-		return "a symbolic link; name the folder itself";
-	case -EEXIST:
-		return "holds a capture already; name an empty folder";
-	default:
-		return NULL;
-	}
-}
-
 static int check_capture(const char *path, struct message *message)
 {
 	const int folder = capture_folder_open(path);
 
-	if (folder >= 0) {
+	if (folder >= 0)
 		close(folder);
-		return 0;
-	}
-	if (no_capture(folder))
-		return message_set(message, "--capture '%.200s': %s", path, no_capture(folder));
-	return message_set(message,
-			   "--capture '%.200s': can't be written (%s); name a folder of yours",
-			   path, strerror(-folder));
+	if (folder == -ENOENT)
+		return message_set(message,
+				   "--capture '%.200s': there is no such folder; make it first",
+				   path);
+	if (folder == -ELOOP)
+		return message_set(message,
+				   "--capture '%.200s': a symbolic link; name the folder itself",
+				   path);
+	if (folder == -EEXIST)
+		return message_set(
+			message,
+			"--capture '%.200s': holds a capture already; name an empty folder", path);
+	if (folder < 0)
+		return message_set(
+			message,
+			"--capture '%.200s': can't be written (%s); name a folder of yours", path,
+			strerror(-folder));
+	return 0;
 }
 
 static int check_all(const struct options *options, const struct host *host, struct setup *setup,

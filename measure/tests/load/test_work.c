@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "name_table.h"
+#include "argument.h"
 #include "units.h"
 
 static struct clock_source source;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "power.h"
-#include "isolation.h"
+#include "policy.h"
 #include "tap.h"
 
 #include "tree.h"

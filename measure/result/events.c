@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "events.h"
+#include "result.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,9 @@ static size_t earliest(const struct detectors *detectors, const size_t *next)
 	return best;
 }
 
-int events_write(const struct detectors *detectors, FILE *file)
+int events_write(const struct run *run, FILE *file)
 {
+	const struct detectors *detectors = &run->detectors;
 	_cleanup_free_ size_t *next = xcalloc(detectors->count, sizeof(*next));
 
 	fputs("cpu,begin,end\n", file);
