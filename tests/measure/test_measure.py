@@ -18,7 +18,7 @@ import pytest
 
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused, Unmet
-from lowlat.measure import child, options, runner
+from lowlat.measure import child, expected_time, options, runner
 from lowlat.measure.child import private_folder
 from lowlat.model.run import read_run
 from lowlat.verbs import measure
@@ -124,6 +124,25 @@ def test_options_reach_the_harness(stage: Stage) -> None:
         "--work-alone",
         "--json=-",
     ]
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="lowlat-measure is not built (make harness)")
+def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
+    said = subprocess.run([REAL, "--help"], capture_output=True, text=True, check=True).stdout
+    rows = {words[0]: row for row in said.splitlines() if (words := row.split())}
+    for option, (_, _, span) in expected_time.TIMES.items():
+        assert span in rows[option]
+    tools, kinds = (rows[option].split("some of ")[1] for option in ("--second-opinion", "--work"))
+    for names, row, seconds in (
+        (tools, "--second-opinion", expected_time.opinions_seconds("all", False, 1e9)),
+        (kinds, "--work", expected_time.work_seconds("all", False, 1e9)),
+    ):
+        longest = int(rows[row].split("each ")[1].split("s at most")[0])
+        assert seconds == longest * len(names.split(", "))
+    assert f"(default {expected_time.THROUGHPUT_RUNS})" in rows["--throughput"]
+    parser = argparse.ArgumentParser()
+    measure.add_arguments(parser)
+    assert f"{tools}, or all" in " ".join(parser.format_help().split())
 
 
 def test_defaults_are_left_to_the_harness(stage: Stage) -> None:

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long what lowlat-measure does after the detector takes, so that its end can be awaited."""
+"""How long lowlat-measure takes, so that its end can be awaited.
+
+All numbers of its own that Python knows are here; a test compares them with what its help says.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from typing import Optional
+
+#: What --duration and --warmup take: the least and the most seconds, and both in words.
+TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
 
 #: The longest of a second opinion, a work kind and a run of stress-ng's matrix, in seconds, and how
 #: many opinions and kinds "all" stands for (measure/: run/second_opinions.c, run/works.c,

@@ -12,6 +12,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
+from lowlat.measure.expected_time import TIMES
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine
 from lowlat.plan import profile
@@ -21,9 +22,6 @@ from lowlat.plan.split import split
 from lowlat.report import comparison
 
 STOCK = "stock"
-
-#: What the harness takes: the least and the most seconds, and both in words.
-_TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
 
 #: Booted exactly as stock: what the report says of it is what it says where nothing changed.
 CONTROL = "control"
@@ -95,7 +93,7 @@ class RehearseOptions:
 
 def _seconds(option: str, text: str) -> float:
     result = seconds(option, text)
-    least, most, words = _TIMES[option]
+    least, most, words = TIMES[option]
     if least <= result <= most:
         return result
     raise Refused(f"{option} {text[:60]}: out of range", hint=f"from {words}")
