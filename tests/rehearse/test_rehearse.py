@@ -13,7 +13,8 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Optional
+from types import SimpleNamespace
+from typing import Any, Optional, cast
 
 import pytest
 
@@ -31,8 +32,8 @@ from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse import boots, enclosure, guest_measure, guest_tuned, qemu, results, store, vm
 from lowlat.rehearse.arm import PlannedArm
+from lowlat.rehearse.boots import harness_argv
 from lowlat.rehearse.exchange import TASK, Facts, Task, read_facts
-from lowlat.rehearse.guest_measure import harness_argv
 from lowlat.rehearse.jobs import Failure
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
@@ -256,7 +257,7 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 
 def _task(**fields: Any) -> Task:
-    whole = Task(PlannedArm("stock"), "2-3", "0-1", "/bin/measure", "10s", "5s", 60.0, True)
+    whole = Task(PlannedArm("stock"), "2-3", ("/bin/measure", "--cpus", "2-3"), 60.0)
     return replace(whole, **fields)
 
 
@@ -272,8 +273,9 @@ def test_a_task_comes_back_as_it_went(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("emulated", "words"), [(True, ["--emulated", "--no-oslat"]), (False, [])])
 def test_the_harness_is_told_of_emulation(emulated: bool, words: list[str]) -> None:
-    argv = harness_argv(_task(emulated=emulated), Path("/out/stock-1.json"))
-    assert argv[:5] == ["/bin/measure", "--cpus", "2-3", "--load-cpus", "0-1"]
+    plan = cast(Plan, SimpleNamespace(isolated="2-3", housekeeping="0-1"))
+    argv = harness_argv(RehearseOptions(), "stock", plan, emulated=emulated)
+    assert argv[1:5] == ("--cpus", "2-3", "--load-cpus", "0-1")
     assert [word for word in argv if word in ("--emulated", "--no-oslat")] == words
 
 

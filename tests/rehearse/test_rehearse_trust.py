@@ -14,8 +14,9 @@ import pytest
 from test_rehearse_matrix import Bench
 
 from lowlat.base.errors import Refused
-from lowlat.rehearse import enclosure, exchange, qemu
+from lowlat.rehearse import enclosure, exchange, qemu, store
 from lowlat.rehearse.kernel import BootableKernel
+from lowlat.rehearse.options import RehearseOptions
 from trees import lowlat_process as lowlat
 
 pytestmark = [pytest.mark.security, pytest.mark.slow]
@@ -39,6 +40,16 @@ def test_root_works_in_no_folder_of_another_user(option: str, theirs: str, tmp_p
     refused = lowlat("rehearse", option, folder).refused()
     assert f"{option} {folder}: others than root can write" in refused
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.root
+@needs_root
+def test_a_request_that_another_user_put_there_meanwhile_is_not_taken(tmp_path: Path) -> None:
+    store.Request(RehearseOptions(), (), {}).make(tmp_path / "out")
+    assert store.Request.read(tmp_path / "out") is not None
+    os.chown(tmp_path / "out", 1000, 1000)
+    with pytest.raises(Refused, match="others than root can write"):
+        store.Request.read(tmp_path / "out")
 
 
 def test_a_link_in_place_of_the_request_is_not_written_through(bench: Bench) -> None:

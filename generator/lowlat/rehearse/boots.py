@@ -21,22 +21,9 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.model.run import read_run
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import qemu, vm
+from lowlat.rehearse import exchange, qemu, vm
 from lowlat.rehearse.arm import PlannedArm
-from lowlat.rehearse.exchange import (
-    ARMS,
-    FACTS,
-    PLAN_FILES,
-    REFUSED,
-    TASK,
-    TUNED_LOG,
-    VERIFY,
-    Facts,
-    Task,
-    read_facts,
-    remove,
-    shared,
-)
+from lowlat.rehearse.exchange import Facts, Task
 from lowlat.rehearse.guest_plan import Scouting
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
@@ -72,7 +59,7 @@ class Booted:
     @property
     def verify(self) -> Optional[Path]:
         """What verify found, where it looked: in the boots of a plan of ours."""
-        return self.folder / VERIFY if self.arm.plan else None
+        return self.folder / exchange.VERIFY if self.arm.plan else None
 
     @property
     def log(self) -> Path:
@@ -110,24 +97,24 @@ class KernelBoots:
         Raises Refused where the guest's planner refused, LowlatError where the boot failed.
         """
         folder = _fresh(self.folder / "scout")
-        logs = tuple(f"{name}-{TUNED_LOG}" for name in self.options.tuned)
-        with shared(folder, logs) as share:
-            write_value(share / TASK, Scouting(self.options, given))
+        logs = tuple(f"{name}-{exchange.TUNED_LOG}" for name in self.options.tuned)
+        with exchange.shared(folder, logs) as share:
+            write_value(share / exchange.TASK, Scouting(self.options, given))
             vm.run(self._boot(share, "guest_plan", "", 0.0), stop)
         with suppress(OSError):
-            raise Refused((folder / REFUSED).read_text(errors="replace").strip())
+            raise Refused((folder / exchange.REFUSED).read_text(errors="replace").strip())
         try:
-            arms.read(folder / ARMS)
+            arms.read(folder / exchange.ARMS)
         except (OSError, ValueError, TypeError) as error:
             raise LowlatError(
                 f"the guest left no plan in {folder}", hint=f"its {vm.LOG} tells more"
             ) from error
-        (folder / ARMS).replace(self.folder / ARMS)
+        (folder / exchange.ARMS).replace(self.folder / exchange.ARMS)
 
     def arms(self) -> tuple[PlannedArm, ...]:
         """The arms as they were planned before; none where there was no scout yet. Raises Refused
         where the file of them is damaged."""
-        path = self.folder / ARMS
+        path = self.folder / exchange.ARMS
         try:
             return arms.read(path) if os.path.lexists(path) else ()
         except (OSError, ValueError, TypeError) as error:
@@ -140,30 +127,35 @@ class KernelBoots:
         """
         folder = _fresh(self._folder(arm, number))
         try:
-            with shared(folder) as share:
+            with exchange.shared(folder) as share:
                 if arm.plan:
-                    files.write(files.render(arm.plan, Root()), str(share / PLAN_FILES))
-                write_value(share / TASK, self._task(arm, plan))
+                    files.write(files.render(arm.plan, Root()), str(share / exchange.PLAN_FILES))
+                write_value(share / exchange.TASK, self._task(arm, plan))
                 seconds = self.options.seconds()
                 vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:
             # Its work may be done all the same: what failed at its end is not to be counted.
-            (folder / FACTS).unlink(missing_ok=True)
+            (folder / exchange.FACTS).unlink(missing_ok=True)
             raise
-        booted = Booted(arm, number, self._line(arm), folder, read_facts(folder))
-        if booted.facts.refused:
-            raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
-        _check(booted)
-        return booted
+        return self._booted(arm, number)
 
     def kept(self, arm: PlannedArm, number: int) -> Optional[Booted]:
         """A boot that an interrupted rehearsal has done already."""
-        folder = self._folder(arm, number)
         with suppress(LowlatError):
-            booted = Booted(arm, number, self._line(arm), folder, read_facts(folder))
-            _check(booted)
-            return None if booted.facts.refused else booted
+            return self._booted(arm, number)
         return None
+
+    def _booted(self, arm: PlannedArm, number: int) -> Booted:
+        """What is in a boot's folder. Raises LowlatError where it cannot be read, or the boot did
+        not do its work."""
+        folder = self._folder(arm, number)
+        booted = Booted(arm, number, self._line(arm), folder, exchange.read_facts(folder))
+        if booted.facts.refused:
+            raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
+        read_run(booted.run)
+        if booted.verify:
+            in_effect.read_verify(booted.verify)
+        return booted
 
     def _folder(self, arm: PlannedArm, number: int) -> Path:
         return self.folder / f"{arm.name}-{number}"
@@ -180,16 +172,8 @@ class KernelBoots:
         )
 
     def _task(self, arm: PlannedArm, plan: Plan) -> Task:
-        return Task(
-            arm=arm,
-            isolated=plan.isolated,
-            housekeeping=plan.housekeeping,
-            harness=find_harness(),
-            duration=self.options.duration,
-            warmup=self.options.warmup,
-            measure_limit=3 * self.options.seconds() + 120,
-            emulated=not self.kvm,
-        )
+        harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
+        return Task(arm, plan.isolated, harness, 3 * self.options.seconds() + 120)
 
     def _line(self, arm: PlannedArm) -> str:
         words = arm.line.split()
@@ -197,11 +181,17 @@ class KernelBoots:
         return " ".join((*clock, *words))
 
 
-def _check(booted: Booted) -> None:
-    """Raises Refused where a boot's files cannot be read."""
-    read_run(booted.run)
-    if booted.verify:
-        in_effect.read_verify(booted.verify)
+def harness_argv(
+    options: RehearseOptions, label: str, plan: Plan, *, emulated: bool
+) -> tuple[str, ...]:
+    """lowlat-measure's argument vector for a boot, but for where its run goes."""
+    return (
+        find_harness(),
+        *("--cpus", plan.isolated, "--load-cpus", plan.housekeeping, "--load", "mixed"),
+        *("--duration", options.duration, "--warmup", options.warmup, "--label", label),
+        # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
+        *(("--emulated", "--no-oslat") if emulated else ()),
+    )
 
 
 def clock_words(machine: Machine) -> Iterator[str]:
@@ -227,6 +217,6 @@ def _fresh(folder: Path) -> Path:
     for path in (folder, folder.parent):
         if path.is_symlink():
             raise Refused(f"{path}: is a symbolic link", hint="name another folder with --out")
-    remove(folder)
+    exchange.remove(folder)
     folder.mkdir(parents=True)
     return folder

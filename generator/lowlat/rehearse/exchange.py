@@ -35,16 +35,13 @@ _REMOVE_S = 120.0
 
 @dataclass(frozen=True)
 class Task:
-    """A measured boot's work."""
+    """A measured boot's work: the CPUs to measure, the command that does it, and the most seconds
+    that it may take."""
 
     arm: PlannedArm
     isolated: str
-    housekeeping: str
-    harness: str
-    duration: str
-    warmup: str
-    measure_limit: float
-    emulated: bool
+    harness: tuple[str, ...]
+    limit: float
 
 
 @dataclass(frozen=True)

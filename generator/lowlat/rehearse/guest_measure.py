@@ -23,18 +23,8 @@ from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, read_messa
 from lowlat.host.root import Root
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
-from lowlat.rehearse import guest_tuned
-from lowlat.rehearse.exchange import (
-    FACTS,
-    MESSAGES,
-    PLAN_FILES,
-    RUN,
-    TASK,
-    TUNED_LOG,
-    VERIFY,
-    Facts,
-    Task,
-)
+from lowlat.rehearse import exchange, guest_tuned
+from lowlat.rehearse.exchange import Facts, Task
 
 #: Python alone takes seconds to start on an emulated CPU.
 _VERB_S = 240.0
@@ -45,7 +35,7 @@ class Guest:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.task: Task = read_value(folder / TASK, Task)
+        self.task: Task = read_value(folder / exchange.TASK, Task)
         self.root = Root()
         self.problems: list[str] = []
         self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
@@ -59,7 +49,7 @@ class Guest:
             self._stations()
         except LowlatError as error:
             refused = str(error)
-        write_value(self.folder / FACTS, self._facts(refused))
+        write_value(self.folder / exchange.FACTS, self._facts(refused))
 
     def _stations(self) -> None:
         arm = self.task.arm
@@ -74,9 +64,9 @@ class Guest:
             self._measure()
 
     def _apply(self) -> None:
-        log, arm = self.folder / TUNED_LOG, self.task.arm
+        log, arm = self.folder / exchange.TUNED_LOG, self.task.arm
         if arm.plan:
-            done = guest_tuned.apply(self.root, self.folder / PLAN_FILES, log)
+            done = guest_tuned.apply(self.root, self.folder / exchange.PLAN_FILES, log)
         else:
             done = guest_tuned.apply_own(self.root, arm.tuned, self.task.isolated, log)
         self.runtime_by, problems = done
@@ -90,13 +80,13 @@ class Guest:
         # Status 1 is a finding, and findings are what the host wants to see.
         if ended.status not in (0, 1):
             raise Refused(ended.stderr.strip().removeprefix("lowlat-gen: ") or "verify failed")
-        (self.folder / VERIFY).write_text(ended.stdout)
+        (self.folder / exchange.VERIFY).write_text(ended.stdout)
 
     def _measure(self) -> None:
-        result = self.folder / RUN
+        result = self.folder / exchange.RUN
         ended = process.run(
-            harness_argv(self.task, result),
-            timeout=self.task.measure_limit,
+            [*self.task.harness, "--json", str(result)],
+            timeout=self.task.limit,
             # Memory, not the shared tree: its traffic would be part of what is measured.
             cwd="/dev/shm",  # noqa: S108
             env={**os.environ, "TMPDIR": "/dev/shm"},  # noqa: S108
@@ -116,7 +106,7 @@ class Guest:
     def _facts(self, refused: str) -> Facts:
         messages = read_messages(self.root)
         text = messages.text if messages else ""
-        (self.folder / MESSAGES).write_text(f"{text}\n")
+        (self.folder / exchange.MESSAGES).write_text(f"{text}\n")
         return Facts(
             cmdline=self.root.read("/proc/cmdline") or "",
             isolated=self._cpus("/sys/devices/system/cpu/isolated"),
@@ -131,18 +121,6 @@ class Guest:
     def _cpus(self, path: str) -> str:
         # Kernels before 7.0 print "(null)" for a mask that was never set: no list, so no CPU.
         return str(self.root.read_cpus(path) or CpuSet())
-
-
-def harness_argv(task: Task, result: Path) -> list[str]:
-    """lowlat-measure's argument vector for this boot."""
-    return [
-        task.harness,
-        *("--cpus", task.isolated, "--load-cpus", task.housekeeping, "--load", "mixed"),
-        *("--duration", task.duration, "--warmup", task.warmup, "--label", task.arm.name),
-        # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
-        *(["--emulated", "--no-oslat"] if task.emulated else []),
-        *("--json", str(result)),
-    ]
 
 
 def complaints(messages: str, parameters: Iterable[str]) -> Iterator[str]:

@@ -11,8 +11,8 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -42,6 +42,9 @@ SIGNED = (
     "-oAcquire::AllowWeakRepositories=false",
     "-oAcquire::AllowDowngradeToInsecureRepositories=false",
 )
+
+#: Lists that tell of no package.
+_UNREAD = ("DEP-11", "DEP-11-icons-small", "DEP-11-icons", "CNF")
 
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
@@ -94,7 +97,8 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
     cache.mkdir(parents=True, exist_ok=True)
     for lines in distribution.rounds():
         with apt(lines, distribution.arch) as environment:
-            release = wanted.best(_offered(distribution, text, environment))
+            leads = (*distribution.leads, f"linux-image-{text or distribution.arch}")
+            release = wanted.best(offers(_shown(leads, environment)))
             if release is not None:
                 return _take(release, environment, cache)
     raise Refused(
@@ -105,7 +109,9 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
 
 def detect() -> Distribution:
     """The distribution this host runs. Raises Refused for others than Debian and Ubuntu."""
-    release = _os_release()
+    release: Mapping[str, str] = {}
+    with suppress(OSError):
+        release = platform.freedesktop_os_release()
     name, codename = release.get("ID", "linux"), release.get("VERSION_CODENAME", "sid")
     arch = _ARCH.get(platform.machine())
     tools = ("apt-get", "apt-cache", "dpkg-deb", "depmod")
@@ -117,30 +123,14 @@ def detect() -> Distribution:
     # Others name suites after the distribution's too, but hardly ever have its -updates.
     mirror = told.get(f"{codename}-updates") or told.get(codename) or _MIRRORS[name]
     security = told.get(f"{codename}-security") or re.sub("debian/?$", "debian-security", mirror)
-    return Distribution(
-        name=name,
-        codename=codename,
-        mirror=mirror,
-        security=security,
-        keyring=Path(f"/usr/share/keyrings/{name}-archive-keyring.gpg"),
-        arch=arch,
-    )
-
-
-def _os_release() -> Mapping[str, str]:
-    try:
-        return platform.freedesktop_os_release()
-    except OSError:
-        return {}
+    keyring = Path(f"/usr/share/keyrings/{name}-archive-keyring.gpg")
+    return Distribution(name, codename, mirror, security, keyring, arch)
 
 
 def _mirrors() -> list[tuple[str, str]]:
     """(suite, site) of every list of packages the host's apt is told to use."""
-    told = process.run(
-        ["apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages"],
-        timeout=30,
-    )
-    pairs = [line.split() for line in told.stdout.splitlines()]
+    argv = ["apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages"]
+    pairs = [line.split() for line in process.run(argv, timeout=30).stdout.splitlines()]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
 
 
@@ -180,11 +170,8 @@ def _settings(folder: Path, arch: str) -> str:
         "Acquire::Languages": "none",
         "Acquire::Retries": "2",
         "Acquire::http::Timeout": "30",
-        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
-        "Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled": "false",
-        "Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled": "false",
-        "Acquire::IndexTargets::deb::CNF::DefaultEnabled": "false",
         "APT::Sandbox::User": "root",
+        **{f"Acquire::IndexTargets::deb::{name}::DefaultEnabled": "false" for name in _UNREAD},
     }
     return "".join(f'{name} "{value}";\n' for name, value in values.items())
 
@@ -193,14 +180,9 @@ def _suites(lines: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(line.split()[-2] for line in lines))
 
 
-def _offered(distribution: Distribution, text: str, environment: Mapping[str, str]) -> list[str]:
-    """The releases that can be had: those the leading packages depend on, and ``text`` itself."""
-    shown = process.run(
-        ["apt-cache", "show", *distribution.leads, f"linux-image-{text or distribution.arch}"],
-        timeout=60,
-        env=environment,
-    ).stdout
-    return offers(shown)
+def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:
+    """What apt tells of packages."""
+    return process.run(["apt-cache", "show", *names], timeout=60, env=environment).stdout
 
 
 def offers(shown: str) -> list[str]:
@@ -211,16 +193,13 @@ def offers(shown: str) -> list[str]:
 
 
 def _take(release: str, environment: Mapping[str, str], cache: Path) -> BootableKernel:
-    names = _parts(release, environment)
+    image = f"linux-image-{release}"
+    names = list(dict.fromkeys((image, *needed(release, _shown([image], environment)))))
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as name:
         folder = Path(name)
         with step(f"downloading {', '.join(names)}"):
-            got = process.run(
-                ["apt-get", *SIGNED, "-q", "download", *names],
-                timeout=_DOWNLOAD_S,
-                env=environment,
-                cwd=name,
-            )
+            argv = ["apt-get", *SIGNED, "-q", "download", *names]
+            got = process.run(argv, timeout=_DOWNLOAD_S, env=environment, cwd=name)
         packages = sorted(folder.glob("*.deb"))
         if got.status or len(packages) != len(names):
             raise LowlatError(f"cannot download {names[0]}: {got.last_words}")
@@ -232,15 +211,9 @@ def _take(release: str, environment: Mapping[str, str], cache: Path) -> Bootable
     return BootableKernel(release, target / "boot" / f"vmlinuz-{release}")
 
 
-def _parts(release: str, environment: Mapping[str, str]) -> list[str]:
-    """The packages of one kernel: Ubuntu and Debian from 7 on have its modules in others."""
-    image = f"linux-image-{release}"
-    shown = process.run(["apt-cache", "show", image], timeout=60, env=environment).stdout
-    return list(dict.fromkeys((image, *needed(release, shown))))
-
-
 def needed(release: str, shown: str) -> list[str]:
-    """The kernel's own packages among those that ``apt-cache show`` says its image depends on."""
+    """The kernel's own packages among those that ``apt-cache show`` says its image depends on:
+    Ubuntu and Debian from 7 on have its modules in others."""
     depends = " ".join(re.findall(r"^Depends:(.*)$", shown, re.MULTILINE))
     return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
 

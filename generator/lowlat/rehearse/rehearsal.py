@@ -20,7 +20,7 @@ from lowlat.plan import profile
 from lowlat.plan.planner import make_plan
 from lowlat.probe import probe
 from lowlat.rehearse import arm as arms
-from lowlat.rehearse import enclosure, packages, provenance, qemu, store, vm
+from lowlat.rehearse import enclosure, packages, qemu, store, vm
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
@@ -88,7 +88,7 @@ def prepare(
     options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
     begun = Request.read(results)
     chosen = begun.kernels if begun else _kernels(options)
-    made_with = provenance.of(machine, chosen)
+    made_with = store.made_with(machine, chosen)
     if begun:
         begun.check(made_with)
     stages = tuple(_stage(options, machine, kernel, results) for kernel in chosen)

@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import re
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import files
-from lowlat.base.errors import Refused
+from lowlat import __version__
+from lowlat.base import files, process, trust
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import state_folder
 from lowlat.base.json_fields import read_value, write_value
+from lowlat.measure.child import find_harness
+from lowlat.model.machine import Machine
+from lowlat.rehearse import qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 
@@ -34,12 +40,15 @@ def name(out: Optional[Path]) -> Path:
     Raises Refused where it cannot be shared with a guest or holds a rehearsal already.
     """
     folder = _shared("--out", out or state_folder() / "runs" / _now())
-    if (folder / REQUEST).exists():
+    if os.path.lexists(folder / REQUEST):
         raise Refused(
             f"--out {folder}: holds a rehearsal already",
             hint=f"--resume {folder} goes on with it, or name another folder",
         )
     return folder
+
+
+_ASK_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -63,9 +72,11 @@ class Request:
 
     @classmethod
     def read(cls, folder: Path) -> Optional[Request]:
-        """What make() kept there; None where it kept nothing that can be read."""
+        """What make() kept there; None where it kept nothing that can be read. Raises Refused, for
+        root, where others could have put it there."""
         with suppress(OSError, ValueError, TypeError):
             found: Request = read_value(folder / REQUEST, cls)
+            _check_owner("--resume", folder)
             return found if found.schema == SCHEMA else None
         return None
 
@@ -113,19 +124,59 @@ def _shared(option: str, named: Path) -> Path:
         raise Refused(f"{option} {folder}: {only}")
     if folder.exists() and not folder.is_dir():
         raise Refused(f"{option} {folder}: not a folder")
-    _check_owner(option, folder)
+    if folder.exists():
+        _check_owner(option, folder)
     return folder
 
 
 def _check_owner(option: str, folder: Path) -> None:
-    """Raises Refused, for root, where others could put a file there or a link in its way."""
-    for path in (folder, *folder.parents) if os.geteuid() == 0 else ():
-        with suppress(FileNotFoundError):
-            held = path.stat()
-            kept = held.st_mode & stat.S_ISVTX and path != folder
-            if held.st_uid != 0 or (held.st_mode & 0o022 and not kept):
-                why = f"{option} {folder}: others than root can write {path}"
-                raise Refused(why, hint="name a folder of root's, or rehearse as yourself")
+    try:
+        trust.check(str(folder), hint="name a folder of root's, or rehearse as yourself")
+    except Refused as error:
+        raise Refused(f"{option} {error.message}", hint=error.hint) from error
+
+
+def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
+    """What makes the results, in words; "" where something does not tell its version.
+
+    Raises Refused where a kernel cannot be read.
+    """
+    return {
+        "lowlat": __version__,
+        "harness": _line(find_harness(), "--version"),
+        "harness_sha256": _digest(Path(find_harness())),
+        "qemu": _line(qemu.program(), "--version"),
+        "virtme_ng": _package("virtme-ng"),
+        "tuned": _line(process.find("tuned") or "", "--version"),
+        "host": f"{machine.processor.model or platform.machine()}, {os.cpu_count()} CPUs",
+        "host_kernel": platform.release(),
+        "python": platform.python_version(),
+        **{f"image_sha256 {kernel.release}": _digest(kernel.image) for kernel in kernels},
+    }
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from error
+
+
+def _package(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _line(program: str, option: str) -> str:
+    try:
+        ended = process.run([program, option], timeout=_ASK_S) if program else None
+    except LowlatError:
+        return ""
+    lines = ended.stdout.splitlines() if ended and not ended.status else []
+    return lines[0].strip() if lines else ""
 
 
 def _now() -> str:
