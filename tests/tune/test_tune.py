@@ -17,7 +17,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.tune import gate, state
-from lowlat.tune.lock import alone
+from lowlat.tune.loop import alone
 from lowlat.tune.schedule import LoopStep, decide, order
 from lowlat.tune.state import STOCK, TUNED, Ledger, Leg, LoopState, Outcome, Phase
 

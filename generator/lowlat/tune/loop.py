@@ -8,6 +8,7 @@ one, the next call does it again or gives the tuned boot up.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Optional
 
@@ -18,6 +19,7 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import PATIENT_S, Transaction, lock
+from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.render import hooks
@@ -30,6 +32,13 @@ from lowlat.tune.state import TUNED, Ledger, LoopState, Outcome, Phase
 UNIT = "lowlat-tune.service"
 _UNIT_PATH = f"/etc/systemd/system/{UNIT}"
 _WANTED = f"/etc/systemd/system/multi-user.target.wants/{UNIT}"
+
+
+def alone(root: Root) -> AbstractContextManager[None]:
+    """For the one run that takes the loop on: two measuring at once would measure each other.
+    Raises Refused where another one does. The lock goes with its process."""
+    taken = Refused("another 'lowlat-gen tune' is at work", hint="--status tells, --abort ends it")
+    return runstate.locked(root, f"{runstate.FOLDER}/tune.lock", taken)
 
 
 def boot_id(root: Root) -> str:

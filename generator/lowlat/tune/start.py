@@ -99,15 +99,11 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
         isolated=plan.isolated,
         entry="",
         default=default,
-        duration=wish.duration,
-        warmup=wish.warmup,
-        reboot=wish.reboot,
-        boots=wish.boots,
         seed=seed,
         order=order(wish.boots, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
-        policy=wish.policy,
+        **vars(wish),
     )
 
 

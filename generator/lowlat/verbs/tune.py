@@ -12,9 +12,8 @@ from lowlat.base.terminal import say
 from lowlat.boot import entry_line, preconditions
 from lowlat.host import tuned
 from lowlat.host.root import Root
-from lowlat.tune import describe, start
-from lowlat.tune.lock import alone
-from lowlat.tune.loop import Loop, boot_id, here
+from lowlat.tune import schedule, start
+from lowlat.tune.loop import Loop, alone, boot_id, here
 from lowlat.tune.schedule import LoopStep, decide
 from lowlat.tune.start import Beginning, Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
@@ -135,7 +134,7 @@ def _ended(root: Root, args: argparse.Namespace) -> int:
         loop = Loop(root, state)
         if state.phase is not Phase.CLOSE:
             how = os.environ.get("SERVICE_RESULT", "unknown")[:40]
-            loop.end(Outcome.FELL_BACK, f"{describe.where(state)}, and was ended there ({how})")
+            loop.end(Outcome.FELL_BACK, f"{schedule.where(state)}, and was ended there ({how})")
         return _go(root, loop)
 
 
@@ -146,14 +145,14 @@ def _abort(root: Root, args: argparse.Namespace) -> int:
         return 0
     if args.dry_run:
         print(
-            f"would end the loop that {describe.where(state)}, and keep its {len(state.legs)} runs"
+            f"would end the loop that {schedule.where(state)}, and keep its {len(state.legs)} runs"
         )
         return 0
     loop = Loop(root, state)
     if state.phase is not Phase.CLOSE:
         loop.end(Outcome.ABORTED, "--abort")
     loop.go()
-    print("\n".join(describe.lines(loop.state)))
+    print("\n".join(schedule.lines(loop.state)))
     return 0
 
 
@@ -169,7 +168,7 @@ def _go(root: Root, loop: Loop) -> int:
             say("reboot when it suits: systemctl reboot")
             say("lowlat-tune.service measures then; 'lowlat-gen tune --status' tells of it")
         return 0
-    say("\n".join(describe.lines(state)))
+    say("\n".join(schedule.lines(state)))
     if here(root, state).plan is not None and state.outcome is not Outcome.PROMOTED:
         if state.reboot:
             loop.reboot()
@@ -194,5 +193,5 @@ def _status(root: Root, args: argparse.Namespace) -> int:
         none = {"schema": SCHEMA, "phase": None}
         options.show(args, lambda: none, ["there was no loop yet"])
     else:
-        options.show(args, state.to_json, describe.lines(state))
+        options.show(args, state.to_json, schedule.lines(state))
     return 0
