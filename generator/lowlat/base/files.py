@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 from lowlat.base.errors import Refused
 
@@ -23,42 +23,52 @@ LOOK_S = 0.05
 
 _HINT = "name a file you can write"
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-class Output:
-    """A file that appears under its name only with commit(); ``what`` is the option that named it.
 
-    Raises Refused on entry where it could not be written, before any work is done for it.
+def stage(
+    name: str,
+    data: bytes,
+    dir_fd: Optional[int] = None,
+    mode: int = 0o644,
+    finish: Callable[[int], None] = lambda fd: None,
+) -> None:
+    """Write a new file, through no link, until it is on the disk; ``finish`` may give its
+    descriptor an owner. What an earlier call left there goes; where this one fails, nothing stays.
     """
-
-    def __init__(self, what: str, path: str) -> None:
-        self._name = f"{what} {path}"
-        self._path = path
-        self._beside = f"{path}.{os.getpid()}.new"
-
-    def __enter__(self) -> Output:
-        try:
-            if os.path.lexists(self._path) and not stat.S_ISREG(os.lstat(self._path).st_mode):
-                raise Refused(f"{self._name}: is there and is not a plain file", hint=_HINT)
-            os.close(os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "no such name is possible"
-            raise Refused(f"{self._name}: {why}", hint=_HINT) from error
-        return self
-
-    def commit(self, data: bytes) -> None:
-        """Write everything and take the name; raises Refused where the disk is full."""
-        try:
-            with os.fdopen(os.open(self._beside, os.O_WRONLY | os.O_NOFOLLOW), "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(self._beside).replace(self._path)
-        except OSError as error:
-            raise Refused(f"{self._name}: {error.strerror}", hint=_HINT) from error
-
-    def __exit__(self, *_: object) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=dir_fd)
+    try:
+        with os.fdopen(os.open(name, _NEW, mode, dir_fd=dir_fd), "wb") as file:
+            file.write(data)
+            file.flush()
+            finish(file.fileno())
+            os.fsync(file.fileno())
+    except OSError:
         with suppress(OSError):
-            Path(self._beside).unlink()
+            os.unlink(name, dir_fd=dir_fd)
+        raise
+
+
+def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
+    """Put a file there whole or not at all, in place of what has the name. Raises OSError."""
+    fresh = f"{name}.{os.getpid()}.new"
+    stage(fresh, data, dir_fd)
+    try:
+        os.rename(fresh, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+    except OSError:
+        os.unlink(fresh, dir_fd=dir_fd)
+        raise
+
+
+def check(what: str, out: str) -> None:
+    """Raises Refused where write() could not write there, before any work is done for it."""
+    with _told(what, out):
+        if os.path.lexists(out) and not stat.S_ISREG(os.lstat(out).st_mode):
+            raise Refused(f"{what} {out}: is there and is not a plain file", hint=_HINT)
+        fresh = f"{out}.{os.getpid()}.new"
+        stage(fresh, b"")
+        Path(fresh).unlink()
 
 
 def write(what: str, out: str, data: bytes) -> None:
@@ -66,8 +76,18 @@ def write(what: str, out: str, data: bytes) -> None:
 
     Raises Refused where that is not possible, and leaves nothing behind.
     """
-    with Output(what, out) as output:
-        output.commit(data)
+    check(what, out)
+    with _told(what, out):
+        replace(out, data)
+
+
+@contextmanager
+def _told(what: str, out: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no such name is possible"
+        raise Refused(f"{what} {out}: {why}", hint=_HINT) from error
 
 
 def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:
@@ -98,13 +118,15 @@ def locked(
     """Hold a file or a folder alone while the block runs; gives the descriptor.
 
     Raises BlockingIOError where somebody else holds it for more than ``wait`` seconds, OSError
-    where it is a link or cannot be opened.
+    where it is a link or cannot be opened, FileNotFoundError also where who held it removed it.
     """
     until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
         while not _taken(fd, time.monotonic() >= until):
             time.sleep(LOOK_S)
+        if not os.path.samestat(os.fstat(fd), os.stat(path, dir_fd=dir_fd)):
+            raise FileNotFoundError(errno.ENOENT, "is another one now")
         yield fd
     finally:
         os.close(fd)

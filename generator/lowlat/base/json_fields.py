@@ -4,8 +4,8 @@ written as JSON, each read back as the type that it was written from."""
 
 from __future__ import annotations
 
+import base64
 import json
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -189,9 +189,7 @@ def _as_number(value: object) -> Optional[float]:
 
 def write_value(path: Path, value: object) -> None:
     """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o644), "w") as file:
-        file.write(json.dumps(value, indent=2, default=_as_object) + "\n")
+    files.replace(str(path), (json.dumps(value, indent=2, default=as_object) + "\n").encode())
 
 
 def read_value(path: Path, kind: Any) -> Any:
@@ -199,7 +197,10 @@ def read_value(path: Path, kind: Any) -> Any:
     return typed(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))
 
 
-def _as_object(value: Any) -> object:
+def as_object(value: Any) -> object:
+    """What json.dumps() shall write for a value that is no plain one; typed() reads it back."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     if isinstance(value, Path):
         return str(value)
     return value.to_json() if hasattr(value, "to_json") else vars(value)
@@ -207,7 +208,8 @@ def _as_object(value: Any) -> object:
 
 def typed(kind: Any, value: Any, *, lenient: bool = False) -> Any:
     """JSON's ``value`` as ``kind``: a dataclass of an object with just its fields, a tuple of any
-    length, a Mapping, an Enum, a Path, what is Optional, what has from_json(), or a plain type.
+    length, a Mapping, an Enum, a Path, bytes (base64), what is Optional, what has from_json(), or a
+    plain type.
     ``lenient``, for lowlat's own state: keys that are not known are left out, and fields with a
     default may be missing.
 
@@ -227,8 +229,10 @@ def typed(kind: Any, value: Any, *, lenient: bool = False) -> Any:
         return tuple(as_one(inner[0], item) for item in value)
     if get_origin(kind) is Mapping and isinstance(value, dict):
         return {name: as_one(inner[1], item) for name, item in value.items()}
-    if type(value) is not (str if kind is Path else kind):
+    if type(value) is not (str if kind in (Path, bytes) else kind):
         raise TypeError(f"{value!r} is no {kind}")
+    if kind is bytes:
+        return base64.b64decode(value, validate=True)
     return Path(value) if kind is Path else value
 
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Optional
+from dataclasses import dataclass, replace
+from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.base.json_fields import typed
-from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import PATIENT_S, Transaction
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
@@ -43,24 +42,22 @@ class Decision:
     boot: str = "own"
     runtime: str = "tuned"
 
+    def __post_init__(self) -> None:
+        if self.boot not in ("own", "tuned") or self.runtime not in ("tuned", "none"):
+            raise ValueError("not a decision")
+        if not profile.is_name(self.profile):
+            raise ValueError("no name")
+        CpuSet.parse_list(self.isolated)
+
+
+_FILE = StateFile(DECISION, SCHEMA, lenient(Decision), "'lowlat-gen rollback', then apply again")
+
 
 def read(root: Root) -> Optional[Decision]:
     """The applied decision; None where none is. Raises Refused where it is damaged, or, for root,
     where others could have written it."""
-    disk = Disk(root)
     root.check_owned(PLANS)
-    hint = "'lowlat-gen rollback', then apply again"
-    return state_file.read(disk, DECISION, SCHEMA, _build, hint)
-
-
-def _build(document: Any) -> Decision:
-    found: Decision = typed(Decision, document, lenient=True)
-    if found.boot not in ("own", "tuned") or found.runtime not in ("tuned", "none"):
-        raise ValueError("not a decision")
-    if not profile.is_name(found.profile):
-        raise ValueError("no name")
-    CpuSet.parse_list(found.isolated)
-    return found
+    return _FILE.read(Disk(root))
 
 
 def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
@@ -71,16 +68,17 @@ def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None
             change.discard(f"{PLANS}/{name}")
     for path, text in fresh.items():
         change.write(path, text)
-    change.write(DECISION, state_file.text(SCHEMA, asdict(decision)))
+    change.write(DECISION, _FILE.text(decision))
 
 
 class Planner:
-    """Plans for one kernel after the other, as the decision says; probes the machine once."""
+    """Plans for one kernel after the other, as the decision says; probes the machine once, and not
+    where it is known."""
 
-    def __init__(self, decision: Decision, root: Root) -> None:
+    def __init__(self, decision: Decision, root: Root, machine: Optional[Machine] = None) -> None:
         self._decision = decision
         self._root = root
-        self._machine: Optional[Machine] = None
+        self._machine = machine
 
     def plan(self, release: str) -> Plan:
         """Raises Refused where there is no such kernel or none can be made for it."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Optional
 
+from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
@@ -20,7 +21,6 @@ BESIDE = ".lowlat~"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST = 64 << 20
 
 _HINTS = {
@@ -49,7 +49,7 @@ class Disk:
             yield fd
 
     @contextmanager
-    def _above(self, path: str) -> Iterator[tuple[int, str]]:
+    def above(self, path: str) -> Iterator[tuple[int, str]]:
         """The folder that a file is in, held open, and the file's name there."""
         folder, _, name = path.rpartition("/")
         with self.folder(folder or "/") as at, _told(path):
@@ -59,7 +59,7 @@ class Disk:
         """The file there is; None where there is none, nor the folder it would be in."""
         if self.root.absent(path):
             return None
-        with self._above(path) as (at, name):
+        with self.above(path) as (at, name):
             try:
                 found = os.stat(name, dir_fd=at, follow_symlinks=False)
             except FileNotFoundError:
@@ -71,12 +71,6 @@ class Disk:
                 raise OSError(errno.EINVAL, "is no plain file")
             return _read(os.open(name, _READ, dir_fd=at))
 
-    def get_ours(self, path: str) -> Optional[FileSnapshot]:
-        """A file of lowlat's own state. Raises Refused, for root, where others could have written
-        it."""
-        self.root.check_owned(path)
-        return self.get(path)
-
     def put(self, path: str, held: FileSnapshot) -> None:
         """Write it beside the old one, then take the old one's name; both reach the disk."""
         self.stage(path, held)
@@ -84,22 +78,14 @@ class Disk:
 
     def stage(self, path: str, held: FileSnapshot) -> str:
         """Write it beside the old one; returns the path of what may then be looked at."""
-        with self._above(path) as (at, name):
-            beside = name + BESIDE
-            with suppress(FileNotFoundError):
-                os.unlink(beside, dir_fd=at)
-            try:
-                _write(at, beside, held)
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(beside, dir_fd=at)
-                raise
+        with self.above(path) as (at, name):
+            _write(at, name + BESIDE, held)
         return path + BESIDE
 
     def commit(self, path: str) -> None:
         """Rename what was staged into its place; where that fails, put the old file back."""
         before = self.get(path)
-        with self._above(path) as (at, name):
+        with self.above(path) as (at, name):
             try:
                 os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
                 os.fsync(at)
@@ -116,7 +102,7 @@ class Disk:
         """Remove the file; it does not need to be there."""
         if self.root.absent(path):
             return
-        with self._above(path) as (at, name):
+        with self.above(path) as (at, name):
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=at)
             os.fsync(at)
@@ -129,7 +115,7 @@ class Disk:
             self.put(path, held)
 
     def make_folder(self, path: str) -> None:
-        with self._above(path) as (at, name):
+        with self.above(path) as (at, name):
             try:
                 os.mkdir(name, 0o700, dir_fd=at)
             except FileExistsError:
@@ -150,7 +136,7 @@ class Disk:
         """Remove the folder where it is empty."""
         if self.root.absent(path):
             return
-        with self._above(path) as (at, name):
+        with self.above(path) as (at, name):
             try:
                 os.rmdir(name, dir_fd=at)
             except OSError as error:
@@ -183,30 +169,22 @@ def _xattr_names(fd: int) -> list[str]:
 
 
 def _put_back(at: int, name: str, before: Optional[FileSnapshot]) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(name + BESIDE, dir_fd=at)
-    if before is None:
-        with suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=at)
-    else:
+    if before is not None:
         _write(at, name + BESIDE, before)
         os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
+        return
+    for path in (name + BESIDE, name):
+        with suppress(FileNotFoundError):
+            os.unlink(path, dir_fd=at)
 
 
 def _write(at: int, name: str, held: FileSnapshot) -> None:
     if held.link:
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=at)
         os.symlink(held.content, os.fsencode(name), dir_fd=at)
-        return
-    with os.fdopen(os.open(name, _NEW, 0o600, dir_fd=at), "wb") as file:
-        fd = file.fileno()
-        file.write(held.content)
-        file.flush()
-        if (held.uid, held.gid) != (os.geteuid(), os.getegid()):
-            os.fchown(fd, held.uid, held.gid)
-        os.fchmod(fd, held.mode)
-        for label, value in held.xattrs.items():
-            os.setxattr(fd, label, value)
-        os.fsync(fd)
+    else:
+        files.stage(name, held.content, at, 0o600, held.finish)
 
 
 @contextmanager

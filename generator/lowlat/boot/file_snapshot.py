@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A file as a value: its content and all that goes with it, with a JSON form for the journal."""
+"""A file as a value: its content and all that goes with it. Its JSON form is the journal's."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -23,32 +22,17 @@ class FileSnapshot:
     xattrs: Mapping[str, bytes] = field(default_factory=dict)
     link: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "content": base64.b64encode(self.content).decode(),
-            "mode": self.mode,
-            "uid": self.uid,
-            "gid": self.gid,
-            "xattrs": {
-                name: base64.b64encode(value).decode() for name, value in self.xattrs.items()
-            },
-            "link": self.link,
-        }
+    def __post_init__(self) -> None:
+        if not 0 <= self.mode <= 0o7777:
+            raise ValueError("no mode of a file")
 
-    @classmethod
-    def from_json(cls, document: Any) -> FileSnapshot:
-        """Raises ValueError, KeyError or TypeError where the document is none."""
-        return cls(
-            content=base64.b64decode(document["content"], validate=True),
-            mode=int(document["mode"]) & 0o7777,
-            uid=int(document["uid"]),
-            gid=int(document["gid"]),
-            xattrs={
-                str(name): base64.b64decode(value, validate=True)
-                for name, value in document["xattrs"].items()
-            },
-            link=bool(document["link"]),
-        )
+    def finish(self, fd: int) -> None:
+        """Give a file that has the content all the rest."""
+        if (self.uid, self.gid) != (os.geteuid(), os.getegid()):
+            os.fchown(fd, self.uid, self.gid)
+        os.fchmod(fd, self.mode)
+        for label, value in self.xattrs.items():
+            os.setxattr(fd, label, value)
 
 
 def digest(held: Optional[FileSnapshot]) -> str:

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base import files
-from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.state_file import StateFile, lenient
 
 JOURNAL = f"{files.STATE}/journal.json"
 
@@ -38,6 +38,11 @@ class Journal:
     entries: Mapping[str, JournalEntry] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for path in (*self.entries, *self.folders):
+            if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
+                raise ValueError("no path, or one that leads upwards")
+
     def __bool__(self) -> bool:
         return bool(self.entries or self.folders)
 
@@ -48,42 +53,24 @@ class Journal:
         return self if path in self.folders else replace(self, folders=(*self.folders, path))
 
 
+_FILE = StateFile(
+    JOURNAL,
+    SCHEMA,
+    lenient(Journal),
+    "it tells which files lowlat wrote: mend it or undo them by hand",
+    0o600,
+    frozen=True,
+)
+
+
 def read(disk: Disk, *, to_write: bool = False) -> Journal:
     """The journal, empty where there is none; a later lowlat's too, unless it shall be written.
     Raises Refused where it is damaged."""
-    hint = "it tells which files lowlat wrote: mend it or undo them by hand"
-    found = state_file.read(disk, JOURNAL, SCHEMA, _build, hint, frozen=not to_write)
-    return found or Journal()
+    return _FILE.read(disk, to_write=to_write) or Journal()
 
 
 def write(disk: Disk, journal: Journal) -> None:
-    if not journal:
+    if journal:
+        _FILE.write(disk, journal)
+    else:
         disk.remove(JOURNAL)
-        return
-    entries = {
-        path: {"before": entry.before and entry.before.to_json(), "ours": list(entry.ours)}
-        for path, entry in journal.entries.items()
-    }
-    document = {"entries": entries, "folders": list(journal.folders)}
-    state_file.write(disk, JOURNAL, SCHEMA, document, 0o600)
-
-
-def _build(document: Any) -> Journal:
-    entries = {_path(path): _entry(item) for path, item in document["entries"].items()}
-    return Journal(entries, tuple(_path(path) for path in document["folders"]))
-
-
-def _entry(document: Any) -> JournalEntry:
-    before = document["before"]
-    return JournalEntry(
-        before=None if before is None else FileSnapshot.from_json(before),
-        ours=tuple(str(item) for item in document["ours"]),
-    )
-
-
-def _path(path: Any) -> str:
-    if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
-        raise ValueError("no path")
-    if ".." in path.split("/"):
-        raise ValueError("a path that leads upwards")
-    return path

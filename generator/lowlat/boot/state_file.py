@@ -5,48 +5,62 @@ who wrote it."""
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Optional, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Callable, Generic, Optional, TypeVar
 
 from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.json_fields import as_object, typed
 from lowlat.base.schema import is_later, later, stamped
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot
 
 T = TypeVar("T")
 
-
-def read(
-    disk: Disk,
-    path: str,
-    schema: str,
-    build: Callable[[dict[str, Any]], T],
-    hint: str,
-    *,
-    frozen: bool = False,
-) -> Optional[T]:
-    """What is kept there; None where there is no such file. ``frozen``: what ``build`` looks at is
-    the same in every later version (packaging/doc/boot.md), so that is read as well.
-
-    Raises Refused where it is damaged, with this hint, where a later lowlat wrote it, or, for root,
-    where others could have written it.
-    """
-    held = disk.get_ours(path)
-    if held is None:
-        return None
-    try:
-        document = json.loads(held.content)
-        if held.link:
-            raise ValueError("a link")
-        if not is_later(document, schema) or frozen:
-            return build(document)
-    except (LowlatError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused(f"{path} is damaged", hint=hint) from error
-    raise later(path, document)
+_DAMAGE = (LowlatError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
-def write(disk: Disk, path: str, schema: str, document: dict[str, Any], mode: int = 0o644) -> None:
-    disk.put(path, FileSnapshot(text(schema, document).encode(), mode))
+@dataclass(frozen=True)
+class StateFile(Generic[T]):
+    """``build`` makes the value of the object that was read; ``hint`` is for one that is damaged.
+    ``frozen``: what ``build`` looks at is the same in every later version (packaging/doc/boot.md),
+    so that is read as well."""
+
+    path: str
+    schema: str
+    build: Callable[[Any], T]
+    hint: str
+    mode: int = 0o644
+    frozen: bool = False
+
+    def read(self, disk: Disk, *, to_write: bool = False) -> Optional[T]:
+        """What is kept there; None where there is no such file.
+
+        Raises Refused where it is damaged, where a later lowlat wrote it, in a form that is not
+        frozen or to be written, or, for root, where others could have written it.
+        """
+        disk.root.check_owned(self.path)
+        held = disk.get(self.path)
+        if held is None:
+            return None
+        try:
+            document = json.loads(held.content)
+            if held.link:
+                raise ValueError("a link")
+            if not is_later(document, self.schema) or (self.frozen and not to_write):
+                return self.build(document)
+        except _DAMAGE as error:
+            raise Refused(f"{self.path} is damaged", hint=self.hint) from error
+        raise later(self.path, document)
+
+    def write(self, disk: Disk, value: T) -> None:
+        disk.put(self.path, FileSnapshot(self.text(value).encode(), self.mode))
+
+    def text(self, value: T) -> str:
+        document = value if isinstance(value, dict) else vars(value)
+        return json.dumps(stamped(self.schema, document), indent=1, default=as_object) + "\n"
 
 
-def text(schema: str, document: dict[str, Any]) -> str:
-    return json.dumps(stamped(schema, document), indent=1) + "\n"
+def lenient(kind: type[T]) -> Callable[[Any], T]:
+    """Makes a value of an object: keys that are not known are left out."""
+    return partial(typed, kind, lenient=True)

@@ -43,9 +43,7 @@ def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
     Where nothing is left in the state folder in the end, the folder goes too.
     """
     with ExitStack() as held:
-        until = time.monotonic() + wait
-        while (made := _take(disk, held, time.monotonic() >= until)) is None:
-            time.sleep(files.LOOK_S)
+        made = _take(disk, held, wait)
         try:
             yield
         finally:
@@ -56,32 +54,26 @@ def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
                         disk.remove_folder(folder)
 
 
-def _take(disk: Disk, held: ExitStack, late: bool) -> Optional[list[str]]:
-    """Take the lock; returns the folders made for it. None where another one has it, or removed it
-    just now; Refused for the same where it is late."""
-    try:
-        made = disk.make_folders(_LOCK)
-        disk.root.check_owned(files.STATE)
-        with disk.folder(files.STATE) as at, ExitStack() as taken:
-            if _hold(taken, at):
-                held.push(taken.pop_all())
-                return made
-    except Refused as error:
-        if late or not isinstance(error.__cause__, FileNotFoundError):
+def _take(disk: Disk, held: ExitStack, wait: float) -> list[str]:
+    """Take the lock; returns the folders made for it."""
+    until = time.monotonic() + wait
+    while True:
+        try:
+            made = disk.make_folders(_LOCK)
+            disk.root.check_owned(files.STATE)
+            with disk.above(_LOCK) as (at, name):
+                left = until - time.monotonic()
+                held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, left))
+            return made
+        except Refused as error:
+            gone = isinstance(error.__cause__, FileNotFoundError)
+            if gone and time.monotonic() < until:
+                time.sleep(files.LOOK_S)  # who had it removed it, or its folder, just now
+                continue
+            if gone or isinstance(error.__cause__, BlockingIOError):
+                why = "another lowlat-gen is changing the boot right now"
+                raise Refused(why, hint="let it end first") from error
             raise
-    if late:
-        raise Refused("another lowlat-gen is changing the boot right now", hint="let it end first")
-    return None
-
-
-def _hold(taken: ExitStack, at: int) -> bool:
-    try:
-        fd = taken.enter_context(files.locked("lock", os.O_RDWR | os.O_CREAT, at))
-        return os.path.samestat(os.fstat(fd), os.stat("lock", dir_fd=at))
-    except (BlockingIOError, FileNotFoundError):
-        return False
-    except OSError as error:
-        raise Refused(f"{_LOCK}: {error.strerror}", hint="run as root") from error
 
 
 class Transaction:
@@ -92,9 +84,9 @@ class Transaction:
         self.disk = Disk(root)
         self._wait = wait
         self.journal = self._at_first = Journal()
+        #: What this one alone wrote, and what was there before it.
+        self._mine = Journal()
         self._held = ExitStack()
-        self._before: list[tuple[str, Optional[FileSnapshot]]] = []
-        self._folders: list[str] = []
 
     def __enter__(self) -> Transaction:
         with ExitStack() as held:
@@ -135,18 +127,16 @@ class Transaction:
         now = self.disk.get(path)
         entry = self.journal.entries.get(path, JournalEntry(now))
         if entry.edited(now):
-            raise Refused(
-                f"{path} was edited since lowlat wrote it",
-                hint="move it away, or take everything back with 'lowlat-gen rollback' first",
-            )
+            raise edited_since(path)
         if digest(now) == digest(wanted):
             return
-        self._before.append((path, now))
         for folder in self.disk.missing_folders(path):
-            self._folders.append(folder)
+            self._mine = self._mine.with_folder(folder)
             self._record(self.journal.with_folder(folder))
             self.disk.make_folder(folder)
         ours = tuple({digest(now): None, digest(wanted): None})
+        first = self._mine.entries.get(path, JournalEntry(now)).before
+        self._mine = self._mine.with_entry(path, JournalEntry(first, ours))
         self._record(self.journal.with_entry(path, JournalEntry(entry.before, ours)))
         self.disk.set(path, wanted)
 
@@ -156,11 +146,7 @@ class Transaction:
 
     def _undo(self, error: BaseException) -> None:
         try:
-            for path, held in reversed(self._before):
-                if digest(self.disk.get(path)) != digest(held):
-                    self.disk.set(path, held)
-            for folder in reversed(self._folders):
-                self.disk.remove_folder(folder)
+            roll_back(self.disk, self._mine)
             # On a full disk the longer journal stays: it holds for this state as well.
             with suppress(LowlatError):
                 self._record(self._at_first)
@@ -169,6 +155,12 @@ class Transaction:
                 f"{error}; and what was written could not be taken back: {second}",
                 hint="run 'lowlat-gen rollback'",
             ) from error
+
+
+def edited_since(path: str) -> Refused:
+    """The refusal to overwrite what somebody edited."""
+    hint = "move it away, or take everything back with 'lowlat-gen rollback' first"
+    return Refused(f"{path} was edited since lowlat wrote it", hint=hint)
 
 
 def edited(disk: Disk, journal: Journal) -> list[str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.json_fields import typed
-from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
+from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
 
 TRIALS = f"{files.STATE}/trials.json"
@@ -46,11 +44,12 @@ class Trials:
         return replace(self, pending=None, failed="", seen=seen)
 
 
+_FILE = StateFile(TRIALS, SCHEMA, lenient(Trials), "remove it: then nothing counts as tried")
+
+
 def read(root: Root) -> Trials:
     """Raises Refused where the record is damaged."""
-    hint = "remove it: then nothing counts as tried"
-    found = state_file.read(Disk(root), TRIALS, SCHEMA, partial(typed, Trials, lenient=True), hint)
-    return found or Trials()
+    return _FILE.read(Disk(root)) or Trials()
 
 
 @contextmanager
@@ -67,4 +66,4 @@ def written(root: Root, trials: Trials) -> Iterator[None]:
 
 
 def write(root: Root, trials: Trials) -> None:
-    state_file.write(Disk(root), TRIALS, SCHEMA, asdict(trials))
+    _FILE.write(Disk(root), trials)

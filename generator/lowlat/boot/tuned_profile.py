@@ -6,12 +6,13 @@ every other. Its own two files are written before it starts; theirs are kept to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base import files
-from lowlat.boot import state_file
+from lowlat.base.json_fields import typed
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.state_file import StateFile
 from lowlat.host.root import Root
 from lowlat.host.tuned import LOCAL
 from lowlat.model import cmdline
@@ -22,9 +23,18 @@ _MODE = "/etc/tuned/profile_mode"
 #: What TuneD's bootloader plugin puts onto every line, read by its script in /etc/grub.d.
 _LINE = "/etc/tuned/bootcmdline"
 
+_FILES = (_ACTIVE, _MODE, _LINE)
+_Files = Mapping[str, Optional[FileSnapshot]]
+
 #: The administrator's files, while ours are there.
-_KEPT = f"{files.STATE}/administrator.json"
-_SCHEMA = "lowlat.administrator/1"
+_KEPT = StateFile(
+    f"{files.STATE}/administrator.json",
+    "lowlat.administrator/1",
+    lambda found: typed(_Files, {path: found.get(path) for path in _FILES}, lenient=True),
+    "select a profile with tuned-adm",
+    0o600,
+    frozen=True,
+)
 
 
 def selected(root: Root) -> bool:
@@ -41,20 +51,19 @@ def select(disk: Disk) -> None:
     disk.put(_ACTIVE, _like(theirs[_ACTIVE], f"{LOCAL}\n".encode()))
 
 
-def remember(disk: Disk, *, line: bool = False) -> Mapping[str, Optional[FileSnapshot]]:
+def remember(disk: Disk, *, line: bool = False) -> _Files:
     """Keep what the administrator selected, for restore(), and with ``line`` TuneD's line for
     restore_line()."""
-    paths = (_ACTIVE, _MODE, _LINE) if line else (_ACTIVE, _MODE)
+    paths = _FILES if line else (_ACTIVE, _MODE)
     theirs = {path: disk.get(path) for path in paths}
-    document = {path: held and held.to_json() for path, held in theirs.items()}
-    state_file.write(disk, _KEPT, _SCHEMA, document, 0o600)
+    _KEPT.write(disk, theirs)
     return theirs
 
 
 def restore(disk: Disk) -> bool:
     """Put the administrator's selection back, where lowlat-local is selected; tells whether it
     was, now or before a crash in here. What the administrator selected since is left alone."""
-    theirs = _kept(disk)
+    theirs = _KEPT.read(disk) or {}
     ours = selected(disk.root)
     # A crash may have left only the one of the two files changed.
     if ours or (theirs and digest(disk.get(_ACTIVE)) == digest(theirs[_ACTIVE])):
@@ -66,7 +75,7 @@ def restore(disk: Disk) -> bool:
 
 def restore_line(disk: Disk) -> None:
     """Put TuneD's line back as it was, where TuneD did not take ours away when it stopped."""
-    theirs = _kept(disk)
+    theirs = _KEPT.read(disk) or {}
     now = disk.get(_LINE)
     if now is not None and f"{cmdline.MARKER}=".encode() in now.content:
         disk.set(_LINE, theirs.get(_LINE))
@@ -74,19 +83,9 @@ def restore_line(disk: Disk) -> None:
 
 def forget(disk: Disk) -> None:
     """Remove what was kept for restore(), and what a crash left beside the files."""
-    disk.remove(_KEPT)
-    for path in (_MODE, _ACTIVE, _LINE, _KEPT):
+    disk.remove(_KEPT.path)
+    for path in (*_FILES, _KEPT.path):
         disk.unstage(path)
-
-
-def _kept(disk: Disk) -> Mapping[str, Optional[FileSnapshot]]:
-    hint = "select a profile with tuned-adm"
-    return state_file.read(disk, _KEPT, _SCHEMA, _build, hint, frozen=True) or {}
-
-
-def _build(document: Any) -> Mapping[str, Optional[FileSnapshot]]:
-    kept = {path: document.get(path) for path in (_ACTIVE, _MODE, _LINE)}
-    return {path: held and FileSnapshot.from_json(held) for path, held in kept.items()}
 
 
 def _like(theirs: Optional[FileSnapshot], content: bytes) -> FileSnapshot:

@@ -14,9 +14,6 @@ from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
 FOLDER = "/run/lowlat"
 
 _LOCK = f"{FOLDER}/lock"
@@ -51,17 +48,9 @@ def keep(root: Root, path: str, text: str) -> None:
     """Write a file of ours whole or not at all, through no link. Raises Refused where that is not
     possible."""
     folder, name = posixpath.split(path)
-    fresh = f"{name}.{os.getpid()}.new"
     try:
         with root.folder(folder, make=True) as at:
-            with suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=at)
-            fd = os.open(fresh, _NEW, 0o644, dir_fd=at)
-            with os.fdopen(fd, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(fresh, name, src_dir_fd=at, dst_dir_fd=at)
+            files.replace(name, text.encode(), at)
     except OSError as error:
         raise refusal(path, error) from error
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from lowlat.base import trust
+from lowlat.base import files, trust
 from lowlat.base.errors import LowlatError, Refused, Unmet
-from lowlat.base.files import Output, state_folder
+from lowlat.base.files import state_folder
 from lowlat.base.process import Finished, last_line
 from lowlat.base.terminal import Progress, say
 from lowlat.measure.child import execute, find_harness, private_folder
@@ -57,24 +57,24 @@ def measure(options: MeasureOptions) -> Measured:
     path = (options.out or default_path(options.label)).absolute()
     if options.events is not None and os.path.realpath(options.events) == os.path.realpath(path):
         raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
-    with Output("--out", str(path)) as output:
-        progress = Progress(f"measuring {options.label}", expected)
-        with nullcontext() if options.causes is False else private_folder() as folder:
-            argv = options.argv(harness, folder)
-            finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
-            progress.done()
-            document = _document(finished)
-            if folder is not None:
-                gaps = gaps_file(folder) if options.events is None else Path(options.events)
-                _explain(document, folder, gaps)
-        document["host"] = dict(options.host)
-        _keep(output, json.dumps(document, indent=2))
+    files.check("--out", str(path))
+    progress = Progress(f"measuring {options.label}", expected)
+    with nullcontext() if options.causes is False else private_folder() as folder:
+        argv = options.argv(harness, folder)
+        finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
+        progress.done()
+        document = _document(finished)
+        if folder is not None:
+            gaps = gaps_file(folder) if options.events is None else Path(options.events)
+            _explain(document, folder, gaps)
+    document["host"] = dict(options.host)
+    _keep(str(path), json.dumps(document, indent=2))
     return Measured(path, finished.status, _problems(document))
 
 
-def _keep(output: Output, text: str) -> None:
+def _keep(out: str, text: str) -> None:
     try:
-        output.commit(f"{text}\n".encode())
+        files.write("--out", out, f"{text}\n".encode())
     except Refused as error:
         # What took minutes to measure is not lost for want of room.
         say(text)

@@ -11,9 +11,8 @@ from typing import Any, Optional
 from lowlat.base import files
 from lowlat.base.duration import seconds
 from lowlat.base.errors import Unmet
-from lowlat.base.json_fields import typed
-from lowlat.boot import state_file
 from lowlat.boot.disk import Disk
+from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 
@@ -116,39 +115,9 @@ class LoopState:
         return {"schema": SCHEMA, **asdict(self)}
 
 
-class Ledger:
-    """The state on disk, for the one who moves it on."""
-
-    def __init__(self, root: Root, state: LoopState) -> None:
-        self._root = root
-        self.state = state
-
-    def move(self, **changes: Any) -> None:
-        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
-        --abort, which waits for nobody."""
-        if read(self._root) != self.state:
-            raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
-        self.state = replace(self.state, **changes)
-        write(self._root, self.state)
-
-
-def read(root: Root) -> Optional[LoopState]:
-    """The loop there is or was last. Raises Refused where the file is damaged, or, for root, where
-    others could have written it."""
-    hint = "'lowlat-gen rollback' takes the boot entries back, then remove it"
-    return state_file.read(Disk(root), STATE, SCHEMA, _build, hint)
-
-
-def write(root: Root, state: LoopState) -> None:
-    """Whole or not at all, and on the disk when this returns."""
-    disk = Disk(root)
-    disk.make_folders(STATE)
-    state_file.write(disk, STATE, SCHEMA, asdict(state))
-
-
 def _build(document: Any) -> LoopState:
     """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
-    found: LoopState = typed(LoopState, document, lenient=True)
+    found: LoopState = lenient(LoopState)(document)
     if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
         raise ValueError("a run is missing")
     paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]
@@ -164,3 +133,37 @@ def _build(document: Any) -> LoopState:
     for text in (found.duration, found.warmup):
         seconds("--duration", text)
     return found
+
+
+_FILE = StateFile(
+    STATE, SCHEMA, _build, "'lowlat-gen rollback' takes the boot entries back, then remove it"
+)
+
+
+def read(root: Root) -> Optional[LoopState]:
+    """The loop there is or was last. Raises Refused where the file is damaged, or, for root, where
+    others could have written it."""
+    return _FILE.read(Disk(root))
+
+
+def write(root: Root, state: LoopState) -> None:
+    """Whole or not at all, and on the disk when this returns."""
+    disk = Disk(root)
+    disk.make_folders(STATE)
+    _FILE.write(disk, state)
+
+
+class Ledger:
+    """The state on disk, for the one who moves it on."""
+
+    def __init__(self, root: Root, state: LoopState) -> None:
+        self._root = root
+        self.state = state
+
+    def move(self, **changes: Any) -> None:
+        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
+        --abort, which waits for nobody."""
+        if read(self._root) != self.state:
+            raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
+        self.state = replace(self.state, **changes)
+        write(self._root, self.state)

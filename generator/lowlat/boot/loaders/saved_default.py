@@ -4,21 +4,17 @@ before it is changed, put back where nobody chose another one since."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.base.json_fields import typed
-from lowlat.boot import entry_line, state_file
+from lowlat.boot import entry_line
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import bls_entries
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
+from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
-
-_DEFAULT = f"{files.STATE}/default.json"
-_SCHEMA = "lowlat.default/1"
 
 
 @dataclass(frozen=True)
@@ -27,6 +23,16 @@ class _Kept:
 
     before: Optional[str]
     ours: tuple[str, ...]
+
+
+_FILE = StateFile(
+    f"{files.STATE}/default.json",
+    "lowlat.default/1",
+    lenient(_Kept),
+    "set the default by hand, then remove it",
+    0o600,
+    frozen=True,
+)
 
 
 class Default:
@@ -41,13 +47,13 @@ class Default:
 
     def change(self, name: str) -> None:
         """Make this entry the default."""
-        now, known = self._get(), self._kept()
+        now, known = self._get(), _FILE.read(self._disk)
         if now == name:
             return
         known = known or _Kept(now, ())
         # Until this is done, what we set before is there: that stays known as ours.
         kept = _Kept(known.before, (name, *(each for each in known.ours if each == now)))
-        state_file.write(self._disk, _DEFAULT, _SCHEMA, asdict(kept), 0o600)
+        _FILE.write(self._disk, kept)
         self._set(name)
 
     def choose(
@@ -85,16 +91,11 @@ class Default:
 
     def restore(self) -> None:
         """Put the first one back, unless somebody else chose another since; twice is once."""
-        known = self._kept()
+        known = _FILE.read(self._disk)
         if known is not None:
             now = self._get()
             ours = map(bls_entries.base_name, known.ours)
             if bls_entries.base_name(now or "") in ours or bls_entries.is_ours(now or ""):
                 self._set(known.before)
-        self._disk.unstage(_DEFAULT)
-        self._disk.remove(_DEFAULT)
-
-    def _kept(self) -> Optional[_Kept]:
-        hint = "set the default by hand, then remove it"
-        build = partial(typed, _Kept, lenient=True)
-        return state_file.read(self._disk, _DEFAULT, _SCHEMA, build, hint, frozen=True)
+        self._disk.unstage(_FILE.path)
+        self._disk.remove(_FILE.path)
