@@ -197,6 +197,20 @@ def test_our_own_entries_that_are_not_generated_yet_are_no_pending_change(host: 
     assert host.config == applied
 
 
+@pytest.mark.parametrize(("words", "times"), [([], 1), (["--accept-pending"], 2)])
+def test_the_configuration_is_generated_no_more_often_than_it_must(
+    host: Host, words: list[str], times: int
+) -> None:
+    """grub-mkconfig takes a minute where it looks for other systems."""
+    host.write("etc/grub.d/41_count", "#!/bin/sh\necho >>/tmp/count\n")
+    (host.path / "etc/grub.d/41_count").chmod(0o755)
+    host.update_grub()
+    for _ in range(2):
+        host.write("tmp/count", "")
+        host.done("apply", *words)
+        assert host.read("tmp/count") == "\n" * times
+
+
 def test_a_dry_run_changes_nothing(host: Host) -> None:
     before = host.snapshot()
     assert f"would add an entry for Linux {OLDER}" in host.done("apply", "--dry-run")

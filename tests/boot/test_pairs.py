@@ -29,7 +29,10 @@ TIMES = int(os.environ.get("LOWLAT_PAIRS", "2"))
 NEW = "6.13.1-new"
 
 _FULL = pytest.mark.full
-_MORE = (("apply", 1), ("apply", 2), ("promote", 1), ("promote", 2))
+_MORE = (
+    *(("apply --accept-pending", count) for count in (1, 2)),
+    *(("promote", count) for count in (1, 2)),
+)
 
 #: Runs what /tmp/then says in the generation that /tmp/count counts down to: behind 10_linux.
 _MEANWHILE = """#!/bin/sh
@@ -61,7 +64,7 @@ def with_script(host: Host, text: str) -> None:
 @pytest.mark.parametrize(
     ("verb", "count"),
     [
-        *(("rollback", 1), ("apply", 3)),
+        *(("rollback", 1), ("apply", 1)),
         *(pytest.param(verb, count, marks=_FULL) for verb, count in _MORE),
     ],
 )
@@ -72,7 +75,7 @@ def test_a_kernel_that_comes_while_grub_cfg_is_generated_is_not_lost(
     entry = apply_and_try(host)
     host.write("tmp/then", _KERNEL)
     host.write("tmp/count", f"{count}\n")
-    host.done(verb)
+    host.done(*verb.split())
     assert not (host.path / "tmp/count").exists()
     assert f"gnulinux-{NEW}-advanced" in host.config
     after = host.config

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from lowlat.base import encode
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, programs, units
+from lowlat.boot import entry_line, foreign, programs, trials, tuned_profile, units
+from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
+from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootMenu, Loader
-from lowlat.boot.transaction import Transaction
+from lowlat.boot.transaction import Transaction, edited, edited_since
 from lowlat.host import tuned
 from lowlat.host.root import Root
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.probe.kernel import read_installed
@@ -31,12 +34,44 @@ class Proposal:
     notes: tuple[str, ...]
 
 
-def propose(decision: Decision, plan: Plan, boot: BootMenu, root: Root) -> Proposal:
-    """Plan for every kernel that the loader boots. Raises Refused where the one that was asked for
-    is not among them."""
+def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
+    """Raises Refused where this host is not ready to have a plan applied in these ways: where one
+    is applied in another way, where TuneD cannot or must not do its half, where the loader cannot
+    be written, or where somebody edited what lowlat wrote, or others than root could."""
+    made = decisions.read(root)
+    if made is not None and made.boot != boot:
+        raise Refused(
+            f"--boot {made.boot} is applied here, and {boot} would double the line",
+            hint="'lowlat-gen rollback' first",
+        )
+    if runtime == "none" and tuned_profile.selected(root):
+        # No later boot would take that back.
+        raise Refused(
+            f"--runtime none: TuneD has {tuned.LOCAL} selected in this boot",
+            hint="boot the stock entry first, or take everything back with 'lowlat-gen rollback'",
+        )
+    if runtime == "tuned" and tuned.state(root) == "absent":
+        raise Refused(
+            "TuneD is not installed, which does the run-time half",
+            hint="install the package tuned, or apply --runtime none",
+        )
+    loader.check()
+    for folder in ("/etc/lowlat", store.PLANS):
+        root.check_owned(folder)
+    trials.read(root)
+    disk = Disk(root)
+    for path in edited(disk, journals.read(disk, to_write=True)):
+        raise edited_since(path)
+
+
+def propose(
+    decision: Decision, plan: Plan, machine: Machine, boot: BootMenu, root: Root
+) -> Proposal:
+    """Plan this machine for every kernel that the loader boots. Raises Refused where the one that
+    was asked for is not among them."""
     stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
     plans, notes = [], []
-    planner = Planner(decision, root)
+    planner = Planner(decision, root, machine)
     for release, entry in stock.items():
         try:
             made = plan if release == plan.kernel else planner.plan(release)
@@ -60,8 +95,9 @@ def propose(decision: Decision, plan: Plan, boot: BootMenu, root: Root) -> Propo
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
 
 
-def apply(proposal: Proposal, loader: Loader, root: Root) -> BootMenu:
-    """Write it all, or nothing. The default stays what it is."""
+def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) -> BootMenu:
+    """Write it all, or nothing. The default stays what it is. Raises Refused where changes of
+    others would show too, and that is not accepted."""
     with Transaction(root) as change:
         by_tuned = proposal.decision.runtime == "tuned"
         if by_tuned:
@@ -71,7 +107,7 @@ def apply(proposal: Proposal, loader: Loader, root: Root) -> BootMenu:
         units.write(change, tuned=by_tuned)
         change.write(store.PLAN, proposal.plan.text())
         decisions.keep(proposal.decision, proposal.plans, change)
-        return loader.write(change, proposal.plans)
+        return loader.write(change, proposal.plans, accept_pending)
 
 
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:

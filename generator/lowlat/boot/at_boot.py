@@ -45,11 +45,10 @@ def _select(change: Transaction, plan: Plan) -> str:
 
 def _plan(root: Root) -> Optional[Plan]:
     """The plan that this boot's line names; None in a stock boot, or where the plan is damaged."""
-    release = status.read_boot(root, set()).kernel or ""
+    here = status.read_boot(root, set())
     with suppress(Refused):
-        plan = decision.stored(root, release)
-        if plan is not None and status.read_boot(root, {plan.id}).ours:
-            return plan
+        plan = decision.stored(root, here.kernel or "")
+        return plan if plan and plan.id == here.plan else None
     return None
 
 

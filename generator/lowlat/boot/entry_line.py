@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Optional
 
@@ -135,11 +136,10 @@ def check(
     rest = [word for word in words if word not in ours]
     names = _names(plan, trial)
     kept = [word for word in stock if not _conflicts(word, names) and word not in ours]
-    if sorted(rest) != sorted(kept):
-        raise Refused(
-            f"{entry}: its line is not the stock one and the plan: "
-            f"{_first_difference(rest, kept)} differs"
-        )
+    have, want = Counter(rest), Counter(kept)
+    for word in (*(have - want), *(want - have)):
+        why = f"{entry}: its line is not the stock one and the plan: '{word[:80]}' differs"
+        raise Refused(why)
 
 
 def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
@@ -163,13 +163,6 @@ def _check_once(entry: str, words: Sequence[str], word: str) -> None:
     if len(given) > 1:
         other = next((each for each in given if each != word), word)
         raise Refused(f"{entry}: {name} is on its line twice, as {word[:60]} and {other[:60]}")
-
-
-def _first_difference(one: Sequence[str], other: Sequence[str]) -> str:
-    for word in (*one, *other):
-        if one.count(word) != other.count(word):
-            return f"'{word[:80]}'"
-    return "nothing"
 
 
 def _plain(word: str) -> str:

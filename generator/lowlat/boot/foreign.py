@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Optional
 
-from lowlat.base.errors import Refused
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 
@@ -45,14 +44,6 @@ def recognise(root: Root) -> Optional[tuple[str, str]]:
         if images:
             return "unified kernel images", "in /etc/kernel/cmdline, then rebuild the image"
     return None
-
-
-def refuse(root: Root, words: str) -> None:
-    """Raises Refused, naming it, where the loader is one that lowlat does not write."""
-    found = recognise(root)
-    if found is not None:
-        name, where = found
-        raise Refused(f"this machine boots by {name}: add the line by hand {where}", hint=words)
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:

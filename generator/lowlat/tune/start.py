@@ -107,14 +107,14 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     )
 
 
-def start(root: Root, beginning: Beginning) -> Loop:
+def start(root: Root, beginning: Beginning, accept_pending: bool) -> Loop:
     """Measure this boot, where it counts, and apply. Until the entries stand there is no loop: what
     fails before leaves at most a run behind."""
     state = beginning.state
     if state.boots is None:
         leg = steps.measure(root, state, STOCK, state.boot_id)
         state = replace(state, legs=(leg,))
-    boot = apply.apply(beginning.proposal, beginning.found, root)
+    boot = apply.apply(beginning.proposal, beginning.found, root, accept_pending)
     state = replace(state, entry=promote.pick(boot, root, state.kernel).id)
     write(root, state)
     return Loop(root, state)

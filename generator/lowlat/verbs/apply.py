@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, preconditions, trials, tuned_plugin
+from lowlat.boot import apply, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
 
@@ -33,29 +34,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     root = options.open_host(args)
-    _, plan = options.make_plan(args, root)
-    proposal, found = propose(args, root, plan, args.boot, args.runtime)
+    machine, plan = options.make_plan(args, root)
+    proposal, found = propose(args, root, machine, plan, args.boot, args.runtime)
     if args.boot == "tuned":
         return _by_tuned(proposal, found, root, args.dry_run)
     if args.dry_run:
         _show(proposal, found)
         return 0
-    preconditions.refuse_pending(found, args.accept_pending)
-    _tell(proposal, found, root)
+    _tell(proposal, found, root, args.accept_pending)
     return 0
 
 
 def propose(
-    args: argparse.Namespace, root: Root, plan: Plan, boot: str = "own", runtime: str = "tuned"
+    args: argparse.Namespace,
+    root: Root,
+    machine: Machine,
+    plan: Plan,
+    boot: str = "own",
+    runtime: str = "tuned",
 ) -> tuple[Proposal, Loader]:
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
-    preconditions.check_tuned(root, runtime)
-    preconditions.check_way(root, boot)
     found = detect(root, plan.boot_line)
-    found.check()
-    preconditions.refuse_edited(root)
+    apply.check(root, found, boot, runtime)
     decision = Decision(args.profile, plan.isolated, options.options_of(args), boot, runtime)
-    return apply.propose(decision, plan, found.describe(), root), found
+    return apply.propose(decision, plan, machine, found.describe(), root), found
 
 
 def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> int:
@@ -83,9 +85,9 @@ def _show(proposal: Proposal, found: Loader) -> None:
         print(f"  {row}")
 
 
-def _tell(proposal: Proposal, found: Loader, root: Root) -> None:
+def _tell(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -> None:
     promoted = trials.read(root).promoted
-    boot = apply.apply(proposal, found, root)
+    boot = apply.apply(proposal, found, root, accept_pending)
     for note in proposal.notes:
         print(f"note: {note}")
     for entry in boot.tuned():

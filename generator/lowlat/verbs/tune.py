@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.boot import entry_line, preconditions
+from lowlat.boot import entry_line
+from lowlat.boot.loaders.interface import refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.tune import schedule, start
@@ -68,10 +69,11 @@ def main(args: argparse.Namespace) -> int:
         return 0
     with alone(root):
         beginning = _prepare(root, args)
-        preconditions.refuse_pending(beginning.found, args.accept_pending)
+        if not args.accept_pending:  # before minutes of measuring
+            refuse_pending(beginning.found.name, beginning.found.pending())
         for note in _notes(root, beginning):
             say(note)
-        return _go(root, start.start(root, beginning))
+        return _go(root, start.start(root, beginning, args.accept_pending))
 
 
 # ------------------------------------------------------------------ beginning
@@ -79,9 +81,9 @@ def main(args: argparse.Namespace) -> int:
 
 def _prepare(root: Root, args: argparse.Namespace) -> Beginning:
     start.check_none(root)
-    _, plan = options.make_plan(args, root)
+    machine, plan = options.make_plan(args, root)
     start.check_boot(root, plan)
-    proposal, found = propose(args, root, plan)
+    proposal, found = propose(args, root, machine, plan)
     wish = Wish(args.boots, args.duration, args.warmup, args.reboot, args.policy)
     return start.prepare(root, proposal, found, wish)
 

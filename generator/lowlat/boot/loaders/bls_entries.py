@@ -5,20 +5,14 @@ distribution, and ours, made from them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Callable, Optional
 
 from lowlat.base import encode
-from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
-from lowlat.boot.loaders.interface import BootEntry, BootMenu
+from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-
-PlanOf = Callable[[str], Optional[Plan]]
 
 #: What stands before our part of a name. The first sorts behind all versions, as in the rescue
 #: entry's. GRUB takes a name for that of a package (split_cmp() in grub-core/commands/blscfg.c):
@@ -116,95 +110,6 @@ def base_name(file: str) -> str:
 
 def is_ours(name: str) -> bool:
     return _OURS.search(name) is not None
-
-
-class Folder:
-    """The folder of entry files, and what is done to ours in it."""
-
-    def __init__(
-        self, root: Root, path: str, *, behind: str = BEHIND, counted: bool = False
-    ) -> None:
-        self._root = root
-        self._disk = Disk(root)
-        self._behind = behind
-        self.path = path
-        #: Whether systemd-boot counts the boots of new entries here.
-        self._counted = counted
-
-    def read(self) -> list[Snippet]:
-        return read(self._root, self.path)
-
-    def write(
-        self,
-        plan_of: PlanOf,
-        known: Mapping[str, str],
-        check: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Write the entries of every kernel with a plan, then remove those that are left over. What
-        fails, or ``check`` refuses, leaves the files that were there before."""
-        there = self.read()
-        before = {snippet.file for snippet in there if snippet.ours}
-        made = dict(self._made(there, plan_of, known))
-        try:
-            for file, text in made.items():
-                self._disk.put(f"{self.path}/{file}", FileSnapshot(text.encode()))
-            check()
-        except LowlatError:
-            for file in made.keys() - before:
-                self._disk.remove(f"{self.path}/{file}")
-            raise
-        for file in before - made.keys():
-            self._disk.remove(f"{self.path}/{file}")
-
-    def _made(
-        self, there: Sequence[Snippet], plan_of: PlanOf, known: Mapping[str, str]
-    ) -> Iterator[tuple[str, str]]:
-        files = {snippet.name: snippet.file for snippet in there}
-        for stock in _stock(there):
-            plan = plan_of(stock.release)
-            if plan is None:
-                continue
-            for trial in ((), entry_line.trial_words(self._root)):
-                name, text = tuned(stock, plan, trial, known, self._behind)
-                yield files.get(name) or self._new_file(name), text
-
-    def _new_file(self, name: str) -> str:
-        tries = (self._root.read("/etc/kernel/tries") or "") if self._counted else ""
-        counter = f"+{tries}" if tries.isdecimal() else ""
-        return f"{name}{counter}.conf"
-
-    def check(self, boot: BootMenu, before: BootEntry, plans: Sequence[Plan]) -> None:
-        """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
-        the plan, or where the default is no longer what it was."""
-        for plan in plans:
-            self._check(boot, plan)
-        if boot.default is None or boot.default.name != before.name:
-            raise Refused(f"{self.path}: the default would not stay {before.name}")
-
-    def _check(self, boot: BootMenu, plan: Plan) -> None:
-        stock = boot.stock(str(plan.kernel))
-        ident = entry_line.planned(plan)[-1]
-        fresh = [each for each in boot.entries if each.ours and ident in each.words]
-        if not fresh or stock is None:
-            raise Refused(f"no entry was made for kernel {plan.kernel}")
-        for each in fresh:
-            trial = entry_line.trial_words(self._root) if each.trial else ()
-            entry_line.check(each.id, each.words, stock.words, plan, trial)
-
-    def clear(self) -> None:
-        """Remove all entries of ours, and what a crash left beside them."""
-        for name in self._root.names(self.path):
-            if is_ours(name):
-                self._disk.remove(f"{self.path}/{name}")
-
-
-def _stock(there: Sequence[Snippet]) -> Iterator[Snippet]:
-    """The newest entry of each kernel of the distribution's."""
-    seen = set()
-    for snippet in there:
-        if snippet.stock and snippet.release not in seen:
-            seen.add(snippet.release)
-            yield snippet
 
 
 def tuned(

@@ -18,13 +18,15 @@ def detect(root: Root, words: str = "") -> Loader:
     Raises Refused, naming it, for such a one.
     """
     programs.check_mounted(root)
-    foreign.refuse(root, words)
+    other = foreign.recognise(root)
+    if other is not None:
+        name, where = other
+        raise Refused(f"this machine boots by {name}: add the line by hand {where}", hint=words)
     found = find(root)
-    if found is not None:
-        return found
-    raise Refused(
-        "no boot loader was recognised: add the line by hand", hint=words or "'lowlat-gen plan'"
-    )
+    if found is None:
+        why = "no boot loader was recognised: add the line by hand"
+        raise Refused(why, hint=words or "'lowlat-gen plan'")
+    return found
 
 
 def find(root: Root) -> Optional[Loader]:

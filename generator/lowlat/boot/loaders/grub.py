@@ -11,7 +11,7 @@ import difflib
 import os
 import re
 from collections.abc import Sequence
-from typing import Callable, Optional
+from typing import Optional
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
@@ -21,7 +21,7 @@ from lowlat.boot.loaders import grub_cfg, grub_entries
 from lowlat.boot.loaders.grub_cfg import Menu
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
-from lowlat.boot.loaders.interface import BootEntry, BootMenu
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, check_entry, refuse_pending
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -67,46 +67,50 @@ class Grub:
 
     def _boot(self, menu: Menu) -> BootMenu:
         kept = self._environment.read()
-        entries = tuple(_entry(item, menu) for item in menu.entries)
-
-        def find(name: str) -> Optional[BootEntry]:
-            if "saved_entry" in name:
-                name = kept.get("saved_entry", "0")
-            found = menu.find(name)
-            return None if found is None else entries[menu.entries.index(found)]
-
-        following = kept.get("next_entry")
-        return BootMenu(entries, find(menu.default), find(following) if following else None)
+        entries = {item: _entry(item, menu) for item in menu.entries}
+        saved = "saved_entry" in menu.default
+        default = menu.find(kept.get("saved_entry", "0") if saved else menu.default)
+        following = menu.find(kept["next_entry"]) if kept.get("next_entry") else None
+        chosen = (None if item is None else entries[item] for item in (default, following))
+        return BootMenu(tuple(entries.values()), *chosen)
 
     # ---------------------------------------------------------------- writing
 
     def pending(self) -> Sequence[str]:
         # Our own section is no pending change of somebody's: an apply that was cut left it out.
-        texts = (self._config.live(), self._config.generate())
-        live, fresh = (_without_ours(text).splitlines() for text in texts)
-        what = (self._config.path, "as it would be generated now")
-        return tuple(difflib.unified_diff(live, fresh, *what, n=0, lineterm=""))
+        live, fresh = map(_without_ours, (self._config.live(), self._config.generate()))
+        return self._changes(live, fresh)
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
+    def _changes(self, live: str, fresh: str) -> Sequence[str]:
+        what = (self._config.path, "as it would be generated now")
+        rows = (live.splitlines(), fresh.splitlines())
+        return tuple(difflib.unified_diff(*rows, *what, n=0, lineterm=""))
+
+    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         before = self.describe()
 
         def make() -> tuple[str, BootMenu]:
-            bare = _without_ours(self._config.generate())
+            # Where changes of others are taken along, what they are shows only without ours.
+            bare = _without_ours(self._config.generate() if accept else self._config.live())
             hooks.write_grub(change)
+            # This is the one that will be read.
             text = self._config.generate()
             if not _is_tried(before, self._boot(grub_cfg.parse(text))):
+                # Only that one tells that the promoted line is made no more: without it, then.
                 change.put_back(DEFAULT)
                 text = self._config.generate()
                 bare = grub_cfg.with_default_of(bare, text)
-            return text, self._check(text, bare, plans)
+            rows = self._changes(bare, _without_ours(text))
+            if rows and accept:
+                raise Refused(f"{SCRIPT}: changes what other scripts of /etc/grub.d write")
+            refuse_pending(self.name, rows)
+            return text, self._check(text, plans)
 
         return self._config.put(make)
 
-    def _check(self, text: str, bare: str, plans: Sequence[Plan]) -> BootMenu:
-        """What GRUB will do. Raises Refused where the configuration is not what it would be without
-        us, and our entries at its end, each with the stock line of its kernel and its plan."""
-        if _without_ours(text) != bare:
-            raise Refused(f"{SCRIPT}: changes what other scripts of /etc/grub.d write")
+    def _check(self, text: str, plans: Sequence[Plan]) -> BootMenu:
+        """What GRUB will do. Raises Refused where our entries are not the last ones, each with the
+        stock line of its kernel and its plan."""
         menu = grub_cfg.parse(text)
         boot = self._boot(menu)
         by_release = {plan.kernel: plan for plan in plans}
@@ -116,8 +120,7 @@ class Grub:
             plan = plan or decisions.stored(self._root, entry.release)
             if stock is None or plan is None:
                 raise Refused(f"{entry.id}: there is no stock entry or no plan of that kernel")
-            trial = entry_line.trial_words(self._root) if entry.trial else ()
-            entry_line.check(entry.id, entry.words, stock.words, plan, trial)
+            check_entry(self._root, entry, stock, plan)
         made = {entry.release for entry in boot.tuned()}
         for plan in plans:
             if plan.kernel not in made:
@@ -128,12 +131,10 @@ class Grub:
     # --------------------------------------------------------------- choosing
 
     def check_one_shot(self) -> None:
-        if "save_env next_entry" not in self._config.live():
-            raise Refused(f"{self._config.path} does not clear a one-shot entry")
-        self._environment.check_clearable()
+        self._environment.check_one_shot(self._config.path, self._config.live())
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
-        self._environment.set("next_entry", None if entry is None else entry.name)
+        self._environment.set_next(entry)
 
     def make_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
@@ -143,6 +144,7 @@ class Grub:
     def _made_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> tuple[str, BootMenu]:
+        # Without this change: whatever else is new was so before it.
         bare = _without_ours(self._config.generate())
         if entry is None:
             change.put_back(DEFAULT)
@@ -182,7 +184,7 @@ class Grub:
             "fi\n"
         )
 
-    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> str:
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Nothing: the packages of kernels call grub-mkconfig, and that our script."""
         return ""
 
@@ -191,7 +193,7 @@ class Grub:
         self._environment.tidy()
         following = self._environment.read().get("next_entry", "")
         if following.startswith(f"{grub_entries.SUBMENU}>"):
-            self._environment.set("next_entry", None)
+            self.one_shot(None)
         self._config.put(lambda: (self._config.generate(), None))
 
 

@@ -14,7 +14,7 @@ _ITEM = re.compile(
 )
 _ID = re.compile(r"(?:--id|\$\{?menuentry_id_option\}?)[ =]+('[^']*'|\"[^\"]*\"|[^\s{]+)")
 _FUNCTION = re.compile(r"\s*function\s+\S+\s*\{\s*$")
-_CLOSE = re.compile(r"\s*\}\s*$")
+CLOSE = re.compile(r"\s*\}\s*$")
 _LINUX = re.compile(r"\s*linux(?:efi|16)?\s+(\S+)\s*(.*?)\s*$")
 _SET = re.compile(r"\s*set (\w+)=(\"[^\"]*\"|'[^']*'|\S*)\s*$")
 _WORD = re.compile(r"""(?:[^\s"'\\]|"(?:\\.|[^"\\])*"|'[^']*'|\\.)+""")
@@ -90,7 +90,7 @@ def _entries(text: str) -> Iterator[GrubEntry]:
             kind, image, words = item[1], "", ()
         elif _FUNCTION.match(row):
             stack.append(None)
-        elif _CLOSE.match(row) and stack:
+        elif CLOSE.match(row) and stack:
             top = stack.pop()
             if top is None:
                 continue

@@ -28,7 +28,6 @@ _HEAD = re.compile(
     r"(?P<option>--id |\$menuentry_id_option )'gnulinux-(?P<release>.+)-advanced-[^']*'(?P<end>.*)"
 )
 _LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+\S+\s*)(.*)$")
-_CLOSE = re.compile(r"\s*\}\s*$")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def stock_entries(text: str) -> Iterator[Stock]:
         found = _HEAD.match(row)
         if found:
             head, rows = found, []
-        elif head and _CLOSE.match(row):
+        elif head and grub_cfg.CLOSE.match(row):
             yield Stock(head, tuple(rows))
             head = None
         else:

@@ -11,6 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.base.process import Finished
 from lowlat.boot import programs
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 
 #: The whole block: GRUB overwrites it in place and can never make it longer.
@@ -63,9 +64,15 @@ class Environment:
         """Remove what a crash left beside the block."""
         self._disk.unstage(self.path)
 
-    def check_clearable(self) -> None:
-        """Raises Refused where GRUB could not clear ``next_entry`` when it has booted it: then the
-        tuned entry would boot again and again."""
+    def set_next(self, entry: Optional[BootEntry]) -> None:
+        """Boot this entry next, once; None takes that back."""
+        self.set("next_entry", None if entry is None else entry.name)
+
+    def check_one_shot(self, path: str, config: str) -> None:
+        """Raises Refused where GRUB would not, or could not, clear ``next_entry`` when it has
+        booted it: then the tuned entry would boot again and again."""
+        if "save_env next_entry" not in config:
+            raise Refused(f"{path} does not clear a one-shot entry")
         where = f"{self.path}: GRUB could not clear a one-shot entry there"
         data = self._root.read_bytes(self.path)
         if data is None or self._root.link(self.path) is not None:

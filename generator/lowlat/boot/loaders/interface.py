@@ -8,8 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional, Protocol
 
+from lowlat.base.errors import Refused
+from lowlat.boot import entry_line
 from lowlat.boot.transaction import Transaction
+from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+
+PlanOf = Callable[[str], Optional[Plan]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,24 @@ def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
     return next((entry for entry in entries if name and entry.name == name), None)
 
 
+def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> None:
+    """Raises Refused where an entry of ours, read back, is not the stock one and the plan."""
+    trial = entry_line.trial_words(root) if entry.trial else ()
+    entry_line.check(entry.id, entry.words, stock.words, plan, trial)
+
+
+def refuse_pending(loader: str, rows: Sequence[str]) -> None:
+    """Raises Refused where these changes of others would show too."""
+    marked = [row for row in rows if row[:1] in "+-" and row[:3] not in ("+++", "---")]
+    changed = sorted(marked, key=lambda row: row[0] != "+")
+    if changed:
+        raise Refused(
+            f"{loader}: {len(changed)} lines would change that are not lowlat's, first "
+            f"'{' '.join(changed[0].split())[:120]}'",
+            hint="generate its configuration first, or give --accept-pending; --dry-run shows all",
+        )
+
+
 class Loader(Protocol):
     """One boot loader of one tree. Methods raise Refused where the loader, or the state it is in,
     does not allow it; nothing has changed then."""
@@ -70,8 +93,9 @@ class Loader(Protocol):
     def pending(self) -> Sequence[str]:
         """What somebody else changed that the loader does not show yet: lines of a diff."""
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
-        """Write the tuned entries of these plans and check them; the default stays."""
+    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+        """Write the tuned entries of these plans and check them; the default stays. What is pending
+        is refused, or taken along where that is accepted."""
 
     def check_one_shot(self) -> None:
         """Whether it boots an entry once, and surely not a second time."""
@@ -85,7 +109,7 @@ class Loader(Protocol):
         """Boot this entry from now on, or with ``follow`` the newest kernel's tuned one; None
         puts the default back that was there before."""
 
-    def refresh(self, plan_of: Callable[[str], Optional[Plan]], follow: bool) -> str:
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Make the entries follow the kernels that came or went; with ``follow`` the newest tuned
         one is the default where an older one was. Returns what there is to say: a default of ours
         that is gone gives way to its kernel's stock entry."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""systemd-boot: our entries lie where the distribution's are; bootctl sets what boots next and by
-default, in variables of the firmware."""
+"""systemd-boot: bootctl sets what boots next and by default, in variables of the firmware."""
 
 from __future__ import annotations
 
@@ -11,14 +10,11 @@ from collections.abc import Sequence
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.boot import hooks, programs
+from lowlat.boot import programs
 from lowlat.boot.loaders import bls_entries
-from lowlat.boot.loaders.bls_entries import Folder, PlanOf
+from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
-from lowlat.boot.loaders.saved_default import Default
-from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
-from lowlat.model.plan import Plan
 
 #: The boot partition: the extended one before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
@@ -47,36 +43,26 @@ def _variable(root: Root, name: str) -> Optional[str]:
     return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
 
 
-class SystemdBoot:
+class SystemdBoot(EntryFiles):
     name = "systemd-boot"
 
     def __init__(self, root: Root, place: str) -> None:
-        self._root = root
+        super().__init__(root, f"{place}/loader/entries")
         self._place = place
-        self._folder = Folder(root, f"{place}/loader/entries", counted=True)
-        self._default = Default(root, lambda: self._variable("Default"), self._set_default)
 
     def check(self) -> None:
-        programs.check_writable(self._root, self._folder.path)
+        programs.check_writable(self._root, self.path)
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
     def describe(self) -> BootMenu:
-        entries = tuple(bls_entries.entry(snippet, {}) for snippet in self._folder.read())
+        entries = (bls_entries.entry(snippet, {}) for snippet in self._snippets())
         # The loader puts entries with a sort key before those without; ours come last in either.
         ordered = tuple(sorted(entries, key=lambda entry: entry.ours))
-        default = self._match(ordered, self._chosen(self._variable("Default")))
-        default = default or self._match(ordered, self._chosen(self._pattern()))
+        default = _match(ordered, self._chosen(self._default()))
+        default = default or _match(ordered, self._chosen(self._pattern()))
         default = default or next(iter(ordered), None)
-        return BootMenu(ordered, default, self._match(ordered, self._variable("OneShot")))
-
-    def _match(self, entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
-        wanted = bls_entries.base_name(pattern or "")
-        exact = named(entries, wanted)
-        fitting = (
-            each for each in entries if fnmatch.fnmatchcase(f"{each.name}.conf", pattern or "")
-        )
-        return exact or next(fitting, None)
+        return BootMenu(ordered, default, _match(ordered, self._next()))
 
     def _pattern(self) -> Optional[str]:
         """What loader.conf names as the default: an id or a pattern of ids."""
@@ -91,59 +77,38 @@ class SystemdBoot:
     def _variable(self, name: str) -> Optional[str]:
         return _variable(self._root, f"LoaderEntry{name}")
 
-    def pending(self) -> Sequence[str]:
-        return ()
+    def _new_file(self, name: str) -> str:
+        """With the tries that the loader counts, where it does so for new entries."""
+        tries = self._root.read("/etc/kernel/tries") or ""
+        return f"{name}{f'+{tries}' if tries.isdecimal() else ''}.conf"
 
-    def write(self, change: Transaction, plans: Sequence[Plan]) -> BootMenu:
-        hooks.write_plugin(change)
-        before = self.describe().default
-        if before is None:
-            raise Refused(f"{self._folder.path}: there is no entry to stay the default")
-        by_release = {str(plan.kernel): plan for plan in plans}
-        self._folder.write(
-            by_release.get, {}, lambda: self._folder.check(self.describe(), before, plans)
-        )
-        self._default.give_way(self.describe)
-        return self.describe()
+    def _default(self) -> Optional[str]:
+        return self._variable("Default")
 
-    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
-        """Called when a kernel came or went; with ``follow`` the newest tuned one is the default
-        where one of ours was."""
-        default = self.describe().default
-        self._folder.write(plan_of, {})
-        newest = next(self.describe().tuned(), None)
-        if follow and newest and default and default.ours:
-            self._default.change(newest.name)
-        return self._default.give_way(self.describe)
+    def _set_default(self, name: Optional[str]) -> None:
+        self._bootctl("set-default", name)
 
-    # --------------------------------------------------------------- choosing
+    def _next(self) -> str:
+        return self._variable("OneShot") or ""
 
     def check_one_shot(self) -> None:
         if not self._root.names(_VARIABLES):
             raise Refused(f"{_VARIABLES}: the firmware keeps no variables for the loader here")
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
-        self._bootctl("set-oneshot", "" if entry is None else self._id(entry.name))
+        self._bootctl("set-oneshot", None if entry is None else entry.name)
 
-    def make_default(
-        self, change: Transaction, entry: Optional[BootEntry], follow: bool
-    ) -> BootMenu:
-        return self._default.choose(entry, follow, self.describe)
-
-    def remove(self) -> None:
-        if bls_entries.is_ours(self._variable("OneShot") or ""):
-            self.one_shot(None)
-        self._default.restore()
-        self._folder.clear()
-
-    def _set_default(self, name: Optional[str]) -> None:
-        self._bootctl("set-default", "" if name is None else self._id(name))
-
-    def _id(self, name: str) -> str:
-        return name if name.endswith(".conf") or name.startswith("@") else f"{name}.conf"
-
-    def _bootctl(self, verb: str, ident: str) -> None:
+    def _bootctl(self, verb: str, name: Optional[str]) -> None:
+        whole = name is None or name.endswith(".conf") or name.startswith("@")
+        ident = (name or "") if whole else f"{name}.conf"
         tool = programs.need(self._root, "bootctl")
         done = programs.run(self._root, [tool, verb, ident])
         if done.status != 0:
             raise LowlatError(f"bootctl {verb} {ident}: {done.last_words}")
+
+
+def _match(entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
+    """The entry of that name, else the first one that the pattern fits."""
+    exact = named(entries, bls_entries.base_name(pattern or ""))
+    fitting = (each for each in entries if fnmatch.fnmatchcase(f"{each.name}.conf", pattern or ""))
+    return exact or next(fitting, None)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What loaders have in common that read entry files (Boot Loader Specification, type #1): ours lie
+beside the distribution's, and the default is a setting of the loader's own. The one that was there
+before ours is remembered, and put back where nobody chose another one since."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional
+
+from lowlat.base import files
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.boot import entry_line, hooks
+from lowlat.boot.disk import Disk
+from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders.bls_entries import Snippet
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, PlanOf, check_entry, named
+from lowlat.boot.state_file import StateFile, lenient
+from lowlat.boot.transaction import Transaction
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The default before ours, None for no setting, and those that we made."""
+
+    before: Optional[str]
+    ours: tuple[str, ...]
+
+
+_KEPT = StateFile(
+    f"{files.STATE}/default.json",
+    "lowlat.default/1",
+    lenient(_Kept),
+    "set the default by hand, then remove it",
+    0o600,
+    frozen=True,
+)
+
+
+class EntryFiles(Loader, ABC):
+    """``path`` is the folder of entry files."""
+
+    #: What stands before our part of an entry's name.
+    behind = bls_entries.BEHIND
+
+    #: Whether the first entry of all is the default where none is set, so that ours could be.
+    first_is_default = False
+
+    def __init__(self, root: Root, path: str) -> None:
+        self._root = root
+        self._disk = Disk(root)
+        self.path = path
+
+    @abstractmethod
+    def _default(self) -> Optional[str]:
+        """The loader's own setting of what boots; None where there is none."""
+
+    @abstractmethod
+    def _set_default(self, name: Optional[str]) -> None: ...
+
+    @abstractmethod
+    def _next(self) -> str:
+        """What it is told to boot once."""
+
+    def _known(self) -> Mapping[str, str]:
+        """The loader's variables."""
+        return {}
+
+    def _new_file(self, name: str) -> str:
+        return f"{name}.conf"
+
+    def _follows(self, default: BootEntry, newest: BootEntry) -> bool:
+        """Whether the newest tuned entry takes the default's place."""
+        return default.ours
+
+    def _snippets(self) -> list[Snippet]:
+        return bls_entries.read(self._root, self.path)
+
+    # ---------------------------------------------------------------- writing
+
+    def pending(self) -> Sequence[str]:
+        return ()
+
+    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+        hooks.write_plugin(change)
+        before = self.describe().default
+        if before is None:
+            raise Refused(f"{self.path}: there is no entry to stay the default")
+        # Only the first of the list so far: by its id it stays that.
+        pinned = self.first_is_default and not before.ours and self._default() != before.name
+        if pinned:
+            self._change(before.name)
+        by_release = {str(plan.kernel): plan for plan in plans}
+        try:
+            self._put(by_release.get, lambda: self._check(before, plans))
+        except LowlatError:
+            if pinned:
+                self._restore()
+            raise
+        self._give_way()
+        return self.describe()
+
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
+        default = self.describe().default
+        self._put(plan_of)
+        newest = next(self.describe().tuned(), None)
+        if follow and newest and default and self._follows(default, newest):
+            self._change(newest.name)
+        return self._give_way()
+
+    def _put(self, plan_of: PlanOf, check: Callable[[], None] = lambda: None) -> None:
+        """Write the entries of every kernel with a plan, then remove those that are left over. What
+        fails, or ``check`` refuses, leaves the files that were there before."""
+        there = self._snippets()
+        before = {snippet.file for snippet in there if snippet.ours}
+        made = dict(self._made(there, plan_of))
+        try:
+            for file, text in made.items():
+                self._disk.put(f"{self.path}/{file}", FileSnapshot(text.encode()))
+            check()
+        except LowlatError:
+            self._remove(made.keys() - before)
+            raise
+        self._remove(before - made.keys())
+
+    def _made(self, there: Sequence[Snippet], plan_of: PlanOf) -> Iterator[tuple[str, str]]:
+        files, known = {snippet.name: snippet.file for snippet in there}, self._known()
+        # The newest entry of each kernel of the distribution's.
+        stocks = {snippet.release: snippet for snippet in reversed(there) if snippet.stock}
+        for release, stock in stocks.items():
+            plan = plan_of(release)
+            if plan is None:
+                continue
+            for trial in ((), entry_line.trial_words(self._root)):
+                name, text = bls_entries.tuned(stock, plan, trial, known, self.behind)
+                yield files.get(name) or self._new_file(name), text
+
+    def _check(self, before: BootEntry, plans: Sequence[Plan]) -> None:
+        """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
+        the plan, or where the default is no longer what it was."""
+        boot = self.describe()
+        for plan in plans:
+            stock = boot.stock(str(plan.kernel))
+            ident = entry_line.planned(plan)[-1]
+            fresh = [each for each in boot.entries if each.ours and ident in each.words]
+            if not fresh or stock is None:
+                raise Refused(f"no entry was made for kernel {plan.kernel}")
+            for each in fresh:
+                check_entry(self._root, each, stock, plan)
+        if boot.default is None or boot.default.name != before.name:
+            raise Refused(f"{self.path}: the default would not stay {before.name}")
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._disk.remove(f"{self.path}/{name}")
+
+    def remove(self) -> None:
+        if bls_entries.is_ours(self._next()):
+            self.one_shot(None)
+        self._restore()
+        # What a crash left beside them too.
+        self._remove(filter(bls_entries.is_ours, self._root.names(self.path)))
+
+    # ------------------------------------------------------------ the default
+
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
+        if entry is None:
+            self._restore()
+            return self.describe()
+        boot, before = self.describe(), self._default()
+        wanted = next(boot.tuned(), entry) if follow else entry
+        if wanted not in boot.entries:
+            raise Refused(f"{wanted.name} is not there any more", hint="'lowlat-gen status'")
+        self._change(wanted.name)
+        after = self.describe()
+        if after.default != wanted:
+            self._set_default(before)
+            raise Refused(f"the loader did not take {wanted.name} for its default")
+        return after
+
+    def _change(self, name: str) -> None:
+        """Make this entry the default."""
+        now = self._default()
+        if now == name:
+            return
+        known = _KEPT.read(self._disk) or _Kept(now, ())
+        # Until this is done, what we set before is there: that stays known as ours.
+        ours = (name, *(each for each in known.ours if each == now))
+        _KEPT.write(self._disk, _Kept(known.before, ours))
+        self._set_default(name)
+
+    def _give_way(self) -> str:
+        """Where the default is one of ours that is gone, make its kernel's stock entry the default;
+        where that is gone too, put the first one back. Returns what to say about it."""
+        now, boot = bls_entries.base_name(self._default() or ""), self.describe()
+        if not bls_entries.is_ours(now) or named(boot.entries, now):
+            return ""
+        stock = boot.stock(entry_line.release_of(now))
+        if stock is None:
+            self._restore()
+        else:
+            self._change(stock.name)
+        default = self.describe().default
+        return f"{now} was promoted and is gone: {default.id if default else 'none'} is the default"
+
+    def _restore(self) -> None:
+        """Put the first one back, unless somebody else chose another since; twice is once."""
+        known = _KEPT.read(self._disk)
+        if known is not None:
+            now = bls_entries.base_name(self._default() or "")
+            if now in map(bls_entries.base_name, known.ours) or bls_entries.is_ours(now):
+                self._set_default(known.before)
+        self._disk.unstage(_KEPT.path)
+        self._disk.remove(_KEPT.path)
