@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lowlat.base import encode
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, programs, trials, tuned_profile, units
+from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_profile
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision, Planner
 from lowlat.boot.disk import Disk
@@ -104,7 +104,7 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
             write_profile(change, proposal.plan)
         else:
             _drop_profiles(change)
-        units.write(change, tuned=by_tuned)
+        hooks.write_units(change, tuned=by_tuned)
         change.write(store.PLAN, proposal.plan.text())
         decisions.keep(proposal.decision, proposal.plans, change)
         return loader.write(change, proposal.plans, accept_pending)

@@ -1,52 +1,92 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hooks through which the distribution asks for a new kernel's entry: a script of GRUB's, and a
-plugin of kernel-install's. Both do nothing until /etc/lowlat/boot.conf says where lowlat-gen is."""
+"""What lowlat puts into the system beside boot entries: the hooks through which the distribution
+asks for a new kernel's entry, a script of GRUB's and a plugin of kernel-install's, which do nothing
+until /etc/lowlat/boot.conf says where lowlat-gen is; and two systemd units, of which one selects
+TuneD's profile in every boot, one records a trial's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Optional
 
 from lowlat.base import resources
 from lowlat.base.errors import Refused
-from lowlat.boot import programs, units
+from lowlat.boot import programs
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.render import hooks
+from lowlat.render.hooks import RenderedFile
 
 _PLUGIN = "95-lowlat.install"
-_PACKAGED = "/usr/lib/kernel/install.d"
-_OWN = "/etc/kernel/install.d"
+_PLUGINS = ("/usr/lib/kernel/install.d",)
+
+_BOOT = "lowlat-boot.service"
+
+#: Started by the parameter systemd.wants= of a trial's line, in no other boot.
+_TRIAL = "lowlat-trial.service"
+
+_UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system")
+_OWN_UNITS = "/etc/systemd/system"
+
+
+def has_systemd(root: Root) -> bool:
+    """Whether systemd starts this system."""
+    return any(root.exists(folder) for folder in _UNITS)
 
 
 def write_grub(change: Transaction) -> None:
-    for path, mode, content in hooks.grub(programs.ourselves(change.root)):
-        change.write(path, content, mode)
+    _write(change, hooks.grub(programs.ourselves(change.root)))
 
 
 def write_plugin(change: Transaction) -> None:
     """Install the plugin where no package brought it."""
-    path, mode, content = hooks.settings(programs.ourselves(change.root))
-    change.write(path, content, mode)
-    if not _packaged(change.root):
-        path, mode, content = _plugin()
-        change.write(path, content, mode)
+    _write(change, [hooks.settings(programs.ourselves(change.root))])
+    _write(change, [_plugin()], _PLUGINS)
+
+
+def write_units(change: Transaction, *, tuned: bool) -> None:
+    """Install the units where no package brought them, and enable the first one."""
+    if not has_systemd(change.root):
+        return
+    _write(change, _units(change.root), _UNITS)
+    wanted = f"{_OWN_UNITS}/tuned.service.wants/{_BOOT}"
+    if tuned:
+        change.link(wanted, _packaged(change.root, _BOOT, _UNITS) or f"{_OWN_UNITS}/{_BOOT}")
+    else:
+        change.put_back(wanted)
 
 
 def upgrade(change: Transaction) -> Iterator[str]:
     """Write anew what an earlier version of lowlat put outside of its package. Yields what to say
     about files that stay as they are, for somebody edited them."""
-    files = (*hooks.grub(programs.ourselves(change.root)), _plugin(), *units.files(change.root))
-    for path, mode, content in files:
+    grub = hooks.grub(programs.ourselves(change.root))
+    for file in (*grub, _plugin(), *_units(change.root)):
         try:
-            if path in change.journal.entries and change.disk.get(path) is not None:
-                change.write(path, content, mode)
+            if file.path in change.journal.entries and change.disk.get(file.path) is not None:
+                _write(change, [file])
         except Refused as error:
             yield f"{error.message}: it stays as it is"
 
 
-def _plugin() -> tuple[str, int, str]:
-    return f"{_OWN}/{_PLUGIN}", 0o755, resources.template(f"kernel-install/{_PLUGIN}")
+def _write(
+    change: Transaction, files: Iterable[RenderedFile], packaged: Iterable[str] = ()
+) -> None:
+    for file in files:
+        if _packaged(change.root, file.path.rpartition("/")[2], packaged) is None:
+            change.write(file.path, file.content, file.mode)
 
 
-def _packaged(root: Root) -> bool:
-    return root.exists(f"{_PACKAGED}/{_PLUGIN}")
+def _packaged(root: Root, name: str, folders: Iterable[str]) -> Optional[str]:
+    paths = (f"{folder}/{name}" for folder in folders)
+    return next((path for path in paths if root.exists(path)), None)
+
+
+def _plugin() -> RenderedFile:
+    text = resources.template(f"kernel-install/{_PLUGIN}")
+    return RenderedFile(f"/etc/kernel/install.d/{_PLUGIN}", 0o755, text)
+
+
+def _units(root: Root) -> Iterator[RenderedFile]:
+    for name in (_BOOT, _TRIAL):
+        text = hooks.template(f"systemd/{name}", programs.ourselves(root))
+        yield RenderedFile(f"{_OWN_UNITS}/{name}", 0o644, text)

@@ -8,7 +8,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, trials, units
+from lowlat.boot import entry_line, hooks, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
@@ -48,7 +48,7 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
 def check_returns(root: Root, loader: Loader) -> None:
     """Raises Refused where the boot after the trial might not be stock."""
     loader.check_one_shot()
-    if not units.present(root):
+    if not hooks.has_systemd(root):
         raise Refused("systemd does not start this system: nobody would record the trial")
     kexec = root.read("/etc/default/kexec") or ""
     if root.read("/sys/kernel/kexec_loaded") == "1" or "LOAD_KEXEC=true" in kexec:

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
@@ -26,21 +25,10 @@ from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 from lowlat.plan.store import PLAN, plan_path
 from lowlat.render import hooks
+from lowlat.render.hooks import RenderedFile
 from lowlat.runtime.launch import Launch
 
 _HINT = "name a folder you can write"
-
-
-@dataclass(frozen=True)
-class RenderedFile:
-    """A file to be: its path below /, its permission bits and its whole content."""
-
-    path: str
-    mode: int
-    content: str
-
-    def below(self, folder: Path) -> Path:
-        return folder / self.path.lstrip("/")
 
 
 def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[RenderedFile, ...]:
@@ -50,7 +38,7 @@ def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[Render
     return (
         RenderedFile(PLAN, 0o644, document),
         RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),
-        *(RenderedFile(*file) for file in hooks.grub(program)),
+        *hooks.grub(program),
         *([RenderedFile(plan_path(plan.kernel), 0o644, document)] if plan.kernel else []),
         *_tuned(plan, root, program),
     )
