@@ -26,6 +26,29 @@ _HINT = "name a file you can write"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_HINTS = {
+    errno.EACCES: "run as root",
+    errno.EPERM: "run as root",
+    errno.EROFS: "mount it writable first",
+    errno.ENOSPC: "make room on that file system first",
+    errno.EDQUOT: "make room on that file system first",
+    errno.ENOENT: "is its file system mounted?",
+    errno.ELOOP: "nothing is written through a link: put a plain file or folder there",
+    errno.ENOTDIR: "nothing is written through a link: put a plain folder there",
+}
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Raises Refused, naming the path and what to do, where the block raises OSError."""
+    try:
+        yield
+    except OSError as error:
+        linked = error.errno in (errno.ELOOP, errno.ENOTDIR)
+        why = "a link or a file is in the way" if linked else error.strerror or "cannot be reached"
+        raise Refused(f"{path}: {why}", hint=_HINTS.get(error.errno or 0)) from error
+
+
 def stage(
     name: str,
     data: bytes,
@@ -114,16 +137,20 @@ def locked(
     flags: int = os.O_RDONLY,
     dir_fd: Optional[int] = None,
     wait: float = 0.0,
+    taken: Optional[Refused] = None,
 ) -> Iterator[int]:
     """Hold a file or a folder alone while the block runs; gives the descriptor.
 
-    Raises BlockingIOError where somebody else holds it for more than ``wait`` seconds, OSError
-    where it is a link or cannot be opened, FileNotFoundError also where who held it removed it.
+    Raises ``taken``, or BlockingIOError, where somebody else holds it for more than ``wait``
+    seconds, OSError where it is a link or cannot be opened, FileNotFoundError also where who held
+    it removed it.
     """
     until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
-        while not _taken(fd, time.monotonic() >= until):
+        while not _held(fd):
+            if time.monotonic() >= until:
+                raise taken or BlockingIOError(errno.EWOULDBLOCK, "somebody else holds it")
             time.sleep(LOOK_S)
         if not os.path.samestat(os.fstat(fd), os.stat(path, dir_fd=dir_fd)):
             raise FileNotFoundError(errno.ENOENT, "is another one now")
@@ -132,12 +159,10 @@ def locked(
         os.close(fd)
 
 
-def _taken(fd: int, late: bool) -> bool:
+def _held(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        if late:
-            raise
         return False
     return True
 

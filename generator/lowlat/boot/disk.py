@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.errors import Refused
 from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
 
@@ -22,17 +21,6 @@ BESIDE = ".lowlat~"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _LARGEST = 64 << 20
-
-_HINTS = {
-    errno.EACCES: "run as root",
-    errno.EPERM: "run as root",
-    errno.EROFS: "mount it writable first",
-    errno.ENOSPC: "make room on that file system first",
-    errno.EDQUOT: "make room on that file system first",
-    errno.ENOENT: "is its file system mounted?",
-    errno.ELOOP: "nothing is written through a link: put a plain file or folder there",
-    errno.ENOTDIR: "nothing is written through a link: put a plain folder there",
-}
 
 
 class Disk:
@@ -45,14 +33,14 @@ class Disk:
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
         """The folder held open, reached without any link."""
-        with _told(path), self.root.folder(path) as fd:
+        with files.told(path), self.root.folder(path) as fd:
             yield fd
 
     @contextmanager
     def above(self, path: str) -> Iterator[tuple[int, str]]:
         """The folder that a file is in, held open, and the file's name there."""
         folder, _, name = path.rpartition("/")
-        with self.folder(folder or "/") as at, _told(path):
+        with self.folder(folder or "/") as at, files.told(path):
             yield at, name
 
     def get(self, path: str) -> Optional[FileSnapshot]:
@@ -185,14 +173,3 @@ def _write(at: int, name: str, held: FileSnapshot) -> None:
         os.symlink(held.content, os.fsencode(name), dir_fd=at)
     else:
         files.stage(name, held.content, at, 0o600, held.finish)
-
-
-@contextmanager
-def _told(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        why = error.strerror or "cannot be reached"
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            why = "a symbolic link or a file is in the way"
-        raise Refused(f"{path}: {why}", hint=_HINTS.get(error.errno or 0)) from error

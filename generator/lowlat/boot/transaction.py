@@ -57,23 +57,23 @@ def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
 def _take(disk: Disk, held: ExitStack, wait: float) -> list[str]:
     """Take the lock; returns the folders made for it."""
     until = time.monotonic() + wait
+    why = "another lowlat-gen is changing the boot right now"
+    taken = Refused(why, hint="let it end first")
     while True:
         try:
             made = disk.make_folders(_LOCK)
             disk.root.check_owned(files.STATE)
             with disk.above(_LOCK) as (at, name):
                 left = until - time.monotonic()
-                held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, left))
+                held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, left, taken))
             return made
         except Refused as error:
-            gone = isinstance(error.__cause__, FileNotFoundError)
-            if gone and time.monotonic() < until:
-                time.sleep(files.LOOK_S)  # who had it removed it, or its folder, just now
-                continue
-            if gone or isinstance(error.__cause__, BlockingIOError):
-                why = "another lowlat-gen is changing the boot right now"
-                raise Refused(why, hint="let it end first") from error
-            raise
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            # Who had it removed it, or its folder, just now.
+            if time.monotonic() >= until:
+                raise taken from error
+            time.sleep(files.LOOK_S)
 
 
 class Transaction:

@@ -4,7 +4,6 @@ locks that go with it."""
 
 from __future__ import annotations
 
-import errno
 import os
 import posixpath
 from collections.abc import Iterator
@@ -34,13 +33,9 @@ def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator
     """Hold a lock of this boot. Raises ``taken`` where another one has it for longer, in s."""
     folder, name = posixpath.split(path)
     with ExitStack() as held:
-        try:
+        with files.told(path):
             at = held.enter_context(root.folder(folder, make=True))
-            held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, wait))
-        except BlockingIOError as error:
-            raise taken from error
-        except OSError as error:
-            raise refusal(path, error) from error
+            held.enter_context(files.locked(name, os.O_RDWR | os.O_CREAT, at, wait, taken))
         yield
 
 
@@ -48,27 +43,12 @@ def keep(root: Root, path: str, text: str) -> None:
     """Write a file of ours whole or not at all, through no link. Raises Refused where that is not
     possible."""
     folder, name = posixpath.split(path)
-    try:
-        with root.folder(folder, make=True) as at:
-            files.replace(name, text.encode(), at)
-    except OSError as error:
-        raise refusal(path, error) from error
+    with files.told(path), root.folder(folder, make=True) as at:
+        files.replace(name, text.encode(), at)
 
 
 def forget(root: Root, path: str) -> None:
     """Remove a file of ours, if it is there. Raises Refused where that is not possible."""
     folder, name = posixpath.split(path)
-    try:
-        with suppress(FileNotFoundError), root.folder(folder) as at:
-            os.unlink(name, dir_fd=at)
-    except OSError as error:
-        raise refusal(path, error) from error
-
-
-def refusal(path: str, error: OSError) -> Refused:
-    """What to say where a file of ours cannot be written."""
-    denied = error.errno in (errno.EACCES, errno.EPERM)
-    hint = "run as root" if denied else "put right what stands in the way"
-    linked = error.errno in (errno.ELOOP, errno.ENOTDIR)
-    why = "a link or a file is in the way" if linked else error.strerror
-    return Refused(f"{path}: {why}", hint=hint)
+    with files.told(path), suppress(FileNotFoundError), root.folder(folder) as at:
+        os.unlink(name, dir_fd=at)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
@@ -19,7 +20,7 @@ from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.model.run import read_run
+from lowlat.model.run import Run, read_run
 from lowlat.rehearse import arm as arms
 from lowlat.rehearse import exchange, qemu, vm
 from lowlat.rehearse.arm import PlannedArm
@@ -29,7 +30,7 @@ from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
 from lowlat.render import files
-from lowlat.report import in_effect
+from lowlat.report.in_effect import VerifiedSetting, read_verify
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
@@ -64,6 +65,16 @@ class Booted:
     @property
     def log(self) -> Path:
         return self.folder / vm.LOG
+
+    @cached_property
+    def measured(self) -> Run:
+        """The run as it was read. Raises Refused where it cannot be."""
+        return read_run(self.run)
+
+    @cached_property
+    def verified(self) -> tuple[VerifiedSetting, ...]:
+        """What verify found. Raises Refused where it cannot be read."""
+        return read_verify(self.verify) if self.verify else ()
 
 
 @dataclass(frozen=True)
@@ -152,9 +163,7 @@ class KernelBoots:
         booted = Booted(arm, number, self._line(arm), folder, exchange.read_facts(folder))
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
-        read_run(booted.run)
-        if booted.verify:
-            in_effect.read_verify(booted.verify)
+        _ = booted.measured, booted.verified  # both can be read
         return booted
 
     def _folder(self, arm: PlannedArm, number: int) -> Path:

@@ -12,11 +12,9 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.model.plan import Plan
-from lowlat.model.run import read_run
 from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.report import in_effect
 from lowlat.report.comparison import ArmReport, ArmRuns, Comparison, compare
 from lowlat.report.in_effect import VerifiedSetting
 from lowlat.view.settings import ordered
@@ -58,9 +56,9 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
 
 def _runs(arm: PlannedArm, played: Played) -> ArmRuns:
     boots = played.of(arm)
-    verified = [in_effect.read_verify(booted.verify) for booted in boots if booted.verify]
+    verified = [booted.verified for booted in boots if booted.verify]
     effect = _merged(verified) if verified else None
-    return ArmRuns(arm.name, tuple(read_run(booted.run) for booted in boots), effect)
+    return ArmRuns(arm.name, tuple(booted.measured for booted in boots), effect)
 
 
 def _merged(boots: Sequence[Sequence[VerifiedSetting]]) -> tuple[VerifiedSetting, ...]:

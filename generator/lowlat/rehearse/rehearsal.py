@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -154,28 +155,34 @@ def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
 def _boot(
     stages: Sequence[KernelBoots], boots: int, jobs: int
 ) -> tuple[tuple[Played, ...], list[Failure]]:
-    order = _order(stages, boots)
+    planned = [(stage, stage.arms()) for stage in stages]
+    order = _order(planned, boots)
+    booted = [stage.kept(arm, number) for stage, _, arm, number in order]
+
+    def play(at: int, stop: threading.Event) -> None:
+        stage, plan, arm, number = order[at]
+        booted[at] = stage.boot(arm, number, plan, stop)
+
     todo = [
-        Job(
-            f"{arm.name} {number} on {stage.kernel.release}",
-            partial(stage.boot, arm, number, arms.dividing(stage.arms())),
-        )
-        for stage, arm, number in order
-        if not stage.kept(arm, number)
+        Job(f"{arm.name} {number} on {stage.kernel.release}", partial(play, at))
+        for at, (stage, _, arm, number) in enumerate(order)
+        if not booted[at]
     ]
     if len(todo) < len(order):
         say(f"  {len(order) - len(todo)} boots were done before")
     failed = work(todo, jobs, done=len(order) - len(todo))
-    kept = [(stage, stage.kept(arm, number)) for stage, arm, number in order]
+    done = [(turn[0], one) for turn, one in zip(order, booted) if one]
     return tuple(
-        Played(stage, stage.arms(), tuple(one for at, one in kept if one and at is stage))
-        for stage in stages
+        Played(stage, found, tuple(one for at, one in done if at is stage))
+        for stage, found in planned
     ), failed
 
 
-def _order(stages: Sequence[KernelBoots], boots: int) -> list[tuple[KernelBoots, PlannedArm, int]]:
+def _order(
+    planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int
+) -> list[tuple[KernelBoots, Plan, PlannedArm, int]]:
     """All arms take turns, every second round the other way about, so that a drift hits all."""
-    each = [(stage, arm) for stage in stages for arm in stage.arms()]
+    each = [(stage, arms.dividing(found), arm) for stage, found in planned for arm in found]
     result = []
     for number in range(1, boots + 1):
         result += [(*one, number) for one in (each if number % 2 else reversed(each))]

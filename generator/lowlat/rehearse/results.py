@@ -14,7 +14,6 @@ from lowlat.rehearse import guest_tuned
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.boots import Booted
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.report.in_effect import VerifiedSetting, read_verify
 from lowlat.verify.finding import Standing
 
 SCHEMA = "lowlat.rehearsal/1"
@@ -56,13 +55,9 @@ def _basics(booted: Booted, isolated: str) -> Iterator[str]:
 
 def bad_settings(booted: Booted) -> Iterator[str]:
     """The settings that verify found planned and not in effect."""
-    for row in _verified(booted):
+    for row in booted.verified:
         if row.state in _BAD:
             yield f"{row.name}: {row.state} ({row.evidence})"
-
-
-def _verified(booted: Booted) -> tuple[VerifiedSetting, ...]:
-    return read_verify(booted.verify) if booted.verify else ()
 
 
 def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
@@ -72,7 +67,7 @@ def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
         yield from _told(played)
     if rehearsal.host_plan is not None:
         yield f"  this machine's own plan would add  {rehearsal.host_plan.boot_line}"
-    rows = sum(len(_verified(one)) for played in rehearsal.played for one in played.booted)
+    rows = sum(len(one.verified) for played in rehearsal.played for one in played.booted)
     yield f"  verify      {rows} settings looked at, {len(wrong)} findings"
     yield from (f"    {text}" for text in wrong)
     yield from (f"  not rehearsed: {text}" for text in not_rehearsed(rehearsal))

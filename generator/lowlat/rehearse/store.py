@@ -7,8 +7,8 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import metadata
@@ -105,16 +105,10 @@ def resumed(named: Path) -> tuple[Path, RehearseOptions]:
     return folder, found.options
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> AbstractContextManager[int]:
     """Have the folder alone. Raises Refused where another rehearsal is at work in it."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(files.locked(folder / REQUEST))
-        except BlockingIOError as error:
-            why = f"--resume {folder}: a rehearsal is at work there"
-            raise Refused(why, hint="wait for its end") from error
-        yield
+    why = f"--resume {folder}: a rehearsal is at work there"
+    return files.locked(folder / REQUEST, taken=Refused(why, hint="wait for its end"))
 
 
 def _shared(option: str, named: Path) -> Path:
