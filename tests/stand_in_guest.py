@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import lowlat
-from lowlat.base.json_fields import read_value, write_value
+from lowlat.base.typed_json import read_value, write_value
 from lowlat.host.root import Root
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned

@@ -11,7 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from lowlat.host.root import Root
-from lowlat.model.plan import Plan
+from lowlat.model.plan import digest
 from lowlat.plan import profile, store
 from trees import CONFIG, lowlat, machine, write_tree
 
@@ -27,10 +27,8 @@ def document(tmp_path: Path) -> dict[str, Any]:
 
 def signed(document: dict[str, Any]) -> str:
     """The document with the id that goes with its content, as a forger would write it."""
-    plan = object.__new__(Plan)
     content = {key: value for key, value in document.items() if key not in ("schema", "id")}
-    object.__setattr__(plan, "_content", lambda: content)
-    return json.dumps({**document, "id": plan.id})
+    return json.dumps({**document, "id": digest(content)})
 
 
 def setting(document: dict[str, Any], name: str) -> dict[str, Any]:
@@ -148,3 +146,11 @@ def test_options_of_a_fresh_plan_beside_a_stored_one_are_refused(
     for options in (["--isolate", "3"], ["--profile", "other"], ["--kernel", "6.1"]):
         said = lowlat("render", "--plan", path, "--out", tmp_path / "out", *options).refused()
         assert "no effect" in said
+
+
+def test_what_is_wrong_in_a_plan_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+    document["cmdline"]["parameters"][0].update(why=5)
+    path = tmp_path / "plan.json"
+    path.write_text(signed(document))
+    said = lowlat("verify", "--plan", path).refused()
+    assert "cmdline.parameters[0].why: a text is expected" in said

@@ -21,7 +21,7 @@ import pytest
 from lowlat import cli
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import read_value, write_value
+from lowlat.base.typed_json import read_value, write_value
 from lowlat.catalogue import CATALOGUE
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet

@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JSON of others, read with care: every missing or mistyped key is named, never guessed. And values
-written as JSON, each read back as the type that it was written from."""
+"""JSON of others, read with care: every missing or mistyped key is named, never guessed."""
 
 from __future__ import annotations
 
-import base64
-import json
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from enum import Enum
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Callable, Optional, TypeVar, get_type_hints
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
@@ -185,61 +180,3 @@ def _as_number(value: object) -> Optional[float]:
     except OverflowError:
         return None
     return number if number == 0 or _SMALLEST <= number <= _GREATEST else None
-
-
-def write_value(path: Path, value: object) -> None:
-    """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
-    files.replace(str(path), (json.dumps(value, indent=2, default=as_object) + "\n").encode())
-
-
-def read_value(path: Path, kind: Any) -> Any:
-    """The value in a plain file. Raises OSError, or ValueError or TypeError where it is another."""
-    return typed(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))
-
-
-def as_object(value: Any) -> object:
-    """What json.dumps() shall write for a value that is no plain one; typed() reads it back."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Path):
-        return str(value)
-    return value.to_json() if hasattr(value, "to_json") else vars(value)
-
-
-def typed(kind: Any, value: Any, *, lenient: bool = False) -> Any:
-    """JSON's ``value`` as ``kind``: a dataclass of an object with just its fields, a tuple of any
-    length, a Mapping, an Enum, a Path, bytes (base64), what is Optional, what has from_json(), or a
-    plain type.
-    ``lenient``, for lowlat's own state: keys that are not known are left out, and fields with a
-    default may be missing.
-
-    Raises TypeError, for an Enum ValueError, where it is something else.
-    """
-    inner = get_args(kind)
-    as_one = partial(typed, lenient=lenient)
-    if hasattr(kind, "from_json"):
-        return kind.from_json(value)
-    if is_dataclass(kind):
-        return _object(kind, value, lenient)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    if get_origin(kind) is Union:
-        return None if value is None else as_one(inner[0], value)
-    if get_origin(kind) is tuple and isinstance(value, (list, tuple)):
-        return tuple(as_one(inner[0], item) for item in value)
-    if get_origin(kind) is Mapping and isinstance(value, dict):
-        return {name: as_one(inner[1], item) for name, item in value.items()}
-    if type(value) is not (str if kind in (Path, bytes) else kind):
-        raise TypeError(f"{value!r} is no {kind}")
-    if kind is bytes:
-        return base64.b64decode(value, validate=True)
-    return Path(value) if kind is Path else value
-
-
-def _object(kind: Any, value: Any, lenient: bool) -> Any:
-    names = {field.name for field in fields(kind)}
-    if not isinstance(value, Mapping) or (set(value) != names and not lenient):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
-    kinds = _kinds(kind)
-    known = names.intersection(value)
-    return kind(**{name: typed(kinds[name], value[name], lenient=lenient) for name in known})

@@ -86,7 +86,7 @@ class Planner:
         kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
         plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
-        if plan.isolated == self._decision.isolated:
+        if str(plan.isolated) == self._decision.isolated:
             return plan
         # What is busy may have changed the choice: the split is part of the decision.
         request = CpuRequest(isolate=self._decision.isolated or NONE)

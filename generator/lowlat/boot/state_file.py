@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import as_object, typed
 from lowlat.base.schema import is_later, later, stamped
+from lowlat.base.typed_json import decode, encode, encode_fields
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot
 
@@ -57,10 +57,10 @@ class StateFile(Generic[T]):
         disk.put(self.path, FileSnapshot(self.text(value).encode(), self.mode))
 
     def text(self, value: T) -> str:
-        document = value if isinstance(value, dict) else vars(value)
-        return json.dumps(stamped(self.schema, document), indent=1, default=as_object) + "\n"
+        document = encode(value) if isinstance(value, dict) else encode_fields(value)
+        return json.dumps(stamped(self.schema, document), indent=1) + "\n"
 
 
 def lenient(kind: type[T]) -> Callable[[Any], T]:
     """Makes a value of an object: keys that are not known are left out."""
-    return partial(typed, kind, lenient=True)
+    return partial(decode, kind)

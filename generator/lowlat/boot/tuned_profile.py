@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.json_fields import typed
+from lowlat.base.typed_json import decode
 from lowlat.boot.disk import Disk
 from lowlat.boot.file_snapshot import FileSnapshot, digest
 from lowlat.boot.state_file import StateFile
@@ -30,7 +30,9 @@ _Files = Mapping[str, Optional[FileSnapshot]]
 _KEPT = StateFile(
     f"{files.STATE}/administrator.json",
     "lowlat.administrator/1",
-    lambda found: typed(_Files, {path: found.get(path) for path in _FILES}, lenient=True),
+    lambda found: decode(
+        dict[str, Optional[FileSnapshot]], {path: found.get(path) for path in _FILES}
+    ),
     "select a profile with tuned-adm",
     0o600,
     frozen=True,

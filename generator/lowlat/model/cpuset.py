@@ -77,6 +77,15 @@ class CpuSet:
         bits = bin(value)[:1:-1]
         return cls.of(cpu for cpu, bit in enumerate(bits) if bit == "1")
 
+    @classmethod
+    def from_json(cls, text: object) -> CpuSet:
+        if not isinstance(text, str):
+            raise CpuSetError("a CPU list is expected")
+        return cls.parse_list(text)
+
+    def to_json(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         """The plain list: numbers and ranges only, valid on every kernel."""
         return ",".join(

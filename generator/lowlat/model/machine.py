@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Optional
 
+from lowlat.base.typed_json import decode_fields, encode_fields
 from lowlat.model.cpuset import CpuSet
 
 SCHEMA = "lowlat.machine/1"
@@ -22,6 +23,12 @@ ARM = frozenset({"aarch64", "armv7l", "armv8l"})
 
 #: A kernel's release, as it may stand in a file's name.
 RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
+
+#: Configuration options shown in the JSON form; the others only make it long.
+_SHOWN = re.compile(
+    r"CPU_ISOLATION|NO_HZ\w*|RCU_\w+|HZ|PREEMPT\w*|OSNOISE_TRACER|TIMERLAT_TRACER|HWLAT_TRACER|"
+    r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
+)
 
 #: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
 LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
@@ -193,6 +200,10 @@ class Config:
     path: str
     options: Mapping[str, str]
 
+    def to_json(self) -> dict[str, Any]:
+        shown = {k: v for k, v in sorted(self.options.items()) if _SHOWN.fullmatch(k)}
+        return {"path": self.path, "options": shown}
+
     def enabled(self, name: str) -> bool:
         return self.options.get(name) in ("y", "m")
 
@@ -254,28 +265,10 @@ class Machine:
     def _cores_by_cpu(self) -> Mapping[int, Core]:
         return {cpu: core for core in self.cores for cpu in core.cpus.ids}
 
+    @classmethod
+    def from_json(cls, document: object) -> Machine:
+        """Read it back. Raises Mistyped, which names what is wrong."""
+        return decode_fields(cls, document, "machine")
+
     def to_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, **_plain(self)}
-
-
-#: Configuration options shown in the JSON form; the others only make it long.
-_SHOWN = re.compile(
-    r"CPU_ISOLATION|NO_HZ\w*|RCU_\w+|HZ|PREEMPT\w*|OSNOISE_TRACER|TIMERLAT_TRACER|HWLAT_TRACER|"
-    r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
-)
-
-
-def _plain(value: Any) -> Any:
-    """A value of this module as JSON types; CPU sets become lists in the kernel's syntax."""
-    if isinstance(value, CpuSet):
-        return str(value)
-    if isinstance(value, Config):
-        shown = {k: v for k, v in sorted(value.options.items()) if _SHOWN.fullmatch(k)}
-        return {"path": value.path, "options": shown}
-    if is_dataclass(value):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
-    if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
-    if isinstance(value, frozenset):
-        return sorted(value)
-    return value
+        return {"schema": SCHEMA, **encode_fields(self)}

@@ -5,19 +5,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Optional
 
 from lowlat import __version__
 from lowlat.base.errors import Refused
-from lowlat.base.json_fields import typed
 from lowlat.base.schema import is_later, later
+from lowlat.base.typed_json import Mistyped, decode_fields, encode_fields
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 
 SCHEMA = "lowlat.plan/1"
+
+
+def digest(content: dict[str, Any]) -> str:
+    """The id of a plan with this content."""
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,41 @@ class Skipped:
 
 
 @dataclass(frozen=True)
+class RoleReason:
+    """Why some CPUs are isolated, housekeeping or offline: their ``role``."""
+
+    cpus: CpuSet
+    role: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PlannedCpus:
+    """The split: disjoint sets, with a reason for every CPU."""
+
+    online: CpuSet
+    isolated: CpuSet
+    housekeeping: CpuSet
+    offline: CpuSet
+    reasons: tuple[RoleReason, ...]
+
+
+@dataclass(frozen=True)
+class PlannedLine:
+    """What is added to the kernel's command line, whole and in parts."""
+
+    text: str
+    parameters: tuple[PlannedParameter, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The JSON form is the contract lowlat.plan/1; ``id`` is a digest of everything else in it."""
 
     profile: str
     kernel: Optional[str]
-    cpus: Mapping[str, Any]
-    cmdline: str
-    parameters: tuple[PlannedParameter, ...]
+    cpus: PlannedCpus
+    cmdline: PlannedLine
     runtime: tuple[PlannedSetting, ...]
     optional: tuple[Offer, ...]
     skipped: tuple[Skipped, ...]
@@ -74,40 +106,31 @@ class Plan:
 
     @cached_property
     def id(self) -> str:
-        content = json.dumps(self._content(), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
+        return digest(encode_fields(self))
 
     @property
-    def isolated(self) -> str:
-        return str(self.cpus["isolated"])
+    def isolated(self) -> CpuSet:
+        return self.cpus.isolated
 
     @property
-    def housekeeping(self) -> str:
-        return str(self.cpus["housekeeping"])
+    def housekeeping(self) -> CpuSet:
+        return self.cpus.housekeeping
+
+    @property
+    def parameters(self) -> tuple[PlannedParameter, ...]:
+        return self.cmdline.parameters
 
     @property
     def boot_line(self) -> str:
         """What the tuned entry adds to the stock line: the parameters and the plan's marker."""
-        return f"{self.cmdline} {cmdline.MARKER}={self.id}".strip()
-
-    def to_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, "id": self.id, **self._content()}
+        return f"{self.cmdline.text} {cmdline.MARKER}={self.id}".strip()
 
     def text(self) -> str:
         """The JSON form as it is stored, always the same bytes."""
         return json.dumps({**self.to_json(), "writer": __version__}, indent=2) + "\n"
 
-    def _content(self) -> dict[str, Any]:
-        return {
-            "profile": self.profile,
-            "kernel": self.kernel,
-            "cpus": dict(self.cpus),
-            "cmdline": {"text": self.cmdline, "parameters": [asdict(p) for p in self.parameters]},
-            "runtime": [asdict(item) for item in self.runtime],
-            "optional": [asdict(item) for item in self.optional],
-            "skipped": [asdict(item) for item in self.skipped],
-            "warnings": list(self.warnings),
-        }
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "id": self.id, **encode_fields(self)}
 
     @classmethod
     def from_json(cls, document: Any) -> Plan:
@@ -115,21 +138,12 @@ class Plan:
         try:
             if is_later(document, SCHEMA):
                 raise later("it", document)
-            plan = cls(
-                profile=typed(str, document["profile"]),
-                kernel=typed(Optional[str], document["kernel"]),
-                cpus={**document["cpus"]},
-                cmdline=typed(str, document["cmdline"]["text"]),
-                parameters=typed(tuple[PlannedParameter, ...], document["cmdline"]["parameters"]),
-                runtime=typed(tuple[PlannedSetting, ...], document["runtime"]),
-                optional=typed(tuple[Offer, ...], document["optional"]),
-                skipped=typed(tuple[Skipped, ...], document["skipped"]),
-                warnings=typed(tuple[str, ...], document["warnings"]),
-            )
-            if plan.id == document["id"]:
-                for cpus in (plan.isolated, plan.housekeeping):
-                    CpuSet.parse_list(cpus)
-                return plan
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            plan = decode_fields(cls, document)
+            changed = plan.id != document["id"]
+        except Mistyped as error:
+            raise Refused(f"not a plan: {error.message}") from error
+        except (KeyError, TypeError, ValueError) as error:
             raise Refused("not a plan: a part is missing or of the wrong kind") from error
-        raise Refused("the plan does not match its id: it was changed after it was made")
+        if changed:
+            raise Refused("the plan does not match its id: it was changed after it was made")
+        return plan

@@ -6,17 +6,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable, Value
 from lowlat.model import cmdline
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
-from lowlat.model.plan import Offer, Plan, PlannedParameter, PlannedSetting, Skipped
+from lowlat.model.plan import (
+    Offer,
+    Plan,
+    PlannedCpus,
+    PlannedLine,
+    PlannedParameter,
+    PlannedSetting,
+    Skipped,
+)
 from lowlat.plan.cpu_request import CpuRequest, merge
 from lowlat.plan.profile import Profile
-from lowlat.plan.split import Split, split
+from lowlat.plan.split import split
 
 
 @dataclass(frozen=True)
@@ -58,9 +66,14 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     result = Plan(
         profile=profile.name,
         kernel=kernel.release,
-        cpus=_cpus_json(machine, division),
-        cmdline=line,
-        parameters=tuple(made.parameters),
+        cpus=PlannedCpus(
+            online=machine.cpus.online,
+            isolated=division.isolated,
+            housekeeping=division.housekeeping,
+            offline=division.offline,
+            reasons=division.reasons,
+        ),
+        cmdline=PlannedLine(line, tuple(made.parameters)),
         runtime=tuple(made.runtime),
         optional=tuple(made.optional),
         skipped=tuple(made.skipped),
@@ -69,16 +82,6 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     stock = cmdline.without(machine.cmdline or "", [p.name for p in result.parameters])
     cmdline.check_length(f"{stock} {result.boot_line}", "the kernel command line")
     return result
-
-
-def _cpus_json(machine: Machine, division: Split) -> dict[str, Any]:
-    return {
-        "online": str(machine.cpus.online),
-        "isolated": str(division.isolated),
-        "housekeeping": str(division.housekeeping),
-        "offline": str(division.offline),
-        "reasons": [reason.to_json() for reason in division.reasons],
-    }
 
 
 class _Requested:

@@ -11,23 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine, Node
+from lowlat.model.plan import RoleReason
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, local_interrupts, local_to, near_device
-
-
-@dataclass(frozen=True)
-class RoleReason:
-    cpus: CpuSet
-    role: str
-    why: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"cpus": str(self.cpus), "role": self.role, "why": self.why}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.base.json_fields import read_value
+from lowlat.base.typed_json import read_value
 from lowlat.model import cmdline
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -93,7 +93,7 @@ def planned(machine: Machine, options: RehearseOptions) -> Iterator[PlannedArm]:
         if options.ablate:
             yield from _ablated(machine, name, wanted, whole)
         if wanted is options.plan:
-            wanted = replace(wanted, request=CpuRequest(isolate=whole.isolated))
+            wanted = replace(wanted, request=CpuRequest(isolate=str(whole.isolated)))
 
 
 def _plan(machine: Machine, name: str, wanted: Options) -> Plan:

@@ -15,7 +15,7 @@ from typing import Optional
 
 import lowlat
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import write_value
+from lowlat.base.typed_json import write_value
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
@@ -182,7 +182,7 @@ class KernelBoots:
 
     def _task(self, arm: PlannedArm, plan: Plan) -> Task:
         harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
-        return Task(arm, plan.isolated, harness, 3 * self.options.seconds() + 120)
+        return Task(arm, str(plan.isolated), harness, 3 * self.options.seconds() + 120)
 
     def _line(self, arm: PlannedArm) -> str:
         words = arm.line.split()
@@ -196,7 +196,7 @@ def harness_argv(
     """lowlat-measure's argument vector for a boot, but for where its run goes."""
     return (
         find_harness(),
-        *("--cpus", plan.isolated, "--load-cpus", plan.housekeeping, "--load", "mixed"),
+        *("--cpus", str(plan.isolated), "--load-cpus", str(plan.housekeeping), "--load", "mixed"),
         *("--duration", options.duration, "--warmup", options.warmup, "--label", label),
         # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
         *(("--emulated", "--no-oslat") if emulated else ()),

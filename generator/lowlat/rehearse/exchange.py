@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lowlat.base import bounds, files, process
 from lowlat.base.errors import LowlatError
-from lowlat.base.json_fields import read_value
+from lowlat.base.typed_json import read_value
 from lowlat.model.cpuset import CpuSet
 from lowlat.rehearse.arm import PlannedArm
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import read_value, write_value
 from lowlat.base.terminal import say
+from lowlat.base.typed_json import read_value, write_value
 from lowlat.catalogue import lookup
 from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.json_fields import read_value, write_value
+from lowlat.base.typed_json import read_value, write_value
 from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.rehearse import arm, guest_tuned
@@ -50,7 +50,9 @@ def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
 def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:
     """TuneD tells what a profile of its own would have on the line when it applies it."""
     plan = arm.dividing(ours)
-    _, problems = guest_tuned.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
+    _, problems = guest_tuned.apply_own(
+        root, name, str(plan.isolated), folder / f"{name}-{TUNED_LOG}"
+    )
     if guest_tuned.not_applied(name) in problems:
         raise Refused(f"--tuned-profile {name}: {'; '.join(problems)}")
     return PlannedArm(name, guest_tuned.line(root), tuned=name)

@@ -14,7 +14,6 @@ from lowlat.base.errors import Refused
 from lowlat.base.terminal import say, step
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
@@ -199,7 +198,7 @@ def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
         return ()
     given = tuple(arms.planned(machine, replace(options, plan=options.host())))
     plan = arms.dividing(given)
-    named = CpuSet.parse_list(plan.isolated) | CpuSet.parse_list(plan.housekeeping)
+    named = plan.isolated | plan.housekeeping
     if max(named) < stage.shape.cpus:
         return given
     raise Refused(

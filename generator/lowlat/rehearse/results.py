@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lowlat.base.json_fields import write_value
 from lowlat.base.terminal import bold
+from lowlat.base.typed_json import write_value
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.rehearse import guest_tuned
@@ -37,7 +37,7 @@ def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
         lost = guest_tuned.not_applied(booted.arm.tuned)
         yield from (text for text in booted.facts.problems if text == lost)
         return
-    yield from _basics(booted, plan.isolated)
+    yield from _basics(booted, str(plan.isolated))
     yield from bad_settings(booted)
     yield from booted.facts.problems
 

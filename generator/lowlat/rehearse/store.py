@@ -19,7 +19,7 @@ from lowlat import __version__
 from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import state_folder
-from lowlat.base.json_fields import read_value, write_value
+from lowlat.base.typed_json import read_value, write_value
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.rehearse import qemu

@@ -164,7 +164,7 @@ def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRe
         if how:
             journal = replace(journal, old={**journal.old, key: how})
             _write_journal(root, journal)
-        problem = cgroup.make(root, group, how, plan.isolated)
+        problem = cgroup.make(root, group, how, str(plan.isolated))
         refused = {path: problem for held, path in wanted if held == group}
         journal = replace(journal, refused={**journal.refused, **refused})
     return journal

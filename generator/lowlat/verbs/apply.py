@@ -56,7 +56,7 @@ def propose(
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
     found = detect(root, plan.boot_line)
     apply.check(root, found, boot, runtime)
-    decision = Decision(args.profile, plan.isolated, options.options_of(args), boot, runtime)
+    decision = Decision(args.profile, str(plan.isolated), options.options_of(args), boot, runtime)
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 

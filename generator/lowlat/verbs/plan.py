@@ -10,7 +10,6 @@ from typing import Optional
 
 from lowlat.base.terminal import bold, plain
 from lowlat.host.archive import open_root
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
 from lowlat.verbs import drawing, options
@@ -31,13 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     machine, plan = options.make_plan(args, root)
-    isolated = CpuSet.parse_list(plan.isolated)
-    drawing.write_svg(args.svg, machine, isolated)
+    drawing.write_svg(args.svg, machine, plan.isolated)
     if args.diff:
         found = diff(plan, root)
         options.show(args, found.to_json, describe_diff(plan, found))
     else:
-        options.show(args, plan.to_json, describe(plan, drawing.drawing(machine, isolated, "  ")))
+        options.show(
+            args, plan.to_json, describe(plan, drawing.drawing(machine, plan.isolated, "  "))
+        )
     return 0
 
 
@@ -47,11 +47,11 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield ""
     yield from drawing
     yield ""
-    for reason in plan.cpus["reasons"]:
-        yield from _item(f"CPU {reason['cpus']}", f"{reason['role']}: {reason['why']}")
+    for reason in plan.cpus.reasons:
+        yield from _item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
     yield ""
     yield bold("Kernel command line")
-    yield f"  {plan.cmdline or '(nothing to add)'}"
+    yield f"  {plan.cmdline.text or '(nothing to add)'}"
     for parameter in plan.parameters:
         yield from _item(parameter.name, parameter.why)
     yield ""

@@ -71,7 +71,7 @@ def _place(args: argparse.Namespace, root: Root) -> Launch:
 def _listed(text: str, root: Root) -> CpuSet:
     auto = text == "auto"
     try:
-        listed = CpuSet.parse_list(cpus.plan_of(root).isolated if auto else text)
+        listed = cpus.plan_of(root).isolated if auto else CpuSet.parse_list(text)
     except CpuSetError as error:
         raise Refused(f"--cpus {text[:60]}: {error}", hint="such as 2-5,8") from error
     if not listed:

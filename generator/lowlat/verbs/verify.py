@@ -17,7 +17,6 @@ from lowlat.base.terminal import bold, printable, say
 from lowlat.host import tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
@@ -61,7 +60,7 @@ def duration(args: argparse.Namespace) -> float:
 def main(args: argparse.Namespace) -> int:
     root = open_root(args.root)
     plan = the_plan(args.plan, root)
-    cpus, wanted = CpuSet.parse_list(plan.isolated), duration(args)
+    cpus, wanted = plan.isolated, duration(args)
     if root.live and cpus and wanted and not args.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))

@@ -99,7 +99,7 @@ def _planned(root: Root) -> CpuSet:
     for path in (store.PLAN, store.IN_USE):
         with suppress(Refused, ValueError):
             plan = Plan.from_json(bounds.read_json((root.read(path) or "").encode()))
-            return CpuSet.parse_list(plan.isolated)
+            return plan.isolated
     return CpuSet()
 
 

@@ -117,10 +117,9 @@ class Overrides:
         return ", ".join([*systemd, *others]) or None
 
     def _overlapping(self, own: str) -> Iterator[str]:
-        wanted = CpuSet.parse_list(self._plan.isolated)
         for path in glob(self._root, f"{_GROUPS}/*/cpuset.cpus"):
             group = path.rpartition("/")[0]
-            if group != own and (self._root.read_cpus(path) or CpuSet()) & wanted:
+            if group != own and (self._root.read_cpus(path) or CpuSet()) & self._plan.isolated:
                 yield group.rpartition("/")[2]
 
     @cached_property

@@ -72,13 +72,12 @@ class RuntimeFindings:
 
     def _late(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Iterable[str]:
         """Interrupts that are told to go and have not gone: some do at their next arrival."""
-        isolated = CpuSet.parse_list(self._plan.isolated)
         for item in outcomes:
             folder, _, file = item.path.rpartition("/")
             held = (
                 self._root.read(f"{folder}/effective_affinity") if file == "smp_affinity" else None
             )
-            if held and item.effective and _mask(held) & isolated:
+            if held and item.effective and _mask(held) & self._plan.isolated:
                 yield f"still delivered to an isolated CPU: {folder}/effective_affinity is {held}"
 
 

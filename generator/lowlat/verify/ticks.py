@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host.root import Root
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.verify import counters
@@ -26,8 +25,7 @@ _TRACE = "the trace event timer:tick_stop names it"
 
 def all_stop(plan: Plan, counted: Counted) -> bool:
     """Whether something ran on every isolated CPU and none of them ticked."""
-    cpus = CpuSet.parse_list(plan.isolated)
-    return bool(cpus) and all(_stops(counted, cpu) for cpu in cpus)
+    return bool(plan.isolated) and all(_stops(counted, cpu) for cpu in plan.isolated)
 
 
 def _stops(counted: Counted, cpu: int) -> Optional[bool]:
@@ -51,7 +49,7 @@ class Ticks:
 
     def rows(self) -> list[Finding]:
         """A row for each isolated CPU."""
-        return [self._row(cpu) for cpu in CpuSet.parse_list(self.plan.isolated)]
+        return [self._row(cpu) for cpu in self.plan.isolated]
 
     def _row(self, cpu: int) -> Finding:
         rates = self.counted.rates(cpu)

@@ -16,7 +16,6 @@ from typing import Optional
 from lowlat.base.errors import LowlatError
 from lowlat.host import runstate
 from lowlat.host.root import Root
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime import settings
@@ -105,4 +104,4 @@ class Watch:
 def _keep_aside(plan: Plan) -> None:
     """Keep this process on the housekeeping CPUs, as far as that is possible."""
     with suppress(OSError, ValueError):
-        os.sched_setaffinity(0, CpuSet.parse_list(plan.housekeeping).ids)
+        os.sched_setaffinity(0, plan.housekeeping.ids)

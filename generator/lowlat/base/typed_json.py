@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JSON as the values of a type, and such values as JSON, both by what the type declares itself."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from enum import Enum
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Callable, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from lowlat.base import bounds, files
+from lowlat.base.errors import Refused
+
+_T = TypeVar("_T")
+
+_Decoder = Callable[[Any], Any]
+
+#: What is measured lies between these, or is zero; with others ratios would overflow.
+_SMALLEST, _GREATEST = 1e-30, 1e30
+
+_PLAIN = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    dict: "an object",
+    list: "a list",
+}
+
+
+class Mistyped(Refused, ValueError):
+    """``what`` is wrong, and ``where``: "cpus[3].core"."""
+
+    def __init__(self, what: str, where: str = "") -> None:
+        super().__init__(f"{where}: {what}" if where else what)
+        self.what = what
+        self.where = where
+
+
+def decode(kind: type[_T], value: object, where: str = "", *, strict: bool = False) -> _T:
+    """JSON's ``value`` as ``kind``: a dataclass of an object with its fields, a tuple, frozenset or
+    Mapping, an Enum, a Literal, a Path, bytes (base64), what is Optional, what has from_json(), or
+    a plain type. A float is a number, zero or above. A field is called in JSON as in its
+    metadata's "json", if it has that; it may be missing where it has a default.
+
+    What lowlat wrote itself may have keys that are not known, and null where nothing was known;
+    with ``strict``, for what a person gives, neither. Raises Mistyped, which names the place
+    below ``where``.
+    """
+    wanted: Any = kind
+    found: _T = _decoded(_decoder(wanted, strict), value, where)
+    return found
+
+
+def decode_fields(kind: type[_T], value: object, where: str = "") -> _T:
+    """A dataclass of an object of its fields, also where it has a from_json() of its own."""
+    found: _T = _decoded(partial(_object, kind, False), value, where)
+    return found
+
+
+def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
+    try:
+        return decoder(value)
+    except ValueError as error:
+        wrong = _below(error, where)
+        raise Mistyped(wrong.what, wrong.where.lstrip(".")) from error
+
+
+@cache
+def _decoder(kind: Any, strict: bool) -> _Decoder:
+    """What reads a value of this kind; made once for each, as a histogram has thousands."""
+    origin = get_origin(kind)
+    inner = [_decoder(item, strict) for item in get_args(kind) if origin and origin is not Literal]
+    if kind in (Any, object, type(None), ...):
+        return _as_it_is
+    if origin is Union:
+        return partial(_optional, inner[0])
+    if origin is Literal:
+        return partial(_one_of, get_args(kind))
+    if origin is tuple and get_args(kind)[1:] != (...,):
+        return partial(_row, inner)
+    if origin in (tuple, frozenset):
+        return partial(_items, origin, inner[0])
+    if origin in (Mapping, dict):
+        return partial(_mapping, inner[1], strict or _knows_null(get_args(kind)[1]))
+    if origin is None and hasattr(kind, "from_json"):
+        return partial(_hooked, kind)
+    if is_dataclass(kind):
+        return partial(_object, kind, strict)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return partial(_enum, kind)
+    return {float: _number, Path: _path, bytes: _bytes}.get(kind, partial(_plain, kind))
+
+
+def _below(error: ValueError, where: str) -> Mistyped:
+    """The error, of something at ``where``."""
+    if not isinstance(error, Mistyped):
+        return Mistyped(getattr(error, "message", str(error)), where)
+    return Mistyped(error.what, where + error.where)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _plain(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise Mistyped(f"{_PLAIN[kind]} is expected")
+    return value
+
+
+def _path(value: Any) -> Path:
+    return Path(_plain(str, value))
+
+
+def _bytes(value: Any) -> bytes:
+    return base64.b64decode(_plain(str, value), validate=True)
+
+
+def _number(value: Any) -> float:
+    if type(value) in (int, float) and (value == 0 or _SMALLEST <= value <= _GREATEST):
+        return float(value)
+    raise Mistyped("a number, zero or above, is expected")
+
+
+def _optional(inner: _Decoder, value: Any) -> Any:
+    return None if value is None else inner(value)
+
+
+def _one_of(known: tuple[object, ...], value: Any) -> Any:
+    if not any(type(value) is type(item) and value == item for item in known):
+        raise Mistyped(f"one of {', '.join(map(str, known))} is expected")
+    return value
+
+
+def _enum(kind: type[Enum], value: Any) -> Enum:
+    return kind(_one_of(tuple(item.value for item in kind), value))
+
+
+def _hooked(kind: Any, value: Any) -> Any:
+    return kind.from_json(value)
+
+
+def _items(kind: Callable[[Iterable[Any]], Any], inner: _Decoder, value: Any) -> Any:
+    read: list[Any] = []
+    listed = value if isinstance(value, (tuple, frozenset)) else _plain(list, value)
+    try:
+        for item in listed:
+            read.append(inner(item))
+    except ValueError as error:
+        raise _below(error, f"[{len(read)}]") from None
+    return kind(read)
+
+
+def _row(inner: list[_Decoder], value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)) or len(value) != len(inner):
+        raise Mistyped(f"a list of {len(inner)} is expected")
+    return tuple([read(item) for read, item in zip(inner, value)])
+
+
+def _mapping(inner: _Decoder, null: bool, value: Any) -> Mapping[str, Any]:
+    read: dict[str, Any] = {}
+    name = ""
+    try:
+        for name, item in _plain(dict, value).items():
+            if item is not None or null:
+                read[name] = inner(item)
+    except ValueError as error:
+        raise _below(error, f".{name}" if name else "") from None
+    return read
+
+
+def _object(kind: Any, strict: bool, value: Any) -> Any:
+    known = _fields(kind, strict)
+    _plain(dict, value)
+    if strict and (others := value.keys() - {key for key, *_ in known}):
+        raise Mistyped("not known here", f".{min(others)}")
+    read: dict[str, Any] = {}
+    for key, name, inner, default, null in known:
+        item = value.get(key)
+        if default and (key not in value or item is None and not null):
+            continue
+        if key not in value:
+            raise Mistyped("missing", f".{key}")
+        try:
+            read[name] = inner(item)
+        except ValueError as error:
+            raise _below(error, f".{key}") from None
+    return kind(**read)
+
+
+@cache
+def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
+    """Of each field: its key, its name, its decoder, whether it has a default, and whether a null
+    is a value of it."""
+    kinds = get_type_hints(kind)
+    return tuple(
+        (
+            _key(field),
+            field.name,
+            _decoder(kinds[field.name], strict),
+            field.default is not MISSING or field.default_factory is not MISSING,
+            strict or _knows_null(kinds[field.name]),
+        )
+        for field in fields(kind)
+    )
+
+
+def _knows_null(kind: Any) -> bool:
+    return get_origin(kind) is Union or kind in (Any, object)
+
+
+def _key(field: Field[Any]) -> str:
+    return str(field.metadata.get("json", field.name))
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON's types, such that decode() gives it back."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if is_dataclass(value):
+        return encode_fields(value)
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    if isinstance(value, frozenset):
+        return sorted(map(encode, value))
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value) if isinstance(value, Path) else value
+
+
+def encode_fields(value: Any) -> dict[str, Any]:
+    """A dataclass as an object of its fields, whether or not it has a to_json() of its own."""
+    return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
+
+
+def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: str) -> _T:
+    """What a file that carries ``schema`` says; ``writer`` is who makes such files, and ``redo``
+    what to do where it is damaged.
+
+    Raises Refused where the file cannot be read, is not JSON, of another kind or damaged.
+    """
+    try:
+        data = bounds.read_json(files.read(path, bounds.DOCUMENT), _no_constant)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}", hint=f"give a file of {writer}") from error
+    except ValueError as error:
+        raise Refused(f"{path}: not JSON: {error}", hint=f"give a file of {writer}") from error
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise Refused(f"{path}: not a {schema} document", hint=f"give a file of {writer}")
+    try:
+        return decode(kind, data)
+    except Mistyped as error:
+        raise Refused(f"{path}: {error.message}", hint=redo) from error
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def write_value(path: Path, value: object) -> None:
+    """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
+    files.replace(str(path), (json.dumps(encode(value), indent=2) + "\n").encode())
+
+
+def read_value(path: Path, kind: type[_T]) -> _T:
+    """The value in a plain file. Raises OSError, or ValueError where it is another."""
+    data = bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False))
+    return decode(kind, data, strict=True)
