@@ -12,6 +12,7 @@ import pytest
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Risk, Tunable
 from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.explain.entries import parts
 from lowlat.host.root import Root
 from lowlat.plan import profile
 from trees import lowlat
@@ -74,10 +75,11 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_an_entry_is_complete(entry: Tunable) -> None:
-    assert entry.why and entry.source and entry.evidence and entry.cost
-    assert (entry.value is None) == (entry.rows is not None)
+    assert entry.why and entry.source and dict(parts(entry))["Seen"] and entry.cost
+    assert (entry.value is None) == bool(entry.rows)
     assert (entry.risk is Risk.NONE) or entry.cost != "none"
-    assert (entry.tuned is None) == (entry.native is None)
+    if entry.tuned:
+        assert [row.value for row in entry.rows if "{" not in row.path + row.value]
     if entry.accepts:
         re.compile(entry.accepts)
 

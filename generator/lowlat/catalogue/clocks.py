@@ -51,8 +51,7 @@ ENTRIES = (
         why="staggers the ticks of the CPUs that still tick, so that they do not contend for the "
         "same locks at the same instant",
         source=f"{PARAMETERS} skew_tick; kernel/time/tick-sched.c",
-        evidence="on the command line; no file shows it",
-        value=lambda target: "1",
+        value="1",
         cost="a little power on idle systems",
     ),
     Tunable(
@@ -60,10 +59,8 @@ ENTRIES = (
         why="keeps timers moving to busy housekeeping CPUs; with 0, as some profiles set it, "
         "timers armed on an isolated CPU stay there",
         source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
-        evidence="sysctl kernel.timer_migration is 1",
-        rows=lambda target: [Value("/proc/sys/kernel/timer_migration", "1")],
+        rows=(Value("/proc/sys/kernel/timer_migration", "1"),),
         tuned="sysctl",
-        native="1",
     ),
     Tunable(
         name="tsc",
@@ -73,7 +70,7 @@ ENTRIES = (
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",
         evidence="on the command line, and no kernel message that the TSC is unstable",
         # reliable would also skip the checks at boot.
-        value=lambda target: "nowatchdog",
+        value="nowatchdog",
         needs=(X86, PHYSICAL, _INVARIANT_TSC),
         unneeded=_watchdog_off_already,
         cost="a TSC that drifts is no longer noticed",
@@ -86,8 +83,7 @@ ENTRIES = (
         name="clocksource",
         why="reads time from the time-stamp counter, which needs no device access",
         source=f"{PARAMETERS} clocksource=",
-        evidence="/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        value=lambda target: "tsc",
+        value="tsc",
         needs=(X86, PHYSICAL, _OFFERS_TSC),
         unneeded=lambda target: (
             "the clock source is the TSC already" if target.machine.clock.current == "tsc" else None

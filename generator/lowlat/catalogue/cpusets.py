@@ -38,8 +38,7 @@ ENTRIES = (
         name="cpuset.cpus",
         why="makes the control group lowlat.slice of the isolated CPUs, in which the work runs",
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
-        evidence=f"{GROUP}/cpuset.cpus equals the isolated CPUs",
-        rows=lambda target: [Value(f"{GROUP}/cpuset.cpus", str(target.isolated))],
+        rows=(Value(f"{GROUP}/cpuset.cpus", "{isolated}"),),
         reads=Reads.LIST,
         needs=_NEEDS,
         cost="the latency-critical work has to be started in lowlat.slice",
@@ -50,8 +49,7 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
         "workqueues, as isolcpus does, and gives them back without a reboot",
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c",
-        evidence=f"{GROUP}/cpuset.cpus.partition reads isolated, without 'invalid'",
-        rows=lambda target: [Value(f"{GROUP}/cpuset.cpus.partition", "isolated")],
+        rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
         needs=(
             *_NEEDS,
             Need(

@@ -17,8 +17,7 @@ ENTRIES = (
         name="pcie_aspm.policy",
         why="keeps PCIe links awake, so that no transfer waits for one to wake up",
         source="PCI/pci.rst; drivers/pci/pcie/aspm.c",
-        evidence="/sys/module/pcie_aspm/parameters/policy shows [performance]",
-        rows=lambda target: [Value("/sys/module/pcie_aspm/parameters/policy", "performance")],
+        rows=(Value("/sys/module/pcie_aspm/parameters/policy", "performance"),),
         reads=Reads.CHOICE,
         needs=(PHYSICAL, config("PCIEASPM")),
         cost="power of the devices",
@@ -29,8 +28,7 @@ ENTRIES = (
         why="lets devices of the kernel reach memory without translation: no mapping for each "
         "transfer, and no flushing of the translation cache",
         source=f"{PARAMETERS} iommu.passthrough; drivers/iommu/iommu.c",
-        evidence="kernel message 'iommu: Default domain type: Passthrough'",
-        value=lambda target: "1",
+        value="1",
         needs=(_TRANSLATES, PHYSICAL, config("IOMMU_SUPPORT")),
         unneeded=built_in("IOMMU_DEFAULT_PASSTHROUGH", "with it"),
         cost="a faulty or hostile device can read and write all memory",
@@ -47,10 +45,7 @@ ENTRIES = (
         why="takes the isolated CPUs out of receive packet steering, which interrupts them with "
         "packets that came elsewhere",
         source="networking/scaling.rst; net/core/net-sysfs.c",
-        evidence="rps_cpus of every receive queue lies within the housekeeping CPUs",
-        rows=lambda target: [
-            Value("/sys/class/net/*/queues/rx-*/rps_cpus", target.housekeeping.mask())
-        ],
+        rows=(Value("/sys/class/net/*/queues/rx-*/rps_cpus", "{housekeeping}"),),
         reads=Reads.WITHIN,
         needs=(ISOLATION, config("RPS")),
         unneeded=done_by(
@@ -64,8 +59,7 @@ ENTRIES = (
         why="lets poll() and select() ask the network card for 50 microseconds before they sleep, "
         "so that no packet waits for an interrupt",
         source="admin-guide/sysctl/net.rst busy_poll; networking/napi.rst",
-        evidence="sysctl net.core.busy_poll is 50",
-        rows=lambda target: [Value("/proc/sys/net/core/busy_poll", "50")],
+        rows=(Value("/proc/sys/net/core/busy_poll", "50"),),
         needs=(config("NET_RX_BUSY_POLL"),),
         cost="power and CPU time of every program that waits for packets",
         risk=Risk.POWER,
@@ -76,8 +70,7 @@ ENTRIES = (
         why="lets reading from a socket ask the network card for 50 microseconds before it sleeps, "
         "so that no packet waits for an interrupt",
         source="admin-guide/sysctl/net.rst busy_read; networking/napi.rst",
-        evidence="sysctl net.core.busy_read is 50",
-        rows=lambda target: [Value("/proc/sys/net/core/busy_read", "50")],
+        rows=(Value("/proc/sys/net/core/busy_read", "50"),),
         needs=(config("NET_RX_BUSY_POLL"),),
         cost="power and CPU time of every program that waits for packets",
         risk=Risk.POWER,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Callable, Optional
@@ -48,6 +48,16 @@ class Target:
     guest: bool
     enabled: frozenset[str] = frozenset()
 
+    def fill(self, text: str, reads: Reads) -> str:
+        """A text of the catalogue with the CPUs of this machine in it, as ``reads`` says."""
+        masks = reads in (Reads.MASK, Reads.WITHIN)
+        isolated, housekeeping = (
+            cpus.mask() if masks else str(cpus) for cpus in (self.isolated, self.housekeeping)
+        )
+        return text.format(
+            isolated=isolated, housekeeping=housekeeping, isolated_or_all=isolated or "all"
+        )
+
     def since(self, major: int, minor: int) -> Optional[bool]:
         """Whether the kernel is this version or newer; None where its version is not known."""
         version = self.kernel.version
@@ -69,7 +79,8 @@ class Need:
 
 @dataclass(frozen=True)
 class Value:
-    """One file of the running kernel, or a glob of files, with the value it shall hold.
+    """One file of the running kernel, or a glob of files, with the value it shall hold. A path with
+    ``{cpu}`` in it is one for each isolated CPU.
 
     What the kernel offers by system call only has a name of its own instead of a path:
     ``kthread:GLOB:affinity`` (a CPU mask) and ``kthread:GLOB:policy`` ("other" or "fifo:N") of the
@@ -100,21 +111,25 @@ class Tunable:
     """One tunable, declared once.
 
     ``why`` says which noise it removes and how; ``cost`` what it takes away. Exactly one of
-    ``value`` (boot; "" for a flag without value) and ``rows`` is given. ``unneeded`` answers why
-    the setting would change nothing here. ``accepts`` is the grammar of values a user may give
-    instead. ``implies`` names entries whose effect this one includes. An entry with ``tuned``, a
-    section of TuneD's, and ``native``, the same value on every machine, is set by TuneD itself;
-    ``tolerant`` ones may fail for single files. ``cgroup`` is the control group (v2) whose files
-    the rows are: it is made before they are written, and removed with them. ``silences`` are
-    patterns (fnmatch) of the causes of noise that the entry removes, "class: cause" as in a run.
+    ``value`` (boot; "" for a flag without value) and ``rows`` is given; {isolated} and
+    {housekeeping} in them stand for these CPUs. Of rows that are ``either``, only the first file
+    that is there is set. ``evidence`` tells how to see the effect where ``sign`` and ``rows`` do
+    not. ``unneeded`` answers why the setting would change nothing here. ``accepts`` is the grammar
+    of values a user may give instead. ``implies`` names entries whose effect this one includes. An
+    entry with ``tuned``, a section of TuneD's, has the same value on every machine, and TuneD sets
+    it itself; ``tolerant`` ones may fail for single files. ``cgroup`` is the control group (v2)
+    whose files the rows are: it is made before they are written, and removed with them.
+    ``silences`` are patterns (fnmatch) of the causes of noise that the entry removes, "class:
+    cause" as in a run.
     """
 
     name: str
     why: str
     source: str
-    evidence: str
-    value: Optional[Callable[[Target], str]] = None
-    rows: Optional[Callable[[Target], Sequence[Value]]] = None
+    evidence: str = ""
+    value: Optional[str] = None
+    rows: tuple[Value, ...] = ()
+    either: bool = False
     reads: Reads = Reads.TEXT
     needs: tuple[Need, ...] = ()
     unneeded: Callable[[Target], Optional[str]] = lambda target: None
@@ -125,7 +140,6 @@ class Tunable:
     conflicts: tuple[str, ...] = ()
     implies: tuple[str, ...] = ()
     tuned: Optional[str] = None
-    native: Optional[str] = None
     tolerant: bool = False
     cgroup: Optional[str] = None
     silences: tuple[str, ...] = ()
@@ -134,6 +148,15 @@ class Tunable:
     def at_boot(self) -> bool:
         """Whether it is set on the kernel's command line, and not in the running kernel."""
         return self.value is not None
+
+    def settings(self, target: Target) -> Iterator[Value]:
+        """What is set in the running kernel of this machine."""
+        there = [row for row in self.rows if row.path in target.kernel.features]
+        rows = there[:1] or self.rows if self.either else self.rows
+        each = target.isolated if any("{cpu}" in row.path for row in rows) else (0,)
+        for cpu in each:
+            for row in rows:
+                yield Value(row.path.format(cpu=cpu), target.fill(row.value, self.reads))
 
     def parameter(self, value: str) -> str:
         """The boot parameter as it stands on the command line."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
@@ -13,7 +12,7 @@ _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
 
 #: The file that switches turbo off, and the value that does it.
-_TURBO = ((f"{_CPU}/intel_pstate/no_turbo", "1"), (f"{_CPU}/cpufreq/boost", "0"))
+_TURBO = (Value(f"{_CPU}/intel_pstate/no_turbo", "1"), Value(f"{_CPU}/cpufreq/boost", "0"))
 
 
 def _has_driver(target: Target) -> Optional[bool]:
@@ -54,19 +53,12 @@ def _shows(*paths: str) -> Need:
     )
 
 
-def _turbo(target: Target) -> Iterator[Value]:
-    shown = [item for item in _TURBO if item[0] in target.kernel.features]
-    for path, value in shown[:1] or _TURBO:
-        yield Value(path, value)
-
-
 ENTRIES = (
     Tunable(
         name="cpufreq.default_governor",
         why="starts every CPU at its highest frequency, so that no work pays for a ramp-up",
         source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
-        evidence="scaling_governor of every policy is performance",
-        value=lambda target: "performance",
+        value="performance",
         needs=(PHYSICAL, config("CPU_FREQ_GOV_PERFORMANCE")),
         cost="power",
         risk=Risk.POWER,
@@ -77,11 +69,7 @@ ENTRIES = (
         name="scaling_governor",
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
-        evidence="cpuN/cpufreq/scaling_governor is performance",
-        rows=lambda target: [
-            Value(f"{_CPU}/cpu{cpu}/cpufreq/scaling_governor", "performance")
-            for cpu in target.isolated
-        ],
+        rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),
         needs=(ISOLATION, PHYSICAL, _PERFORMANCE),
         cost="power of the isolated CPUs",
         risk=Risk.POWER,
@@ -91,11 +79,7 @@ ENTRIES = (
         why="tells the processor of the isolated CPUs to prefer speed where it chooses the "
         "frequency itself",
         source="admin-guide/pm/intel_pstate.rst; admin-guide/pm/amd-pstate.rst",
-        evidence="cpuN/cpufreq/energy_performance_preference is performance",
-        rows=lambda target: [
-            Value(f"{_CPU}/cpu{cpu}/cpufreq/energy_performance_preference", "performance")
-            for cpu in target.isolated
-        ],
+        rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/energy_performance_preference", "performance"),),
         needs=(ISOLATION, PHYSICAL, _shows(_PREFERENCE)),
         unneeded=done_by(
             ("scaling_governor",),
@@ -109,9 +93,9 @@ ENTRIES = (
         why="keeps CPUs from changing to turbo frequencies and back, each change of which halts "
         "the core for some microseconds",
         source="admin-guide/pm/intel_pstate.rst no_turbo; ABI/testing/sysfs-devices-system-cpu",
-        evidence="intel_pstate/no_turbo is 1, or cpufreq/boost is 0",
-        rows=lambda target: list(_turbo(target)),
-        needs=(PHYSICAL, _shows(*(path for path, _ in _TURBO))),
+        rows=_TURBO,
+        either=True,
+        needs=(PHYSICAL, _shows(*(row.path for row in _TURBO))),
         cost="a third of the speed and more, on every CPU",
         risk=Risk.THROUGHPUT,
     ),

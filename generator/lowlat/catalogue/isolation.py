@@ -29,9 +29,8 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
-        evidence="/sys/devices/system/cpu/isolated equals the list",
         # managed_irq alone would drop the default flag and leave the scheduler domains untouched.
-        value=lambda target: f"managed_irq,domain,{target.isolated}",
+        value="managed_irq,domain,{isolated}",
         needs=(ISOLATION, config("CPU_ISOLATION")),
         unneeded=done_by(
             ("cpuset.partition",), "{} isolates these CPUs, and gives them back without a reboot"
@@ -58,7 +57,7 @@ ENTRIES = (
         "lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
         source=f"timers/no_hz.rst; {_ISOLATION}",
         evidence="/sys/devices/system/cpu/nohz_full equals the list; LOC in /proc/interrupts flat",
-        value=lambda target: str(target.isolated),
+        value="{isolated}",
         needs=(ISOLATION, config("NO_HZ_FULL")),
         cost="entering and leaving the kernel costs more on these CPUs: not for system-call-heavy "
         "work",
@@ -77,7 +76,7 @@ ENTRIES = (
         "interrupt whatever runs there",
         source=f"{PARAMETERS} rcu_nocbs; kernel/rcu/tree_nocb.h",
         evidence="kernel message 'Offload RCU callbacks from CPUs:'; rcuo threads exist",
-        value=lambda target: str(target.isolated) or "all",
+        value="{isolated_or_all}",
         needs=(config("RCU_NOCB_CPU"),),
         unneeded=_offloaded_already,
         cost="the threads that run the callbacks have to be kept off the isolated CPUs: nohz_full "
@@ -94,8 +93,7 @@ ENTRIES = (
         why="places interrupts on the housekeeping CPUs from the start; moving them later may take "
         "effect only at their next arrival",
         source=f"{PARAMETERS} irqaffinity; kernel/irq/irqdesc.c",
-        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs",
-        value=lambda target: str(target.housekeeping),
+        value="{housekeeping}",
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
         sign=Sign(

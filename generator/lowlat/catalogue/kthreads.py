@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Optional
 
 from lowlat.catalogue.entry import Reads, Risk, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, REALTIME
 
 #: Threads of every CPU, and the priority TuneD's realtime-virtual-host profile gives them.
-_PRIORITIES = (("ksoftirqd", 2), ("ktimers", 2))
+_PRIORITIES = (
+    Value("kthread:ksoftirqd/{cpu}:policy", "fifo:2"),
+    Value("kthread:ktimers/{cpu}:policy", "fifo:2"),
+)
 
 
 def _kept_away(target: Target) -> Optional[str]:
@@ -23,12 +25,6 @@ def _kept_away(target: Target) -> Optional[str]:
     return None
 
 
-def _priorities(target: Target) -> Iterator[Value]:
-    for cpu in target.isolated:
-        for thread, priority in _PRIORITIES:
-            yield Value(f"kthread:{thread}/{cpu}:policy", f"fifo:{priority}")
-
-
 ENTRIES = (
     Tunable(
         name="kthread.affinity",
@@ -36,7 +32,7 @@ ENTRIES = (
         why="moves kernel threads that belong to no CPU to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
-        rows=lambda target: [Value("kthread:*:affinity", target.housekeeping.mask())],
+        rows=(Value("kthread:*:affinity", "{housekeeping}"),),
         reads=Reads.WITHIN,
         needs=(ISOLATION,),
         unneeded=_kept_away,
@@ -49,7 +45,7 @@ ENTRIES = (
         "1, which would otherwise hold them up for ever",
         source="TuneD's realtime-virtual-host profile; kernel/softirq.c (PREEMPT_RT)",
         evidence="the threads ksoftirqd/N and ktimers/N run as SCHED_FIFO of priority 2",
-        rows=lambda target: list(_priorities(target)),
+        rows=_PRIORITIES,
         needs=(ISOLATION, REALTIME),
         cost="softirqs and timers go before ordinary tasks on the isolated CPUs",
         risk=Risk.THROUGHPUT,

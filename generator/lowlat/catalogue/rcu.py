@@ -19,8 +19,7 @@ ENTRIES = (
         why="turns expedited RCU grace periods, which interrupt every busy CPU, into normal ones "
         "once the system is up",
         source=f"{PARAMETERS} rcupdate.rcu_normal_after_boot; kernel/rcu/update.c",
-        evidence="/sys/module/rcupdate/parameters/rcu_normal_after_boot is 1",
-        value=lambda target: "1",
+        value="1",
         unneeded=done_by_realtime("PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"),
         cost="network namespace, module and cgroup operations take longer",
         sign=Sign(path="/sys/module/rcupdate/parameters/rcu_normal_after_boot"),
@@ -29,8 +28,7 @@ ENTRIES = (
         name="rcu_nocb_poll",
         why="lets the RCU callback threads poll, which saves the isolated CPUs waking them",
         source=f"{PARAMETERS} rcu_nocb_poll; kernel/rcu/tree_nocb.h",
-        evidence="kernel message 'Poll for callbacks from no-CBs CPUs.'",
-        value=lambda target: "",
+        value="",
         needs=(config("RCU_NOCB_CPU"),),
         cost="constant wake-ups on the housekeeping CPUs",
         risk=Risk.POWER,
@@ -41,8 +39,7 @@ ENTRIES = (
         why="switches off the batching of RCU callbacks, which delays the freeing of memory by up "
         "to ten seconds",
         source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
-        evidence=f"{_FOLDER}/enable_rcu_lazy is N",
-        value=lambda target: "0",
+        value="0",
         needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
         unneeded=built_in("RCU_LAZY_DEFAULT_OFF", "with it switched off"),
         cost="more wake-ups of the RCU threads",
@@ -58,8 +55,7 @@ ENTRIES = (
         why="does not ask an isolated CPU for a quiescent state until a grace period is a second "
         "old, by which time it has mostly passed one by itself",
         source=f"{PARAMETERS} rcutree.nohz_full_patience_delay; kernel/rcu/tree.c",
-        evidence=f"{_FOLDER}/nohz_full_patience_delay is 1000 (milliseconds)",
-        value=lambda target: "1000",
+        value="1000",
         needs=(
             ISOLATION,
             config("RCU_NOCB_CPU"),
@@ -75,7 +71,7 @@ ENTRIES = (
         "busy task on an isolated CPU cannot hold up grace periods for the whole system",
         source=f"{PARAMETERS} rcutree.kthread_prio; TuneD's realtime-virtual-host profile (rcuc 4)",
         evidence=f"{_FOLDER}/kthread_prio; the threads rcuc/N run as SCHED_FIFO of that priority",
-        value=lambda target: "4",
+        value="4",
         needs=(REALTIME,),
         cost="RCU callbacks run before real-time tasks of lower priority",
         risk=Risk.THROUGHPUT,

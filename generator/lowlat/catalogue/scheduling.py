@@ -39,8 +39,7 @@ ENTRIES = (
         why="lets the kernel be preempted nearly everywhere, which shortens scheduling delays on "
         "CPUs with several tasks; a lone task on an isolated CPU gains nothing",
         source=f"{PARAMETERS} preempt=; kernel/sched/core.c",
-        evidence="kernel message 'Dynamic Preempt: full'",
-        value=lambda target: "full",
+        value="full",
         needs=(config("PREEMPT_DYNAMIC"),),
         unneeded=_full_already,
         cost="throughput of kernel-heavy work",
@@ -53,8 +52,7 @@ ENTRIES = (
         name="threadirqs",
         why="runs interrupt handlers as threads, so that their priority can be set",
         source=f"{PARAMETERS} threadirqs; include/linux/interrupt.h",
-        evidence="threads named irq/NN-name exist",
-        value=lambda target: "",
+        value="",
         needs=(config("IRQ_FORCED_THREADING"),),
         unneeded=done_by_realtime("PREEMPT_RT kernels thread all interrupts"),
         cost="a context switch for each interrupt, and priorities that have to be planned",
@@ -66,7 +64,7 @@ ENTRIES = (
         why="starts systemd and every service on the housekeeping CPUs",
         source="systemd(1), kernel command line; systemd-system.conf(5) CPUAffinity=",
         evidence="Cpus_allowed_list in /proc/1/status equals the housekeeping CPUs",
-        value=lambda target: str(target.housekeeping),
+        value="{housekeeping}",
         needs=(ISOLATION,),
         unneeded=done_by(
             ("isolcpus", "cpuset.partition"),
@@ -84,7 +82,7 @@ ENTRIES = (
         "averaging every two seconds",
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
         evidence="on the command line; /proc/pressure is gone",
-        value=lambda target: "0",
+        value="0",
         needs=(config("PSI"),),
         unneeded=built_in("PSI_DEFAULT_DISABLED", "with it switched off"),
         cost="systemd-oomd, kubelet and others that read /proc/pressure stop working",
@@ -102,8 +100,7 @@ ENTRIES = (
         "each CPU: its timer and the tick it restarts interrupt isolated CPUs about 3.5 times a "
         "second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
-        evidence=f"{_FAIR}/cpuN/runtime is 0",
-        rows=lambda target: [Value(f"{_FAIR}/cpu{cpu}/runtime", "0") for cpu in target.isolated],
+        rows=(Value(f"{_FAIR}/cpu{{cpu}}/runtime", "0"),),
         needs=(ISOLATION, config("DEBUG_FS"), feature(_FAIR, (6, 12))),
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
@@ -115,8 +112,7 @@ ENTRIES = (
         why="lets real-time tasks run without a pause: before 6.12 they lose 50 ms of every second "
         "by default; from there on that is fair_server's work",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",
-        evidence="sysctl kernel.sched_rt_runtime_us is -1",
-        rows=lambda target: [Value("/proc/sys/kernel/sched_rt_runtime_us", "-1")],
+        rows=(Value("/proc/sys/kernel/sched_rt_runtime_us", "-1"),),
         needs=(REALTIME,),
         unneeded=_throttles_nothing,
         cost="a real-time task that never sleeps locks its CPU up, whichever it is, with no way in "

@@ -36,8 +36,7 @@ ENTRIES = (
         why="takes plain spin locks instead of those that halt the CPU to let another guest's CPU "
         "run: right where every CPU of this guest has a physical one to itself",
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
-        evidence="kernel message 'PV spinlocks disabled, forced by \"nopvspin\" parameter'",
-        value=lambda target: "",
+        value="",
         needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
         cost="where the host shares out physical CPUs after all, a lock holder that is not running "
         "holds up all others",
@@ -49,8 +48,7 @@ ENTRIES = (
         why="lets an idle CPU of the guest poll for a while before it leaves to the host, so that "
         "most wake-ups cost no exit",
         source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
-        evidence="/sys/devices/system/cpu/cpuidle/current_driver is haltpoll",
-        value=lambda target: "1",
+        value="1",
         needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE")),
         unneeded=_polls_already,
         cost="CPU time of the host",
@@ -64,8 +62,7 @@ ENTRIES = (
         name="kvm.kvmclock_periodic_sync",
         why="stops the host interrupting every guest CPU each five minutes to set its clock anew",
         source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
-        evidence=f"{_SYNC} is N",
-        value=lambda target: "0",
+        value="0",
         needs=(X86, PHYSICAL, config("KVM"), before(_SYNC, (7, 0))),
         cost="the clocks of guests may drift apart from the host's a little further",
         accepts=r"0",
@@ -76,8 +73,7 @@ ENTRIES = (
         why="lets guest CPUs spin on a lock without an exit to the host: right where each has a "
         "physical CPU to itself",
         source="arch/x86/kvm/vmx/vmx.c ple_gap; TuneD's realtime-virtual-host profile",
-        evidence=f"{_GAP} is 0",
-        value=lambda target: "0",
+        value="0",
         needs=(X86, PHYSICAL, _INTEL, config("KVM_INTEL")),
         cost="guests that share a physical CPU waste it spinning",
         risk=Risk.THROUGHPUT,

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Risk, Tunable
+from lowlat.catalogue.entry import Reads, Risk, Tunable
 from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
@@ -34,9 +35,38 @@ def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
     if entry.accepts:
         yield "Accepts", f"{entry.name}=VALUE, VALUE being {entry.accepts}"
     yield "Set by", ", ".join(profiles_with(entry)) or "no profile: by name only"
-    yield "Seen", entry.evidence
+    yield (
+        "Seen",
+        entry.evidence or "; ".join(_signs(entry)) or "on the command line; no file shows it",
+    )
     yield "Source", entry.source
     yield "Enable", f"lowlat-gen plan --enable {entry.name}"
+
+
+def _signs(entry: Tunable) -> Iterator[str]:
+    """How to see the effect, by what verify looks at."""
+    sign = entry.sign
+    if entry.value is None:
+        yield ", or ".join(_holds(row.path, entry.reads, row.value) for row in entry.rows)
+        return
+    if sign.proof:
+        yield f"kernel message '{sign.proof}'"
+    if sign.path:
+        held = entry.value if "{" in entry.value else sign.expected(entry.value)
+        yield _holds(sign.path, sign.reads, held)
+    if sign.thread:
+        yield f"kernel threads named {sign.thread}… exist"
+
+
+def _holds(path: str, reads: Reads, value: str) -> str:
+    sysctl = "/proc/sys/"
+    what = path.replace("{cpu}", "N").replace("[0-9]*", "N")
+    if path.startswith(sysctl):
+        what = f"sysctl {path[len(sysctl) :].replace('/', '.')}"
+    role = re.search(r"{(isolated|housekeeping)", value)
+    if role:
+        return f"{what} {'lies within' if reads is Reads.WITHIN else 'equals'} the {role[1]} CPUs"
+    return f"{what} shows [{value}]" if reads is Reads.CHOICE else f"{what} is {value}"
 
 
 def profiles_with(entry: Tunable) -> list[str]:

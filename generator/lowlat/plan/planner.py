@@ -10,7 +10,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Target, Tunable, Value
+from lowlat.catalogue.entry import Reads, Target, Tunable
 from lowlat.model import cmdline
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import (
@@ -185,11 +185,12 @@ class _PlanMaker:
             _check_value(entry, given)
         fixed = (why, entry.source, entry.risk.value)
         if entry.value is not None:
-            value = entry.value(self._target) if given is None else given
+            value = self._target.fill(entry.value, Reads.LIST) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))
             self._note_absence(entry.name, value)
-        for row in entry.rows(self._target) if entry.rows else ():
-            self.runtime.append(PlannedSetting(entry.name, row.path, _value(row, given), *fixed))
+        for row in entry.settings(self._target):
+            value = row.value if given is None else given
+            self.runtime.append(PlannedSetting(entry.name, row.path, value, *fixed))
         enabled = self._target.enabled | {entry.name}
         self._target = replace(self._target, enabled=enabled)
 
@@ -197,10 +198,6 @@ class _PlanMaker:
         line = self._target.machine.cmdline or ""
         if self._as_booted and cmdline.values(line, name)[-1:] != [value]:
             self._not_booted |= {name}
-
-
-def _value(row: Value, given: Optional[str]) -> str:
-    return row.value if given is None else given
 
 
 def _check_value(entry: Tunable, value: str) -> None:

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from typing import Optional
 
 from lowlat.base import files, trust
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
-from lowlat.catalogue.entry import Reads, Target, Value
+from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.machine import RELEASE, Cpus, Kernel, Machine
+from lowlat.model.machine import RELEASE
 from lowlat.model.plan import Plan, PlannedParameter, PlannedSetting
 from lowlat.plan import profile
 
@@ -28,6 +27,10 @@ PLANS = f"{files.STATE}/plans"
 
 #: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
 IN_USE = "/run/lowlat/plan.json"
+
+#: A CPU's number, and a CPU list, in the patterns of what the catalogue sets.
+_CPU = r"[0-9]{1,5}"
+_CPUS = rf"{_CPU}(?:[-,]{_CPU})*"
 
 #: A plan for 4096 CPUs is a tenth of this.
 _LARGEST = 4 << 20
@@ -123,49 +126,40 @@ def _check_parameter(parameter: PlannedParameter) -> None:
     entry = lookup(parameter.name)
     if entry.value is None:
         raise Refused(f"'{entry.name}' is no boot parameter")
-    own = _shape(entry.value(any_target()))
-    given = entry.accepts is not None and re.fullmatch(entry.accepts, parameter.value)
-    if not given and not re.fullmatch(own, parameter.value):
+    if not _fits(entry, entry.value, parameter.value):
         raise Refused(f"'{entry.name}' is never given that value")
 
 
 def _check_setting(setting: PlannedSetting) -> None:
     entry = lookup(setting.name)
-    rows = entry.rows(any_target()) if entry.rows else ()
-    for row in rows:
-        if re.fullmatch(_digits(row.path), setting.target) and _possible(
-            entry.reads, entry.accepts, row, setting.value
+    for row in entry.rows:
+        if re.fullmatch(_pattern(row.path), setting.target) and _possible(
+            entry, row.value, setting.value
         ):
             return
     raise Refused(f"'{entry.name}' never sets {setting.target[:80]} to that value")
 
 
-def _possible(reads: Reads, accepts: Optional[str], row: Value, value: str) -> bool:
+def _possible(entry: Tunable, own: str, value: str) -> bool:
     try:
-        if reads is Reads.LIST:
+        if entry.reads is Reads.LIST:
             return bool(CpuSet.parse_list(value))
-        if reads in (Reads.MASK, Reads.WITHIN):
+        if entry.reads in (Reads.MASK, Reads.WITHIN):
             return bool(CpuSet.parse_mask(value))
     except CpuSetError:
         return False
-    return value == row.value or bool(accepts and re.fullmatch(accepts, value))
+    return _fits(entry, own, value)
 
 
-@cache
-def any_target() -> Target:
-    """A machine as small as can be: it shows which files an entry sets, not for which CPUs."""
-    one, other = CpuSet.of([1]), CpuSet.of([0])
-    machine = Machine(None, Cpus(online=one | other, offline=CpuSet(), possible=one, boot=0), ())
-    return Target(machine, Kernel(), isolated=one, housekeeping=other, guest=False)
+def _fits(entry: Tunable, own: str, value: str) -> bool:
+    """Whether a value is the entry's own, or one that a user may give instead."""
+    patterns = (_pattern(own), *([entry.accepts] if entry.accepts else []))
+    return any(re.fullmatch(pattern, value) for pattern in patterns)
 
 
-def _digits(path: str) -> str:
-    """The pattern of a path that may name any CPU: cpu7 in a folder's name, thread/7."""
-    return re.sub(r"(\bcpu|^kthread:[a-z]+/)1\b", r"\1[0-9]{1,5}", re.escape(path))
-
-
-def _shape(value: str) -> str:
-    """The pattern of a value that ends in a CPU list; any other stands for itself."""
-    if not re.search(r"(^|,)[01]$", value):
-        return re.escape(value)
-    return re.escape(value[:-1]) + r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
+def _pattern(text: str) -> str:
+    """What a text of the catalogue may become: {cpu} any number, other places any CPU list."""
+    parts = re.split(r"\{(\w+)\}", text)
+    parts[0::2] = map(re.escape, parts[0::2])
+    parts[1::2] = [_CPU if name == "cpu" else _CPUS for name in parts[1::2]]
+    return "".join(parts)

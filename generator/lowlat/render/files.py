@@ -65,7 +65,7 @@ def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
     """The TuneD form of a profile: for a packaged one, what is committed as its tuned.conf."""
     sections: dict[str, dict[str, str]] = {}
     for entry in _native(wanted):
-        sections.setdefault(str(entry.tuned), {})[entry.name] = str(entry.native)
+        sections.setdefault(str(entry.tuned), {})[entry.name] = entry.rows[0].value
     known = {"profile": wanted, "program": encode.path(program), "sections": sections}
     return _expand("tuned/profile.conf.j2", encode.ini, **known)
 

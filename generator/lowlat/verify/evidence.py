@@ -49,10 +49,8 @@ _ALWAYS = (
 
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
-    target = store.any_target()
-    rows = (row for entry in CATALOGUE if entry.rows for row in entry.rows(target))
-    paths = (row.path for row in rows if not row.path.startswith(SCHEME))
-    return sorted({re.sub(r"\bcpu1\b", "cpu[0-9]*", path) for path in paths})
+    paths = (row.path for entry in CATALOGUE for row in entry.rows)
+    return sorted({path.format(cpu="[0-9]*") for path in paths if not path.startswith(SCHEME)})
 
 
 def files() -> list[str]:
