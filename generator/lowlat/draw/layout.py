@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Callable, Optional, TypeVar
+from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Device, Machine
@@ -29,47 +29,29 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class CoreRow:
-    """The cores of one type; the label is empty where there is only one."""
-
-    label: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The cores that share a last-level cache. ``more`` are the CPUs of the ``times`` - 1 domains
-    after this one that look the same."""
+class Part:
+    """A package, what of it lies in one node, the cores that share a last-level cache, or those of
+    one type: one in the other, the innermost with cells. ``devices`` are the node's. ``look`` is
+    the title without what tells parts apart; ``more`` are the CPUs of the ``times`` - 1 parts after
+    this one that look the same."""
 
     title: str
-    rows: tuple[CoreRow, ...]
-    times: int = 1
-    more: CpuSet = CpuSet()
-
-
-@dataclass(frozen=True)
-class Box:
-    """The cores of one package in one node, and the node's devices."""
-
-    title: str
-    domains: tuple[Domain, ...]
+    look: str
+    parts: tuple[Part, ...] = ()
+    cells: tuple[Cell, ...] = ()
     devices: tuple[Device, ...] = ()
     times: int = 1
     more: CpuSet = CpuSet()
 
-
-@dataclass(frozen=True)
-class Package:
-    title: str
-    boxes: tuple[Box, ...]
-    times: int = 1
-    more: CpuSet = CpuSet()
+    def drawn(self) -> list[Cell]:
+        """The cells in it, without those that are only alike."""
+        return [*self.cells, *(cell for part in self.parts for cell in part.drawn())]
 
 
 @dataclass(frozen=True)
 class Picture:
     title: str
-    packages: tuple[Package, ...]
+    packages: tuple[Part, ...]
     devices: tuple[Device, ...]
     offline: CpuSet
     memory_only: CpuSet
@@ -92,22 +74,6 @@ def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, roomy: bool 
     )
 
 
-def cpus_of(part: Package | Box | Domain | CoreRow) -> CpuSet:
-    """The CPUs drawn in a part, without those that are only alike."""
-    return CpuSet.of(cpu for cell in cells_of(part) for cpu in cell.cpus.ids)
-
-
-def cells_of(part: Package | Box | Domain | CoreRow) -> list[Cell]:
-    if isinstance(part, CoreRow):
-        return list(part.cells)
-    parts: Sequence[Box | Domain | CoreRow]
-    if isinstance(part, Package):
-        parts = part.boxes
-    else:
-        parts = part.domains if isinstance(part, Box) else part.rows
-    return [cell for inner in parts for cell in cells_of(inner)]
-
-
 class _Arranger:
     def __init__(self, machine: Machine, isolated: Optional[CpuSet], few: int) -> None:
         self._few = few
@@ -125,29 +91,31 @@ class _Arranger:
         }
         self._with_devices: set[int] = set()
 
-    def packages(self) -> tuple[Package, ...]:
+    def packages(self) -> tuple[Part, ...]:
         made = [
-            Package(_package_title(cores[0]), self._boxes(cores))
+            Part(_package_title(cores[0]), "", self._nodes(cores))
             for cores in _grouped(
                 self._machine.cores, lambda c: _known(c.drawer, c.book, c.package)
             )
         ]
         return tuple(_collapsed(made, self._few))
 
-    def _boxes(self, cores: Sequence[Core]) -> tuple[Box, ...]:
+    def _nodes(self, cores: Sequence[Core]) -> tuple[Part, ...]:
         made = []
         for group in _grouped(cores, lambda core: core.nodes):
             nodes = [node for node in group[0].nodes if node not in self._with_devices]
             self._with_devices.update(nodes)
             devices = tuple(_sorted(d for d in self._machine.devices if d.node in nodes))
-            made.append(Box(_node_title(group[0]), self._domains(group), devices))
+            title = _node_title(group[0])
+            look = title.rstrip("0123456789")
+            made.append(Part(title, look, self._caches(group), devices=devices))
         return tuple(_collapsed(made, self._few))
 
-    def _domains(self, cores: Sequence[Core]) -> tuple[Domain, ...]:
-        made = [
-            Domain(self._cache_title(group[0]), self._rows(group))
-            for group in _grouped(cores, lambda core: _known(core.die, core.cache))
-        ]
+    def _caches(self, cores: Sequence[Core]) -> tuple[Part, ...]:
+        made = []
+        for group in _grouped(cores, lambda core: _known(core.die, core.cache)):
+            title = self._cache_title(group[0])
+            made.append(Part(title, title.rpartition(", ")[2], self._rows(group)))
         return tuple(_collapsed(made, self._few))
 
     def _cache_title(self, core: Core) -> str:
@@ -155,15 +123,14 @@ class _Arranger:
         size = self._sizes.get(core.cache, "") if core.cache is not None else ""
         return ", ".join(filter(None, (die, size)))
 
-    def _rows(self, cores: Sequence[Core]) -> tuple[CoreRow, ...]:
+    def _rows(self, cores: Sequence[Core]) -> tuple[Part, ...]:
         kinds = self._machine.core_types
-        return tuple(
-            CoreRow(
-                kinds[self._types.get(group[0].cpus.first, 0)].name if kinds else "",
-                tuple(Cell(core.cpus, self._role(core)) for core in group),
-            )
-            for group in _grouped(cores, lambda core: (self._types.get(core.cpus.first, 0),))
-        )
+        made = []
+        for group in _grouped(cores, lambda core: (self._types.get(core.cpus.first, 0),)):
+            label = kinds[self._types.get(group[0].cpus.first, 0)].name if kinds else ""
+            cells = tuple(Cell(core.cpus, self._role(core)) for core in group)
+            made.append(Part(label, label, cells=cells))
+        return tuple(made)
 
     def _role(self, core: Core) -> str:
         if self._isolated is None:
@@ -203,10 +170,7 @@ def _sorted(devices: Iterable[Device]) -> list[Device]:
     return sorted(devices, key=lambda d: (_ORDER.get(d.kind, 9), d.address))
 
 
-_Part = TypeVar("_Part", Package, Box, Domain)
-
-
-def _collapsed(parts: Iterable[_Part], few: int) -> Iterable[_Part]:
+def _collapsed(parts: Iterable[Part], few: int) -> Iterable[Part]:
     """Runs of more than ``few`` parts that look alike become their first, which counts the rest."""
     for _, run in groupby(parts, _looks):
         alike = list(run)
@@ -217,20 +181,12 @@ def _collapsed(parts: Iterable[_Part], few: int) -> Iterable[_Part]:
         yield replace(alike[0], times=len(alike), more=more)
 
 
-def _all_cpus(part: Package | Box | Domain) -> set[int]:
-    inner: Sequence[Box | Domain] = ()
-    if not isinstance(part, Domain):
-        inner = part.boxes if isinstance(part, Package) else part.domains
-    found = set(part.more.ids).union(*(_all_cpus(item) for item in inner))
-    return found if inner else found | cpus_of(part).ids
+def _all_cpus(part: Part) -> set[int]:
+    own = (cell.cpus.ids for cell in part.cells)
+    return set(part.more.ids).union(*own, *map(_all_cpus, part.parts))
 
 
-def _looks(part: Package | Box | Domain) -> object:
+def _looks(part: Part) -> object:
     """What must be equal for two parts to be drawn as one: everything but the numbers."""
-    if isinstance(part, Package):
-        return tuple(map(_looks, part.boxes))
-    if isinstance(part, Box):
-        return (part.title.rstrip("0123456789"), tuple(map(_looks, part.domains)), part.devices)
-    size = part.title.rpartition(", ")[2]
-    rows = tuple((r.label, tuple((len(c.cpus), c.role) for c in r.cells)) for r in part.rows)
-    return (size, rows, part.times)
+    cells = tuple((len(cell.cpus), cell.role) for cell in part.cells)
+    return (part.look, part.times, part.devices, cells, tuple(map(_looks, part.parts)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lowlat.base import encode
-from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
+from lowlat.draw.layout import Cell, Part, Picture
 from lowlat.draw.text import absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
 
@@ -98,7 +98,7 @@ def _heading(picture: Picture) -> str:
 
 
 def _description(picture: Picture) -> str:
-    cells = [cell for package in picture.packages for cell in cells_of(package)]
+    cells = [cell for package in picture.packages for cell in package.drawn()]
     found = []
     for role in ("isolated", "housekeeping", ""):
         cpus = CpuSet.of(cpu for cell in cells if cell.role == role for cpu in cell.cpus.ids)
@@ -110,33 +110,33 @@ def _description(picture: Picture) -> str:
 # ----------------------------------------------------------------- the parts
 
 
-def _package(package: Package, room: float) -> _Block:
+def _package(package: Part, room: float) -> _Block:
     inner = room - 2 * _PAD
-    boxes = [_box(box, inner) for box in package.boxes]
+    boxes = [_box(box, inner) for box in package.parts]
     parts = [_flow(boxes, inner), *_notes(more(package, "packages", _MORE))]
     return _panel(package.title, "package", parts)
 
 
-def _box(box: Box, room: float) -> _Block:
+def _box(box: Part, room: float) -> _Block:
     inner = room - 2 * _PAD if box.title else room
-    domains = [_domain(domain, inner) for domain in box.domains]
+    domains = [_domain(domain, inner) for domain in box.parts]
     parts = [_flow(domains, inner), *_notes(more(box, "nodes", _MORE))]
-    for domain in box.domains:
+    for domain in box.parts:
         parts += _notes(more(domain, "caches", _MORE))
     parts += _notes(device_lines(box.devices))
     return _panel(box.title, "node", parts) if box.title else _stack(parts)
 
 
-def _domain(domain: Domain, room: float) -> _Block:
+def _domain(domain: Part, room: float) -> _Block:
     parts = []
-    for row in domain.rows:
-        if row.label:
-            parts.append(_text_line(row.label, "note"))
+    for row in domain.parts:
+        if row.title:
+            parts.append(_text_line(row.title, "note"))
         parts.append(_row(row, room - 2 * _PAD))
     return _panel(domain.title, "cache", parts)
 
 
-def _row(row: CoreRow, room: float) -> _Block:
+def _row(row: Part, room: float) -> _Block:
     if len(row.cells) > _MANY:
         return _flow([_mini(cell) for cell in row.cells], min(room, 32 * (_MINI + 3)), 3)
     tiles = [_tile(cell) for cell in row.cells]

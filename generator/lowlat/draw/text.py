@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from lowlat.base.terminal import paint, printable
-from lowlat.draw.layout import Box, Cell, CoreRow, Domain, Package, Picture, cells_of
+from lowlat.draw.layout import Cell, Part, Picture
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
 
@@ -40,33 +40,33 @@ class _Pen:
     def _paint(self, text: str, code: str) -> str:
         return paint(text, code) if self._colour and code else printable(text)
 
-    def package(self, package: Package) -> Iterator[str]:
+    def package(self, package: Part) -> Iterator[str]:
         indent = ""
         if package.title:
             yield self._paint(package.title, "1")
             indent = "  "
-        for box in package.boxes:
+        for box in package.parts:
             yield from self._box(box, indent)
         yield from (indent + line for line in more(package, "packages"))
 
-    def _box(self, box: Box, indent: str) -> Iterator[str]:
+    def _box(self, box: Part, indent: str) -> Iterator[str]:
         if box.title:
             yield indent + self._paint(box.title, "1")
             indent += "  "
-        for domain in box.domains:
+        for domain in box.parts:
             yield from self._domain(domain, indent)
         yield from self.devices(box.devices, indent)
         yield from (indent + line for line in more(box, "nodes"))
 
-    def _domain(self, domain: Domain, indent: str) -> Iterator[str]:
+    def _domain(self, domain: Part, indent: str) -> Iterator[str]:
         title = domain.title
-        for row in domain.rows:
-            label = printable("  ".join(filter(None, (title, row.label))))
+        for row in domain.parts:
+            label = printable("  ".join(filter(None, (title, row.title))))
             yield from self._row(row, indent + (f"{label}  " if label else ""))
             title = " " * len(title)
         yield from (indent + line for line in more(domain, "caches"))
 
-    def _row(self, row: CoreRow, lead: str) -> Iterator[str]:
+    def _row(self, row: Part, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
             parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
@@ -118,10 +118,10 @@ def device_lines(devices: Sequence[Device]) -> Iterator[str]:
         yield f"and {len(devices) - _MOST_DEVICES} more devices"
 
 
-def more(part: Package | Box | Domain, what: str, limit: int = 56) -> Iterator[str]:
+def more(part: Part, what: str, limit: int = 56) -> Iterator[str]:
     """What stands for the parts that look like this one; nothing where there are none."""
     if part.times > 1:
-        kept = sum(cell.role == "housekeeping" for cell in cells_of(part))
+        kept = sum(cell.role == "housekeeping" for cell in part.drawn())
         roles = f", each with {kept} housekeeping" if kept else ""
         cpus = shorten(part.more, limit)
         yield f"and {part.times - 1} more {what} like it{roles}: CPU {cpus}"
