@@ -13,11 +13,12 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from typing import NoReturn, Optional, TextIO, cast
+from typing import Any, NoReturn, Optional, TextIO, cast
 
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Screen
+from lowlat.verbs.arguments import add_arguments, filled
 
 #: The verbs, each a module of lowlat.verbs, with their lines of help.
 VERBS = {
@@ -124,10 +125,17 @@ def _run(argv: list[str]) -> int:
         raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
     module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
     try:
-        args = parser_of(argv[0]).parse_args(argv[1:])
+        wanted = asked(argv[0], argv[1:])
     except SystemExit:
         return 0  # its help was asked for
-    return int(module.main(args))
+    return int(module.main(wanted))
+
+
+def asked(verb: str, words: Sequence[str]) -> Any:
+    """What the arguments of a verb ask for, as its main() takes it."""
+    args = parser_of(verb).parse_args(words)
+    kind = getattr(importlib.import_module(f"lowlat.verbs.{verb}"), "Asked", None)
+    return args if kind is None else filled(kind, args)
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
@@ -138,7 +146,11 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         description=text[0].upper() + text[1:] + ".",
     )
-    importlib.import_module(f"lowlat.verbs.{verb}").add_arguments(parser)
+    module = importlib.import_module(f"lowlat.verbs.{verb}")
+    if hasattr(module, "Asked"):
+        add_arguments(parser, module.Asked)
+    else:
+        module.add_arguments(parser)
     return parser
 
 

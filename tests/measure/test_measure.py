@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import Optional
 
 import pytest
 
+from lowlat import cli
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.measure import child, expected_time, options, runner
@@ -42,11 +42,8 @@ class Stage:
         self.program.chmod(0o755)
 
     def call(self, *words: str) -> int:
-        parser = argparse.ArgumentParser()
-        measure.add_arguments(parser)
-        args = parser.parse_args(["--label", "stock", "--out", str(self.out), *words])
-        args.host = {"arch": "x86_64"}
-        return measure.main(args)
+        asked = cli.asked("measure", ["--label", "stock", "--out", str(self.out), *words])
+        return measure.main(asked, {"arch": "x86_64"})
 
     def kept(self) -> dict[str, object]:
         found: dict[str, object] = json.loads(self.out.read_text())
@@ -140,9 +137,8 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
         longest = int(rows[row].split("each ")[1].split("s at most")[0])
         assert seconds == longest * len(names.split(", "))
     assert f"(default {expected_time.THROUGHPUT_RUNS})" in rows["--throughput"]
-    parser = argparse.ArgumentParser()
-    measure.add_arguments(parser)
-    assert f"{tools}, or all" in " ".join(parser.format_help().split())
+    help = cli.parser_of("measure").format_help()
+    assert f"{tools}, or all" in " ".join(help.split())
 
 
 def test_defaults_are_left_to_the_harness(stage: Stage) -> None:
@@ -331,12 +327,11 @@ trap 'cat "$run"; exit 143' TERM
 echo $$ >"$(dirname "$0")/pid"
 while :; do sleep 0.05; done"""
 
-DRIVER = """import argparse, sys
+DRIVER = """import sys
 sys.argv[0] = {program!r}
+from lowlat import cli
 from lowlat.verbs import measure
-parser = argparse.ArgumentParser()
-measure.add_arguments(parser)
-sys.exit(measure.main(parser.parse_args(["--label", "stock", "--out", {out!r}])))
+sys.exit(measure.main(cli.asked("measure", ["--label", "stock", "--out", {out!r}])))
 """
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, trials, tuned_plugin
@@ -15,38 +15,45 @@ from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
+from lowlat.verbs.arguments import flag, option
+from lowlat.verbs.options import PlanChoice
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_host(parser)
-    options.add_plan_options(parser)
-    options.add_kernel(parser)
-    what = (
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.host_root()
+    dry_run: bool = options.dry_run()
+    plan: PlanChoice = PlanChoice()
+    boot: str = option(
+        None,
         "tuned: TuneD's bootloader plugin changes the stock entries; no trial, no promote; "
-        "default: %(default)s"
+        "default: %(default)s",
+        "own",
+        choices=("own", "tuned"),
     )
-    parser.add_argument("--boot", choices=("own", "tuned"), default="own", help=what)
-    what = "who does the run-time half; default: %(default)s"
-    parser.add_argument("--runtime", choices=("tuned", "none"), default="tuned", help=what)
-    what = "boot entries somebody else changed, and did not generate yet, may appear too"
-    parser.add_argument("--accept-pending", action="store_true", help=what)
+    runtime: str = option(
+        None, "who does the run-time half; default: %(default)s", "tuned", choices=("tuned", "none")
+    )
+    accept_pending: bool = flag(
+        "boot entries somebody else changed, and did not generate yet, may appear too"
+    )
 
 
-def main(args: argparse.Namespace) -> int:
-    root = options.open_host(args)
-    machine, plan = options.make_plan(args, root)
-    proposal, found = propose(args, root, machine, plan, args.boot, args.runtime)
-    if args.boot == "tuned":
-        return _by_tuned(proposal, found, root, args.dry_run)
-    if args.dry_run:
+def main(asked: Asked) -> int:
+    root = options.open_host(asked.root)
+    machine, plan = options.make_plan(asked.plan, root)
+    proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)
+    if asked.boot == "tuned":
+        return _by_tuned(proposal, found, root, asked.dry_run)
+    if asked.dry_run:
         _show(proposal, found)
         return 0
-    _tell(proposal, found, root, args.accept_pending)
+    _tell(proposal, found, root, asked.accept_pending)
     return 0
 
 
 def propose(
-    args: argparse.Namespace,
+    choice: PlanChoice,
     root: Root,
     machine: Machine,
     plan: Plan,
@@ -56,7 +63,7 @@ def propose(
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
     found = detect(root, plan.boot_line)
     apply.check(root, found, boot, runtime)
-    decision = Decision(args.profile, str(plan.isolated), options.options_of(args), boot, runtime)
+    decision = Decision(choice.profile, str(plan.isolated), choice.wanted.options(), boot, runtime)
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 

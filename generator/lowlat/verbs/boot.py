@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
@@ -28,33 +28,34 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
+from lowlat.verbs.arguments import option, positional
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    what = (
+@dataclass(frozen=True)
+class Asked:
+    action: str = positional(
+        None,
         "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
         "select TuneD's profile for this boot; record: this boot, a trial, came up; upgrade: write "
-        "the hooks anew as this version has them"
+        "the hooks anew as this version has them",
+        choices=("grub", "kernel", "start", "record", "upgrade"),
     )
-    parser.add_argument(
-        "action", choices=("grub", "kernel", "start", "record", "upgrade"), help=what
-    )
-    parser.add_argument("--default", default="", metavar="NAME", help="grub: what GRUB_DEFAULT is")
-    options.add_root(parser)
+    default: str = option("NAME", "grub: what GRUB_DEFAULT is", "")
+    root: str = options.root()
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    if args.action == "record":
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    if asked.action == "record":
         print(promote.record(root))
-    elif args.action == "start":
+    elif asked.action == "start":
         print(at_boot.select(root))
-    elif args.action == "kernel":
+    elif asked.action == "kernel":
         _kernel(root)
-    elif args.action == "upgrade":
+    elif asked.action == "upgrade":
         _upgrade(root)
     else:
-        _grub(root, args.default)
+        _grub(root, asked.default)
     return 0
 
 

@@ -4,9 +4,9 @@ what verify reads too."""
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import files
@@ -15,38 +15,37 @@ from lowlat.host.archive import Recorder, dump, open_root
 from lowlat.host.redact import LEFT_OUT, redact
 from lowlat.host.root import Root
 from lowlat.probe import probe
-from lowlat.verbs.options import add_root
-from lowlat.verbs.verify import add_duration, duration
+from lowlat.verbs import options
+from lowlat.verbs.arguments import flag, positional
+from lowlat.verbs.verify import duration, duration_option
 from lowlat.verify import evidence
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "out", nargs="?", metavar="OUT", help="the archive; compressed if it ends in .gz"
+@dataclass(frozen=True)
+class Asked:
+    out: Optional[str] = positional("OUT", "the archive; compressed if it ends in .gz", nargs="?")
+    evidence: bool = flag("also what 'lowlat-gen verify --root OUT' judges")
+    duration: Optional[str] = duration_option("with --evidence: count interrupts for that long")
+    evidence_script: bool = flag(
+        "print a sh script that gathers the evidence on a machine without Python"
     )
-    parser.add_argument(
-        "--evidence", action="store_true", help="also what 'lowlat-gen verify --root OUT' judges"
-    )
-    add_duration(parser, "with --evidence: count interrupts for that long")
-    what = "print a sh script that gathers the evidence on a machine without Python"
-    parser.add_argument("--evidence-script", action="store_true", help=what)
-    add_root(parser)
+    root: str = options.root()
 
 
-def main(args: argparse.Namespace) -> int:
-    if args.duration is not None and not args.evidence:
-        raise Refused(f"--duration {args.duration}: only --evidence waits", hint="give both")
-    if args.evidence_script:
+def main(asked: Asked) -> int:
+    if asked.duration is not None and not asked.evidence:
+        raise Refused(f"--duration {asked.duration}: only --evidence waits", hint="give both")
+    if asked.evidence_script:
         print(evidence.script(), end="")
         return 0
-    if not args.out:
+    if not asked.out:
         raise Refused("capture: no file is named", hint="give one, such as machine.txt.gz")
-    text = capture(open_root(args.root), duration(args) if args.evidence else None)
+    text = capture(open_root(asked.root), duration(asked.duration) if asked.evidence else None)
     data = text.encode()
     files.write(
-        "capture", args.out, gzip.compress(data, mtime=0) if args.out.endswith(".gz") else data
+        "capture", asked.out, gzip.compress(data, mtime=0) if asked.out.endswith(".gz") else data
     )
-    print(f"{args.out}: {text.count(chr(10))} lines; {LEFT_OUT}; read it before you pass it on")
+    print(f"{asked.out}: {text.count(chr(10))} lines; {LEFT_OUT}; read it before you pass it on")
     return 0
 
 

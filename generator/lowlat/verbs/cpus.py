@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host.archive import open_root
@@ -11,18 +11,21 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import current, store
 from lowlat.verbs import options
+from lowlat.verbs.arguments import option, positional
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", choices=("isolated", "housekeeping"))
-    what = "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
-    parser.add_argument("--profile", metavar="P", help=what)
-    options.add_root(parser)
+@dataclass(frozen=True)
+class Asked:
+    which: str = positional(None, "", choices=("isolated", "housekeeping"))
+    profile: Optional[str] = option(
+        "P", "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
+    )
+    root: str = options.root()
 
 
-def main(args: argparse.Namespace) -> int:
-    plan = plan_of(open_root(args.root), args.profile)
-    print(plan.isolated if args.which == "isolated" else plan.housekeeping)
+def main(asked: Asked) -> int:
+    plan = plan_of(open_root(asked.root), asked.profile)
+    print(plan.isolated if asked.which == "isolated" else plan.housekeeping)
     return 0
 
 

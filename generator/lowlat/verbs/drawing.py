@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
-from typing import Optional
+from typing import Any, Optional
 
 from lowlat.base import files
 from lowlat.base.terminal import Encoded, colour_wanted
@@ -14,10 +13,11 @@ from lowlat.draw.layout import arrange
 from lowlat.draw.text import draw
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
+from lowlat.verbs.arguments import option
 
 
-def add_svg(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--svg", metavar="FILE", help="write the drawing as SVG too")
+def svg_option() -> Any:
+    return option("FILE", "write the drawing as SVG too")
 
 
 def drawing(machine: Machine, isolated: Optional[CpuSet] = None, indent: str = "") -> Iterator[str]:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
 import textwrap
+from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, alias, elsewhere, lookup, never
@@ -13,28 +14,29 @@ from lowlat.explain.entries import explain, explain_profile, overview
 from lowlat.explain.guides import GUIDES
 from lowlat.host.root import Root
 from lowlat.plan import profile
+from lowlat.verbs.arguments import flag, positional
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    what = "a tunable, a profile or a guide; without it: all names"
-    parser.add_argument("name", nargs="?", metavar="NAME", help=what)
-    parser.add_argument("--all", action="store_true", help="every tunable in full")
-    parser.add_argument(
-        "--markdown", action="store_true", help="with --all: the reference as Markdown"
+@dataclass(frozen=True)
+class Asked:
+    name: Optional[str] = positional(
+        "NAME", "a tunable, a profile or a guide; without it: all names", nargs="?"
     )
+    all: bool = flag("every tunable in full")
+    markdown: bool = flag("with --all: the reference as Markdown")
 
 
-def main(args: argparse.Namespace) -> int:
-    if args.all and args.name:
-        raise Refused(f"--all and {args.name[:60]}: give one of the two")
-    if args.markdown and not args.all:
+def main(asked: Asked) -> int:
+    if asked.all and asked.name:
+        raise Refused(f"--all and {asked.name[:60]}: give one of the two")
+    if asked.markdown and not asked.all:
         raise Refused("--markdown: it is the form of the whole reference", hint="add --all")
-    if args.markdown:
+    if asked.markdown:
         print(reference.everything(), end="")
-    elif args.all:
+    elif asked.all:
         print("\n\n".join(explain(entry) for entry in CATALOGUE))
     else:
-        print(_one(args.name) if args.name else _overview())
+        print(_one(asked.name) if asked.name else _overview())
     return 0
 
 

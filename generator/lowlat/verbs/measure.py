@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import BooleanOptionalAction
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from lowlat.base.errors import Unmet
 from lowlat.base.terminal import say
@@ -13,48 +15,55 @@ from lowlat.measure.expected_time import THROUGHPUT_RUNS
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.policies import set_ups
 from lowlat.measure.runner import SIGNALLED, ending, measure
+from lowlat.verbs.arguments import flag, option, picked
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``lowlat-gen measure``; most are lowlat-measure's own."""
-    add = parser.add_argument
-    add("--label", required=True, metavar="NAME", help="names the run, such as 'stock'")
-    add("--out", type=Path, metavar="FILE", help="where to write (default: the state folder)")
-    add("--cpus", metavar="LIST", help="CPUs to measure (default: the isolated ones)")
-    add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
-    add("--warmup", default="5s", metavar="TIME", help="how long to wait before (%(default)s)")
-    add("--threshold", metavar="TIME", help="the shortest gap that counts (100ns)")
-    what = (
+@dataclass(frozen=True)
+class Asked:
+    """Most are lowlat-measure's own."""
+
+    label: str = option("NAME", "names the run, such as 'stock'", required=True)
+    out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
+    cpus: Optional[str] = option("LIST", "CPUs to measure (default: the isolated ones)")
+    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
+    warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
+    threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
+    policy: Optional[str] = option(
+        "POLICY[,...]",
         "other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as "
-        "other,fifo:1, each gets a run of its own, its word in the label"
+        "other,fifo:1, each gets a run of its own, its word in the label",
     )
-    add("--policy", metavar="POLICY[,...]", help=what)
-    add("--load", metavar="SCENARIO", help="what stress-ng does meanwhile")
-    add("--load-cpus", metavar="LIST|all", help="where it does that (default: the other CPUs)")
-    add("--oslat", action=argparse.BooleanOptionalAction, help="a second opinion by oslat")
-    add("--second-opinion", metavar="TOOLS", help="oslat, cyclictest, osnoise, timerlat, or all")
-    add("--work", metavar="KINDS", help="time kinds of work (usleep, memory, ...), or all")
-    add("--work-alone", action="store_true", help="on one CPU after another, not all at once")
-    runs = "then runs of stress-ng's matrix, without load (%(const)s)"
-    add("--throughput", nargs="?", const=THROUGHPUT_RUNS, metavar="N", help=runs)
-    add("--seed", metavar="N", help="seed of the loads")
-    what = (
+    load: Optional[str] = option("SCENARIO", "what stress-ng does meanwhile")
+    load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
+    oslat: Optional[bool] = option(None, "a second opinion by oslat", action=BooleanOptionalAction)
+    second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
+    work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
+    work_alone: bool = flag("on one CPU after another, not all at once")
+    throughput: Optional[str] = option(
+        "N",
+        "then runs of stress-ng's matrix, without load (%(const)s)",
+        nargs="?",
+        const=THROUGHPUT_RUNS,
+    )
+    seed: Optional[str] = option("N", "seed of the loads")
+    causes: Optional[bool] = option(
+        None,
         "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
-        "detectors' own context switches)"
+        "detectors' own context switches)",
+        action=BooleanOptionalAction,
     )
-    add("--causes", action=argparse.BooleanOptionalAction, help=what)
-    add("--events", metavar="FILE", help="write every gap as cpu,begin,end")
+    events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
 
 
-def main(args: argparse.Namespace) -> int:
-    """Measure each set-up and print the path of its result last; ``args.host`` may hold the host's
-    facts.
+def main(asked: Asked, host: Optional[Mapping[str, object]] = None) -> int:
+    """Measure each set-up and print the path of its result last; ``host`` are the host's facts,
+    where they are known.
 
     Returns 0, or 130 and 143 where a signal ended a run early. Raises Unmet where a run is partial
     or invalid or could not be written (the others are made), and what else measure() raises.
     """
     complaints = []
-    for options in set_ups(_options(args)):
+    for options in set_ups(picked(MeasureOptions, asked, host=_host() if host is None else host)):
         try:
             measured = measure(options)
         except Unmet as error:
@@ -71,12 +80,6 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace) -> MeasureOptions:
-    given = {name: value for name, value in vars(args).items() if name in _OPTION_NAMES}
-    host = given.pop("host", None)
-    return MeasureOptions(**given, host=_host() if host is None else host)
-
-
 def _host() -> Mapping[str, object]:
     # Imported late: `--help` and refused input need no probe.
     from lowlat.host.root import Root
@@ -84,6 +87,3 @@ def _host() -> Mapping[str, object]:
     from lowlat.probe import probe
 
     return facts(probe(Root()))
-
-
-_OPTION_NAMES = frozenset(MeasureOptions.__dataclass_fields__)

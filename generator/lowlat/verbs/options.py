@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, printable
@@ -20,112 +20,87 @@ from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
+from lowlat.verbs.arguments import flag, option, picked
 
 DEFAULT_PROFILE = "lowlat"
 
 
-def positive(text: str) -> int:
-    """An argparse type: a whole number of at least 1."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a number from 1 to 65535")
-    return int(text)
+def root() -> Any:
+    return option("PATH", "a captured machine: folder or archive", "/")
 
 
-def add_root(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--root", default="/", metavar="PATH", help="a captured machine: folder or archive"
+def host_root() -> Any:
+    return option("PATH", "another system's whole tree", "/")
+
+
+def dry_run() -> Any:
+    return flag("say what would be done")
+
+
+def as_json() -> Any:
+    return flag("print the stable JSON form")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options that decide a profile's plan: the same ones for every verb that makes one."""
+
+    isolate: Optional[str] = option("LIST", "isolate exactly these CPUs")
+    housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
+    housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
+    keep_efficiency_cores: bool = flag("the least capable core type may be isolated too")
+    for_device: Optional[str] = option(
+        "D", "isolate near this network interface, NVMe or PCI address"
     )
+    enable: tuple[str, ...] = option("NAME[=VALUE]", "set this too, at your own risk", ())
+    disable: tuple[str, ...] = option("NAME", "leave this out", ())
+    as_host: bool = flag("plan as for hardware, even in a virtual machine")
+
+    def options(self) -> Options:
+        """What was asked of the plan. Raises Refused where two options cannot both hold."""
+        listed = self.isolate or self.housekeeping
+        if listed and (self.housekeeping_cores or self.keep_efficiency_cores):
+            cores = "--housekeeping-cores" if self.housekeeping_cores else "--keep-efficiency-cores"
+            raise Refused(f"{cores}: a list names the CPUs already", hint="leave one of them out")
+        request = picked(CpuRequest, self)
+        return picked(Options, self, request=request)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the stable JSON form")
+@dataclass(frozen=True)
+class PlanChoice:
+    """All that decides a plan."""
+
+    profile: str = option("P", f"default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
+    wanted: Wanted = Wanted()
+    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
 
 
-def add_plan_options(
-    parser: argparse.ArgumentParser,
-    as_host: str = "plan as for hardware, even in a virtual machine",
-    *,
-    several: bool = False,
-) -> None:
-    """The options that decide a plan: the same ones for every verb that makes one. With ``several``
-    the profile may be repeated, and is a list."""
-    add = parser.add_argument
-    add(
-        "--profile",
-        action="append" if several else "store",
-        default=[] if several else DEFAULT_PROFILE,
-        metavar="P",
-        help=f"default: {DEFAULT_PROFILE}{'; may be repeated' if several else ''}",
-    )
-    add("--isolate", metavar="LIST", help="isolate exactly these CPUs")
-    add("--housekeeping", metavar="LIST", help="keep exactly these CPUs for the system")
-    cores = "housekeeping cores per NUMA node"
-    add("--housekeeping-cores", type=positive, metavar="N", help=cores)
-    efficiency = "the least capable core type may be isolated too"
-    add("--keep-efficiency-cores", action="store_true", help=efficiency)
-    near = "isolate near this network interface, NVMe or PCI address"
-    add("--for-device", metavar="D", help=near)
-    also = "set this too, at your own risk"
-    add("--enable", action="append", default=[], metavar="NAME[=VALUE]", help=also)
-    add("--disable", action="append", default=[], metavar="NAME", help="leave this out")
-    add("--as-host", action="store_true", help=as_host)
-
-
-def add_kernel(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kernel", metavar="RELEASE", help="an installed kernel; default: running")
-
-
-def options_of(args: argparse.Namespace) -> Options:
-    """What was asked of the plan. Raises Refused where two options cannot both hold."""
-    listed = args.isolate or args.housekeeping
-    if listed and (args.housekeeping_cores or args.keep_efficiency_cores):
-        option = "--housekeeping-cores" if args.housekeeping_cores else "--keep-efficiency-cores"
-        raise Refused(f"{option}: a list names the CPUs already", hint="leave one of them out")
-    return Options(
-        request=CpuRequest(
-            isolate=args.isolate,
-            housekeeping=args.housekeeping,
-            housekeeping_cores=args.housekeeping_cores,
-            keep_efficiency_cores=args.keep_efficiency_cores,
-            for_device=args.for_device,
-        ),
-        enable=tuple(args.enable),
-        disable=tuple(args.disable),
-        as_host=args.as_host,
-    )
-
-
-def make_plan(args: argparse.Namespace, root: Root) -> tuple[Machine, Plan]:
+def make_plan(choice: PlanChoice, root: Root) -> tuple[Machine, Plan]:
     """Probe the machine and plan for it as the options say."""
     machine = probe(root)
-    kernel = read_release(root, args.kernel, machine.kernel)
-    wanted = profile.load(args.profile, root)
-    return machine, planner.make_plan(machine, kernel, wanted, options_of(args))
+    kernel = read_release(root, choice.kernel, machine.kernel)
+    named = profile.load(choice.profile, root)
+    return machine, planner.make_plan(machine, kernel, named, choice.wanted.options())
 
 
-def refuse_plan_options(args: argparse.Namespace, why: str) -> None:
+def refuse_plan_options(choice: PlanChoice, why: str) -> None:
     """Raises Refused where an option that decides a plan was given though it decides nothing."""
-    if options_of(args) != Options() or args.profile != DEFAULT_PROFILE or args.kernel:
+    if choice != PlanChoice():
         raise Refused(f"{why}: the options of a fresh plan have no effect", hint="leave them out")
 
 
-def show(args: argparse.Namespace, document: Callable[[], object], lines: Iterable[str]) -> None:
+def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) -> None:
     """Print the JSON form where --json asks for it, else the lines."""
-    if args.json:
+    if as_json:
         print(json.dumps(document(), indent=2))
     else:
         for line in lines:
             print(line if isinstance(line, Encoded) else printable(line))
 
 
-def add_host(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--root", default="/", metavar="PATH", help="another system's whole tree")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done")
-
-
-def open_host(args: argparse.Namespace) -> Root:
+def open_host(path: str) -> Root:
     """The tree to write. Raises Refused where it is an archive."""
-    root = open_root(args.root)
-    if not Path(args.root).is_dir() or not root.exists("/etc"):
-        raise Refused(f"--root {args.root}: is not the tree of a system")
+    root = open_root(path)
+    if not Path(path).is_dir() or not root.exists("/etc"):
+        raise Refused(f"--root {path}: is not the tree of a system")
     return root

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.terminal import bold, plain
@@ -13,30 +13,30 @@ from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
 from lowlat.verbs import drawing, options
+from lowlat.verbs.arguments import flag
+from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_root(parser)
-    options.add_json(parser)
-    options.add_plan_options(parser)
-    options.add_kernel(parser)
-    parser.add_argument(
-        "--diff", action="store_true", help="only what would change on the running system"
-    )
-    drawing.add_svg(parser)
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.root()
+    json: bool = options.as_json()
+    plan: PlanChoice = PlanChoice()
+    diff: bool = flag("only what would change on the running system")
+    svg: Optional[str] = drawing.svg_option()
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    machine, plan = options.make_plan(args, root)
-    drawing.write_svg(args.svg, machine, plan.isolated)
-    if args.diff:
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    machine, plan = options.make_plan(asked.plan, root)
+    drawing.write_svg(asked.svg, machine, plan.isolated)
+    if asked.diff:
         found = diff(plan, root)
-        options.show(args, found.to_json, describe_diff(plan, found))
+        options.show(asked.json, found.to_json, describe_diff(plan, found))
     else:
         options.show(
-            args, plan.to_json, describe(plan, drawing.drawing(machine, plan.isolated, "  "))
+            asked.json, plan.to_json, describe(plan, drawing.drawing(machine, plan.isolated, "  "))
         )
     return 0
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Optional
 
@@ -12,20 +12,21 @@ from lowlat.base.terminal import printable
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
-from lowlat.verbs.drawing import add_svg, drawing, write_svg
-from lowlat.verbs.options import add_json, add_root, show
+from lowlat.verbs import drawing, options
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_root(parser)
-    add_json(parser)
-    add_svg(parser)
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.root()
+    json: bool = options.as_json()
+    svg: Optional[str] = drawing.svg_option()
 
 
-def main(args: argparse.Namespace) -> int:
-    machine = probe(open_root(args.root))
-    write_svg(args.svg, machine)
-    show(args, machine.to_json, chain(drawing(machine), [""], describe(machine)))
+def main(asked: Asked) -> int:
+    machine = probe(open_root(asked.root))
+    drawing.write_svg(asked.svg, machine)
+    lines = chain(drawing.drawing(machine), [""], describe(machine))
+    options.show(asked.json, machine.to_json, lines)
     return 0
 
 

@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
 from lowlat.boot import promote
 from lowlat.verbs import trial
+from lowlat.verbs.arguments import flag
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    trial.add_arguments(parser)
-    what = "newer kernels' tuned entries become the default without a trial"
-    parser.add_argument("--follow-kernels", action="store_true", help=what)
+@dataclass(frozen=True)
+class Asked(trial.Asked):
+    follow_kernels: bool = flag("newer kernels' tuned entries become the default without a trial")
 
 
-def main(args: argparse.Namespace) -> int:
-    root, found, entry = trial.applied_entry(args)
+def main(asked: Asked) -> int:
+    root, found, entry = trial.applied_entry(asked)
     promote.check_tried(root, entry)
-    if args.dry_run:
+    if asked.dry_run:
         print(f"the default would be {entry.id}")
         return 0
-    boot = promote.promote(root, found, entry, args.follow_kernels)
+    boot = promote.promote(root, found, entry, asked.follow_kernels)
     if boot.default is not None:
         print(f"the default is {boot.default.id}, Linux {boot.default.release}")
     print("'lowlat-gen rollback' takes it back")

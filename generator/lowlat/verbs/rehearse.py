@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, bold, say
@@ -18,48 +19,65 @@ from lowlat.rehearse.rehearsal import Rehearsal, rehearse
 from lowlat.rehearse.results import describe, findings, write
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import options
+from lowlat.verbs.arguments import flag, option, picked
 from lowlat.view import screen
 
 _DEFAULTS = RehearseOptions()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``lowlat-gen rehearse``; those of ``plan`` decide what the guest plans."""
-    options.add_plan_options(parser, as_host="boot this machine's own line", several=True)
-    add = parser.add_argument
-    what = "boot a profile of TuneD's own too, for the same CPUs; may be repeated"
-    add("--tuned-profile", action="append", default=[], metavar="T", help=what)
-    what = "boot each profile with one setting left out at a time too: what each one buys"
-    add("--ablate", action="store_true", help=what)
-    what = "boot stock as a further arm: what the report says where nothing changed"
-    add("--control", action="store_true", help=what)
-    what = (
-        "what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be "
-        "repeated"
+@dataclass(frozen=True)
+class _Wanted(options.Wanted):
+    as_host: bool = flag("boot this machine's own line")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Those of ``plan`` decide what the guest plans."""
+
+    profile: tuple[str, ...] = option(
+        "P", f"default: {options.DEFAULT_PROFILE}; may be repeated", ()
     )
-    add("--kernel", action="append", default=[], metavar="RELEASE|PATH", help=what)
-    what = "take it from the distribution's packages where it is neither in /boot nor cached"
-    add("--fetch-kernel", action="store_true", help=what)
-    what = "the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)"
-    add("--cpus", type=options.positive, metavar="N", help=what)
-    add("--memory", default=_DEFAULTS.memory, metavar="SIZE", help="the guest's (%(default)s)")
-    add("--duration", default=_DEFAULTS.duration, metavar="TIME", help="of a run (%(default)s)")
-    add("--warmup", default=_DEFAULTS.warmup, metavar="TIME", help="before a run (%(default)s)")
-    what = "boots of each arm on each kernel, in turn (%(default)s)"
-    add("--boots", type=options.positive, default=_DEFAULTS.boots, metavar="N", help=what)
-    what = "guests at once (default: emulated as many as there are CPUs, with KVM one)"
-    add("--jobs", type=options.positive, metavar="N", help=what)
-    add("--out", type=Path, metavar="DIR", help="where results go (default: the state folder)")
-    what = "go on with an interrupted rehearsal, as it was asked for; only --jobs beside it"
-    add("--resume", type=Path, metavar="DIR", help=what)
+    wanted: _Wanted = _Wanted()
+    tuned_profile: tuple[str, ...] = option(
+        "T", "boot a profile of TuneD's own too, for the same CPUs; may be repeated", ()
+    )
+    ablate: bool = flag(
+        "boot each profile with one setting left out at a time too: what each one buys"
+    )
+    control: bool = flag("boot stock as a further arm: what the report says where nothing changed")
+    kernel: tuple[str, ...] = option(
+        "RELEASE|PATH",
+        "what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be "
+        "repeated",
+        (),
+    )
+    fetch_kernel: bool = flag(
+        "take it from the distribution's packages where it is neither in /boot nor cached"
+    )
+    cpus: Optional[int] = option(
+        "N", "the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)"
+    )
+    memory: str = option("SIZE", "the guest's (%(default)s)", _DEFAULTS.memory)
+    duration: str = option("TIME", "of a run (%(default)s)", _DEFAULTS.duration)
+    warmup: str = option("TIME", "before a run (%(default)s)", _DEFAULTS.warmup)
+    boots: int = option(
+        "N", "boots of each arm on each kernel, in turn (%(default)s)", _DEFAULTS.boots
+    )
+    jobs: Optional[int] = option(
+        "N", "guests at once (default: emulated as many as there are CPUs, with KVM one)"
+    )
+    out: Optional[Path] = option("DIR", "where results go (default: the state folder)")
+    resume: Optional[Path] = option(
+        "DIR", "go on with an interrupted rehearsal, as it was asked for; only --jobs beside it"
+    )
 
 
-def main(args: argparse.Namespace) -> int:
+def main(asked: Asked) -> int:
     """Rehearse, print what it showed and the report; 1 where something is not as planned."""
     _end_guests_too()
-    results, asked = _asked(args)
+    results, wanted = _begun(asked)
     try:
-        done = rehearse(asked, results, args.jobs)
+        done = rehearse(wanted, results, asked.jobs)
     except (KeyboardInterrupt, SystemExit):
         if (results / store.REQUEST).exists():
             say(f"\nStopped; 'lowlat-gen rehearse --resume {results}' goes on with it.")
@@ -94,32 +112,26 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> N
         say()
 
 
-def _asked(args: argparse.Namespace) -> tuple[Path, RehearseOptions]:
-    asked = options_of(args)
-    if args.resume is None:
-        return store.name(args.out), asked
-    if asked != RehearseOptions() or args.out:
+def _begun(asked: Asked) -> tuple[Path, RehearseOptions]:
+    wanted = _options(asked)
+    if asked.resume is None:
+        return store.name(asked.out), wanted
+    if wanted != RehearseOptions() or asked.out:
         raise Refused(
-            f"--resume {args.resume}: goes on as it was asked for",
+            f"--resume {asked.resume}: goes on as it was asked for",
             hint="leave all other options but --jobs out",
         )
-    return store.resumed(args.resume)
+    return store.resumed(asked.resume)
 
 
-def options_of(args: argparse.Namespace) -> RehearseOptions:
-    """The parsed arguments as values."""
-    return RehearseOptions(
-        kernels=tuple(args.kernel) or _DEFAULTS.kernels,
-        fetch=args.fetch_kernel,
-        profiles=tuple(args.profile) or _DEFAULTS.profiles,
-        tuned=tuple(args.tuned_profile),
-        ablate=args.ablate,
-        control=args.control,
-        plan=options.options_of(args),
-        as_host=args.as_host,
-        cpus=args.cpus,
-        memory=args.memory,
-        duration=args.duration,
-        warmup=args.warmup,
-        boots=args.boots,
+def _options(asked: Asked) -> RehearseOptions:
+    return picked(
+        RehearseOptions,
+        asked,
+        kernels=asked.kernel or _DEFAULTS.kernels,
+        fetch=asked.fetch_kernel,
+        profiles=asked.profile or _DEFAULTS.profiles,
+        tuned=asked.tuned_profile,
+        plan=asked.wanted.options(),
+        as_host=asked.wanted.as_host,
     )

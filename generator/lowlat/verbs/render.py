@@ -3,29 +3,30 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.host.archive import open_root
 from lowlat.plan import store
 from lowlat.render import files
 from lowlat.verbs import options
+from lowlat.verbs.arguments import option
+from lowlat.verbs.options import PlanChoice
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
-    parser.add_argument(
-        "--plan", metavar="FILE", help="a plan in its JSON form; default: a fresh one"
-    )
-    options.add_root(parser)
-    options.add_plan_options(parser)
-    options.add_kernel(parser)
+@dataclass(frozen=True)
+class Asked:
+    out: str = option("DIR", "where the files go", required=True)
+    plan: Optional[str] = option("FILE", "a plan in its JSON form; default: a fresh one")
+    root: str = options.root()
+    fresh: PlanChoice = PlanChoice()
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    if args.plan:
-        options.refuse_plan_options(args, f"--plan {args.plan}")
-    plan = store.read(args.plan, root) if args.plan else options.make_plan(args, root)[1]
-    for path in files.write(files.render(plan, root), args.out):
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    if asked.plan:
+        options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")
+    plan = store.read(asked.plan, root) if asked.plan else options.make_plan(asked.fresh, root)[1]
+    for path in files.write(files.render(plan, root), asked.out):
         print(path)
     return 0

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 from contextlib import suppress
+from dataclasses import dataclass
 
 from lowlat.base.errors import LowlatError, Unmet
 from lowlat.boot import decision, programs, rollback
@@ -16,14 +16,16 @@ from lowlat.host.root import Root
 from lowlat.verbs import options
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_host(parser)
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.host_root()
+    dry_run: bool = options.dry_run()
 
 
-def main(args: argparse.Namespace) -> int:
-    root = options.open_host(args)
+def main(asked: Asked) -> int:
+    root = options.open_host(asked.root)
     if not rollback.applied(root):
-        if not args.dry_run:
+        if not asked.dry_run:
             rollback.tidy(root)
         print("nothing is applied")
         return 0
@@ -31,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     disk = Disk(root)
     journal = journals.read(disk)
     kept = edited(disk, journal)
-    if args.dry_run:
+    if asked.dry_run:
         for path in journal.entries:
             print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
         return 0

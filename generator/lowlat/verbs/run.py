@@ -8,6 +8,8 @@ by ``--dry-run``.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lowlat.base.errors import Refused
 from lowlat.host.archive import open_root
@@ -18,39 +20,45 @@ from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import cpus, options
+from lowlat.verbs.arguments import flag, option, positional
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    what = "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)"
-    add("--cpus", default="auto", metavar="LIST|auto", help=what)
-    what = "scheduling policy; N: real-time priority (%(default)s)"
-    add("--policy", default="other", metavar="other|fifo:N", help=what)
-    add("--one-per-thread", action="store_true", help="each thread gets a CPU of its own")
-    add("--dry-run", action="store_true", help="say where it would run, and what speaks against it")
-    what = "print what places a systemd service instead; runs nothing"
-    add("--systemd-drop-in", action="store_true", help=what)
-    options.add_root(parser)
-    add("command", nargs=argparse.REMAINDER, metavar="CMD", help="after --: the program")
+@dataclass(frozen=True)
+class Asked:
+    cpus: str = option(
+        "LIST|auto",
+        "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
+        "auto",
+    )
+    policy: str = option(
+        "other|fifo:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
+    )
+    one_per_thread: bool = flag("each thread gets a CPU of its own")
+    dry_run: bool = flag("say where it would run, and what speaks against it")
+    systemd_drop_in: bool = flag("print what places a systemd service instead; runs nothing")
+    root: str = options.root()
+    command: tuple[str, ...] = positional(
+        "CMD", "after --: the program", (), nargs=argparse.REMAINDER, action="store"
+    )
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
-    _check(args, command, root)
-    where = _place(args, root)
-    if args.systemd_drop_in:
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    command = asked.command[1:] if asked.command[:1] == ("--",) else asked.command
+    _check(asked, command, root)
+    where = _place(asked, root)
+    if asked.systemd_drop_in:
         print(files.systemd_drop_in(where), end="")
         return 0
-    if args.dry_run:
+    if asked.dry_run:
         _tell(command, where, root)
         return 0
     return (launch.keep if where.one_per_thread else launch.become)(command, where)
 
 
-def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
-    if args.systemd_drop_in:
-        if command or args.one_per_thread or args.dry_run:
+def _check(asked: Asked, command: Sequence[str], root: Root) -> None:
+    if asked.systemd_drop_in:
+        if command or asked.one_per_thread or asked.dry_run:
             raise Refused(
                 "--systemd-drop-in: only prints the place of a service",
                 hint="leave out CMD, --one-per-thread and --dry-run",
@@ -58,14 +66,14 @@ def _check(args: argparse.Namespace, command: list[str], root: Root) -> None:
         return
     if not command or not command[0]:
         raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")
-    if not args.dry_run and not root.live:
+    if not asked.dry_run and not root.live:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
 
 
-def _place(args: argparse.Namespace, root: Root) -> Launch:
-    listed = _listed(args.cpus, root)
-    priority = policy.priority_of(args.policy)
-    return Launch(listed, priority, args.one_per_thread, launch.group_of(listed, root))
+def _place(asked: Asked, root: Root) -> Launch:
+    listed = _listed(asked.cpus, root)
+    priority = policy.priority_of(asked.policy)
+    return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root))
 
 
 def _listed(text: str, root: Root) -> CpuSet:
@@ -82,7 +90,7 @@ def _listed(text: str, root: Root) -> CpuSet:
     return listed
 
 
-def _tell(command: list[str], where: Launch, root: Root) -> None:
+def _tell(command: Sequence[str], where: Launch, root: Root) -> None:
     threads = "each thread on one of its own" if where.one_per_thread else "all threads"
     print(f"{command[0]} would run on CPU {where.cpus} ({threads}), policy {where.policy}")
     if where.group:

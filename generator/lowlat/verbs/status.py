@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lowlat.boot import status
 from lowlat.boot.loaders.interface import BootEntry
@@ -22,14 +22,15 @@ _STATES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_root(parser)
-    options.add_json(parser)
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.root()
+    json: bool = options.as_json()
 
 
-def main(args: argparse.Namespace) -> int:
-    found = status.read(open_root(args.root))
-    options.show(args, found.to_json, _describe(found))
+def main(asked: Asked) -> int:
+    found = status.read(open_root(asked.root))
+    options.show(asked.json, found.to_json, _describe(found))
     return 0
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import FrameType
 from typing import IO, Callable, Optional
 
@@ -21,6 +21,7 @@ from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Second, parse_line
 from lowlat.model.cpuset import CpuSet
+from lowlat.verbs.arguments import flag, option
 
 #: As long as the harness may run at most.
 _FOREVER = "24h"
@@ -30,30 +31,30 @@ _COLUMNS = ("CPU", "gaps/s", "noise ppm", "longest", "who", "how much", "remedy"
 _Row = tuple[str, ...]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--cpus", metavar="LIST", help="CPUs to watch (default: the isolated ones)")
-    add("--threshold", metavar="TIME", help="the shortest gap that counts (100ns)")
-    add("--duration", metavar="TIME", help="end after so long (default: at Ctrl-C)")
-    add("--once", action="store_true", help="show one second and end")
-    add("--lines", type=int, default=8, metavar="N", help="sources a CPU (%(default)s)")
+@dataclass(frozen=True)
+class Asked:
+    cpus: Optional[str] = option("LIST", "CPUs to watch (default: the isolated ones)")
+    threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
+    duration: Optional[str] = option("TIME", "end after so long (default: at Ctrl-C)")
+    once: bool = flag("show one second and end")
+    lines: int = option("N", "sources a CPU (%(default)s)", 8, type=int)
 
 
-def main(args: argparse.Namespace) -> int:
-    if not 1 <= args.lines <= 100:
-        raise Refused(f"--lines {args.lines}: not from 1 to 100", hint="such as 8")
-    if args.duration and seconds("--duration", args.duration) < 2:
-        raise Refused(f"--duration {args.duration}: too short", hint="at least 2s, or --once")
-    with _harness(args) as child:
-        _follow(child, args.lines, args.once, _screen())
+def main(asked: Asked) -> int:
+    if not 1 <= asked.lines <= 100:
+        raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
+    if asked.duration and seconds("--duration", asked.duration) < 2:
+        raise Refused(f"--duration {asked.duration}: too short", hint="at least 2s, or --once")
+    with _harness(asked) as child:
+        _follow(child, asked.lines, asked.once, _screen())
     return 0
 
 
 @contextmanager
-def _harness(args: argparse.Namespace) -> Iterator[process.Child]:
+def _harness(asked: Asked) -> Iterator[process.Child]:
     """The harness, ended with the block; a signal to end ends the block."""
-    options = [f"--duration={args.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
-    given = (("cpus", args.cpus), ("threshold", args.threshold))
+    options = [f"--duration={asked.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
+    given = (("cpus", asked.cpus), ("threshold", asked.threshold))
     options += [f"--{name}={value}" for name, value in given if value is not None]
     before = signal.signal(signal.SIGTERM, _interrupt)
     child = process.start([find_harness(), *options])

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.boot import entry_line, promote
 from lowlat.boot.loaders.detect import detect
@@ -11,17 +12,20 @@ from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
 from lowlat.verbs import options
+from lowlat.verbs.arguments import option
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_host(parser)
-    parser.add_argument("--kernel", metavar="RELEASE", help="whose entry; default: the running one")
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.host_root()
+    dry_run: bool = options.dry_run()
+    kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
 
 
-def main(args: argparse.Namespace) -> int:
-    root, found, entry = applied_entry(args)
+def main(asked: Asked) -> int:
+    root, found, entry = applied_entry(asked)
     promote.check_returns(root, found)
-    if args.dry_run:
+    if asked.dry_run:
         print(f"the next boot would be {entry_line.trial_id(entry.id)}, once")
         return 0
     trial = promote.try_once(root, found, entry)
@@ -32,16 +36,16 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def applied_entry(args: argparse.Namespace) -> tuple[Root, Loader, BootEntry]:
+def applied_entry(asked: Asked) -> tuple[Root, Loader, BootEntry]:
     """The tree, its boot loader, and the tuned entry of --kernel.
 
     Raises Refused where nothing is applied, or where the loader or its entries are not as needed.
     """
-    root = options.open_host(args)
+    root = options.open_host(asked.root)
     promote.check_applied(root)
     found = detect(root)
     found.check()
-    return root, found, promote.pick(found.describe(), root, args.kernel)
+    return root, found, promote.pick(found.describe(), root, asked.kernel)
 
 
 def _hard_hang(root: Root, trial: BootEntry) -> str:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
@@ -20,72 +21,72 @@ from lowlat.tune.start import Beginning, Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
 from lowlat.verbs.apply import propose
+from lowlat.verbs.arguments import flag, option, picked
+from lowlat.verbs.options import PlanChoice
 
 #: Where a call of the unit may leave the loop.
 _AT_REST = (Phase.BOOT, Phase.DONE)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    options.add_host(parser)
-    options.add_plan_options(parser)
-    options.add_kernel(parser)
-    add = parser.add_argument
-    what = "compare N stock and N tuned boots, in random order; the default stays"
-    add("--boots", type=options.positive, metavar="N", help=what)
-    add("--duration", default="10s", metavar="TIME", help="how long to measure (%(default)s)")
-    add("--warmup", default="30s", metavar="TIME", help="how long to wait before (%(default)s)")
-    what = (
+@dataclass(frozen=True)
+class Asked:
+    root: str = options.host_root()
+    dry_run: bool = options.dry_run()
+    plan: PlanChoice = PlanChoice()
+    boots: Optional[int] = option(
+        "N", "compare N stock and N tuned boots, in random order; the default stays"
+    )
+    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
+    warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
+    policy: str = option(
+        "POLICY[,...]",
         "as measure's option: of several, each boot is measured under each and each has its "
-        "report; the first decides (%(default)s)"
+        "report; the first decides (%(default)s)",
+        "other",
     )
-    add("--policy", default="other", metavar="POLICY[,...]", help=what)
-    add("--reboot", action="store_true", help="reboot by itself, as often as needed")
-    add("--accept-pending", action="store_true", help="as apply's option")
-    action = parser.add_mutually_exclusive_group()
-    action.add_argument("--status", action="store_true", help="tell where the loop stands")
-    action.add_argument("--resume", action="store_true", help="take the loop on in this boot")
-    action.add_argument("--abort", action="store_true", help="end it; the default is as before")
-    action.add_argument(
-        "--ended", action="store_true", help="what its unit calls where --resume was ended"
-    )
-    parser.add_argument("--json", action="store_true", help="with --status: lowlat.tune/1")
+    reboot: bool = flag("reboot by itself, as often as needed")
+    accept_pending: bool = flag("as apply's option")
+    status: bool = flag("tell where the loop stands", group="action")
+    resume: bool = flag("take the loop on in this boot", group="action")
+    abort: bool = flag("end it; the default is as before", group="action")
+    ended: bool = flag("what its unit calls where --resume was ended", group="action")
+    json: bool = flag("with --status: lowlat.tune/1")
 
 
-def main(args: argparse.Namespace) -> int:
-    root = options.open_host(args)
+def main(asked: Asked) -> int:
+    root = options.open_host(asked.root)
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
         ("abort", _abort),
         ("ended", _ended),
     ):
-        if getattr(args, name):
-            options.refuse_plan_options(args, f"--{name} is about the loop there is")
-            return follow(root, args)
-    if args.json:
+        if getattr(asked, name):
+            options.refuse_plan_options(asked.plan, f"--{name} is about the loop there is")
+            return follow(root, asked)
+    if asked.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
-    if args.dry_run:
-        _show(root, _prepare(root, args))
+    if asked.dry_run:
+        _show(root, _prepare(root, asked))
         return 0
     with alone(root):
-        beginning = _prepare(root, args)
-        if not args.accept_pending:  # before minutes of measuring
+        beginning = _prepare(root, asked)
+        if not asked.accept_pending:  # before minutes of measuring
             refuse_pending(beginning.found.name, beginning.found.pending())
         for note in _notes(root, beginning):
             say(note)
-        return _go(root, start.start(root, beginning, args.accept_pending))
+        return _go(root, start.start(root, beginning, asked.accept_pending))
 
 
 # ------------------------------------------------------------------ beginning
 
 
-def _prepare(root: Root, args: argparse.Namespace) -> Beginning:
+def _prepare(root: Root, asked: Asked) -> Beginning:
     start.check_none(root)
-    machine, plan = options.make_plan(args, root)
+    machine, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
-    proposal, found = propose(args, root, machine, plan)
-    wish = Wish(args.boots, args.duration, args.warmup, args.reboot, args.policy)
-    return start.prepare(root, proposal, found, wish)
+    proposal, found = propose(asked.plan, root, machine, plan)
+    return start.prepare(root, proposal, found, picked(Wish, asked))
 
 
 def _notes(root: Root, beginning: Beginning) -> Iterator[str]:
@@ -115,8 +116,8 @@ def _boots(state: LoopState) -> str:
 # ---------------------------------------------------------------- going on
 
 
-def _resume(root: Root, args: argparse.Namespace) -> int:
-    if args.dry_run:
+def _resume(root: Root, asked: Asked) -> int:
+    if asked.dry_run:
         state = _active(root)
         step, why = decide(state, here(root, state), boot_id(root))
         print(f"the loop {step.value}{f': {why}' if why else ''}")
@@ -125,9 +126,9 @@ def _resume(root: Root, args: argparse.Namespace) -> int:
         return _go(root, Loop(root, _active(root)))
 
 
-def _ended(root: Root, args: argparse.Namespace) -> int:
+def _ended(root: Root, asked: Asked) -> int:
     """Its unit's last call in a boot: what was begun there and stands still is given up."""
-    if args.dry_run:
+    if asked.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
     with alone(root):
         state = read(root)
@@ -140,12 +141,12 @@ def _ended(root: Root, args: argparse.Namespace) -> int:
         return _go(root, loop)
 
 
-def _abort(root: Root, args: argparse.Namespace) -> int:
+def _abort(root: Root, asked: Asked) -> int:
     state = read(root)
     if state is None or not state.active:
         print("no loop is under way")
         return 0
-    if args.dry_run:
+    if asked.dry_run:
         print(
             f"would end the loop that {schedule.where(state)}, and keep its {len(state.legs)} runs"
         )
@@ -189,11 +190,11 @@ def _active(root: Root) -> LoopState:
     return state
 
 
-def _status(root: Root, args: argparse.Namespace) -> int:
+def _status(root: Root, asked: Asked) -> int:
     state = read(root)
     if state is None:
         none = {"schema": SCHEMA, "phase": None}
-        options.show(args, lambda: none, ["there was no loop yet"])
+        options.show(asked.json, lambda: none, ["there was no loop yet"])
     else:
-        options.show(args, state.to_json, schedule.lines(state))
+        options.show(asked.json, state.to_json, schedule.lines(state))
     return 0

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import argparse
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Optional
+from typing import Any, Optional
 
 from lowlat.base.duration import seconds
 from lowlat.base.errors import Refused
@@ -21,6 +21,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
 from lowlat.verbs import options
+from lowlat.verbs.arguments import option
 from lowlat.verify import counters, to_json, verify
 from lowlat.verify.finding import Finding, Standing
 
@@ -38,33 +39,34 @@ _GROUPS = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plan", metavar="FILE", help=f"default: {store.PLAN}")
-    add_duration(parser, "count interrupts on the isolated CPUs for that long")
-    options.add_root(parser)
-    options.add_json(parser)
+def duration_option(text: str) -> Any:
+    return option("TIME", f"{text} ({_USUAL}; 0s: not at all)")
 
 
-def add_duration(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("--duration", metavar="TIME", help=f"{text} ({_USUAL}; 0s: not at all)")
+@dataclass(frozen=True)
+class Asked:
+    plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
+    duration: Optional[str] = duration_option("count interrupts on the isolated CPUs for that long")
+    root: str = options.root()
+    json: bool = options.as_json()
 
 
-def duration(args: argparse.Namespace) -> float:
+def duration(given: Optional[str]) -> float:
     """The option's seconds. Raises Refused where it is no time, or too long."""
-    wanted = seconds("--duration", _USUAL if args.duration is None else args.duration)
+    wanted = seconds("--duration", _USUAL if given is None else given)
     if wanted > _LONGEST_S:
-        raise Refused(f"--duration {args.duration}: too long to wait for", hint="at most 1h")
+        raise Refused(f"--duration {given}: too long to wait for", hint="at most 1h")
     return wanted
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    plan = the_plan(args.plan, root)
-    cpus, wanted = plan.isolated, duration(args)
-    if root.live and cpus and wanted and not args.json:
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    plan = the_plan(asked.plan, root)
+    cpus, wanted = plan.isolated, duration(asked.duration)
+    if root.live and cpus and wanted and not asked.json:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))
-    options.show(args, partial(to_json, rows), describe(plan, rows, root))
+    options.show(asked.json, partial(to_json, rows), describe(plan, rows, root))
     return 1 if any(row.state.bad for row in rows) else 0
 
 

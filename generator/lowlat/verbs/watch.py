@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.duration import seconds
@@ -14,6 +14,7 @@ from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.verbs import options
+from lowlat.verbs.arguments import flag, option
 from lowlat.verify.watch import Watch
 
 _END = (signal.SIGINT, signal.SIGTERM)
@@ -21,32 +22,27 @@ _END = (signal.SIGINT, signal.SIGTERM)
 _SHORTEST_S, _LONGEST_S = 1.0, 86400.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--interval", default="60s", metavar="TIME", help="from look to look (%(default)s)"
-    )
-    parser.add_argument(
-        "--restore", action="store_true", help="put back what somebody else has undone"
-    )
-    parser.add_argument("--once", action="store_true", help="look once: status 1 on a finding")
-    parser.add_argument(
-        "--plan", metavar="FILE", help="default: what 'lowlat-gen runtime start' was given"
-    )
-    options.add_root(parser)
+@dataclass(frozen=True)
+class Asked:
+    interval: str = option("TIME", "from look to look (%(default)s)", "60s")
+    restore: bool = flag("put back what somebody else has undone")
+    once: bool = flag("look once: status 1 on a finding")
+    plan: Optional[str] = option("FILE", "default: what 'lowlat-gen runtime start' was given")
+    root: str = options.root()
 
 
-def main(args: argparse.Namespace) -> int:
-    root = open_root(args.root)
-    interval = _interval(args.interval)
-    plan: Optional[Plan] = None if args.plan is None else store.read(args.plan, root)
-    watch = Watch(root, plan, restore=args.restore)
+def main(asked: Asked) -> int:
+    root = open_root(asked.root)
+    interval = _interval(asked.interval)
+    plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
+    watch = Watch(root, plan, restore=asked.restore)
     # They arrive between two looks only: none is left half done.
     signal.pthread_sigmask(signal.SIG_BLOCK, _END)
     try:
         while True:
             for line in watch.look():
                 say(printable(line))
-            if args.once:
+            if asked.once:
                 return 1 if watch.bad else 0
             if signal.sigtimedwait(_END, interval):
                 return 0

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a verb is asked for is one frozen value, declared once."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import FrozenInstanceError, dataclass
+from pathlib import Path
+from typing import Optional
+
+import pytest
+
+from lowlat import cli
+from lowlat.verbs.arguments import add_arguments, filled, flag, option, picked, positional
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str = option("N", "", "a")
+    dry_run: bool = flag("")
+
+
+@dataclass(frozen=True)
+class Asked:
+    what: Optional[str] = positional("W", "", nargs="?")
+    inner: Inner = Inner()
+    again: tuple[str, ...] = option("X", "", ())
+    out: Optional[Path] = option("F", "")
+    count: int = option("N", "", 3)
+
+
+def parsed(*words: str) -> Asked:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_arguments(parser, Asked)
+    return filled(Asked, parser.parse_args(words))
+
+
+def test_nothing_given_is_the_default() -> None:
+    assert parsed() == Asked()
+
+
+def test_every_kind_of_argument_arrives_as_its_type() -> None:
+    words = ("it", "--name", "b", "--dry-run", "--again", "x", "--again", "y")
+    assert parsed(*words, "--out", "/f", "--count", "5") == Asked(
+        "it", Inner("b", True), ("x", "y"), Path("/f"), 5
+    )
+
+
+def test_what_has_the_same_names_is_picked() -> None:
+    assert picked(Inner, Asked(), name="z", dry_run=True) == Inner("z", True)
+    assert picked(Inner, Inner("q", True)) == Inner("q", True)
+
+
+def test_a_verb_cannot_change_what_it_was_asked() -> None:
+    asked = cli.asked("plan", ["--isolate", "1-3"])
+    assert asked.plan.wanted.isolate == "1-3"
+    with pytest.raises(FrozenInstanceError):
+        asked.json = True
