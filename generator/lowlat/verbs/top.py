@@ -43,8 +43,8 @@ class Asked:
 def main(asked: Asked) -> int:
     if not 1 <= asked.lines <= 100:
         raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
-    if asked.duration and seconds("--duration", asked.duration) < 2:
-        raise Refused(f"--duration {asked.duration}: too short", hint="at least 2s, or --once")
+    if asked.duration:
+        seconds("--duration", asked.duration, (2.0, 86400.0, "2s to 24h, or --once"))
     with _harness(asked) as child:
         _follow(child, asked.lines, asked.once, _screen())
     return 0

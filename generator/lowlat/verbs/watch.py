@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.duration import seconds
-from lowlat.base.errors import Refused
 from lowlat.base.terminal import printable, say
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
@@ -19,7 +18,7 @@ from lowlat.verify.watch import Watch
 
 _END = (signal.SIGINT, signal.SIGTERM)
 
-_SHORTEST_S, _LONGEST_S = 1.0, 86400.0
+_SPAN = (1.0, 86400.0, "1s to 24h")
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Asked:
 
 def main(asked: Asked) -> int:
     root = open_root(asked.root)
-    interval = _interval(asked.interval)
+    interval = seconds("--interval", asked.interval, _SPAN)
     plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
     watch = Watch(root, plan, restore=asked.restore)
     # They arrive between two looks only: none is left half done.
@@ -48,10 +47,3 @@ def main(asked: Asked) -> int:
                 return 0
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _END)
-
-
-def _interval(text: str) -> float:
-    wanted = seconds("--interval", text)
-    if not _SHORTEST_S <= wanted <= _LONGEST_S:
-        raise Refused(f"--interval {text}: not from 1s to 24h", hint="such as 60s")
-    return wanted
