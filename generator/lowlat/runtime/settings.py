@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.schema import stamped
 from lowlat.catalogue import lookup
-from lowlat.catalogue.entry import Reads
+from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
@@ -47,9 +48,11 @@ class RuntimeRecord:
 class Inspected:
     """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
     that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
-    kernel keeps in its place."""
+    kernel keeps in its place. ``entry`` is the
+    setting's in the catalogue."""
 
     setting: PlannedSetting
+    entry: Tunable
     path: str
     value: Optional[str]
     effective: bool
@@ -99,37 +102,38 @@ def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
     refused = read_journal(root).refused
     known = Threads(root)
     return [
-        _inspect(setting, held, root, refused.get(held.path, ""))
+        _inspect(setting, entry, held, root, refused.get(held.path, ""))
         for setting in settings
+        for entry in (lookup(setting.name),)
         for held in targets.look(setting.target, root, known)
     ]
 
 
-def _inspect(setting: PlannedSetting, held: CurrentValue, root: Root, refused: str) -> Inspected:
+def _inspect(
+    setting: PlannedSetting, entry: Tunable, held: CurrentValue, root: Root, refused: str
+) -> Inspected:
     path, value = held.path, held.value
-    entry = lookup(setting.name)
+    found = partial(Inspected, setting, entry, path, value)
     if equal(entry.reads, value, setting.value):
-        return Inspected(setting, path, value, True)
+        return found(True)
     if value is None:
         gone = root.absent(path)
         why = refused or ("is not there" if gone else "cannot be read")
-        return Inspected(setting, path, None, False, why)
+        return found(False, why)
     # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
-        return Inspected(setting, path, value, False, invalid[1])
+        return found(False, invalid[1])
     mode = None if held.bound else root.mode(path)
     # Managed and per-CPU interrupts: read-only from 6.12 on, refused when written before.
     fixed = entry.tolerant and bool(refused or (mode is not None and not mode & 0o200))
-    return Inspected(setting, path, value, False, refused, fixed or held.bound)
+    return found(False, refused, fixed or held.bound)
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
     """What ``start`` writes: what differs and can be written; a control group is made before."""
     return [
-        item
-        for item in outcomes
-        if item.failed and (item.value is not None or lookup(item.setting.name).cgroup)
+        item for item in outcomes if item.failed and (item.value is not None or item.entry.cgroup)
     ]
 
 
@@ -157,7 +161,7 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
 def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRecord:
     """Make the control groups of what is to be set, and note how; the journal from then on."""
     journal = read_journal(root)
-    wanted = [(lookup(item.setting.name).cgroup, item.path) for item in todo]
+    wanted = [(item.entry.cgroup, item.path) for item in todo]
     for group in dict.fromkeys(group for group, _ in wanted if group):
         key = f"{cgroup.SCHEME}{group}"
         how = journal.old.get(key) or cgroup.way(root, group)
@@ -172,7 +176,7 @@ def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRe
 
 def _wanted(outcome: Inspected) -> str:
     """The planned value; of a mask that reaches beyond it, what lies within stays as it is."""
-    if lookup(outcome.setting.name).reads is not Reads.WITHIN:
+    if outcome.entry.reads is not Reads.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
     try:
@@ -185,7 +189,7 @@ def _wanted(outcome: Inspected) -> str:
 def _writable_form(outcome: Inspected) -> str:
     """What has to be written to get the value back that is there now."""
     value = outcome.value or ""
-    reads = lookup(outcome.setting.name).reads
+    reads = outcome.entry.reads
     if reads is Reads.CHOICE:
         begin, end = value.find("["), value.find("]")
         return value[begin + 1 : end] if 0 <= begin < end else value
