@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Optional
 
+from lowlat.base.typed_json import encode
 from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -30,4 +31,4 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
 
 
 def to_json(rows: Iterable[Finding]) -> dict[str, Any]:
-    return {"schema": SCHEMA, "settings": [row.to_json() for row in rows]}
+    return {"schema": SCHEMA, "settings": encode(tuple(rows))}

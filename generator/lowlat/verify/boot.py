@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, Optional
 
-from lowlat.catalogue import CATALOGUE, lookup
+from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Sign
 from lowlat.host.kmsg import (
     CLOCK_BECAME_UNSTABLE,
@@ -25,9 +25,8 @@ from lowlat.runtime import settings
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.verify import ticks
 from lowlat.verify.counters import Counted
+from lowlat.verify.diff import CMDLINE, unplanned
 from lowlat.verify.finding import Finding, Standing
-
-_WHERE = "cmdline"
 
 #: kernel/sched/isolation.c says it of isolcpus or of nohz_full: what holds its list is not meant.
 _EITHER = "Housekeeping:"
@@ -66,33 +65,16 @@ class BootFindings:
 
     @cached_property
     def _planned(self) -> dict[str, Finding]:
-        rows = {}
-        for parameter in self._plan.parameters:
-            judged = self._judge(parameter)
-            rows[parameter.name] = Finding(
-                parameter.name,
-                _WHERE,
-                parameter.value,
-                judged.effective,
-                judged.state,
-                judged.evidence,
-            )
-        return rows
+        return {item.name: self._row(item) for item in self._plan.parameters}
+
+    def _row(self, item: PlannedParameter) -> Finding:
+        state, held, evidence = self._judge(item)
+        return Finding(item.name, CMDLINE, item.value, held, state, None, evidence)
 
     def _not_planned(self) -> Iterator[Finding]:
-        for entry in CATALOGUE:
-            if not entry.at_boot or entry.name in self._planned:
-                continue
-            given = cmdline.values(self._line or "", entry.name)
-            if given:
-                yield Finding(
-                    entry.name,
-                    _WHERE,
-                    "",
-                    given[-1],
-                    Standing.NOT_PLANNED,
-                    f"/proc/cmdline has {entry.parameter(given[-1])}, the plan does not",
-                )
+        for entry, (*_, given) in unplanned(self._plan, self._line or ""):
+            why = f"/proc/cmdline has {entry.parameter(given)}, the plan does not"
+            yield Finding(entry.name, CMDLINE, "", given, Standing.NOT_PLANNED, None, why)
 
     def _judge(self, parameter: PlannedParameter) -> Judged:
         if self._line is None:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Optional
 
+from lowlat.base.typed_json import encode_fields
 from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Tunable
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
@@ -39,8 +41,7 @@ class Diff:
     unchanged: int
 
     def to_json(self) -> dict[str, Any]:
-        changes = [asdict(change) for change in self.changes]
-        return {"schema": SCHEMA, "changes": changes, "unchanged": self.unchanged}
+        return {"schema": SCHEMA, **encode_fields(self)}
 
 
 def diff(plan: Plan, root: Root) -> Diff:
@@ -66,8 +67,14 @@ def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
             yield Change(parameter.name, CMDLINE, now, parameter.value)
     # A boot of ours carries what another plan put there; the stock line stays as it is.
     if cmdline.values(line, cmdline.MARKER):
-        planned = {parameter.name for parameter in plan.parameters}
-        for entry in CATALOGUE:
-            given = cmdline.values(line, entry.name)
-            if entry.at_boot and entry.name not in planned and given:
-                yield Change(entry.name, CMDLINE, " and ".join(given), None)
+        for entry, given in unplanned(plan, line):
+            yield Change(entry.name, CMDLINE, " and ".join(given), None)
+
+
+def unplanned(plan: Plan, line: str) -> Iterator[tuple[Tunable, list[str]]]:
+    """The parameters of ours that a command line has and the plan has not, with their values."""
+    planned = {parameter.name for parameter in plan.parameters}
+    for entry in CATALOGUE:
+        given = cmdline.values(line, entry.name)
+        if entry.at_boot and entry.name not in planned and given:
+            yield entry, given

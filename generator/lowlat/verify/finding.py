@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Optional
+from typing import Optional
 
 
 class Standing(Enum):
@@ -33,14 +33,8 @@ class Finding:
     planned: str
     effective: Optional[str]
     state: Standing
+    by: Optional[str]
     evidence: str
-    by: Optional[str] = None
-
-    def to_json(self) -> dict[str, Any]:
-        document = asdict(self)
-        document["state"] = self.state.value
-        order = ("name", "where", "planned", "effective", "state", "by", "evidence")
-        return {key: document[key] for key in order}
 
     @property
     def told(self) -> str:

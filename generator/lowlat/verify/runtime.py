@@ -41,7 +41,7 @@ class RuntimeFindings:
         else:
             state, by = (Standing.EFFECTIVE if outcomes else Standing.UNVERIFIABLE), None
             evidence = self._good(setting, outcomes)
-        return Finding(setting.name, setting.target, setting.value, held, state, evidence, by)
+        return Finding(setting.name, setting.target, setting.value, held, state, by, evidence)
 
     def _blame(self, astray: Sequence[Inspected]) -> tuple[Standing, Optional[str]]:
         """The state of values that are not as planned, and whose doing that is."""

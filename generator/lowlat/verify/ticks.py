@@ -57,7 +57,7 @@ class Ticks:
         planned = _PLANNED if self.nohz_full else ""
         effective = counters.words(rates) if rates else None
         return Finding(
-            "nohz_full", f"/proc/interrupts CPU {cpu}", planned, effective, state, evidence
+            "nohz_full", f"/proc/interrupts CPU {cpu}", planned, effective, state, None, evidence
         )
 
     def _judge(self, cpu: int) -> tuple[Standing, str]:
