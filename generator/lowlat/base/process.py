@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +101,13 @@ def run(
     finally:
         end_group(child)
     return Finished(child.returncode, text(out), text(err), timed_out)
+
+
+def keep_off(cpus: Iterable[int]) -> None:
+    """Keep this process itself off some CPUs, as far as that is possible."""
+    own = os.sched_getaffinity(0).difference(cpus)
+    with suppress(OSError):
+        os.sched_setaffinity(0, own or set(range(os.cpu_count() or 1)).difference(cpus))
 
 
 def wait(child: Child, seconds: float) -> Optional[int]:

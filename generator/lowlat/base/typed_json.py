@@ -241,30 +241,6 @@ def encode_fields(value: Any) -> dict[str, Any]:
     return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
 
 
-def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: str) -> _T:
-    """What a file that carries ``schema`` says; ``writer`` is who makes such files, and ``redo``
-    what to do where it is damaged.
-
-    Raises Refused where the file cannot be read, is not JSON, of another kind or damaged.
-    """
-    try:
-        data = bounds.read_json(files.read(path, bounds.DOCUMENT), _no_constant)
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}", hint=f"give a file of {writer}") from error
-    except ValueError as error:
-        raise Refused(f"{path}: not JSON: {error}", hint=f"give a file of {writer}") from error
-    if not isinstance(data, dict) or data.get("schema") != schema:
-        raise Refused(f"{path}: not a {schema} document", hint=f"give a file of {writer}")
-    try:
-        return decode(kind, data)
-    except Mistyped as error:
-        raise Refused(f"{path}: {error.message}", hint=redo) from error
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
 def write_value(path: Path, value: object) -> None:
     """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
     files.replace(str(path), (json.dumps(encode(value), indent=2) + "\n").encode())

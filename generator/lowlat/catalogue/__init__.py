@@ -55,14 +55,14 @@ FEATURES = frozenset(path for entry in CATALOGUE for need in entry.needs for pat
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
-def never(name: str) -> Optional[str]:
-    """Why that name is never set, also given with its value; None where it is not among those."""
-    return _stated(NEVER, name)
-
-
-def elsewhere(name: str) -> Optional[str]:
-    """What to do about a useful setting that is not lowlat's; None for any other name."""
-    return _stated(ELSEWHERE, name)
+def unset(name: str) -> Optional[str]:
+    """Why a name that is no entry is not set, as "is never set: WHY"; also given with its value.
+    None where nothing is stated of it."""
+    for said, table in (("is never set", NEVER), ("is not set by lowlat", ELSEWHERE)):
+        why = _stated(table, name)
+        if why:
+            return f"{said}: {why}"
+    return None
 
 
 def alias(name: str) -> Optional[str]:
@@ -81,12 +81,9 @@ def lookup(name: str) -> Tunable:
 
     Raises Refused, naming the nearest known name, or why it is never set.
     """
-    why = never(name)
+    why = unset(name)
     if why:
-        raise Refused(f"'{name[:60]}' is never set: {why}")
-    why = elsewhere(name)
-    if why:
-        raise Refused(f"'{name[:60]}' is not set by lowlat: {why}")
+        raise Refused(f"'{name[:60]}' {why}")
     bare = name.partition("=")[0]
     if bare not in _BY_NAME:
         raise Refused(f"there is no tunable '{name[:60]}'", hint=_nearest(name))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.catalogue import CATALOGUE, alias, elsewhere, lookup, never
+from lowlat.catalogue import CATALOGUE, alias, lookup, unset
 from lowlat.explain import reference
 from lowlat.explain.entries import explain, explain_profile, overview
 from lowlat.explain.guides import GUIDES
@@ -47,10 +47,9 @@ def _overview() -> str:
 def _one(name: str) -> str:
     if name in GUIDES:
         return GUIDES[name]
-    if never(name):
-        return textwrap.fill(f"{name} is never set: {never(name)}.", 88)
-    if elsewhere(name):
-        return textwrap.fill(f"{name} is not set by lowlat: {elsewhere(name)}.", 88)
+    why = unset(name)
+    if why:
+        return textwrap.fill(f"{name} {why}.", 88)
     other = alias(name)
     if other:
         return f"{name} is {other} here.\n\n{explain(lookup(other))}"

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import IO, Callable, Optional
@@ -80,7 +79,7 @@ def _follow(
         second = parse_line(process.text(line), occupants.look() if occupants else ())
         if occupants is None:
             cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
-            _keep_aside(cpus)
+            process.keep_off(cpus)  # its own work is not to be seen there
             occupants = Occupants(Root(), cpus, child.pid)
             continue  # threads are seen by comparing: the next line is the first whole one
         show(second, lines)
@@ -102,13 +101,6 @@ def _check(child: process.Child, shown: bool) -> None:
 
 def _text(stream: Optional[IO[bytes]]) -> str:
     return process.text(stream.read()) if stream else ""
-
-
-def _keep_aside(cpus: CpuSet) -> None:
-    """This process's own work is not to be seen on the CPUs it watches, where that can be."""
-    rest = CpuSet.of(os.sched_getaffinity(0)) - cpus
-    with suppress(OSError, ValueError):
-        os.sched_setaffinity(0, rest.ids)
 
 
 # ------------------------------------------------------------------- view

@@ -172,8 +172,7 @@ def _idle_ticks(root: Root) -> dict[int, int]:
 def _aside(cpus: CpuSet) -> Iterator[None]:
     """Keep this process off the CPUs meanwhile, where that is possible."""
     own = os.sched_getaffinity(0)
-    with suppress(OSError):
-        os.sched_setaffinity(0, own - cpus.ids)
+    process.keep_off(cpus)
     try:
         yield
     finally:

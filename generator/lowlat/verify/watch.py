@@ -7,12 +7,12 @@ would interrupt an isolated CPU.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Optional
 
+from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.host import runstate
 from lowlat.host.root import Root
@@ -59,7 +59,7 @@ class Watch:
             yield from self._trouble("the run-time half is not in use: there is nothing to watch")
             return
         if self._root.live:
-            _keep_aside(plan)
+            process.keep_off(plan.isolated)
         rows = self._read(plan)
         yield from self._news(rows)
         undone = [row for row in rows.values() if row.state is Standing.UNDONE]
@@ -99,9 +99,3 @@ class Watch:
         if text and text != self._problem:
             yield text
         self._problem = text
-
-
-def _keep_aside(plan: Plan) -> None:
-    """Keep this process on the housekeeping CPUs, as far as that is possible."""
-    with suppress(OSError, ValueError):
-        os.sched_setaffinity(0, plan.housekeeping.ids)
