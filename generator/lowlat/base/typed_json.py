@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Callable, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
@@ -42,13 +42,13 @@ class Mistyped(Refused, ValueError):
 
 def decode(kind: type[_T], value: object, where: str = "", *, strict: bool = False) -> _T:
     """JSON's ``value`` as ``kind``: a dataclass of an object with its fields, a tuple, frozenset or
-    Mapping, an Enum, a Literal, a Path, bytes (base64), what is Optional, what has from_json(), or
-    a plain type. A float is a number, zero or above. A field is called in JSON as in its
-    metadata's "json", if it has that; it may be missing where it has a default.
+    Mapping, an Enum, a Path, bytes (base64), what is Optional, what has from_json(), or a plain
+    type. A float is a number, zero or above. A field is called in JSON as in its metadata's "json",
+    if it has that; it may be missing where it has a default.
 
-    What lowlat wrote itself may have keys that are not known, and null where nothing was known;
-    with ``strict``, for what a person gives, neither. Raises Mistyped, which names the place
-    below ``where``.
+    Keys that are not known are left out, as of what another version of lowlat wrote; with
+    ``strict``, for what others give, they are refused. Raises Mistyped, which names the place below
+    ``where``.
     """
     wanted: Any = kind
     found: _T = _decoded(_decoder(wanted, strict), value, where)
@@ -72,27 +72,29 @@ def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
 @cache
 def _decoder(kind: Any, strict: bool) -> _Decoder:
     """What reads a value of this kind; made once for each, as a histogram has thousands."""
-    origin = get_origin(kind)
-    inner = [_decoder(item, strict) for item in get_args(kind) if origin and origin is not Literal]
-    if kind in (Any, object, type(None), ...):
-        return _as_it_is
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind in (Any, object):
+        return lambda value: value
     if origin is Union:
-        return partial(_optional, inner[0])
-    if origin is Literal:
-        return partial(_one_of, get_args(kind))
-    if origin is tuple and get_args(kind)[1:] != (...,):
-        return partial(_row, inner)
+        known = _decoder(inner[0], strict)
+        return lambda value: None if value is None else known(value)
+    if origin is tuple and inner[1:] != (...,):
+        return partial(_row, [_decoder(item, strict) for item in inner])
     if origin in (tuple, frozenset):
-        return partial(_items, origin, inner[0])
+        return partial(_items, origin, _decoder(inner[0], strict))
     if origin in (Mapping, dict):
-        return partial(_mapping, inner[1], strict or _knows_null(get_args(kind)[1]))
-    if origin is None and hasattr(kind, "from_json"):
-        return partial(_hooked, kind)
+        return partial(_mapping, _decoder(inner[1], strict))
+    if hasattr(kind, "from_json"):
+        return lambda value: kind.from_json(value)
     if is_dataclass(kind):
         return partial(_object, kind, strict)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return partial(_enum, kind)
-    return {float: _number, Path: _path, bytes: _bytes}.get(kind, partial(_plain, kind))
+    if kind is Path:
+        return lambda value: Path(_plain(str, value))
+    if kind is bytes:
+        return lambda value: base64.b64decode(_plain(str, value), validate=True)
+    return _number if kind is float else partial(_plain, kind)
 
 
 def _below(error: ValueError, where: str) -> Mistyped:
@@ -102,22 +104,10 @@ def _below(error: ValueError, where: str) -> Mistyped:
     return Mistyped(error.what, where + error.where)
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
 def _plain(kind: type, value: Any) -> Any:
     if type(value) is not kind:
         raise Mistyped(f"{_PLAIN[kind]} is expected")
     return value
-
-
-def _path(value: Any) -> Path:
-    return Path(_plain(str, value))
-
-
-def _bytes(value: Any) -> bytes:
-    return base64.b64decode(_plain(str, value), validate=True)
 
 
 def _number(value: Any) -> float:
@@ -126,22 +116,11 @@ def _number(value: Any) -> float:
     raise Mistyped("a number, zero or above, is expected")
 
 
-def _optional(inner: _Decoder, value: Any) -> Any:
-    return None if value is None else inner(value)
-
-
-def _one_of(known: tuple[object, ...], value: Any) -> Any:
-    if not any(type(value) is type(item) and value == item for item in known):
-        raise Mistyped(f"one of {', '.join(map(str, known))} is expected")
-    return value
-
-
 def _enum(kind: type[Enum], value: Any) -> Enum:
-    return kind(_one_of(tuple(item.value for item in kind), value))
-
-
-def _hooked(kind: Any, value: Any) -> Any:
-    return kind.from_json(value)
+    for item in kind:
+        if item.value == value:
+            return item
+    raise Mistyped(f"one of {', '.join(str(item.value) for item in kind)} is expected")
 
 
 def _items(kind: Callable[[Iterable[Any]], Any], inner: _Decoder, value: Any) -> Any:
@@ -161,13 +140,12 @@ def _row(inner: list[_Decoder], value: Any) -> tuple[Any, ...]:
     return tuple([read(item) for read, item in zip(inner, value)])
 
 
-def _mapping(inner: _Decoder, null: bool, value: Any) -> Mapping[str, Any]:
+def _mapping(inner: _Decoder, value: Any) -> Mapping[str, Any]:
     read: dict[str, Any] = {}
     name = ""
     try:
         for name, item in _plain(dict, value).items():
-            if item is not None or null:
-                read[name] = inner(item)
+            read[name] = inner(item)
     except ValueError as error:
         raise _below(error, f".{name}" if name else "") from None
     return read
@@ -179,23 +157,21 @@ def _object(kind: Any, strict: bool, value: Any) -> Any:
     if strict and (others := value.keys() - {key for key, *_ in known}):
         raise Mistyped("not known here", f".{min(others)}")
     read: dict[str, Any] = {}
-    for key, name, inner, default, null in known:
-        item = value.get(key)
-        if default and (key not in value or item is None and not null):
+    for key, name, inner, default in known:
+        if default and key not in value:
             continue
         if key not in value:
             raise Mistyped("missing", f".{key}")
         try:
-            read[name] = inner(item)
+            read[name] = inner(value[key])
         except ValueError as error:
             raise _below(error, f".{key}") from None
     return kind(**read)
 
 
 @cache
-def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
-    """Of each field: its key, its name, its decoder, whether it has a default, and whether a null
-    is a value of it."""
+def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool], ...]:
+    """Of each field: its key, its name, its decoder, and whether it has a default."""
     kinds = get_type_hints(kind)
     return tuple(
         (
@@ -203,14 +179,9 @@ def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool, bo
             field.name,
             _decoder(kinds[field.name], strict),
             field.default is not MISSING or field.default_factory is not MISSING,
-            strict or _knows_null(kinds[field.name]),
         )
         for field in fields(kind)
     )
-
-
-def _knows_null(kind: Any) -> bool:
-    return get_origin(kind) is Union or kind in (Any, object)
 
 
 def _key(field: Field[Any]) -> str:
