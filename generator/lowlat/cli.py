@@ -134,8 +134,13 @@ def _run(argv: list[str]) -> int:
 def asked(verb: str, words: Sequence[str]) -> Any:
     """What the arguments of a verb ask for, as its main() takes it."""
     args = parser_of(verb).parse_args(words)
-    kind = getattr(importlib.import_module(f"lowlat.verbs.{verb}"), "Asked", None)
+    kind = getattr(importlib.import_module(f"lowlat.verbs.{verb}"), _arguments(verb), None)
     return args if kind is None else filled(kind, args)
+
+
+def _arguments(verb: str) -> str:
+    """The name of the dataclass of a verb's arguments."""
+    return f"{verb.capitalize()}Arguments"
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
@@ -147,10 +152,11 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
         description=text[0].upper() + text[1:] + ".",
     )
     module = importlib.import_module(f"lowlat.verbs.{verb}")
-    if hasattr(module, "Asked"):
-        add_arguments(parser, module.Asked)
-    else:
+    kind = getattr(module, _arguments(verb), None)
+    if kind is None:
         module.add_arguments(parser)
+    else:
+        add_arguments(parser, kind)
     return parser
 
 

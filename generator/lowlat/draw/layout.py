@@ -29,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Part:
+class MachinePart:
     """A package, what of it lies in one node, the cores that share a last-level cache, or those of
     one type: one in the other, the innermost with cells. ``devices`` are the node's. ``look`` is
     the title without what tells parts apart; ``more`` are the CPUs of the ``times`` - 1 parts after
@@ -37,7 +37,7 @@ class Part:
 
     title: str
     look: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MachinePart, ...] = ()
     cells: tuple[Cell, ...] = ()
     devices: tuple[Device, ...] = ()
     times: int = 1
@@ -51,7 +51,7 @@ class Part:
 @dataclass(frozen=True)
 class Picture:
     title: str
-    packages: tuple[Part, ...]
+    packages: tuple[MachinePart, ...]
     devices: tuple[Device, ...]
     offline: CpuSet
     memory_only: CpuSet
@@ -91,16 +91,16 @@ class _Arranger:
         }
         self._with_devices: set[int] = set()
 
-    def packages(self) -> tuple[Part, ...]:
+    def packages(self) -> tuple[MachinePart, ...]:
         made = [
-            Part(_package_title(cores[0]), "", self._nodes(cores))
+            MachinePart(_package_title(cores[0]), "", self._nodes(cores))
             for cores in _grouped(
                 self._machine.cores, lambda c: _known(c.drawer, c.book, c.package)
             )
         ]
         return tuple(_collapsed(made, self._few))
 
-    def _nodes(self, cores: Sequence[Core]) -> tuple[Part, ...]:
+    def _nodes(self, cores: Sequence[Core]) -> tuple[MachinePart, ...]:
         made = []
         for group in _grouped(cores, lambda core: core.nodes):
             nodes = [node for node in group[0].nodes if node not in self._with_devices]
@@ -108,14 +108,14 @@ class _Arranger:
             devices = tuple(_sorted(d for d in self._machine.devices if d.node in nodes))
             title = _node_title(group[0])
             look = title.rstrip("0123456789")
-            made.append(Part(title, look, self._caches(group), devices=devices))
+            made.append(MachinePart(title, look, self._caches(group), devices=devices))
         return tuple(_collapsed(made, self._few))
 
-    def _caches(self, cores: Sequence[Core]) -> tuple[Part, ...]:
+    def _caches(self, cores: Sequence[Core]) -> tuple[MachinePart, ...]:
         made = []
         for group in _grouped(cores, lambda core: _known(core.die, core.cache)):
             title = self._cache_title(group[0])
-            made.append(Part(title, title.rpartition(", ")[2], self._rows(group)))
+            made.append(MachinePart(title, title.rpartition(", ")[2], self._rows(group)))
         return tuple(_collapsed(made, self._few))
 
     def _cache_title(self, core: Core) -> str:
@@ -123,13 +123,13 @@ class _Arranger:
         size = self._sizes.get(core.cache, "") if core.cache is not None else ""
         return ", ".join(filter(None, (die, size)))
 
-    def _rows(self, cores: Sequence[Core]) -> tuple[Part, ...]:
+    def _rows(self, cores: Sequence[Core]) -> tuple[MachinePart, ...]:
         kinds = self._machine.core_types
         made = []
         for group in _grouped(cores, lambda core: (self._types.get(core.cpus.first, 0),)):
             label = kinds[self._types.get(group[0].cpus.first, 0)].name if kinds else ""
             cells = tuple(Cell(core.cpus, self._role(core)) for core in group)
-            made.append(Part(label, label, cells=cells))
+            made.append(MachinePart(label, label, cells=cells))
         return tuple(made)
 
     def _role(self, core: Core) -> str:
@@ -170,7 +170,7 @@ def _sorted(devices: Iterable[Device]) -> list[Device]:
     return sorted(devices, key=lambda d: (_ORDER.get(d.kind, 9), d.address))
 
 
-def _collapsed(parts: Iterable[Part], few: int) -> Iterable[Part]:
+def _collapsed(parts: Iterable[MachinePart], few: int) -> Iterable[MachinePart]:
     """Runs of more than ``few`` parts that look alike become their first, which counts the rest."""
     for _, run in groupby(parts, _looks):
         alike = list(run)
@@ -181,12 +181,12 @@ def _collapsed(parts: Iterable[Part], few: int) -> Iterable[Part]:
         yield replace(alike[0], times=len(alike), more=more)
 
 
-def _all_cpus(part: Part) -> set[int]:
+def _all_cpus(part: MachinePart) -> set[int]:
     own = (cell.cpus.ids for cell in part.cells)
     return set(part.more.ids).union(*own, *map(_all_cpus, part.parts))
 
 
-def _looks(part: Part) -> object:
+def _looks(part: MachinePart) -> object:
     """What must be equal for two parts to be drawn as one: everything but the numbers."""
     cells = tuple((len(cell.cpus), cell.role) for cell in part.cells)
     return (part.look, part.times, part.devices, cells, tuple(map(_looks, part.parts)))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lowlat.base import encode
-from lowlat.draw.layout import Cell, Part, Picture
+from lowlat.draw.layout import Cell, MachinePart, Picture
 from lowlat.draw.text import absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
 
@@ -110,14 +110,14 @@ def _description(picture: Picture) -> str:
 # ----------------------------------------------------------------- the parts
 
 
-def _package(package: Part, room: float) -> _Block:
+def _package(package: MachinePart, room: float) -> _Block:
     inner = room - 2 * _PAD
     boxes = [_box(box, inner) for box in package.parts]
     parts = [_flow(boxes, inner), *_notes(more(package, "packages", _MORE))]
     return _panel(package.title, "package", parts)
 
 
-def _box(box: Part, room: float) -> _Block:
+def _box(box: MachinePart, room: float) -> _Block:
     inner = room - 2 * _PAD if box.title else room
     domains = [_domain(domain, inner) for domain in box.parts]
     parts = [_flow(domains, inner), *_notes(more(box, "nodes", _MORE))]
@@ -127,7 +127,7 @@ def _box(box: Part, room: float) -> _Block:
     return _panel(box.title, "node", parts) if box.title else _stack(parts)
 
 
-def _domain(domain: Part, room: float) -> _Block:
+def _domain(domain: MachinePart, room: float) -> _Block:
     parts = []
     for row in domain.parts:
         if row.title:
@@ -136,7 +136,7 @@ def _domain(domain: Part, room: float) -> _Block:
     return _panel(domain.title, "cache", parts)
 
 
-def _row(row: Part, room: float) -> _Block:
+def _row(row: MachinePart, room: float) -> _Block:
     if len(row.cells) > _MANY:
         return _flow([_mini(cell) for cell in row.cells], min(room, 32 * (_MINI + 3)), 3)
     tiles = [_tile(cell) for cell in row.cells]

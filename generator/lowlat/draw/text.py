@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from lowlat.base.terminal import paint, printable
-from lowlat.draw.layout import Cell, Part, Picture
+from lowlat.draw.layout import Cell, MachinePart, Picture
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
 
@@ -40,7 +40,7 @@ class _Pen:
     def _paint(self, text: str, code: str) -> str:
         return paint(text, code) if self._colour and code else printable(text)
 
-    def package(self, package: Part) -> Iterator[str]:
+    def package(self, package: MachinePart) -> Iterator[str]:
         indent = ""
         if package.title:
             yield self._paint(package.title, "1")
@@ -49,7 +49,7 @@ class _Pen:
             yield from self._box(box, indent)
         yield from (indent + line for line in more(package, "packages"))
 
-    def _box(self, box: Part, indent: str) -> Iterator[str]:
+    def _box(self, box: MachinePart, indent: str) -> Iterator[str]:
         if box.title:
             yield indent + self._paint(box.title, "1")
             indent += "  "
@@ -58,7 +58,7 @@ class _Pen:
         yield from self.devices(box.devices, indent)
         yield from (indent + line for line in more(box, "nodes"))
 
-    def _domain(self, domain: Part, indent: str) -> Iterator[str]:
+    def _domain(self, domain: MachinePart, indent: str) -> Iterator[str]:
         title = domain.title
         for row in domain.parts:
             label = printable("  ".join(filter(None, (title, row.title))))
@@ -66,7 +66,7 @@ class _Pen:
             title = " " * len(title)
         yield from (indent + line for line in more(domain, "caches"))
 
-    def _row(self, row: Part, lead: str) -> Iterator[str]:
+    def _row(self, row: MachinePart, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
             parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
@@ -118,7 +118,7 @@ def device_lines(devices: Sequence[Device]) -> Iterator[str]:
         yield f"and {len(devices) - _MOST_DEVICES} more devices"
 
 
-def more(part: Part, what: str, limit: int = 56) -> Iterator[str]:
+def more(part: MachinePart, what: str, limit: int = 56) -> Iterator[str]:
     """What stands for the parts that look like this one; nothing where there are none."""
     if part.times > 1:
         kept = sum(cell.role == "housekeeping" for cell in part.drawn())

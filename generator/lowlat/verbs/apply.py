@@ -20,7 +20,7 @@ from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApplyArguments:
     root: str = options.host_root()
     dry_run: bool = options.dry_run()
     plan: PlanChoice = PlanChoice()
@@ -39,7 +39,7 @@ class Asked:
     )
 
 
-def main(asked: Asked) -> int:
+def main(asked: ApplyArguments) -> int:
     root = options.open_host(asked.root)
     machine, plan = options.make_plan(asked.plan, root)
     proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)

@@ -32,7 +32,7 @@ from lowlat.verbs.arguments import option, positional
 
 
 @dataclass(frozen=True)
-class Asked:
+class BootArguments:
     action: str = positional(
         None,
         "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
@@ -44,7 +44,7 @@ class Asked:
     root: str = options.root()
 
 
-def main(asked: Asked) -> int:
+def main(asked: BootArguments) -> int:
     root = open_root(asked.root)
     if asked.action == "record":
         print(promote.record(root))

@@ -22,7 +22,7 @@ from lowlat.verify import evidence
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaptureArguments:
     out: Optional[str] = positional("OUT", "the archive; compressed if it ends in .gz", nargs="?")
     evidence: bool = flag("also what 'lowlat-gen verify --root OUT' judges")
     duration: Optional[str] = duration_option("with --evidence: count interrupts for that long")
@@ -32,7 +32,7 @@ class Asked:
     root: str = options.root()
 
 
-def main(asked: Asked) -> int:
+def main(asked: CaptureArguments) -> int:
     if asked.duration is not None and not asked.evidence:
         raise Refused(f"--duration {asked.duration}: only --evidence waits", hint="give both")
     if asked.evidence_script:

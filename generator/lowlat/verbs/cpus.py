@@ -15,7 +15,7 @@ from lowlat.verbs.arguments import option, positional
 
 
 @dataclass(frozen=True)
-class Asked:
+class CpusArguments:
     which: str = positional(None, "", choices=("isolated", "housekeeping"))
     profile: Optional[str] = option(
         "P", "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
@@ -23,7 +23,7 @@ class Asked:
     root: str = options.root()
 
 
-def main(asked: Asked) -> int:
+def main(asked: CpusArguments) -> int:
     plan = plan_of(open_root(asked.root), asked.profile)
     print(plan.isolated if asked.which == "isolated" else plan.housekeeping)
     return 0

@@ -18,7 +18,7 @@ from lowlat.verbs.arguments import flag, positional
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExplainArguments:
     name: Optional[str] = positional(
         "NAME", "a tunable, a profile or a guide; without it: all names", nargs="?"
     )
@@ -26,7 +26,7 @@ class Asked:
     markdown: bool = flag("with --all: the reference as Markdown")
 
 
-def main(asked: Asked) -> int:
+def main(asked: ExplainArguments) -> int:
     if asked.all and asked.name:
         raise Refused(f"--all and {asked.name[:60]}: give one of the two")
     if asked.markdown and not asked.all:

@@ -19,7 +19,7 @@ from lowlat.verbs.arguments import flag, option, picked
 
 
 @dataclass(frozen=True)
-class Asked:
+class MeasureArguments:
     """Most are lowlat-measure's own."""
 
     label: str = option("NAME", "names the run, such as 'stock'", required=True)
@@ -55,7 +55,7 @@ class Asked:
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
 
 
-def main(asked: Asked, host: Optional[Mapping[str, object]] = None) -> int:
+def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -> int:
     """Measure each set-up and print the path of its result last; ``host`` are the host's facts,
     where they are known.
 

@@ -42,7 +42,7 @@ def as_json() -> Any:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ProfilePlanChoice:
     """The options that decide a profile's plan: the same ones for every verb that makes one."""
 
     isolate: Optional[str] = option("LIST", "isolate exactly these CPUs")
@@ -71,7 +71,7 @@ class PlanChoice:
     """All that decides a plan."""
 
     profile: str = option("P", f"default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
-    wanted: Wanted = Wanted()
+    wanted: ProfilePlanChoice = ProfilePlanChoice()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
 
 

@@ -19,7 +19,7 @@ from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanArguments:
     root: str = options.root()
     json: bool = options.as_json()
     plan: PlanChoice = PlanChoice()
@@ -27,7 +27,7 @@ class Asked:
     svg: Optional[str] = drawing.svg_option()
 
 
-def main(asked: Asked) -> int:
+def main(asked: PlanArguments) -> int:
     root = open_root(asked.root)
     machine, plan = options.make_plan(asked.plan, root)
     drawing.write_svg(asked.svg, machine, plan.isolated)

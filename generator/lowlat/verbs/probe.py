@@ -16,13 +16,13 @@ from lowlat.verbs import drawing, options
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProbeArguments:
     root: str = options.root()
     json: bool = options.as_json()
     svg: Optional[str] = drawing.svg_option()
 
 
-def main(asked: Asked) -> int:
+def main(asked: ProbeArguments) -> int:
     machine = probe(open_root(asked.root))
     drawing.write_svg(asked.svg, machine)
     lines = chain(drawing.drawing(machine), [""], describe(machine))

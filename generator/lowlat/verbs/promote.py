@@ -11,11 +11,11 @@ from lowlat.verbs.arguments import flag
 
 
 @dataclass(frozen=True)
-class Asked(trial.Asked):
+class PromoteArguments(trial.TrialArguments):
     follow_kernels: bool = flag("newer kernels' tuned entries become the default without a trial")
 
 
-def main(asked: Asked) -> int:
+def main(asked: PromoteArguments) -> int:
     root, found, entry = trial.applied_entry(asked)
     promote.check_tried(root, entry)
     if asked.dry_run:

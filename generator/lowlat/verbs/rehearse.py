@@ -26,18 +26,18 @@ _DEFAULTS = RehearseOptions()
 
 
 @dataclass(frozen=True)
-class _Wanted(options.Wanted):
+class GuestPlanChoice(options.ProfilePlanChoice):
     as_host: bool = flag("boot this machine's own line")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RehearseArguments:
     """Those of ``plan`` decide what the guest plans."""
 
     profile: tuple[str, ...] = option(
         "P", f"default: {options.DEFAULT_PROFILE}; may be repeated", ()
     )
-    wanted: _Wanted = _Wanted()
+    wanted: GuestPlanChoice = GuestPlanChoice()
     tuned_profile: tuple[str, ...] = option(
         "T", "boot a profile of TuneD's own too, for the same CPUs; may be repeated", ()
     )
@@ -72,7 +72,7 @@ class Asked:
     )
 
 
-def main(asked: Asked) -> int:
+def main(asked: RehearseArguments) -> int:
     """Rehearse, print what it showed and the report; 1 where something is not as planned."""
     _end_guests_too()
     results, wanted = _begun(asked)
@@ -112,7 +112,7 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> N
         say()
 
 
-def _begun(asked: Asked) -> tuple[Path, RehearseOptions]:
+def _begun(asked: RehearseArguments) -> tuple[Path, RehearseOptions]:
     wanted = _options(asked)
     if asked.resume is None:
         return store.name(asked.out), wanted
@@ -124,7 +124,7 @@ def _begun(asked: Asked) -> tuple[Path, RehearseOptions]:
     return store.resumed(asked.resume)
 
 
-def _options(asked: Asked) -> RehearseOptions:
+def _options(asked: RehearseArguments) -> RehearseOptions:
     return picked(
         RehearseOptions,
         asked,

@@ -15,14 +15,14 @@ from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
-class Asked:
+class RenderArguments:
     out: str = option("DIR", "where the files go", required=True)
     plan: Optional[str] = option("FILE", "a plan in its JSON form; default: a fresh one")
     root: str = options.root()
     fresh: PlanChoice = PlanChoice()
 
 
-def main(asked: Asked) -> int:
+def main(asked: RenderArguments) -> int:
     root = open_root(asked.root)
     if asked.plan:
         options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")

@@ -17,12 +17,12 @@ from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class Asked:
+class RollbackArguments:
     root: str = options.host_root()
     dry_run: bool = options.dry_run()
 
 
-def main(asked: Asked) -> int:
+def main(asked: RollbackArguments) -> int:
     root = options.open_host(asked.root)
     if not rollback.applied(root):
         if not asked.dry_run:

@@ -24,7 +24,7 @@ from lowlat.verbs.arguments import flag, option, positional
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunArguments:
     cpus: str = option(
         "LIST|auto",
         "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
@@ -42,7 +42,7 @@ class Asked:
     )
 
 
-def main(asked: Asked) -> int:
+def main(asked: RunArguments) -> int:
     root = open_root(asked.root)
     command = asked.command[1:] if asked.command[:1] == ("--",) else asked.command
     _check(asked, command, root)
@@ -56,7 +56,7 @@ def main(asked: Asked) -> int:
     return (launch.keep if where.one_per_thread else launch.become)(command, where)
 
 
-def _check(asked: Asked, command: Sequence[str], root: Root) -> None:
+def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
     if asked.systemd_drop_in:
         if command or asked.one_per_thread or asked.dry_run:
             raise Refused(
@@ -70,7 +70,7 @@ def _check(asked: Asked, command: Sequence[str], root: Root) -> None:
         raise Refused("--root: nothing runs on a captured machine", hint="add --dry-run")
 
 
-def _place(asked: Asked, root: Root) -> Launch:
+def _place(asked: RunArguments, root: Root) -> Launch:
     listed = _listed(asked.cpus, root)
     priority = policy.priority_of(asked.policy)
     return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root))

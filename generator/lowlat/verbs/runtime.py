@@ -21,7 +21,7 @@ from lowlat.verbs.arguments import flag, option, positional
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuntimeArguments:
     action: str = positional(None, "", choices=("start", "stop", "verify"))
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
     profile: Optional[str] = option(
@@ -31,7 +31,7 @@ class Asked:
     root: str = options.root()
 
 
-def main(asked: Asked) -> int:
+def main(asked: RuntimeArguments) -> int:
     root = open_root(asked.root)
     if asked.action == "stop":
         return _stop(asked, root)
@@ -55,7 +55,7 @@ def main(asked: Asked) -> int:
     return 0 if asked.dry_run or not failed else 1
 
 
-def _plan(asked: Asked, root: Root) -> Plan:
+def _plan(asked: RuntimeArguments, root: Root) -> Plan:
     if asked.plan and asked.profile:
         raise Refused("--plan and --profile both choose what is set", hint="give one of the two")
     used = store.in_use(root) if asked.action == "verify" and not asked.plan else None
@@ -71,7 +71,7 @@ def _now(outcome: settings.Inspected) -> str:
     return plain(f"{spoken(outcome.path)} ({held})")
 
 
-def _stop(asked: Asked, root: Root) -> int:
+def _stop(asked: RuntimeArguments, root: Root) -> int:
     if asked.dry_run:
         for path, value in settings.read_journal(root).old.items():
             print(plain(f"{spoken(path)} would become {value}"))

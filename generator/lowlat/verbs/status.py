@@ -23,12 +23,12 @@ _STATES = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatusArguments:
     root: str = options.root()
     json: bool = options.as_json()
 
 
-def main(asked: Asked) -> int:
+def main(asked: StatusArguments) -> int:
     found = status.read(open_root(asked.root))
     options.show(asked.json, found.to_json, _describe(found))
     return 0

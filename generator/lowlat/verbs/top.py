@@ -31,7 +31,7 @@ _Row = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class TopArguments:
     cpus: Optional[str] = option("LIST", "CPUs to watch (default: the isolated ones)")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
     duration: Optional[str] = option("TIME", "end after so long (default: at Ctrl-C)")
@@ -39,7 +39,7 @@ class Asked:
     lines: int = option("N", "sources a CPU (%(default)s)", 8, type=int)
 
 
-def main(asked: Asked) -> int:
+def main(asked: TopArguments) -> int:
     if not 1 <= asked.lines <= 100:
         raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
     if asked.duration:
@@ -50,7 +50,7 @@ def main(asked: Asked) -> int:
 
 
 @contextmanager
-def _harness(asked: Asked) -> Iterator[process.Child]:
+def _harness(asked: TopArguments) -> Iterator[process.Child]:
     """The harness, ended with the block; a signal to end ends the block."""
     options = [f"--duration={asked.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
     given = (("cpus", asked.cpus), ("threshold", asked.threshold))

@@ -16,13 +16,13 @@ from lowlat.verbs.arguments import option
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrialArguments:
     root: str = options.host_root()
     dry_run: bool = options.dry_run()
     kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
 
 
-def main(asked: Asked) -> int:
+def main(asked: TrialArguments) -> int:
     root, found, entry = applied_entry(asked)
     promote.check_returns(root, found)
     if asked.dry_run:
@@ -36,7 +36,7 @@ def main(asked: Asked) -> int:
     return 0
 
 
-def applied_entry(asked: Asked) -> tuple[Root, Loader, BootEntry]:
+def applied_entry(asked: TrialArguments) -> tuple[Root, Loader, BootEntry]:
     """The tree, its boot loader, and the tuned entry of --kernel.
 
     Raises Refused where nothing is applied, or where the loader or its entries are not as needed.

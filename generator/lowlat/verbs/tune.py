@@ -29,7 +29,7 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 
 
 @dataclass(frozen=True)
-class Asked:
+class TuneArguments:
     root: str = options.host_root()
     dry_run: bool = options.dry_run()
     plan: PlanChoice = PlanChoice()
@@ -53,7 +53,7 @@ class Asked:
     json: bool = flag("with --status: lowlat.tune/1")
 
 
-def main(asked: Asked) -> int:
+def main(asked: TuneArguments) -> int:
     root = options.open_host(asked.root)
     for name, follow in (
         ("status", _status),
@@ -81,7 +81,7 @@ def main(asked: Asked) -> int:
 # ------------------------------------------------------------------ beginning
 
 
-def _prepare(root: Root, asked: Asked) -> Beginning:
+def _prepare(root: Root, asked: TuneArguments) -> Beginning:
     start.check_none(root)
     machine, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
@@ -116,7 +116,7 @@ def _boots(state: LoopState) -> str:
 # ---------------------------------------------------------------- going on
 
 
-def _resume(root: Root, asked: Asked) -> int:
+def _resume(root: Root, asked: TuneArguments) -> int:
     if asked.dry_run:
         state = _active(root)
         step, why = decide(state, here(root, state), boot_id(root))
@@ -126,7 +126,7 @@ def _resume(root: Root, asked: Asked) -> int:
         return _go(root, Loop(root, _active(root)))
 
 
-def _ended(root: Root, asked: Asked) -> int:
+def _ended(root: Root, asked: TuneArguments) -> int:
     """Its unit's last call in a boot: what was begun there and stands still is given up."""
     if asked.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
@@ -141,7 +141,7 @@ def _ended(root: Root, asked: Asked) -> int:
         return _go(root, loop)
 
 
-def _abort(root: Root, asked: Asked) -> int:
+def _abort(root: Root, asked: TuneArguments) -> int:
     state = read(root)
     if state is None or not state.active:
         print("no loop is under way")
@@ -190,7 +190,7 @@ def _active(root: Root) -> LoopState:
     return state
 
 
-def _status(root: Root, asked: Asked) -> int:
+def _status(root: Root, asked: TuneArguments) -> int:
     state = read(root)
     if state is None:
         none = {"schema": SCHEMA, "phase": None}

@@ -43,7 +43,7 @@ def duration_option(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Asked:
+class VerifyArguments:
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
     duration: Optional[str] = duration_option("count interrupts on the isolated CPUs for that long")
     root: str = options.root()
@@ -55,7 +55,7 @@ def duration(given: Optional[str]) -> float:
     return seconds("--duration", given or _USUAL, _SPAN)
 
 
-def main(asked: Asked) -> int:
+def main(asked: VerifyArguments) -> int:
     root = open_root(asked.root)
     plan = the_plan(asked.plan, root)
     cpus, wanted = plan.isolated, duration(asked.duration)

@@ -22,7 +22,7 @@ _SPAN = (1.0, 86400.0, "1s to 24h")
 
 
 @dataclass(frozen=True)
-class Asked:
+class WatchArguments:
     interval: str = option("TIME", "from look to look (%(default)s)", "60s")
     restore: bool = flag("put back what somebody else has undone")
     once: bool = flag("look once: status 1 on a finding")
@@ -30,7 +30,7 @@ class Asked:
     root: str = options.root()
 
 
-def main(asked: Asked) -> int:
+def main(asked: WatchArguments) -> int:
     root = open_root(asked.root)
     interval = seconds("--interval", asked.interval, _SPAN)
     plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
