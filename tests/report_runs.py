@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lowlat import cli
 from lowlat.verbs import report
 
 DATA = Path(__file__).parent / "data" / "runs"
@@ -117,10 +117,8 @@ class Bench:
         return [self.write(f"{arm}{n}.json", run) for n, run in enumerate(documents)]
 
     def call(self, *words: str) -> tuple[int, str]:
-        parser = argparse.ArgumentParser()
-        report.add_arguments(parser)
         try:
-            status = report.main(parser.parse_args(words))
+            status = report.main(cli.asked("report", words))
         finally:
             self.printed = self._capsys.readouterr()
         assert self.printed.err == ""

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
-from typing import Any, NoReturn, Optional, TextIO, cast
+from typing import Any, Callable, NoReturn, Optional, TextIO, cast
 
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
@@ -133,14 +133,14 @@ def _run(argv: list[str]) -> int:
 
 def asked(verb: str, words: Sequence[str]) -> Any:
     """What the arguments of a verb ask for, as its main() takes it."""
-    args = parser_of(verb).parse_args(words)
-    kind = getattr(importlib.import_module(f"lowlat.verbs.{verb}"), _arguments(verb), None)
-    return args if kind is None else filled(kind, args)
+    return filled(_arguments(verb), parser_of(verb).parse_args(words))
 
 
-def _arguments(verb: str) -> str:
-    """The name of the dataclass of a verb's arguments."""
-    return f"{verb.capitalize()}Arguments"
+def _arguments(verb: str) -> Callable[..., object]:
+    """The dataclass of a verb's arguments."""
+    module = importlib.import_module(f"lowlat.verbs.{verb}")
+    kind: Callable[..., object] = getattr(module, f"{verb.capitalize()}Arguments")
+    return kind
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
@@ -151,12 +151,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         description=text[0].upper() + text[1:] + ".",
     )
-    module = importlib.import_module(f"lowlat.verbs.{verb}")
-    kind = getattr(module, _arguments(verb), None)
-    if kind is None:
-        module.add_arguments(parser)
-    else:
-        add_arguments(parser, kind)
+    add_arguments(parser, _arguments(verb))
     return parser
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar, get_args, get_type_hints
+from typing import Any, Callable, TypeVar, get_args, get_type_hints
 
 _T = TypeVar("_T")
 
 
-def option(metavar: Optional[str], text: str, default: Any = None, **how: object) -> Any:
+def option(metavar: object, text: str, default: Any = None, **how: object) -> Any:
     """A field that is an option with a value; ``how`` is for argparse's add_argument()."""
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"help": text, **named, **how})
@@ -24,7 +24,7 @@ def flag(text: str, **how: object) -> Any:
     return option(None, text, False, **how)
 
 
-def positional(metavar: Optional[str], text: str, default: Any = None, **how: object) -> Any:
+def positional(metavar: object, text: str, default: Any = None, **how: object) -> Any:
     """A field that is an argument without a dash."""
     return option(metavar, text, default, positional=True, **how)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -18,6 +17,7 @@ from lowlat.report import as_json, as_markdown, comparison, gate, in_effect
 from lowlat.report.comparison import ArmRuns, compare
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
+from lowlat.verbs.report_output import ReportArguments
 from lowlat.view import screen
 
 #: The first two arms; further ones have names of their own.
@@ -27,27 +27,7 @@ _AFTER = "after"
 _USAGE = "give runs before, and after them --against AFTER"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``lowlat-gen report``."""
-    add = parser.add_argument
-    add("before", nargs="*", type=Path, help="runs before (of lowlat-gen measure)")
-    what = "runs after; from 5 boots on each side the change is tested"
-    add("--against", nargs="+", action="extend", type=Path, default=[], metavar="AFTER", help=what)
-    what = "runs of a further arm, against the same before; may be repeated"
-    add("--arm", nargs="+", action="append", default=[], metavar=("NAME", "FILE"), help=what)
-    add("--verify", type=Path, metavar="FILE", help="what 'lowlat-gen verify --json' printed after")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print lowlat.report/1")
-    form.add_argument("--markdown", action="store_true", help="print Markdown for a ticket")
-    what = (
-        "exit with 1 unless before/after reaches N, the low end of its interval where there is "
-        "one; such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'"
-    )
-    add("--require", action="append", default=[], metavar="'ENDPOINT>=N'", help=what)
-    report_output.add_arguments(parser)
-
-
-def main(args: argparse.Namespace) -> int:
+def main(args: ReportArguments) -> int:
     """Compare the runs and print the report: 0 done, 1 not comparable.
 
     Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
@@ -67,7 +47,7 @@ def main(args: argparse.Namespace) -> int:
     return 1 if any(arm.report.verdict == REFUSED for arm in found.arms) else 0
 
 
-def _arms(args: argparse.Namespace) -> list[ArmRuns]:
+def _arms(args: ReportArguments) -> list[ArmRuns]:
     if not args.before or not (args.against or args.arm):
         raise Refused("report: two sets of runs are needed", hint=_USAGE)
     arms = [(_BEFORE, args.before)]
@@ -90,7 +70,7 @@ def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
                 raise Refused(f"{path}: {why}", hint="a run belongs to one side")
 
 
-def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]:
+def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, ...]]]:
     seen = {_BEFORE, _AFTER}
     for name, *files in given:
         if not re.fullmatch(comparison.NAME, name, re.ASCII) or name in seen or not files:
@@ -99,7 +79,7 @@ def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[Path]]]
                 hint="such as --arm lowlat-poll runs/poll-*.json",
             )
         seen.add(name)
-        yield name, [Path(file) for file in files]
+        yield name, tuple(map(Path, files))
 
 
 def _read(name: str, paths: Sequence[Path]) -> ArmRuns:

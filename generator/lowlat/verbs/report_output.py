@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -18,37 +18,62 @@ from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.report.comparison import ArmRuns, Comparison
+from lowlat.verbs.arguments import flag, option, positional
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--html", metavar="FILE", help="write a page with drawings, in one file")
-    add("--csv", metavar="FILE", help="write every figure as a table for programs")
-    what = "show the page (kept in the state folder without --html)"
-    add("--open", action="store_true", help=what)
-    add("--plan", metavar="FILE", help="the plan of the runs after, whose reasons the page tells")
+@dataclass(frozen=True)
+class ReportArguments:
+    before: tuple[Path, ...] = positional(
+        None, "runs before (of lowlat-gen measure)", (), nargs="*", action="store"
+    )
+    against: tuple[Path, ...] = option(
+        "AFTER",
+        "runs after; from 5 boots on each side the change is tested",
+        (),
+        nargs="+",
+        action="extend",
+    )
+    arm: tuple[list[str], ...] = option(
+        ("NAME", "FILE"),
+        "runs of a further arm, against the same before; may be repeated",
+        (),
+        nargs="+",
+    )
+    verify: Optional[Path] = option("FILE", "what 'lowlat-gen verify --json' printed after")
+    json: bool = flag("print lowlat.report/1", group="form")
+    markdown: bool = flag("print Markdown for a ticket", group="form")
+    require: tuple[str, ...] = option(
+        "'ENDPOINT>=N'",
+        "exit with 1 unless before/after reaches N, the low end of its interval where there is "
+        "one; such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'",
+        (),
+    )
+    html: Optional[str] = option("FILE", "write a page with drawings, in one file")
+    csv: Optional[str] = option("FILE", "write every figure as a table for programs")
+    open: bool = flag("show the page (kept in the state folder without --html)")
+    plan: Optional[str] = option("FILE", "the plan of the runs after, whose reasons the page tells")
 
 
-def check(args: argparse.Namespace) -> None:
+def check(args: ReportArguments) -> None:
     """Raises Refused where the options contradict each other."""
     if args.open and (args.json or args.markdown):
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
         raise Refused("--plan: only a page tells a plan's reasons", hint="add --html FILE")
-    for option, path in (("--html", args.html), ("--csv", args.csv)):
+    for name, path in (("--html", args.html), ("--csv", args.csv)):
         if path in ("", "-"):
-            raise Refused(f"{option} {path!r}: not a file", hint="name one")
+            raise Refused(f"{name} {path!r}: not a file", hint="name one")
     arms = [file for _, *files in args.arm for file in files]
-    read = (*args.before, *(args.against or ()), *arms, args.verify, args.plan)
+    read = (*args.before, *args.against, *arms, args.verify, args.plan)
     taken = {os.path.realpath(path) for path in read if path}
-    for option, path in (("--html", args.html), ("--csv", args.csv)):
+    for name, path in (("--html", args.html), ("--csv", args.csv)):
         if path and os.path.realpath(path) in taken:
-            raise Refused(f"{option} {path}: has another use already", hint="name another file")
+            raise Refused(f"{name} {path}: has another use already", hint="name another file")
         taken.add(os.path.realpath(path or ""))
 
 
 def write(
-    args: argparse.Namespace,
+    args: ReportArguments,
     found: Comparison,
     arms: Sequence[ArmRuns],
 ) -> tuple[str, ...]:
@@ -76,7 +101,7 @@ def _write_csv(out: str, found: Comparison) -> None:
 
 
 def _write_page(
-    args: argparse.Namespace,
+    args: ReportArguments,
     out: Path,
     found: Comparison,
     arms: Sequence[ArmRuns],
