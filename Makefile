@@ -118,7 +118,8 @@ test-pairs-full: setup
 
 # Errors of the system in every call that writes: half an hour.
 test-faults: setup
-	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py
+	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py tests/runtime/test_runtime_faults.py \
+		tests/measure/test_measure_faults.py
 
 # 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
 test-fuzz-full: setup

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A program whose calls that write fail, one after another: seccomp hands each to the test, which
+counts it, and lets it happen or answers with an error. Those of the C library and of children are
+seen too. (PYTEST_DONT_REWRITE)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import select
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+import pytest
+
+
+class _Call(NamedTuple):
+    """Which of its arguments are a descriptor and a path, and what it may fail with beside EIO and
+    EROFS."""
+
+    name: str
+    fd: Optional[int] = None
+    path: Optional[int] = None
+    others: frozenset[str] = frozenset()
+
+
+_BOTH = frozenset({"ENOSPC", "EINTR"})
+_FULL_DISK = frozenset({"ENOSPC"})
+
+#: By their numbers on x86_64.
+_CALLS: Mapping[int, _Call] = {
+    1: _Call("write", fd=0, others=_BOTH),
+    18: _Call("pwrite64", fd=0, others=_BOTH),
+    20: _Call("writev", fd=0, others=_BOTH),
+    74: _Call("fsync", fd=0, others=_BOTH),
+    75: _Call("fdatasync", fd=0, others=_BOTH),
+    77: _Call("ftruncate", fd=0, others=_BOTH),
+    91: _Call("fchmod", fd=0),
+    93: _Call("fchown", fd=0),
+    2: _Call("open", path=0, others=_BOTH),
+    257: _Call("openat", fd=0, path=1, others=_BOTH),
+    76: _Call("truncate", path=0, others=_FULL_DISK),
+    82: _Call("rename", path=1, others=_FULL_DISK),
+    264: _Call("renameat", fd=2, path=3, others=_FULL_DISK),
+    316: _Call("renameat2", fd=2, path=3, others=_FULL_DISK),
+    83: _Call("mkdir", path=0, others=_FULL_DISK),
+    258: _Call("mkdirat", fd=0, path=1, others=_FULL_DISK),
+    86: _Call("link", path=1, others=_FULL_DISK),
+    265: _Call("linkat", fd=2, path=3, others=_FULL_DISK),
+    88: _Call("symlink", path=1, others=_FULL_DISK),
+    266: _Call("symlinkat", fd=1, path=2, others=_FULL_DISK),
+    84: _Call("rmdir", path=0),
+    87: _Call("unlink", path=0),
+    263: _Call("unlinkat", fd=0, path=1),
+    90: _Call("chmod", path=0),
+    268: _Call("fchmodat", fd=0, path=1),
+}
+
+FAULTS = ("EIO", "ENOSPC", "EINTR", "EROFS")
+
+#: From then on they all fail, as on a disk that is full or was mounted read-only.
+_LASTING = ("ENOSPC", "EROFS")
+
+_AT_FDCWD = -100
+_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_CONTINUE = 1
+
+
+@dataclass(frozen=True)
+class Faulted:
+    """How the program ended, the calls below the folder that it made, and those that failed, each
+    by its name and path."""
+
+    status: int
+    out: str
+    err: str
+    calls: tuple[str, ...]
+    failed: tuple[str, ...]
+
+
+def run(argv: Sequence[object], below: Path, fault: str = "", at: int = 0, **more: Any) -> Faulted:
+    """Run a program in whose ``at``-th writing call below the folder the fault happens; 0: none.
+
+    Standard output is a file there too where ``more`` says so. Skips where that can't be done.
+    """
+    if platform.machine() != "x86_64":
+        pytest.skip("the numbers of the calls are known on x86_64 alone")
+    ours, theirs = socket.socketpair()
+    watch = _Watch(str(below), fault, at, ours)
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    with ours, theirs:
+        watch.start()
+        with subprocess.Popen(
+            list(map(str, argv)), text=True, preexec_fn=_filter(theirs), **more
+        ) as process:
+            theirs.close()
+            try:
+                out, err = process.communicate(timeout=120)
+            finally:
+                process.kill()
+        watch.join(20)
+    return Faulted(
+        process.returncode, out or "", err or "", tuple(watch.calls), tuple(watch.failed)
+    )
+
+
+def _filter(to: socket.socket) -> Any:
+    """For ``preexec_fn``: hands the calls over from now on, and their listener to a socket."""
+    numbers = list(_CALLS)
+    steps = [(0x20, 0, 0, 0)]
+    steps += [(0x15, len(numbers) - at, 0, number) for at, number in enumerate(numbers)]
+    steps += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x7FC00000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    filters = struct.pack("HP", len(steps), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply() -> None:
+        assert libc.prctl(38, 1, 0, 0, 0) == 0 and code  # PR_SET_NO_NEW_PRIVS
+        listener = libc.syscall(317, 1, 8, filters)  # seccomp, its filter mode, a new listener
+        assert listener >= 0
+        socket.send_fds(to, [b"."], [listener])
+        os.close(listener)
+
+    return apply
+
+
+class _Watch(threading.Thread):
+    def __init__(self, below: str, fault: str, at: int, source: socket.socket) -> None:
+        super().__init__(daemon=True)
+        self.calls: list[str] = []
+        self.failed: list[str] = []
+        self._below, self._fault, self._at, self._source = below, fault, at, source
+
+    def run(self) -> None:
+        _, listeners, _, _ = socket.recv_fds(self._source, 1, 1)
+        if not listeners:
+            return
+        poll = select.poll()
+        poll.register(listeners[0], select.POLLIN)
+        while not poll.poll()[0][1] & select.POLLHUP:
+            request = bytearray(80)
+            try:
+                fcntl.ioctl(listeners[0], _RECEIVE, request)
+                answer = self._answer(*struct.unpack("=QIIiIQ6Q", request))
+                fcntl.ioctl(listeners[0], _SEND, answer)
+            except OSError as error:
+                # Who called was killed meanwhile.
+                assert error.errno == errno.ENOENT, error
+        os.close(listeners[0])
+
+    def _answer(
+        self, number: int, pid: int, _flags: int, call: int, _arch: int, _at: int, *words: int
+    ) -> bytes:
+        made = _CALLS[call]
+        path = _path(pid, made, words)
+        if not path.startswith(f"{self._below}/") or not _writes(made, words):
+            return struct.pack("=QqiI", number, 0, 0, _CONTINUE)
+        self.calls.append(f"{made.name} {path}")
+        count = len(self.calls)
+        due = self._at and (count >= self._at if self._fault in _LASTING else count == self._at)
+        if not due or (self._fault in _BOTH and self._fault not in made.others):
+            return struct.pack("=QqiI", number, 0, 0, _CONTINUE)
+        self.failed.append(self.calls[-1])
+        return struct.pack("=QqiI", number, 0, -int(getattr(errno, self._fault)), 0)
+
+
+def _writes(made: _Call, words: Sequence[int]) -> bool:
+    if not made.name.startswith("open"):
+        return True
+    flags = words[1 if made.name == "open" else 2]
+    return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+
+
+def _path(pid: int, made: _Call, words: Sequence[int]) -> str:
+    folder = "cwd"
+    if made.fd is not None:
+        fd = ctypes.c_int(words[made.fd] & 0xFFFFFFFF).value
+        folder = "cwd" if fd == _AT_FDCWD else f"fd/{fd}"
+    try:
+        name = _text(pid, words[made.path]) if made.path is not None else ""
+        return os.path.normpath(Path(f"/proc/{pid}/{folder}").readlink() / name)
+    except OSError:
+        return ""
+
+
+def _text(pid: int, address: int) -> str:
+    """A string in another process."""
+    memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
+    try:
+        # Up to the end of the page; the next one may not be there.
+        text = os.pread(memory, 4096 - address % 4096, address)
+        if b"\0" not in text:
+            text += os.pread(memory, 4096, address + len(text))
+    finally:
+        os.close(memory)
+    return text.split(b"\0")[0].decode(errors="replace")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Errors of the system in each call of ``runtime`` that writes: stop puts all back whatever came of
+the start, and a second stop whatever came of the first. LOWLAT_CUTS=1 tries every call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from powercut import sample, sampled
+from test_runtime import MADVISE, VALUES, contents
+
+import faults
+from trees import lowlat, machine, write_tree
+
+pytest_plugins = ["powercut"]
+pytestmark = pytest.mark.security
+
+_MOST = 4
+
+
+@pytest.mark.parametrize("fault", sample(["EIO", "ENOSPC"], "EINTR", "EROFS"))
+@pytest.mark.parametrize("action", ["start", "stop"])
+def test_an_error_in_any_call_is_put_right_by_a_stop(
+    tmp_path: Path, tell: Callable[[str], None], action: str, fault: str
+) -> None:
+    values = {**VALUES, **MADVISE}
+    before = {name: text.strip() for name, text in values.items()}
+    lowlat_of = [sys.executable, "-m", "lowlat", "runtime"]
+
+    def attempt(folder: Path, fault: str, at: int) -> faults.Faulted:
+        root = write_tree(folder, {**machine(), **values})
+        plan = lowlat("plan", "--root", root, "--json").out
+        write_tree(root, {"var/lib/lowlat/plan.json": plan})
+        if action == "stop":
+            assert lowlat("runtime", "start", "--root", root).status == 0
+        done = faults.run([*lowlat_of, action, "--root", root], root, fault, at)
+        assert "Traceback" not in done.err and len(done.err.splitlines()) <= 1, (at, done)
+        # Python tries again what a signal interrupted; an interrupt's refusal is nobody's failure.
+        irq = "/smp_affinity" if action == "start" else "none"
+        failed = [call for call in done.failed if fault != "EINTR" and not call.endswith(irq)]
+        assert bool(done.status) == bool(failed) and done.status in (0, 1, 2), (at, done)
+        # The kernel's files are not emptied by who opens them.
+        for name in VALUES:
+            if not (root / name).read_text():
+                (root / name).write_text(values[name])
+        again = lowlat("runtime", "stop", "--root", root)
+        assert again.status == 0, (at, done, again)
+        now = {name: text.strip() for name, text in contents(root).items()}
+        assert now == before, (at, done)
+        left = [path.name for path in (root / "run").rglob("*.new")]
+        assert not left or any("unlink" in call for call in done.failed), (at, done)
+        return done
+
+    count = len(attempt(tmp_path / "0", "", 0).calls)
+    tried = sampled(range(1, count + 1), _MOST)
+    for at in tried:
+        attempt(tmp_path / str(at), fault, at)
+    tell(f"runtime {action}: {fault} in {len(tried)} of {count} calls, {len(tried)} survived")
