@@ -82,8 +82,7 @@ static void finish_events(struct run *run)
 
 	if (!err)
 		return;
-	run->complete = false;
-	strings_add(&run->problems, "--events: can't be written (%s), the histograms hold them all",
+	run_partial(run, "--events: can't be written (%s), the histograms hold them all",
 		    strerror(-err));
 }
 

@@ -115,6 +115,15 @@ static void rehearse(struct detector *detector)
 	detector->spin.storing_max = (uint64_t)fmax(most, (double)fresh.threshold);
 }
 
+/* The kernel gives a thread other CPUs when its own goes offline. */
+static bool was_moved(const struct detector *detector)
+{
+	cpulist_set set;
+
+	return sched_getcpu() != (int)detector->cpu || sched_getaffinity(0, sizeof(set), set) ||
+	       CPU_COUNT_S(sizeof(set), set) != 1;
+}
+
 static void measure(struct detector *detector)
 {
 	struct rusage before, after;
@@ -131,6 +140,7 @@ static void measure(struct detector *detector)
 	detector->page_faults =
 		after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
 	detector->switches = after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw;
+	detector->moved = was_moved(detector);
 	detector->floor[1] = clock_floor(detector->all->clock);
 	detector->measured = true;
 }

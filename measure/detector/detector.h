@@ -34,6 +34,8 @@ struct detector {
 	long page_faults;
 	long switches;
 	bool measured;
+	/* The kernel took it off its CPU, which went offline. */
+	bool moved;
 	/* Of task isolation, where it is offered: 0 or -errno. */
 	int isolation;
 	/* Set by the one who reads the result. */

@@ -61,13 +61,9 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 /* Records the detectors' switches where there is no trace; they must run already. */
 void capture_attach(struct capture *capture, const struct detectors *detectors);
 
-/* The measurement begins. */
+/* Around the measurement; the one between is called now and then: it empties rings of limited size. */
 void capture_begin(struct capture *capture);
-
-/* To be called now and then meanwhile: empties rings of limited size. */
 void capture_drain(struct capture *capture);
-
-/* The measurement has ended. */
 void capture_end(struct capture *capture);
 
 /*

@@ -44,7 +44,6 @@ int switches_init(pid_t thread, unsigned int cpu, size_t size, struct switches *
 /* Takes the records out of the ring. No system call. */
 void switches_drain(struct switches *switches);
 
-/* Stops recording. */
 void switches_stop(struct switches *switches);
 
 /* Adds lines "cpu,raw_ns,out" to the file; out is 1 or 0. Returns 0 or -EIO. */

@@ -36,7 +36,6 @@ unsigned int instances_sweep(pid_t run);
 /* Makes one, named by this process, the moment and its kind. Returns 0, or -errno and leaves none. */
 int instance_init(int root, const char *kind, struct instance *ret);
 
-/* Starts or stops recording. */
 void instance_switch(const struct instance *instance, bool on);
 
 /* Removes it. Harmless where there is none. */

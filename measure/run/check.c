@@ -36,9 +36,8 @@ static void check_conservation(struct run *run, const struct detector *detector)
 	if (run->host.emulated || fabs(share) <= UNACCOUNTED_MAX ||
 	    fabs(share) * runtime < UNACCOUNTED_FLOOR_NS)
 		return;
-	run->valid = false;
-	strings_add(
-		&run->problems,
+	run_invalid(
+		run,
 		"CPU %u: %.2f %% of the runtime is in no reading, gap or dead time (1 %% allowed)",
 		detector->cpu, 100 * share);
 }
@@ -70,19 +69,22 @@ static void check_detector(struct run *run, const struct detector *detector)
 {
 	const struct spin *spin = &detector->spin;
 
+	if (detector->moved) {
+		run->complete = false;
+		run_invalid(run,
+			    "CPU %u: went offline during the run; its detector measured another "
+			    "CPU since",
+			    detector->cpu);
+	}
 	check_conservation(run, detector);
 	check_throttling(run, detector);
 	check_isolation(run, detector);
-	if (detector->page_faults) {
-		run->valid = false;
-		strings_add(&run->problems, "CPU %u: %ld page faults in the measuring loop",
-			    detector->cpu, detector->page_faults);
-	}
-	if (spin->backwards) {
-		run->valid = false;
-		strings_add(&run->problems, "CPU %u: the clock went backwards %" PRIu64 " times",
+	if (detector->page_faults)
+		run_invalid(run, "CPU %u: %ld page faults in the measuring loop", detector->cpu,
+			    detector->page_faults);
+	if (spin->backwards)
+		run_invalid(run, "CPU %u: the clock went backwards %" PRIu64 " times",
 			    detector->cpu, spin->backwards);
-	}
 	if (spin->log_lost)
 		strings_add(&run->problems,
 			    "CPU %u: the event log was full, %" PRIu64
@@ -105,12 +107,9 @@ static void check_clock(struct run *run)
 		strings_add(&run->problems,
 			    "the kernel does not trust the time-stamp counter (available: %s)",
 			    sources);
-	if (run->start_hz > 0 && fabs(drift) > DRIFT_MAX_PPM) {
-		run->valid = false;
-		strings_add(&run->problems,
-			    "the clock's rate moved by %.0f ppm during the run (%d allowed)", drift,
-			    DRIFT_MAX_PPM);
-	}
+	if (run->start_hz > 0 && fabs(drift) > DRIFT_MAX_PPM)
+		run_invalid(run, "the clock's rate moved by %.0f ppm during the run (%d allowed)",
+			    drift, DRIFT_MAX_PPM);
 }
 
 static void check_floor(struct run *run)

@@ -35,14 +35,13 @@ static void no_load(struct run *run, int err)
 {
 	const char *name = run->options.load->name;
 
-	run->complete = false;
 	if (err == -ENOENT)
-		strings_add(&run->problems,
+		run_partial(run,
 			    "--load %s: stress-ng is not installed, so the run had no load; "
 			    "install stress-ng",
 			    name);
 	else
-		strings_add(&run->problems, "--load %s: stress-ng could not be started (%s)", name,
+		run_partial(run, "--load %s: stress-ng could not be started (%s)", name,
 			    strerror(-err));
 }
 
@@ -107,12 +106,9 @@ static void report_load(struct run *run, const struct load *load, bool early)
 	_cleanup_free_ char *complaint = load_complaint(load);
 	const int code = child_exit_code(&load->child);
 
-	if (load->child.truncated) {
-		run->complete = false;
-		strings_add(&run->problems,
-			    "stress-ng wrote more than %zu MiB; what lies beyond is lost",
+	if (load->child.truncated)
+		run_partial(run, "stress-ng wrote more than %zu MiB; what lies beyond is lost",
 			    CHILD_TEXT_MAX >> 20);
-	}
 	if (run->interrupted || (code == 0 && !early && load->child.file))
 		return;
 	/* The load was there to the end; a stressor that is stopped half-way may spoil its count. */
@@ -123,14 +119,13 @@ static void report_load(struct run *run, const struct load *load, bool early)
 			    code, complaint ? complaint : "no message");
 		return;
 	}
-	run->complete = false;
 	if (early)
-		strings_add(&run->problems,
+		run_partial(run,
 			    "stress-ng ended before the run did (status %d), so part of it had no "
 			    "load",
 			    code);
 	else
-		strings_add(&run->problems, "stress-ng failed at its end (status %d)%s%s", code,
+		run_partial(run, "stress-ng failed at its end (status %d)%s%s", code,
 			    load->child.late ? ", too late" : "",
 			    load->child.file ? "" : ", without metrics");
 }
@@ -142,14 +137,13 @@ static void report_kills(struct run *run)
 
 	if (run->interrupted || wanted == (kills > 0))
 		return;
-	run->complete = false;
 	if (wanted)
-		strings_add(&run->problems,
+		run_partial(run,
 			    "--load %s: nothing was killed for want of memory, so there was less "
 			    "load than asked for",
 			    run->options.load->name);
 	else
-		strings_add(&run->problems,
+		run_partial(run,
 			    "%" PRIu64 " processes of the load were killed at its limit of "
 			    "%" PRIu64 " MiB",
 			    kills, run->limits.group.limit >> 20);

@@ -52,16 +52,16 @@ static void take_counters(struct run *run, struct counter_snapshot *ret)
 	if (!err || !run->counters_valid)
 		return;
 	run->counters_valid = false;
-	run->complete = false;
-	strings_add(&run->problems, "/proc/interrupts or /proc/softirqs can't be read (%s)",
-		    strerror(-err));
+	/* A CPU that went offline is told once. */
+	if (err != -ENXIO || err != run->series.error)
+		run_partial(run, "/proc/interrupts or /proc/softirqs can't be read (%s)",
+			    err == -ENXIO ? "a measured CPU is offline" : strerror(-err));
 }
 
 static void end_follow(struct run *run, int err)
 {
 	follow_deinit(&run->follow);
-	run->complete = false;
-	strings_add(&run->problems, "--follow ended early (%s)", strerror(-err));
+	run_partial(run, "--follow ended early (%s)", strerror(-err));
 }
 
 static void start_follow(struct run *run)
@@ -93,7 +93,8 @@ static void attend_until(struct run *run, uint64_t deadline)
 {
 	uint64_t now = clock_raw_ns(), step;
 
-	while (!run->interrupted && now < deadline) {
+	/* The detector of a CPU that went offline was moved to another one: what follows is wrong. */
+	while (!run->interrupted && now < deadline && run->series.error != -ENXIO) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
 		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
 		capture_drain(&run->capture);
@@ -123,17 +124,22 @@ static void measure(struct run *run)
 	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
 	deadline = run->before.raw_ns + run->options.duration_ns;
 	attend_until(run, deadline);
-	while (!run->interrupted && !detectors_finished(&run->detectors))
+	while (!run->interrupted && run->series.error != -ENXIO &&
+	       !detectors_finished(&run->detectors))
 		run_wait_ns(run, CLOSE_LOOK_NS);
 	detectors_stop(&run->detectors);
 	while (!detectors_finished(&run->detectors))
 		usleep(200);
 	take_counters(run, &run->after);
 	series_end(&run->series, &run->after);
-	if (run->series.error)
+	if (run->series.error == -ENXIO) {
+		run->complete = false;
+		run_invalid(run, "a measured CPU went offline, and the run ended there");
+	} else if (run->series.error) {
 		strings_add(&run->problems, "the series %s (/proc/interrupts: %s)",
 			    run->series.counted ? "lacks steps" : "is without interrupts",
 			    strerror(-run->series.error));
+	}
 	capture_end(&run->capture);
 	run->capture.counted_ns = run->after.raw_ns - run->before.raw_ns;
 	power_snapshot_take("", &run->setup.measured, &run->power_after);
@@ -180,9 +186,7 @@ void measurement_make(struct run *run)
 			      &run->options.policy, log_size(run));
 
 	if (err) {
-		run->complete = false;
-		strings_add(&run->problems, "the detector could not be started (%s)",
-			    strerror(-err));
+		run_partial(run, "the detector could not be started (%s)", strerror(-err));
 	} else {
 		capture_attach(&run->capture, &run->detectors);
 		run_wait_until(run, start + run->options.warmup_ns);

@@ -107,11 +107,9 @@ int run_make(struct run *run, struct message *message)
 	works_throughput(run);
 	scratch_deinit(&run->scratch);
 	clock_calibrate(&run->clock);
-	if (run->interrupted) {
-		run->complete = false;
-		strings_add(&run->problems, "interrupted by signal %d before the run was complete",
+	if (run->interrupted)
+		run_partial(run, "interrupted by signal %d before the run was complete",
 			    run->interrupted);
-	}
 	find_throttling(run);
 	check_run(run);
 	return 0;

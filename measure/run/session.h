@@ -69,6 +69,10 @@ struct run {
 	int interrupted;
 };
 
+/* Adds a sentence to run->problems, and makes the run partial or invalid. */
+#define run_partial(run, ...) ((run)->complete = false, strings_add(&(run)->problems, __VA_ARGS__))
+#define run_invalid(run, ...) ((run)->valid = false, strings_add(&(run)->problems, __VA_ARGS__))
+
 /* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
 void run_wait_ns(struct run *run, uint64_t ns);
 

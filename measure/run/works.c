@@ -29,9 +29,8 @@ static void report(struct run *run, const struct work_result *result)
 {
 	if (!result->error)
 		return;
-	run->complete = false;
-	strings_add(&run->problems, "--work %s: CPU %u could not be worked on (%s)",
-		    work_name(result->kind), result->cpu, strerror(-result->error));
+	run_partial(run, "--work %s: CPU %u could not be worked on (%s)", work_name(result->kind),
+		    result->cpu, strerror(-result->error));
 }
 
 static void make_on(struct run *run, enum work_kind kind, const struct cpulist *cpus)
@@ -46,8 +45,7 @@ static void make_on(struct run *run, enum work_kind kind, const struct cpulist *
 	int err = work_start(&options, &work);
 
 	if (err) {
-		run->complete = false;
-		strings_add(&run->problems, "--work %s: could not be started (%s)", work_name(kind),
+		run_partial(run, "--work %s: could not be started (%s)", work_name(kind),
 			    strerror(-err));
 	} else {
 		run_wait_until(run, clock_raw_ns() + duration(run));
@@ -87,8 +85,7 @@ void works_make(struct run *run)
 
 static void report_throughput(struct run *run, const char *what)
 {
-	run->complete = false;
-	strings_add(&run->problems, "--throughput: %s", what);
+	run_partial(run, "--throughput: %s", what);
 }
 
 static int make_throughput(struct run *run)
