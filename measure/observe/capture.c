@@ -16,31 +16,19 @@
 #define SWITCHES_MAX (UINT64_C(1) << 20)
 #define SWITCHES_MIN (UINT64_C(1) << 12)
 
-static uint64_t share(const struct capture_options *options, size_t unit)
-{
-	return options->memory / options->cpus->count / unit;
-}
-
 static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 {
 	return value < least ? least : value > most ? most : value;
 }
 
-static uint64_t buffer_kib(const struct capture_options *options)
+/* What a run of that length wants of each CPU, within a fair share of the memory. */
+static uint64_t amount(const struct capture_options *options, uint64_t per_s, size_t unit,
+		       uint64_t least, uint64_t most)
 {
-	const uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * TRACE_KIB_PER_S;
-	const uint64_t fair = clamp(share(options, 1024), TRACE_KIB_MIN, TRACE_KIB_MAX);
+	const uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * per_s;
+	const uint64_t share = options->memory / options->cpus->count / unit;
 
-	return clamp(wanted, TRACE_KIB_MIN, fair);
-}
-
-static size_t record_count(const struct capture_options *options)
-{
-	const uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * SWITCHES_PER_S;
-	const uint64_t fair =
-		clamp(share(options, sizeof(struct switch_record)), SWITCHES_MIN, SWITCHES_MAX);
-
-	return (size_t)clamp(wanted, SWITCHES_MIN, fair);
+	return clamp(wanted, least, clamp(share, least, most));
 }
 
 void capture_start(const struct capture_options *options, const struct clock_source *clock,
@@ -52,23 +40,27 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 	instances_sweep(0);
 	if (!options->folder || options->observer == OBSERVER_SWITCHES)
 		return;
-	ret->trace_error = trace_start(options->cpus, clock->kind == CLOCK_KIND_COUNTER,
-				       buffer_kib(options), &ret->trace);
+	ret->trace_error = trace_start(
+		options->cpus, clock->kind == CLOCK_KIND_COUNTER,
+		amount(options, TRACE_KIB_PER_S, 1024, TRACE_KIB_MIN, TRACE_KIB_MAX), &ret->trace);
 	ret->tracing = !ret->trace_error;
 }
 
 void capture_attach(struct capture *capture, const struct detectors *detectors)
 {
+	size_t size;
+
 	if (!capture->options.folder || capture->tracing ||
 	    capture->options.observer == OBSERVER_TRACE)
 		return;
+	size = amount(&capture->options, SWITCHES_PER_S, sizeof(struct switch_record), SWITCHES_MIN,
+		      SWITCHES_MAX);
 	capture->switches = xcalloc(detectors->count, sizeof(*capture->switches));
 	for (size_t i = 0; !capture->switches_error && i < detectors->started; i++) {
 		const struct detector *detector = &detectors->items[i];
 
-		capture->switches_error = switches_init(detector->tid, detector->cpu,
-							record_count(&capture->options),
-							&capture->switches[i]);
+		capture->switches_error =
+			switches_init(detector->tid, detector->cpu, size, &capture->switches[i]);
 		capture->switch_count += !capture->switches_error;
 	}
 }

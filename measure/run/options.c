@@ -33,6 +33,8 @@ struct option {
 	size_t field;
 	/* The value that none stands for; NULL: it needs one. */
 	const char *absent;
+	/* What to say of an empty one; NULL: it may be. */
+	const char *empty;
 	/* Of a number, and of a time in ns. */
 	uint64_t least, most;
 	/* What one without a value chooses, where it is no bool. */
@@ -78,10 +80,8 @@ static int set_load(struct options *options, const char *value, struct message *
 
 static int set_json(struct options *options, const char *value, struct message *message)
 {
+	(void)message;
 	options->json = output_descriptor(value) != STDOUT_FILENO ? value : "-";
-	if (!*options->json)
-		return message_set(message, "--json '': no file name; give one, or - for standard "
-					    "output");
 	return 0;
 }
 
@@ -91,14 +91,6 @@ static int set_events(struct options *options, const char *value, struct message
 	if (!*value || strcmp(value, "-") == 0 || output_descriptor(value) == STDOUT_FILENO)
 		return message_set(message, "--events '%.100s': not a file; give a file name",
 				   value);
-	return 0;
-}
-
-static int set_capture(struct options *options, const char *value, struct message *message)
-{
-	options->capture = value;
-	if (!*value)
-		return message_set(message, "--capture '': not a folder; name an empty one");
 	return 0;
 }
 
@@ -151,12 +143,13 @@ static const struct option options_table[] = {
 	{ "seed", VALUE_NUMBER, "N", "of the load's random numbers (default 1)", FIELD(seed),
 	  .most = INT64_MAX },
 	{ "json", VALUE_OWN, "FILE", "write the result there; alone or -: to stdout",
-	  .set = set_json, .absent = "-" },
+	  .set = set_json, .absent = "-",
+	  .empty = "no file name; give one, or - for standard output" },
 	{ "events", VALUE_OWN, "FILE", "write each gap there: cpu,begin,end in ticks of the clock",
 	  .set = set_events },
-	{ "capture", VALUE_OWN, "FOLDER",
+	{ "capture", VALUE_TEXT, "FOLDER",
 	  "record there what interrupts the CPUs, for lowlat-gen to join with the gaps",
-	  .set = set_capture },
+	  FIELD(capture), .empty = "not a folder; name an empty one" },
 	{ "observer", VALUE_OWN, "KIND",
 	  "by the kernel's trace, by the detectors' switches, or auto: as permitted",
 	  .set = set_observer },
@@ -229,6 +222,8 @@ static int parse_one(char *const argv[], struct options *ret, int *used, struct 
 	if (option->kind != VALUE_NONE && !value)
 		return message_set(message, "--%s: its value is missing; give %s", option->name,
 				   option->value_name);
+	if (value && !*value && option->empty)
+		return message_set(message, "--%s '': %s", option->name, option->empty);
 	return keep(option, ret, value, message);
 }
 
