@@ -71,10 +71,11 @@ static void check_detector(struct run *run, const struct detector *detector)
 
 	if (detector->moved) {
 		run->complete = false;
-		run_invalid(run,
-			    "CPU %u: went offline during the run; its detector measured another "
-			    "CPU since",
-			    detector->cpu);
+		run_invalid(
+			run,
+			"CPU %u: went offline, or left the cpuset, during the run; its detector "
+			"measured another CPU since",
+			detector->cpu);
 	}
 	check_conservation(run, detector);
 	check_throttling(run, detector);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -302,6 +303,23 @@ def test_a_cpuset_is_all_there_is(bench: Bench, cpuset: tuple[int, Path]) -> Non
     done = call("--cpus", "0")
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert "--cpus: CPU 0 is not allowed here" in done.err
+
+
+def test_a_detector_that_was_moved_measured_another_cpu(
+    bench: Bench, cpuset: tuple[int, Path]
+) -> None:
+    cpu, processes = cpuset
+    process = bench.start(
+        *("--duration", "2s", "--warmup", "0s", "--no-oslat", "--cpus", str(cpu), "--json"),
+        preexec_fn=lambda: processes.write_text("0") and None,
+    )
+    time.sleep(1)
+    (processes.parent / "cpuset.cpus").write_text(str(next(x for x in online() if x != cpu)))
+    out, err = process.communicate(timeout=60)
+    run = json.loads(out)
+    assert (process.returncode, run["complete"], run["valid"], err) == (1, False, False, "")
+    told = f"CPU {cpu}: went offline, or left the cpuset, during the run"
+    assert any(problem.startswith(told) for problem in run["problems"]), run["problems"]
 
 
 # Refusals: exit 2, one line, nothing else
