@@ -100,10 +100,10 @@ class Grub:
                 change.put_back(DEFAULT)
                 text = self._config.generate()
                 bare = grub_cfg.with_default_of(bare, text)
-            rows = self._changes(bare, _without_ours(text))
-            if rows and accept:
+            fresh = _without_ours(text)
+            if accept and fresh != bare:
                 raise Refused(f"{SCRIPT}: changes what other scripts of /etc/grub.d write")
-            refuse_pending(self.name, rows)
+            refuse_pending(self.name, self._changes(bare, fresh))
             return text, self._check(text, plans)
 
         return self._config.put(make)
