@@ -39,14 +39,17 @@ _HINTS = {
 
 
 @contextmanager
-def told(path: str) -> Iterator[None]:
-    """Raises Refused, naming the path and what to do, where the block raises OSError."""
+def told(path: str, hint: Optional[str] = None) -> Iterator[None]:
+    """Raises Refused, naming the path and what to do, where the block raises OSError, or ValueError
+    for what can be no path."""
     try:
         yield
-    except OSError as error:
-        linked = error.errno in (errno.ELOOP, errno.ENOTDIR)
-        why = "a link or a file is in the way" if linked else error.strerror or "cannot be reached"
-        raise Refused(f"{path}: {why}", hint=_HINTS.get(error.errno or 0)) from error
+    except (OSError, ValueError) as error:
+        number = getattr(error, "errno", 0)
+        why = getattr(error, "strerror", None) or "no such name is possible"
+        if number in (errno.ELOOP, errno.ENOTDIR):
+            why = "a link or a file is in the way"
+        raise Refused(f"{path}: {why}", hint=hint or _HINTS.get(number)) from error
 
 
 def stage(
@@ -86,7 +89,7 @@ def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
 
 def check(what: str, out: str) -> None:
     """Raises Refused where write() could not write there, before any work is done for it."""
-    with _told(what, out):
+    with told(f"{what} {out}", _HINT):
         if os.path.lexists(out) and not stat.S_ISREG(os.lstat(out).st_mode):
             raise Refused(f"{what} {out}: is there and is not a plain file", hint=_HINT)
         fresh = f"{out}.{os.getpid()}.new"
@@ -100,17 +103,8 @@ def write(what: str, out: str, data: bytes) -> None:
     Raises Refused where that is not possible, and leaves nothing behind.
     """
     check(what, out)
-    with _told(what, out):
+    with told(f"{what} {out}", _HINT):
         replace(out, data)
-
-
-@contextmanager
-def _told(what: str, out: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no such name is possible"
-        raise Refused(f"{what} {out}: {why}", hint=_HINT) from error
 
 
 def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:

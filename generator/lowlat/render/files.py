@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Callable
 
@@ -15,6 +13,7 @@ import jinja2
 
 from lowlat.base import encode, resources
 from lowlat.base.errors import Refused
+from lowlat.base.files import told
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Tunable
 from lowlat.host import tuned
@@ -102,32 +101,24 @@ def write(files: Iterable[RenderedFile], out: str) -> list[str]:
     there files are replaced only once all could be written. Raises Refused where that is not
     possible.
     """
-    kept = tuple(files)
-    target = Path(out)
-    try:
+    kept, target = tuple(files), Path(out)
+    with told(f"--out {out}", _HINT):
         _check_target(target, kept, out)
         target.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=str(target.parent)))
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no such name is possible"
-        raise Refused(f"--out {out}: {why}", hint=_HINT) from error
-    try:
-        for file in kept:
-            _write(staging, file)
-        staging.chmod(0o755)
-        if not target.exists():
-            staging.rename(target)
-        else:
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
+            staging = Path(name) / "files"
+            staging.mkdir()
+            staging.chmod(0o755)
             for file in kept:
-                destination = file.below(target)
-                _folder(destination.parent, target)
-                file.below(staging).replace(destination)
-        return [str(file.below(target)) for file in kept]
-    except OSError as error:
-        raise Refused(f"--out {out}: {error.strerror}", hint=_HINT) from error
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(staging)
+                _write(staging, file)
+            if not target.exists():
+                staging.rename(target)
+            else:
+                for file in kept:
+                    destination = file.below(target)
+                    _folder(destination.parent, target)
+                    file.below(staging).replace(destination)
+    return [str(file.below(target)) for file in kept]
 
 
 def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None:
