@@ -135,7 +135,7 @@ def test_nothing_is_written_out_of_a_tree(
     (host / "etc").mkdir(exist_ok=True)
     lowlat("runtime", "stop", "--root", host)
     for words in (("runtime", "start"), ("tune", "--resume")):
-        assert "a link or a file is in the way" in lowlat(*words, "--root", host).refused()
+        assert "a symbolic link or a file is in the way" in lowlat(*words, "--root", host).refused()
     assert [path.name for path in outside.iterdir()] == ["plan.json"]
     assert (outside / "plan.json").read_text() == "keep"
     assert contents(host) == {name: text for name, text in VALUES.items()}

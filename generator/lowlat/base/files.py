@@ -48,7 +48,7 @@ def told(path: str, hint: Optional[str] = None) -> Iterator[None]:
         number = getattr(error, "errno", 0)
         why = getattr(error, "strerror", None) or "no such name is possible"
         if number in (errno.ELOOP, errno.ENOTDIR):
-            why = "a link or a file is in the way"
+            why = "a symbolic link or a file is in the way"
         raise Refused(f"{path}: {why}", hint=hint or _HINTS.get(number)) from error
 
 
