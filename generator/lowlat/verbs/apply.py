@@ -20,9 +20,7 @@ from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
-class ApplyArguments:
-    root: str = options.host_root()
-    dry_run: bool = options.dry_run()
+class ApplyArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
     boot: str = option(
         None,
@@ -40,7 +38,7 @@ class ApplyArguments:
 
 
 def main(asked: ApplyArguments) -> int:
-    root = options.open_host(asked.root)
+    root = asked.open()
     machine, plan = options.make_plan(asked.plan, root)
     proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)
     if asked.boot == "tuned":

@@ -29,16 +29,23 @@ def root() -> Any:
     return option("PATH", "a captured machine: folder or archive", "/")
 
 
-def host_root() -> Any:
-    return option("PATH", "another system's whole tree", "/")
-
-
-def dry_run() -> Any:
-    return flag("say what would be done")
-
-
 def as_json() -> Any:
     return flag("print the stable JSON form")
+
+
+@dataclass(frozen=True)
+class HostArguments:
+    """Of every verb that writes the host."""
+
+    root: str = option("PATH", "another system's whole tree", "/")
+    dry_run: bool = flag("say what would be done")
+
+    def open(self) -> Root:
+        """The tree to write. Raises Refused where it is an archive."""
+        root = open_root(self.root)
+        if not Path(self.root).is_dir() or not root.exists("/etc"):
+            raise Refused(f"--root {self.root}: is not the tree of a system")
+        return root
 
 
 @dataclass(frozen=True)
@@ -96,11 +103,3 @@ def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) ->
     else:
         for line in lines:
             print(line if isinstance(line, Encoded) else printable(line))
-
-
-def open_host(path: str) -> Root:
-    """The tree to write. Raises Refused where it is an archive."""
-    root = open_root(path)
-    if not Path(path).is_dir() or not root.exists("/etc"):
-        raise Refused(f"--root {path}: is not the tree of a system")
-    return root

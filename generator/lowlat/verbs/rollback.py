@@ -17,13 +17,12 @@ from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class RollbackArguments:
-    root: str = options.host_root()
-    dry_run: bool = options.dry_run()
+class RollbackArguments(options.HostArguments):
+    """The tree, and whether to write it."""
 
 
 def main(asked: RollbackArguments) -> int:
-    root = options.open_host(asked.root)
+    root = asked.open()
     if not rollback.applied(root):
         if not asked.dry_run:
             rollback.tidy(root)

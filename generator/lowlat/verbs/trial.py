@@ -16,9 +16,7 @@ from lowlat.verbs.arguments import option
 
 
 @dataclass(frozen=True)
-class TrialArguments:
-    root: str = options.host_root()
-    dry_run: bool = options.dry_run()
+class TrialArguments(options.HostArguments):
     kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
 
 
@@ -41,7 +39,7 @@ def applied_entry(asked: TrialArguments) -> tuple[Root, Loader, BootEntry]:
 
     Raises Refused where nothing is applied, or where the loader or its entries are not as needed.
     """
-    root = options.open_host(asked.root)
+    root = asked.open()
     promote.check_applied(root)
     found = detect(root)
     found.check()

@@ -29,9 +29,7 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 
 
 @dataclass(frozen=True)
-class TuneArguments:
-    root: str = options.host_root()
-    dry_run: bool = options.dry_run()
+class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
     boots: Optional[int] = option(
         "N", "compare N stock and N tuned boots, in random order; the default stays"
@@ -54,7 +52,7 @@ class TuneArguments:
 
 
 def main(asked: TuneArguments) -> int:
-    root = options.open_host(asked.root)
+    root = asked.open()
     for name, follow in (
         ("status", _status),
         ("resume", _resume),
