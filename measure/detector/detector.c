@@ -191,11 +191,9 @@ static int start_all(struct detectors *all)
 {
 	int err = 0;
 
-	while (all->started < all->count) {
+	while (!err && all->started < all->count) {
 		err = start_thread(&all->items[all->started]);
-		if (err)
-			break;
-		all->started++;
+		all->started += !err;
 	}
 	while (atomic_load(&all->ready) < all->started)
 		usleep(200);

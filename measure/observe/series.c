@@ -128,11 +128,8 @@ void series_end(struct series *series, const struct counter_snapshot *after)
 {
 	const uint64_t at_ns = after->raw_ns - series->start_ns;
 	_cleanup_free_ uint32_t *sums = xcalloc(series->cpus->count, sizeof(*sums));
-	uint64_t last = 0;
 
-	if (series->count)
-		last = series->ends_ns[series->count - 1];
-	if (series->count && at_ns - last < series->step_ns / 2)
+	if (series->count && at_ns - series->ends_ns[series->count - 1] < series->step_ns / 2)
 		series->count--;
 	sum(&after->interrupts, series->cpus->count, sums);
 	series->counted &= after->interrupts.count > 0;

@@ -153,24 +153,19 @@ static int check_capture(const char *path, struct message *message)
 	return 0;
 }
 
+/* In the order in which they are told. */
 static int check_all(const struct options *options, const struct host *host, struct setup *setup,
 		     struct message *message)
 {
-	int err = choose_load(options, host, setup, message);
+	const bool refused = choose_load(options, host, setup, message) ||
+			     check_output("json", options->json, message) ||
+			     check_output("events", options->events, message) ||
+			     (options->capture && check_capture(options->capture, message)) ||
+			     check_allowed("load-cpus", &setup->load, host, message) ||
+			     check_allowed("cpus", &setup->measured, host, message) ||
+			     check_policy(options, host, setup, message);
 
-	if (!err)
-		err = check_output("json", options->json, message);
-	if (!err)
-		err = check_output("events", options->events, message);
-	if (!err && options->capture)
-		err = check_capture(options->capture, message);
-	if (!err)
-		err = check_allowed("load-cpus", &setup->load, host, message);
-	if (!err)
-		err = check_allowed("cpus", &setup->measured, host, message);
-	if (!err)
-		err = check_policy(options, host, setup, message);
-	return err;
+	return refused ? -EINVAL : 0;
 }
 
 int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
