@@ -144,8 +144,8 @@ def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
         keeper.send_signal(signal.SIGTERM)
         assert keeper.wait(30) == 5
     finally:
-        keeper.kill()
-        keeper.wait()
+        keeper.terminate()
+        keeper.wait(30)
 
 
 def read_until(terminal: int, word: bytes) -> bytes:

@@ -83,7 +83,8 @@ def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
     try:
         os.rename(fresh, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except OSError:
-        os.unlink(fresh, dir_fd=dir_fd)
+        with suppress(OSError):
+            os.unlink(fresh, dir_fd=dir_fd)
         raise
 
 
