@@ -183,6 +183,7 @@ class Model:
                 boot=0 if 0 in online else online.first,
                 isolated=CpuSet.parse_list(self.shape.isolated),
                 nohz_full=CpuSet(),
+                siblings_known="no-topology" not in self.shape.quirks,
             ),
             cores=self._cores(),
             core_types=self._core_types(),

@@ -91,7 +91,7 @@ SHOWN = {
     "qemu-x86-2s2d2c2t-4n": ("2-3,6-7,10-11,14-15", ""),
     "qemu-x86-1s8c2t-offline": (None, "1,6-7,13"),
     "qemu-x86-2s4c-3n-memory-only": ("1-3,5-7", ""),
-    "qemu-x86-8c-isolated": ("1-7", ""),
+    "qemu-x86-8c-isolated": ("2-7", ""),
     "qemu-arm64-2s2l4c-2n": ("1-7,9-15", ""),
     "qemu-arm64-2l4c-offline": (None, "0,5"),
 }

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lowlat.base.errors import Refused
+from lowlat.model.plan import Plan
 from trees import CONFIG, CPU, lowlat, machine, write_tree
 
 DEFAULT = [
@@ -50,7 +53,8 @@ def test_the_contract(tmp_path: Path) -> None:
         "warnings",
     ]
     assert document["schema"] == "lowlat.plan/1"
-    assert list(document["cpus"]) == ["online", "isolated", "housekeeping", "offline", "reasons"]
+    cpus = ["online", "isolated", "housekeeping", "offline", "reasons", "preferred"]
+    assert list(document["cpus"]) == cpus
     assert list(document["cmdline"]) == ["text", "parameters"]
     for parameter in document["cmdline"]["parameters"]:
         assert list(parameter) == ["name", "value", "why", "source", "risk"]
@@ -331,6 +335,19 @@ def test_a_changed_plan_is_not_taken_back(tmp_path: Path) -> None:
     changed = tmp_path / "plan.json"
     changed.write_text(json.dumps(document))
     assert "id" in lowlat("verify", "--plan", changed).refused()
+
+
+@pytest.mark.parametrize("order", [[1, 2], [1, 2, 2], [1, 2, 4], ["1", 2, 3], "123", None])
+def test_preferred_cpus_that_are_not_the_isolated_ones_are_refused(
+    tmp_path: Path, order: object
+) -> None:
+    document = plan(write_tree(tmp_path, machine()))
+    content = {key: value for key, value in document.items() if key not in ("schema", "id")}
+    content["cpus"]["preferred"] = order
+    text = json.dumps(content, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    with pytest.raises(Refused):
+        Plan.from_json({**document, **content, "id": digest})
 
 
 def test_no_cpu_list_at_all_is_refused(tmp_path: Path) -> None:

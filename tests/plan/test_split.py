@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
+import synthetic
 from conftest import Answer, Tree
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan.split import default_housekeeping_cores
 from synthetic import NAMED, Kind, Shape
+from trees import write_tree
 
 Gen = Callable[..., Answer]
 
@@ -251,8 +254,8 @@ def test_a_node_without_cpus_needs_no_core(host: Hosts) -> None:
 )
 def test_the_default_number_of_housekeeping_cores(host: Hosts, cores: int, kept: int) -> None:
     assert default_housekeeping_cores(cores) == kept
-    machine = host(Shape(kinds=(Kind(cores),)))
-    assert machine.cpus()[1] == str(CpuSet.of(range(kept)))
+    machine = host(Shape(kinds=(Kind(cores, 2),)))
+    assert machine.cpus()[1] == str(CpuSet.of(range(2 * kept)))
 
 
 def test_the_number_of_housekeeping_cores_is_for_each_node(host: Hosts) -> None:
@@ -290,6 +293,108 @@ def test_more_housekeeping_cores_stay_in_the_cache_of_the_first(host: Hosts) -> 
     assert host(shape).cpus("--housekeeping-cores", "8") == ("8-31", "0-7")
 
 
+@pytest.mark.parametrize(
+    ("cores", "threads", "kept"),
+    [(5, 1, "0"), (6, 1, "0-1"), (16, 1, "0-1"), (3, 2, "0-1"), (8, 2, "0-1"), (17, 1, "0-1")],
+)
+def test_from_six_cpus_on_the_system_has_two_threads(
+    host: Hosts, cores: int, threads: int, kept: str
+) -> None:
+    machine = host(Shape(kinds=(Kind(cores, threads),)))
+    assert machine.cpus()[1] == kept
+    assert machine.cpus("--housekeeping-cores", "1")[1] == ("0" if threads == 1 else "0-1")
+
+
+def with_device(root: Path, node: int, code: str = "0x020000", interrupt: str = "25") -> Path:
+    """The machine with a device on a node; its class is a network card's."""
+    folder = "sys/bus/pci/devices/0000:03:00.0"
+    files = {f"{folder}/class": code, f"{folder}/numa_node": f"{node}"}
+    if interrupt:
+        files[f"{folder}/msi_irqs/{interrupt}"] = "msi\n"
+    return write_tree(root, files)
+
+
+@pytest.mark.parametrize(
+    ("shape", "device", "kept"),
+    [
+        (Shape(kinds=(Kind(12),), nodes=2), {}, "0,6-7"),
+        (Shape(kinds=(Kind(12),), nodes=2), {"code": "0x010802"}, "0,6-7"),
+        (Shape(kinds=(Kind(12),), nodes=2), {"code": "0x030000"}, "0,6"),
+        (Shape(kinds=(Kind(12),), nodes=2), {"interrupt": ""}, "0,6"),
+        # One core has two threads; two cores would be more than half of the node.
+        (Shape(kinds=(Kind(12, 2),), nodes=2), {}, "0-1,12-13"),
+        (Shape(kinds=(Kind(6),), nodes=2), {}, "0,3"),
+    ],
+)
+def test_a_node_with_busy_devices_keeps_two_threads(
+    lowlat_gen: Gen, tmp_path: Path, shape: Shape, device: dict[str, str], kept: str
+) -> None:
+    root = with_device(synthetic.write(shape.model(), tmp_path), 1, **device)
+    cpus = lowlat_gen("plan", "--root", root, "--json").json["cpus"]
+    assert cpus["housekeeping"] == kept
+    whys = [reason["why"] for reason in cpus["reasons"]]
+    assert any("interrupts of 0000:03:00.0" in why for why in whys) is (kept == "0,6-7")
+
+
+def test_the_system_gets_whole_caches_where_that_costs_an_eighth_at_most(host: Hosts) -> None:
+    # Two housekeeping cores of 64: their caches of four cost two more.
+    cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=4)).plan()["cpus"]
+    assert cpus["housekeeping"] == "0-3"
+    assert any("shares a last-level cache" in reason["why"] for reason in cpus["reasons"])
+    # A cache of 16 would cost 14: then it is said who shares it, and they come last.
+    cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=16)).plan()["cpus"]
+    assert cpus["housekeeping"] == "0-1"
+    shared = [r["cpus"] for r in cpus["reasons"] if "they share a last-level" in r["why"]]
+    assert shared == ["2-15"]
+    assert cpus["preferred"] == [*range(16, 64), *range(2, 16)]
+    # Where all share one, no CPU is better off.
+    whole = host(Shape(kinds=(Kind(64),))).plan()["cpus"]
+    assert not any("last-level" in reason["why"] for reason in whole["reasons"])
+
+
+def test_whole_caches_cost_no_node_more_than_half(host: Hosts) -> None:
+    shape = Shape(kinds=(Kind(32),), nodes=16, cores_per_cache=2)
+    assert host(shape).cpus()[1] == ",".join(str(cpu) for cpu in range(0, 32, 2))
+
+
+def test_caches_of_different_size_are_told(lowlat_gen: Gen, tmp_path: Path) -> None:
+    shape = Shape(kinds=(Kind(8),), cores_per_cache=4)
+    root = synthetic.write(shape.model(), tmp_path)
+    for size in root.glob("sys/devices/system/cpu/cpu[0-3]/cache/index*/size"):
+        size.write_text("98304K\n")
+    warnings = lowlat_gen("plan", "--root", root, "--json").json["warnings"]
+    assert any("98304K for CPU 0-3, 32768K for CPU 4-7" in text for text in warnings)
+
+
+def test_threads_get_whole_cores_first_and_the_strongest_of_them(host: Hosts) -> None:
+    hybrid = host(NAMED["hybrid-6p8e"])
+    assert hybrid.plan()["cpus"]["preferred"] == [2, 4, 6, 8, 10, 3, 5, 7, 9, 11]
+    mixed = hybrid.plan("--keep-efficiency-cores")["cpus"]["preferred"]
+    assert mixed == [2, 4, 6, 8, 10, *range(12, 20), 3, 5, 7, 9, 11]
+    three = host(
+        Shape(kinds=(Kind(2), Kind(2, value=855), Kind(4, value=300)), types_by="capacity")
+    )
+    assert three.plan("--isolate", "2-3,1")["cpus"]["preferred"] == [1, 2, 3]
+
+
+def test_unknown_siblings_are_warned_of(host: Hosts) -> None:
+    unknown = [text for text in host(NAMED["4c-no-topology"]).warnings() if "siblings" in text]
+    assert unknown and "from within its core" in unknown[0]
+    assert not any("siblings" in text for text in host(NAMED["4c-vm"]).warnings())
+
+
+def test_offline_siblings_are_warned_of(host: Hosts) -> None:
+    smt = host(Shape(kinds=(Kind(4, 2),), offline=(5,)))
+    assert any("CPU 5 is offline and may be a sibling" in text for text in smt.warnings())
+    plain = host(Shape(kinds=(Kind(8),), offline=(5,)))
+    assert not any("sibling" in text for text in plain.warnings())
+
+
+def test_how_much_the_least_capable_cores_take_is_said(host: Hosts) -> None:
+    whys = [r["why"] for r in host(NAMED["hybrid-6p8e"]).plan()["cpus"]["reasons"]]
+    assert any("8 of 14 cores; --keep-efficiency-cores leaves them" in why for why in whys)
+
+
 def test_a_reason_names_facts(host: Hosts) -> None:
     reasons = {r["cpus"]: r for r in host(SMT).plan()["cpus"]["reasons"]}
     assert "boots the system" in reasons["0"]["why"]
@@ -299,7 +404,7 @@ def test_a_reason_names_facts(host: Hosts) -> None:
 
 def test_an_isolated_machine_is_planned_like_any_other(host: Hosts) -> None:
     machine = host(NAMED["8c-isolated"])
-    assert machine.cpus() == ("1-7", "0")
+    assert machine.cpus() == ("2-7", "0-1")
     assert any("isolcpus=2-7" in text for text in machine.warnings())
 
 

@@ -187,6 +187,18 @@ def wanted(cores: int, request: CpuRequest) -> int:
     return 1 if cores <= 16 else 2 if cores <= 64 else (cores + 31) // 32
 
 
+def with_threads(machine: Machine, node: Node, request: CpuRequest) -> int:
+    """Housekeeping cores of a tidy machine's node, with the rule of two hardware threads."""
+    cores = cores_in(machine, node)
+    count = wanted(len(cores), request)
+    busy = any(d.node == node.id for d in machine.devices if d.kind != "other" and d.interrupts)
+    busy |= any(d.cpus <= node.cpus for d in machine.devices if d.cpus and d.kind != "other")
+    alone = len(populated(machine)) == 1
+    if request.housekeeping_cores is None and len(machine.cpus.online) >= 6 and (busy or alone):
+        return max(count, min(2, len(cores) // 2))
+    return count
+
+
 def could_be_isolated(machine: Machine, request: CpuRequest) -> list[Core]:
     """The cores that could be isolated if each were the only one."""
     nodes = [cores_in(machine, node) for node in populated(machine)]
@@ -261,10 +273,46 @@ def test_the_least_capable_type_serves_the_system(machine: Machine, request: Cpu
 @given(machines(kinds=(1,), tidy=True), REQUESTS)
 def test_no_node_keeps_more_than_it_must(machine: Machine, request: CpuRequest) -> None:
     made = attempt(machine, request)
-    for node in populated(machine) if made else ():
-        cores = cores_in(machine, node)
-        kept = [core for core in cores if made and core.cpus <= made.housekeeping]
-        assert len(kept) == wanted(len(cores), request)
+    if not made:
+        return
+    housekeeping = [core for core in machine.cores if core.cpus <= made.housekeeping]
+    beyond = 0
+    for node in populated(machine):
+        kept = [core for core in cores_in(machine, node) if core in housekeeping]
+        beyond += max(len(kept) - with_threads(machine, node, request), 0)
+    if beyond:
+        # Whole last-level caches, for an eighth of the cores at most.
+        caches = {core.cache for core in housekeeping}
+        assert 8 * beyond <= len(machine.cores)
+        assert not [c for c in machine.cores if c not in housekeeping and c.cache in caches]
+
+
+@given(machines(tidy=True))
+def test_from_six_cpus_on_the_system_has_two_threads(machine: Machine) -> None:
+    made = attempt(machine, CpuRequest())
+    if made is None or len(machine.cpus.online) < 6:
+        return
+    sizes = [len(cores_in(machine, node)) for node in populated(machine)]
+    assert len(made.housekeeping) >= 2 or max(sizes) < 4
+
+
+@given(machines(), REQUESTS)
+def test_the_preferred_order_is_cores_then_caches_then_types(
+    machine: Machine, request: CpuRequest
+) -> None:
+    made = attempt(machine, request)
+    if made is None:
+        return
+    assert sorted(made.preferred) == list(made.isolated)
+    rank = {cpu: n for n, kind in enumerate(machine.core_types) for cpu in kind.cpus}
+    system = {core.cache for core in machine.cores if core.cpus <= made.housekeeping} - {None}
+    seen: list[Core] = []
+    keys = []
+    for cpu in made.preferred:
+        core = machine.core_of(cpu)
+        keys.append((seen.count(core), core.cache in system, rank.get(cpu, 0), cpu))
+        seen.append(core)
+    assert keys == sorted(keys)
 
 
 @given(machines(kinds=(2, 2, 3), tidy=True), REQUESTS)

@@ -104,7 +104,7 @@ def test_threads_of_every_cpu_are_accepted_and_no_others(tmp_path: Path) -> None
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(document))
     planned = {item.target for item in store.read(str(path), Root()).runtime}
-    assert {"kthread:ksoftirqd/1:policy", "kthread:ksoftirqd/11:policy"} <= planned
+    assert {"kthread:ksoftirqd/2:policy", "kthread:ksoftirqd/11:policy"} <= planned
     setting(document, "kthread.priority").update(target="kthread:kthreadd/1:policy")
     path.write_text(signed(document))
     lowlat("verify", "--plan", path).refused()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import synthetic
 import trees
 from lowlat.explain.guides import GUIDES
 from lowlat.model.cpuset import CpuSet
@@ -268,6 +269,14 @@ def test_threads_pile_up_on_isolated_cpus_only(tmp_path: Path) -> None:
     assert "threads pile up" in told(tree(tmp_path))
     assert "threads pile up" not in told(tree(tmp_path), "--one-per-thread")
     assert "threads pile up" not in told(tree(tmp_path, isolated=""))
+
+
+def test_threads_get_whole_cores_first(tmp_path: Path) -> None:
+    root = synthetic.write(synthetic.NAMED["hybrid-6p8e"].model(), tmp_path)
+    words = ("run", "--dry-run", "--root", root, "--one-per-thread")
+    assert "in the order 2,4,6,8,10,3,5,7,9,11)" in lowlat(*words, "--", "engine").out
+    listed = lowlat(*words, "--cpus", "0-4,12", "--", "engine").out
+    assert "in the order 0,2,4,12,1,3)" in listed
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,8 @@ LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 
 @dataclass(frozen=True)
 class Cpus:
-    """The kernel's CPU sets. ``boot`` is the CPU that booted: 0 where online, else the lowest."""
+    """The kernel's CPU sets. ``boot`` is the CPU that booted: 0 where online, else the lowest.
+    ``siblings_known``: the kernel says which CPUs share a core."""
 
     online: CpuSet
     offline: CpuSet
@@ -44,6 +45,7 @@ class Cpus:
     boot: int
     isolated: Optional[CpuSet] = None
     nohz_full: Optional[CpuSet] = None
+    siblings_known: bool = True
 
 
 @dataclass(frozen=True)

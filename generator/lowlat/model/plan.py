@@ -74,13 +74,18 @@ class RoleReason:
 
 @dataclass(frozen=True)
 class PlannedCpus:
-    """The split: disjoint sets, with a reason for every CPU."""
+    """The split: disjoint sets, with a reason for every CPU. ``preferred`` are the isolated CPUs in
+    the order in which threads shall get them; None in plans of before there was one."""
 
     online: CpuSet
     isolated: CpuSet
     housekeeping: CpuSet
     offline: CpuSet
     reasons: tuple[RoleReason, ...]
+    preferred: Optional[tuple[int, ...]] = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {key: item for key, item in encode_fields(self).items() if item is not None}
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,11 @@ class Plan:
         return self.cmdline.parameters
 
     @property
+    def preferred(self) -> tuple[int, ...]:
+        """The isolated CPUs in the order in which threads shall get them."""
+        return tuple(self.isolated) if self.cpus.preferred is None else self.cpus.preferred
+
+    @property
     def boot_line(self) -> str:
         """What the tuned entry adds to the stock line: the parameters and the plan's marker."""
         return f"{self.cmdline.text} {cmdline.MARKER}={self.id}".strip()
@@ -146,4 +156,6 @@ class Plan:
             raise Refused("not a plan: a part is missing or of the wrong kind") from error
         if changed:
             raise Refused("the plan does not match its id: it was changed after it was made")
+        if sorted(plan.preferred) != list(plan.isolated):
+            raise Refused("its preferred CPUs are not the isolated ones")
         return plan

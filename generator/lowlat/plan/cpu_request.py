@@ -8,7 +8,8 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.machine import Core, Machine
+from lowlat.model.machine import Machine
+from lowlat.plan import cache_domains
 
 #: In place of a list: isolate nothing, every CPU stays with the system.
 NONE = "none"
@@ -149,16 +150,11 @@ def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
     mixed = [kind.name for kind in machine.core_types if kind.cpus & isolated]
     if len(mixed) > 1:
         warnings.append(f"the isolated CPUs mix core types ({', '.join(mixed)})")
-    domains: dict[int, list[Core]] = {}
-    for core in machine.cores:
-        if core.cache is not None:
-            domains.setdefault(core.cache, []).append(core)
-    if len(domains) > 1:
-        for _, cores in sorted(domains.items()):
-            cpus = CpuSet.of(cpu for core in cores for cpu in core.cpus)
-            if cpus & isolated and cpus & kept:
-                warnings.append(
-                    f"the last-level cache of CPU {cpus} is shared by isolated CPU "
-                    f"{cpus & isolated} and housekeeping CPU {cpus & kept}"
-                )
+    domains = cache_domains.domains(machine)
+    for _, cpus in sorted(domains.items()) if len(domains) > 1 else ():
+        if cpus & isolated and cpus & kept:
+            warnings.append(
+                f"the last-level cache of CPU {cpus} is shared by isolated CPU "
+                f"{cpus & isolated} and housekeeping CPU {cpus & kept}"
+            )
     return warnings

@@ -75,6 +75,20 @@ def local_interrupts(machine: Machine, near: Optional[Near]) -> list[tuple[CpuSe
     return [(cpus, count) for cpus, count in places.items() if count]
 
 
+def busy_device(machine: Machine, node: Node) -> Optional[Device]:
+    """A network or storage device of this node that interrupts."""
+    for device in machine.devices:
+        if device.kind in _BUSY_KINDS and device.interrupts and _is_on(device, node):
+            return device
+    return None
+
+
+def _is_on(device: Device, node: Node) -> bool:
+    if device.node is not None:
+        return device.node == node.id
+    return bool(device.cpus and device.cpus <= node.cpus)
+
+
 def local_to(machine: Machine, near: Optional[Near], node: Node, core: Core) -> Optional[Device]:
     """A device whose place, smaller than the node, speaks for this core of the node."""
     busy = [device for device in machine.devices if device.kind in _BUSY_KINDS]

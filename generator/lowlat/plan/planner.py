@@ -72,6 +72,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
             housekeeping=division.housekeeping,
             offline=division.offline,
             reasons=division.reasons,
+            preferred=division.preferred,
         ),
         cmdline=PlannedLine(line, tuple(made.parameters)),
         runtime=tuple(made.runtime),

@@ -2,9 +2,9 @@
 """Which CPUs serve the system (housekeeping) and which the latency-critical work (isolated).
 
 A pure function over a Machine. The rules, in order of force: whole cores; the boot CPU's core is
-housekeeping; every NUMA node with online CPUs keeps a housekeeping core; the least capable core
-type is housekeeping; housekeeping cores lie where the busiest devices interrupt, within one
-last-level cache; ties go to the lowest id.
+housekeeping; every NUMA node with online CPUs keeps a housekeeping core, and two hardware threads
+where devices are busy; the least capable core type is housekeeping; housekeeping cores lie where
+the busiest devices interrupt, within as few last-level caches as can be; ties go to the lowest id.
 """
 
 from __future__ import annotations
@@ -17,17 +17,27 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine, Node
 from lowlat.model.plan import RoleReason
+from lowlat.plan import cache_domains
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
-from lowlat.plan.locality import Near, local_interrupts, local_to, near_device
+from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
+
+#: What cpu/smt/control says where siblings are offline, and where no sibling runs.
+_PARKED = ("off", "forceoff")
+_NO_SIBLINGS = (*_PARKED, "notsupported")
+
+#: From so many CPUs on the system gets two hardware threads.
+_TWO_THREADS_FROM = 6
 
 
 @dataclass(frozen=True)
 class Split:
-    """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU."""
+    """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU.
+    ``preferred`` are the isolated CPUs in the order in which threads shall get them."""
 
     isolated: CpuSet
     housekeeping: CpuSet
     offline: CpuSet
+    preferred: tuple[int, ...]
     reasons: tuple[RoleReason, ...]
     warnings: tuple[str, ...] = ()
 
@@ -123,9 +133,13 @@ class _Choice:
             if near is not None and not core.cpus <= near.cpus:
                 self._take(core, f"not of {near.place}, where {near.device.address} is")
             elif least is not None and core.cpus <= least.cpus:
-                self._take(core, "of the least capable core type, which serves the system")
-        for node in sorted(_nodes(machine), key=_smallest_first):
+                self._take(core, _why_least(machine, least))
+        self._nodes = sorted(_nodes(machine), key=_smallest_first)
+        for node in self._nodes:
             self._fill(node, request.housekeeping_cores)
+        if request.housekeeping_cores is None:
+            self._add_threads()
+            self._complete_caches()
 
     @property
     def full(self) -> bool:
@@ -152,12 +166,58 @@ class _Choice:
 
     def _fill(self, node: Node, wanted: Optional[int]) -> None:
         """Take housekeeping cores of a node until it has as many as it needs."""
-        cores = list({(c := self.machine.core_of(cpu)).cpus.first: c for cpu in node.cpus}.values())
+        cores = self._cores(node)
         wanted = min(wanted or default_housekeeping_cores(len(cores)), len(cores))
-        free = [core for core in cores if core.cpus.first not in self._why]
+        free = self._free(cores)
         missing = wanted - (len(cores) - len(free))
         for core in self._in_order(free)[: max(missing, 0)]:
             self._take(core, self._why_taken(node, core, wanted, len(cores)))
+
+    def _add_threads(self) -> None:
+        """Add cores where the system has less than two hardware threads: on each node with busy
+        devices, and on the whole machine. One thread would carry their interrupts, the RCU
+        callbacks of all isolated CPUs and every kernel thread."""
+        if len(self.machine.cpus.online) < _TWO_THREADS_FROM:
+            return
+        for node in self._nodes:
+            device = busy_device(self.machine, node)
+            if device is not None:
+                why = f"a second thread for the interrupts of {device.address} and the like"
+                self._add_thread(node, self.kept & node.cpus, why)
+        for node in self._nodes:
+            self._add_thread(node, self.kept, "a second thread for the system")
+
+    def _add_thread(self, node: Node, kept: CpuSet, why: str) -> None:
+        free = [core for core in self._free(self._cores(node)) if self._leaves_half([core])]
+        if len(kept) < 2 and free:
+            self._take(self._in_order(free)[0], why)
+
+    def _complete_caches(self) -> None:
+        """Give the system the rest of the last-level caches it has cores of, where that costs at
+        most an eighth of the machine's cores."""
+        rest = [core for core in self._free(self.machine.cores) if core.cache in self._caches]
+        if 8 * len(rest) <= len(self.machine.cores) and self._leaves_half(rest):
+            for core in rest:
+                self._take(
+                    core, "so that no isolated CPU shares a last-level cache with the system"
+                )
+
+    def _leaves_half(self, more: Sequence[Core]) -> bool:
+        """Whether every node with one of these cores can lose them and keep half of its cores for
+        the work."""
+        lost = CpuSet.of(cpu for core in more for cpu in core.cpus)
+        for node in self._nodes:
+            cores = self._cores(node)
+            gone = [core for core in cores if core.cpus & lost or core.cpus.first in self._why]
+            if node.cpus & lost and 2 * len(gone) > len(cores):
+                return False
+        return True
+
+    def _cores(self, node: Node) -> list[Core]:
+        return list({(c := self.machine.core_of(cpu)).cpus.first: c for cpu in node.cpus}.values())
+
+    def _free(self, cores: Iterable[Core]) -> list[Core]:
+        return [core for core in cores if core.cpus.first not in self._why]
 
     def _in_order(self, free: Iterable[Core]) -> list[Core]:
         """The cores by preference; among equal ones first those that share a cache with one taken
@@ -207,6 +267,14 @@ def default_housekeeping_cores(cores: int) -> int:
     return 2 if cores <= 64 else -(-cores // 32)
 
 
+def _why_least(machine: Machine, least: CoreType) -> str:
+    cores = sum(core.cpus <= least.cpus for core in machine.cores)
+    return (
+        f"of the least capable core type, which serves the system ({cores} of "
+        f"{len(machine.cores)} cores; --keep-efficiency-cores leaves them to the work)"
+    )
+
+
 def _smallest_first(node: Node) -> tuple[int, list[int]]:
     # Nodes may share CPUs: what the smaller one keeps counts for the larger one, in any numbering.
     return len(node.cpus), list(node.cpus)
@@ -226,8 +294,14 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
         why = f"more capable cores ({best} first) that the system can spare"
     else:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
-        why = f"whole cores that the system can spare: it keeps {kept}"
-    yield RoleReason(isolated, "isolated", why)
+        why = f"whole cores that the system can spare: it keeps {kept} of {len(machine.cores)}"
+    shared = cache_domains.sharing(machine, isolated)
+    if shared == isolated:
+        shared = CpuSet()  # no isolated CPU is better off than another
+    if shared:
+        note = "they share a last-level cache with the system, so they are used last"
+        yield RoleReason(shared, "isolated", f"{why}; {note}")
+    yield RoleReason(isolated - shared, "isolated", why)
 
 
 def _finish(
@@ -235,7 +309,32 @@ def _finish(
 ) -> Split:
     offline = machine.cpus.offline
     every = [*reasons, RoleReason(offline, "offline", "not online: left out of every list")]
-    return Split(isolated, machine.cpus.online - isolated, offline, _merge(every), warnings)
+    if isolated:
+        warnings = (*warnings, *_siblings(machine), *cache_domains.unequal(machine))
+    return Split(
+        isolated,
+        machine.cpus.online - isolated,
+        offline,
+        cache_domains.preferred(machine, isolated),
+        _merge(every),
+        warnings,
+    )
+
+
+def _siblings(machine: Machine) -> Iterable[str]:
+    """What to know of SMT siblings that no list can take into account."""
+    if not machine.cpus.siblings_known and machine.power.smt_control not in _NO_SIBLINGS:
+        yield (
+            "which CPUs are siblings of one core (SMT) is not known: where cores have two threads, "
+            "work of the system may disturb an isolated CPU from within its core; give --isolate "
+            "whole cores"
+        )
+    threads = max(len(core.cpus) for core in machine.cores)
+    if machine.cpus.offline and (threads > 1 or machine.power.smt_control in _PARKED):
+        yield (
+            f"CPU {machine.cpus.offline} is offline and may be a sibling of an isolated one: once "
+            "online it takes tasks of the system, so plan again when you bring it online"
+        )
 
 
 def _merge(reasons: Iterable[RoleReason]) -> tuple[RoleReason, ...]:

@@ -39,6 +39,7 @@ def read_cpus(root: Root, cpuinfo: str) -> Cpus:
         boot=0 if 0 in online else online.first,
         isolated=root.read_cpus(f"{CPU}/isolated"),
         nohz_full=root.read_cpus(f"{CPU}/nohz_full"),
+        siblings_known=bool(_siblings(root, online.first)),
     )
 
 

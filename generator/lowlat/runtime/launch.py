@@ -41,12 +41,14 @@ class CannotRun(LowlatError):
 @dataclass(frozen=True)
 class Launch:
     """The CPUs a program gets, its real-time priority (0: an ordinary task), whether each of its
-    threads gets a CPU of its own, and the control group it joins, which alone owns the CPUs."""
+    threads gets a CPU of its own, in which order, and the control group it joins, which alone owns
+    the CPUs."""
 
     cpus: CpuSet
     priority: int = 0
     one_per_thread: bool = False
     group: Optional[str] = None
+    order: tuple[int, ...] = ()
 
     @property
     def policy(self) -> str:
@@ -114,7 +116,7 @@ def keep(command: Sequence[str], place: Launch) -> int:
     blocked = {*_HANDED_ON, signal.SIGCHLD}
     # What comes from now on waits for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
-    _enter(place, CpuSet.of([min(place.cpus)]))
+    _enter(place, CpuSet.of(place.order[:1]))
     try:
         child = process.attend(command)
     except OSError as error:
@@ -167,7 +169,7 @@ def _join(group: str) -> None:
 def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     threads: dict[int, int] = {}
     while True:
-        threads = _spread(child, place.cpus, threads)
+        threads = _spread(child, place.order, threads)
         came = signal.sigtimedwait(signals, _POLL_S)
         if came is None:
             continue
@@ -181,15 +183,16 @@ def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
             return code if code >= 0 else 128 - code
 
 
-def _spread(child: int, cpus: CpuSet, threads: dict[int, int]) -> dict[int, int]:
-    """Give the threads that are new a CPU each; ``threads`` maps the known ones to theirs."""
+def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[int, int]:
+    """Give the threads that are new a CPU each, the first of ``order`` that has fewest;
+    ``threads`` maps the known ones to theirs."""
     alive = set()
     with suppress(OSError):
         alive = {int(thread.name) for thread in Path(f"/proc/{child}/task").iterdir()}
     kept = {thread: cpu for thread, cpu in threads.items() if thread in alive}
     for thread in sorted(alive - set(kept)):
         used = list(kept.values())
-        kept[thread] = min(cpus, key=used.count)
+        kept[thread] = min(order, key=used.count)
         with suppress(OSError):  # it has ended meanwhile
             os.sched_setaffinity(thread, {kept[thread]})
     return kept

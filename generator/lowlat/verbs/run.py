@@ -10,12 +10,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan
+from lowlat.plan import cache_domains
+from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
@@ -71,15 +75,18 @@ def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
 
 
 def _place(asked: RunArguments, root: Root) -> Launch:
-    listed = _listed(asked.cpus, root)
+    plan = cpus.plan_of(root) if asked.cpus == "auto" else None
+    listed = _listed(asked.cpus, plan, root)
+    order: tuple[int, ...] = ()
+    if asked.one_per_thread:
+        order = plan.preferred if plan else cache_domains.preferred(probe(root), listed)
     priority = policy.priority_of(asked.policy)
-    return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root))
+    return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root), order)
 
 
-def _listed(text: str, root: Root) -> CpuSet:
-    auto = text == "auto"
+def _listed(text: str, plan: Optional[Plan], root: Root) -> CpuSet:
     try:
-        listed = cpus.plan_of(root).isolated if auto else CpuSet.parse_list(text)
+        listed = plan.isolated if plan else CpuSet.parse_list(text)
     except CpuSetError as error:
         raise Refused(f"--cpus {text[:60]}: {error}", hint="such as 2-5,8") from error
     if not listed:
@@ -91,7 +98,9 @@ def _listed(text: str, root: Root) -> CpuSet:
 
 
 def _tell(command: Sequence[str], where: Launch, root: Root) -> None:
-    threads = "each thread on one of its own" if where.one_per_thread else "all threads"
+    threads = "all threads"
+    if where.one_per_thread:
+        threads = f"each thread on one of its own, in the order {','.join(map(str, where.order))}"
     print(f"{command[0]} would run on CPU {where.cpus} ({threads}), policy {where.policy}")
     if where.group:
         print(f"It would join {where.group}, which owns these CPUs.")
