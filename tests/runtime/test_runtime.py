@@ -55,6 +55,28 @@ def contents(root: Path) -> dict[str, str]:
     return {name: (root / name).read_text() for name in VALUES}
 
 
+@pytest.mark.parametrize(
+    ("node", "held", "moved"),
+    [("1", "2", "10"), ("0", "2", "1"), ("-1", "2", "11"), ("1", "3", "1"), ("7", "2", "11")],
+)
+def test_an_interrupt_stays_on_the_node_of_its_device(
+    tmp_path: Path, node: str, held: str, moved: str
+) -> None:
+    files = {
+        **machine(cpus=8),
+        "sys/devices/system/node/node0/cpulist": "0-3",
+        "sys/devices/system/node/node1/cpulist": "4-7",
+        "proc/irq/24/smp_affinity": held,
+        "proc/irq/24/node": node,
+    }
+    root = write_tree(tmp_path, files)
+    plan = lowlat("plan", "--root", root, "--json")
+    assert plan.json()["cpus"]["housekeeping"] == "0,4"
+    write_tree(root, {"var/lib/lowlat/plan.json": plan.out})
+    lowlat("runtime", "start", "--root", root)
+    assert (root / "proc/irq/24/smp_affinity").read_text() == moved
+
+
 def test_start_writes_only_what_differs(host: Path) -> None:
     inode = (host / "proc/irq/25/smp_affinity").stat().st_mtime_ns
     lowlat("runtime", "start", "--root", host)

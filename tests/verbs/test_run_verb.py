@@ -279,11 +279,37 @@ def test_threads_get_whole_cores_first(tmp_path: Path) -> None:
     assert "in the order 0,2,4,12,1,3)" in listed
 
 
+GROUPS = "CONFIG_RT_GROUP_SCHED=y\n"
+
+
 @pytest.mark.parametrize(
-    ("limit", "words"), [("950000", "for some percent of the time"), ("-1", "can hang")]
+    ("release", "config", "limit", "server", "words"),
+    [
+        ("6.1.0", "", "950000", None, "for some percent of the time"),
+        ("6.1.0", "", "-1", None, "sched_rt_runtime_us=-1, so nothing saves them"),
+        # From 6.12 on nothing is throttled without groups: the fair server decides, where it is on.
+        ("6.12.60", "", "950000", ("50000000", "0"), "fair_server is off there, so nothing saves"),
+        ("6.12.60", "", "-1", ("50000000", "50000000"), "for some percent of the time"),
+        ("6.12.60", "", "950000", None, "only fair_server saves them"),
+        ("6.12.60", GROUPS, "950000", ("0", "0"), "for some percent of the time"),
+    ],
 )
-def test_a_spinning_real_time_task_is_warned_of(tmp_path: Path, limit: str, words: str) -> None:
-    root = tree(tmp_path, **{"proc/sys/kernel/sched_rt_runtime_us": f"{limit}\n"})
+def test_a_spinning_real_time_task_is_warned_of(
+    tmp_path: Path,
+    release: str,
+    config: str,
+    limit: str,
+    server: tuple[str, str] | None,
+    words: str,
+) -> None:
+    files = {
+        "proc/sys/kernel/sched_rt_runtime_us": f"{limit}\n",
+        "proc/sys/kernel/osrelease": release,
+        f"boot/config-{release}": f"CONFIG_SMP=y\n{config}",
+    }
+    for cpu, budget in zip((2, 3), server or ()):
+        files[f"sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime"] = budget
+    root = tree(tmp_path, **files)
     assert "ksoftirqd" in told(root, "--policy", "fifo:10")
     assert words in told(root, "--policy", "fifo:10")
     assert "ksoftirqd" not in told(root)

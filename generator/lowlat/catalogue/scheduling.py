@@ -15,8 +15,9 @@ from lowlat.catalogue.needs import (
     done_by_realtime,
     feature,
 )
+from lowlat.model.machine import Kernel
 
-_FAIR = "/sys/kernel/debug/sched/fair_server"
+FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
 
 
 def _full_already(target: Target) -> Optional[str]:
@@ -26,9 +27,14 @@ def _full_already(target: Target) -> Optional[str]:
     return "PREEMPT_RT kernels are fully preemptible" if target.kernel.realtime else None
 
 
+def throttles(kernel: Kernel) -> bool:
+    """Whether sched_rt_runtime_us bounds real-time tasks in this kernel."""
+    groups = kernel.config is not None and kernel.config.enabled("RT_GROUP_SCHED")
+    return groups or kernel.version is None or kernel.version < (6, 12)
+
+
 def _throttles_nothing(target: Target) -> Optional[str]:
-    config = target.kernel.config
-    if not target.since(6, 12) or (config is not None and config.enabled("RT_GROUP_SCHED")):
+    if throttles(target.kernel):
         return None
     return "from 6.12 on it throttles no real-time task (kernel/sched/rt.c): see fair_server"
 
@@ -67,7 +73,7 @@ ENTRIES = (
         value="{housekeeping}",
         needs=(ISOLATION,),
         unneeded=done_by(
-            ("isolcpus", "cpuset.partition"),
+            ("cpuset.partition", "isolcpus"),
             "{} keeps tasks that nobody pins off the isolated CPUs",
         ),
         cost="services reach the isolated CPUs only with a CPUAffinity= of their own; where "
@@ -100,8 +106,8 @@ ENTRIES = (
         "each CPU: its timer and the tick it restarts interrupt isolated CPUs about 3.5 times a "
         "second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
-        rows=(Value(f"{_FAIR}/cpu{{cpu}}/runtime", "0"),),
-        needs=(ISOLATION, config("DEBUG_FS"), feature(_FAIR, (6, 12))),
+        rows=(Value(f"{FAIR_SERVER}/cpu{{cpu}}/runtime", "0"),),
+        needs=(ISOLATION, config("DEBUG_FS"), feature(FAIR_SERVER, (6, 12))),
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
         risk=Risk.STARVATION,

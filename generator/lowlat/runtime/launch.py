@@ -16,8 +16,10 @@ from typing import Callable, NoReturn, Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.catalogue.cpusets import GROUP
+from lowlat.catalogue.scheduling import FAIR_SERVER, throttles
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.probe.kernel import read_running
 
 #: How often a new thread of the program is looked for.
 _POLL_S = 0.05
@@ -84,14 +86,26 @@ def warnings(place: Launch, root: Root) -> tuple[str, ...]:
 
 
 def _fifo_warning(place: Launch, root: Root) -> str:
-    throttle = root.read_int("/proc/sys/kernel/sched_rt_runtime_us")
-    rest = "the kernel interrupts it for some percent of the time so that they run"
-    if throttle == -1:
-        rest = "sched_rt_runtime_us=-1, so nothing saves them: the system can hang"
     return (
         f"{place.policy}: a thread that never sleeps keeps the kernel's own threads (ksoftirqd, "
-        f"rcuc, kworker) from its CPU; {rest}; for a program that spins take --policy other"
+        f"rcuc, kworker) from its CPU; {_rescue(place, root)}; for a program that spins take "
+        "--policy other"
     )
+
+
+def _rescue(place: Launch, root: Root) -> str:
+    """What saves the ordinary tasks that such a thread starves: throttling, from 6.12 on the fair
+    server (kernel/sched/deadline.c)."""
+    saved = "the kernel interrupts it for some percent of the time so that they run"
+    if throttles(read_running(root)):
+        off = root.read_int("/proc/sys/kernel/sched_rt_runtime_us") == -1
+        return (
+            "sched_rt_runtime_us=-1, so nothing saves them: the system can hang" if off else saved
+        )
+    budgets = [root.read_int(f"{FAIR_SERVER}/cpu{cpu}/runtime") for cpu in place.cpus]
+    if 0 in budgets:
+        return "fair_server is off there, so nothing saves them: the system can hang"
+    return saved if all(budgets) else "only fair_server saves them, which root alone can look at"
 
 
 # ---------------------------------------------------------------- the doing

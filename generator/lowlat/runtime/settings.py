@@ -147,7 +147,7 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
     todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
     old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
     _write_journal(root, replace(journal, old=old))
-    problems = {item.path: targets.write(root, item.path, _wanted(item)) for item in todo}
+    problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
     # A value that an earlier start did set is remembered, though this one was refused.
     kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
@@ -174,8 +174,9 @@ def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRe
     return journal
 
 
-def _wanted(outcome: Inspected) -> str:
-    """The planned value; of a mask that reaches beyond it, what lies within stays as it is."""
+def _wanted(outcome: Inspected, root: Root) -> str:
+    """The planned value; of a mask that reaches beyond it, what lies within stays as it is, and
+    without any such CPU an interrupt stays on its device's node where that has planned ones."""
     if outcome.entry.reads is not Reads.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
@@ -183,7 +184,15 @@ def _wanted(outcome: Inspected) -> str:
         held = CpuSet.parse_mask(outcome.value or "0")
     except CpuSetError:
         return outcome.setting.value
-    return ((held & planned) or planned).mask()
+    return ((held & planned) or (_node_of(outcome.path, root) & planned) or planned).mask()
+
+
+def _node_of(path: str, root: Root) -> CpuSet:
+    """The CPUs of the NUMA node of an interrupt's device; none where it has none."""
+    found = re.fullmatch(r"(/proc/irq/\d+)/smp_affinity", path)
+    node = root.read_int(f"{found[1]}/node") if found else None
+    folder = f"/sys/devices/system/node/node{node}"
+    return root.read_cpus(f"{folder}/cpulist", f"{folder}/cpumap") or CpuSet()
 
 
 def _writable_form(outcome: Inspected) -> str:
