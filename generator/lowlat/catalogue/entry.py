@@ -55,7 +55,10 @@ class Target:
             cpus.mask() if masks else str(cpus) for cpus in (self.isolated, self.housekeeping)
         )
         return text.format(
-            isolated=isolated, housekeeping=housekeeping, isolated_or_all=isolated or "all"
+            isolated=isolated,
+            housekeeping=housekeeping,
+            isolated_or_all=isolated or "all",
+            wake_us=max((s.latency_us or 0 for s in self.machine.power.lightest_sleeps), default=2),
         )
 
     def since(self, major: int, minor: int) -> Optional[bool]:
@@ -112,7 +115,9 @@ class Tunable:
 
     ``why`` says which noise it removes and how; ``cost`` what it takes away. Exactly one of
     ``value`` (boot; "" for a flag without value) and ``rows`` is given; {isolated} and
-    {housekeeping} in them stand for these CPUs. Of rows that are ``either``, only the first file
+    {housekeeping} in them stand for these CPUs, {wake_us} for how long the isolated ones wake from
+    their lightest sleep. ``instead`` are values that take the place of ``value``, each where its
+    test holds. Of rows that are ``either``, only the first file
     that is there is set. ``evidence`` tells how to see the effect where ``sign`` and ``rows`` do
     not. ``unneeded`` answers why the setting would change nothing here. ``accepts`` is the grammar
     of values a user may give instead. ``implies`` names entries whose effect this one includes. An
@@ -128,6 +133,7 @@ class Tunable:
     source: str
     evidence: str = ""
     value: Optional[str] = None
+    instead: tuple[tuple[str, Callable[[Target], bool]], ...] = ()
     rows: tuple[Value, ...] = ()
     either: bool = False
     reads: Reads = Reads.TEXT
@@ -148,6 +154,11 @@ class Tunable:
     def at_boot(self) -> bool:
         """Whether it is set on the kernel's command line, and not in the running kernel."""
         return self.value is not None
+
+    def own_value(self, target: Target) -> str:
+        """What the boot parameter is given on this machine."""
+        value = next((text for text, test in self.instead if test(target)), self.value)
+        return target.fill(value or "", Reads.LIST)
 
     def settings(self, target: Target) -> Iterator[Value]:
         """What is set in the running kernel of this machine."""

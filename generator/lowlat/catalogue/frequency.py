@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frequency of the CPUs, energy preference, turbo. Never for a guest, whose host owns them."""
+"""Frequency of the CPUs, energy preference, turbo. For a guest where its host hands them on."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import ISOLATION, PHYSICAL, config, done_by
+from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, config, done_by
 
 _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
@@ -59,7 +59,7 @@ ENTRIES = (
         why="starts every CPU at its highest frequency, so that no work pays for a ramp-up",
         source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
         value="performance",
-        needs=(PHYSICAL, config("CPU_FREQ_GOV_PERFORMANCE")),
+        needs=(OWNS_FREQUENCY, config("CPU_FREQ_GOV_PERFORMANCE")),
         cost="power",
         risk=Risk.POWER,
         accepts=r"performance",
@@ -70,7 +70,7 @@ ENTRIES = (
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),
-        needs=(ISOLATION, PHYSICAL, _PERFORMANCE),
+        needs=(ISOLATION, OWNS_FREQUENCY, _PERFORMANCE),
         cost="power of the isolated CPUs",
         risk=Risk.POWER,
     ),
@@ -80,7 +80,7 @@ ENTRIES = (
         "frequency itself",
         source="admin-guide/pm/intel_pstate.rst; admin-guide/pm/amd-pstate.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/energy_performance_preference", "performance"),),
-        needs=(ISOLATION, PHYSICAL, _shows(_PREFERENCE)),
+        needs=(ISOLATION, OWNS_FREQUENCY, _shows(_PREFERENCE)),
         unneeded=done_by(
             ("scaling_governor",),
             "with the governor performance the driver prefers performance by itself",
@@ -95,7 +95,7 @@ ENTRIES = (
         source="admin-guide/pm/intel_pstate.rst no_turbo; ABI/testing/sysfs-devices-system-cpu",
         rows=_TURBO,
         either=True,
-        needs=(PHYSICAL, _shows(*(row.path for row in _TURBO))),
+        needs=(OWNS_FREQUENCY, _shows(*(row.path for row in _TURBO))),
         cost="a third of the speed and more, on every CPU",
         risk=Risk.THROUGHPUT,
     ),

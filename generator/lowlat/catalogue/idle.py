@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Idle states: how deep CPUs sleep, and how long waking takes. Never for a guest, whose host owns
-them."""
+"""Idle states: how deep CPUs sleep, and how long waking takes. For a guest only where its host
+hands them on."""
 
 from __future__ import annotations
 
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, PHYSICAL, X86, config
+from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, OWNS_IDLE, PHYSICAL, X86, config
+
+_CPU = "/sys/devices/system/cpu"
 
 
 def _no_smt_isolated(target: Target) -> bool:
@@ -33,6 +35,14 @@ def _idle_driver(name: str) -> Need:
         "assumed: idle driver not known",
         wants=f"the idle driver {name}",
     )
+
+
+def _skips_first(target: Target) -> bool:
+    """Whether the lightest sleep is number 2 of intel_idle's table, which counts states that are
+    switched off too: on Alder Lake and its like C1, so that 1 would leave nothing but polling, on
+    siblings of SMT too (adl_cstates: C1E of 2 us; where C1E is number 1, it takes 1 us)."""
+    lightest = target.machine.power.lightest_sleeps
+    return any(state.name == "C1E" and (state.latency_us or 0) > 1 for state in lightest)
 
 
 ENTRIES = (
@@ -86,7 +96,8 @@ ENTRIES = (
         source="admin-guide/pm/intel_idle.rst",
         # 0 would not mean C0: it hands over to acpi_idle.
         value="1",
-        needs=(X86, PHYSICAL, _idle_driver("intel_idle")),
+        instead=(("2", _skips_first),),
+        needs=(X86, OWNS_IDLE, _idle_driver("intel_idle")),
         cost="power; turbo headroom of the busy cores",
         risk=Risk.POWER,
         accepts=r"[1-9]",
@@ -107,11 +118,12 @@ ENTRIES = (
     ),
     Tunable(
         name="pm_qos_resume_latency_us",
-        why="bounds the wake-up time of the isolated CPUs alone, so that they take no deep sleep",
+        why="bounds the wake-up time of the isolated CPUs alone, so that they take the lightest "
+        "sleep only: its latency, 2 microseconds where that is not known",
         source="ABI/testing/sysfs-devices-power; admin-guide/pm/cpuidle.rst",
         evidence="cpuN/power/pm_qos_resume_latency_us (0 means no bound, n/a no delay at all)",
-        rows=(Value("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", "2"),),
-        needs=(ISOLATION, PHYSICAL),
+        rows=(Value(f"{_CPU}/cpu{{cpu}}/power/pm_qos_resume_latency_us", "{wake_us}"),),
+        needs=(ISOLATION, OWNS_IDLE),
         cost="power of the isolated CPUs",
         risk=Risk.POWER,
         conflicts=("idle", "nohlt"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Callable, Optional
 
 from lowlat.catalogue.entry import Need, Target
@@ -73,6 +74,19 @@ PHYSICAL = Need(
     lambda target: not target.guest,
     "this is a virtual machine: the host decides about hardware",
     wants="hardware, not a virtual machine",
+)
+
+#: Large instances of clouds give a guest the processor's own idle states and frequencies.
+OWNS_IDLE = replace(
+    PHYSICAL,
+    test=lambda target: not target.guest or target.machine.power.idle_driver == "intel_idle",
+    wants="hardware, or a virtual machine that shows the driver intel_idle",
+)
+
+OWNS_FREQUENCY = replace(
+    PHYSICAL,
+    test=lambda target: not target.guest or bool(target.machine.power.frequency_driver),
+    wants="hardware, or a virtual machine that shows a frequency driver",
 )
 
 X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86")

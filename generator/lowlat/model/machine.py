@@ -173,6 +173,13 @@ class PowerControl:
     smt_control: Optional[str] = None
     idle_states: tuple[IdleState, ...] = ()
 
+    @property
+    def lightest_sleeps(self) -> tuple[IdleState, ...]:
+        """The idle state of each core type that is the quickest to wake from, polling aside."""
+        sleeps = [state for state in self.idle_states if state.name != "POLL" and state.latency_us]
+        sleeps.sort(key=lambda state: (state.cpu, state.latency_us or 0))
+        return tuple({state.cpu: state for state in reversed(sleeps)}.values())
+
 
 @dataclass(frozen=True)
 class Firmware:

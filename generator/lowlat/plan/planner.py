@@ -10,7 +10,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Reads, Target, Tunable
+from lowlat.catalogue.entry import Target, Tunable
 from lowlat.model import cmdline
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import (
@@ -186,7 +186,7 @@ class _PlanMaker:
             _check_value(entry, given)
         fixed = (why, entry.source, entry.risk.value)
         if entry.value is not None:
-            value = self._target.fill(entry.value, Reads.LIST) if given is None else given
+            value = entry.own_value(self._target) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))
             self._note_absence(entry.name, value)
         for row in entry.settings(self._target):

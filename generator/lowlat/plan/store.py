@@ -126,7 +126,8 @@ def _check_parameter(parameter: PlannedParameter) -> None:
     entry = lookup(parameter.name)
     if entry.value is None:
         raise Refused(f"'{entry.name}' is no boot parameter")
-    if not _fits(entry, entry.value, parameter.value):
+    values = (entry.value, *(value for value, _ in entry.instead))
+    if not any(_fits(entry, value, parameter.value) for value in values):
         raise Refused(f"'{entry.name}' is never given that value")
 
 

@@ -40,13 +40,12 @@ def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
     A Xen control domain ("xen-dom0") is a guest too: Xen, not Linux, owns its idle states and
     clocks.
     """
-    return (
-        _sys_hypervisor(root)
-        or _dmi(root)
-        or _device_tree(root)
-        or _s390(root)
-        or _cpuinfo(root, cpuinfo)
-    )
+    told = _sys_hypervisor(root) or _cpuinfo_names(cpuinfo)
+    flags = re.search(r"^flags\s*:.*", cpuinfo, re.MULTILINE)
+    # Every hypervisor of x86 sets the flag; a cloud's bare metal has the cloud's name in its DMI.
+    if told or (flags and not re.search(r"\bhypervisor\b", flags[0])):
+        return told
+    return _dmi(root) or _device_tree(root) or _s390(root) or (_x86(root) if flags else None)
 
 
 def _sys_hypervisor(root: Root) -> Optional[str]:
@@ -57,12 +56,12 @@ def _sys_hypervisor(root: Root) -> Optional[str]:
 
 
 def _dmi(root: Root) -> Optional[str]:
-    for name in ("product_name", "sys_vendor", "bios_vendor", "product_version"):
-        text = (root.read(f"/sys/class/dmi/id/{name}") or "").lower()
-        for sign, kind in _DMI_SIGNS:
-            if sign.lower() in text and "metal" not in text:
-                return kind
-    return None
+    names = ("product_name", "sys_vendor", "bios_vendor", "product_version")
+    texts = [(root.read(f"/sys/class/dmi/id/{name}") or "").lower() for name in names]
+    if "metal" in texts[0]:
+        return None
+    found = (kind for text in texts for sign, kind in _DMI_SIGNS if sign.lower() in text)
+    return next(found, None)
 
 
 def _device_tree(root: Root) -> Optional[str]:
@@ -84,14 +83,14 @@ def _s390(root: Root) -> Optional[str]:
     return program[1] if program else None
 
 
-def _cpuinfo(root: Root, cpuinfo: str) -> Optional[str]:
+def _cpuinfo_names(cpuinfo: str) -> Optional[str]:
     if re.search(r"^vendor_id\s*:\s*User Mode Linux", cpuinfo, re.MULTILINE):
         return "uml"
     if re.search(r"^(model name|cpu|machine)\s*:.*\bQEMU\b", cpuinfo, re.MULTILINE | re.IGNORECASE):
         return "qemu"
-    if re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE):
-        clocks = (
-            root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
-        )
-        return "kvm" if "kvm-clock" in clocks.split() else "unknown"
     return None
+
+
+def _x86(root: Root) -> str:
+    clocks = root.read("/sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
+    return "kvm" if "kvm-clock" in clocks.split() else "unknown"

@@ -22,6 +22,9 @@ def read_running(root: Root) -> Kernel:
     version = root.read("/proc/version") or ""
     if release is None:
         found = re.match(r"Linux version (\S+)", version)
+        # Else the one whose image the boot loader named.
+        line = root.read("/proc/cmdline") or ""
+        found = found or re.search(r"(?:^|\s)BOOT_IMAGE=\S*vmlinuz-(\S+)", line)
         release = found[1] if found else None
     release = release if release and RELEASE.fullmatch(release) else None
     config = _read_config(root, release) if release else None
