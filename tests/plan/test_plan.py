@@ -12,7 +12,7 @@ import pytest
 
 from lowlat.base.errors import Refused
 from lowlat.model.plan import Plan
-from trees import CONFIG, CPU, lowlat, machine, write_tree
+from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, lowlat, machine, write_tree
 
 DEFAULT = [
     "isolcpus=managed_irq,domain,1-3",
@@ -70,8 +70,14 @@ def test_the_default_line_is_the_baseline(tmp_path: Path) -> None:
     document = plan(write_tree(tmp_path, machine()))
     assert document["cmdline"]["text"].split() == DEFAULT
     assert document["kernel"] == "6.12.107-test"
-    assert all(p["risk"] == "none" for p in document["cmdline"]["parameters"])
-    assert all(s["risk"] == "none" for s in document["runtime"])
+    risks = {p["name"]: p["risk"] for p in document["cmdline"]["parameters"]}
+    assert {name for name, risk in risks.items() if risk != "none"} == {
+        "rcupdate.rcu_normal_after_boot",
+        "skew_tick",
+    }
+    assert {s["name"] for s in document["runtime"] if s["risk"] != "none"} == {
+        "transparent_hugepage.enabled"
+    }
 
 
 def test_every_name_stands_in_exactly_one_group(tmp_path: Path) -> None:
@@ -245,7 +251,7 @@ def test_what_never_sleeps_needs_no_bound_on_waking(tmp_path: Path) -> None:
     asked = ("--as-host", "--enable", "idle", "--enable", "pm_qos_resume_latency_us")
     root = write_tree(tmp_path, machine())
     assert "idle is set" in lowlat("plan", "--root", root, *asked).refused()
-    made = plan(root, "--as-host", "--profile", "lowlat-poll")
+    made = plan(root, "--as-host", "--profile", "lowlat-poll", "--enable", "idle")
     assert "idle is set" in why(made, "pm_qos_resume_latency_us")
 
 
@@ -475,7 +481,7 @@ def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:
         "sys/fs/cgroup/cgroup.controllers": "\n",
     }
     document = plan(write_tree(tmp_path / "v2", files), "--profile", "lowlat-hpc")
-    assert "cpuset.partition isolates these CPUs" in why(document, "isolcpus")
+    assert "isolcpus=managed_irq,1-3" in document["cmdline"]["text"].split()
     rows = {row["target"]: row["value"] for row in document["runtime"]}
     assert rows["/sys/fs/cgroup/lowlat.slice/cpuset.cpus"] == "1-3"
     assert rows["/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition"] == "isolated"
@@ -549,3 +555,54 @@ def test_a_release_that_is_none_is_not_known(tmp_path: Path, said: str) -> None:
     out = tmp_path / "out"
     assert lowlat("render", "--root", root, "--out", out).status == 0
     assert not (out / "var/lib/lowlat/plans").exists()
+
+
+METAL = {"sys/class/dmi/id/product_name": "c5.metal", "sys/class/dmi/id/sys_vendor": "Amazon EC2"}
+GOOGLE = {"sys/class/dmi/id/product_name": "Google Compute Engine"}
+
+
+@pytest.mark.parametrize(
+    ("dmi", "flags", "guest"),
+    [
+        (METAL, FLAGS, False),
+        (METAL, None, False),
+        ({**METAL, "sys/class/dmi/id/product_name": "c5.large"}, f"{FLAGS} hypervisor", True),
+        # Google's bare metal is called what its guests are called.
+        (GOOGLE, FLAGS, False),
+        (GOOGLE, f"{FLAGS} hypervisor", True),
+        ({}, f"{FLAGS} hypervisor", True),
+        # A capture without flags tells by its DMI alone.
+        (GOOGLE, None, True),
+    ],
+)
+def test_bare_metal_of_a_cloud_is_hardware(
+    tmp_path: Path, dmi: dict[str, str], flags: str | None, guest: bool
+) -> None:
+    info = CPUINFO_X86 if flags is None else f"{CPUINFO_X86}flags\t\t: {flags}\n"
+    root = write_tree(tmp_path, {**machine(cpuinfo=info), "proc/sys/kernel/arch": "x86_64", **dmi})
+    offered = {item["name"] for item in plan(root)["optional"]}
+    told = {item["name"]: item["why"] for item in plan(root)["skipped"]}
+    assert ("mce" in offered) is not guest
+    assert ("virtual machine" in told.get("mce", "")) is guest
+
+
+def test_a_large_instance_is_offered_what_its_host_hands_on(tmp_path: Path) -> None:
+    files = machine(flags=f"{FLAGS} hypervisor")
+    files[f"{CPU}/cpuidle/current_driver"] = "intel_idle"
+    files[f"{CPU}/cpu0/cpufreq/scaling_driver"] = "intel_pstate"
+    files[f"{CPU}/cpu0/cpufreq/scaling_available_governors"] = "performance powersave"
+    offered = {item["name"] for item in plan(write_tree(tmp_path, files))["optional"]}
+    assert {"pm_qos_resume_latency_us", "scaling_governor"} <= offered
+    assert not {"idle", "mce"} & offered
+
+
+@pytest.mark.parametrize(
+    "image", ["/boot/vmlinuz-", "(hd0,gpt3)/boot/ostree/rhcos-0123/vmlinuz-", "/vmlinuz-"]
+)
+def test_a_capture_may_know_its_kernel_from_the_boot_loader_alone(
+    tmp_path: Path, image: str
+) -> None:
+    release = "5.14.0-427.13.1.el9_4.x86_64"
+    files = {**machine(), "proc/cmdline": f"BOOT_IMAGE={image}{release} ro quiet\n"}
+    del files["proc/sys/kernel/osrelease"]
+    assert plan(write_tree(tmp_path, files))["kernel"] == release

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -66,9 +67,9 @@ def machine(
         processor=Processor("GenuineIntel", "Test", flags, flags_known=True),
         hypervisor=hypervisor,
         clock=ClockSource("tsc", ("tsc", "hpet")),
-        power=PowerControl(
-            "intel_idle", "intel_pstate", ("performance", "powersave"), None, (_C1,)
-        ),
+        power=PowerControl()
+        if hypervisor
+        else PowerControl("intel_idle", "intel_pstate", ("performance", "powersave"), None, (_C1,)),
         kernel=Kernel(release, config is REALTIME if config else None, config),
         cmdline="root=/dev/sda1 ro quiet",
         services=Services(cgroup=cgroup),
@@ -138,7 +139,8 @@ def test_the_lists_of_isolcpus_nohz_full_and_rcu_nocbs_are_one() -> None:
     """Kernel 5.10 ignores the second of two lists that differ."""
     for made in every():
         given = {made.line[name] for name in ("nohz_full", "rcu_nocbs") if name in made.line}
-        given |= {made.line["isolcpus"].split(",", 2)[2]} if "isolcpus" in made.line else set()
+        if "isolcpus" in made.line:
+            given |= {re.sub("^([a-z_]+,)*", "", made.line["isolcpus"])}
         assert given <= {str(made.plan.isolated) or "all"}, (made.profile, made.machine)
     assert {"isolcpus", "nohz_full", "rcu_nocbs"} <= set(make("lowlat", MACHINES["5.10"]).line)
 
@@ -147,7 +149,81 @@ def test_managed_irq_comes_with_domain_and_nohz_never() -> None:
     found = [made.line["isolcpus"].split(",") for made in every() if "isolcpus" in made.line]
     assert found
     for flags in found:
-        assert flags[:2] == ["managed_irq", "domain"] and "nohz" not in flags
+        assert flags[0] == "managed_irq" and "nohz" not in flags
+
+
+def test_beside_a_partition_isolcpus_leaves_the_scheduler_alone() -> None:
+    made = make("lowlat-hpc", MACHINES["7.0"])
+    assert made.line["isolcpus"] == f"managed_irq,{made.plan.isolated}"
+    without = make("lowlat-hpc", MACHINES["7.0"], disable=("cpuset.partition",))
+    assert without.line["isolcpus"] == f"managed_irq,domain,{made.plan.isolated}"
+
+
+@pytest.mark.parametrize(
+    ("release", "flags"),
+    [
+        ("5.3.0-46-generic", ""),
+        ("4.14.336-amzn2", ""),
+        ("3.10.0-1160.el7.x86_64", ""),
+        ("4.18.0-147.el8.x86_64", ""),
+        ("4.18.0-193.el8.x86_64", "managed_irq,domain,"),
+        ("5.6.0", "managed_irq,domain,"),
+        ("unknown", "managed_irq,domain,"),
+    ],
+)
+def test_a_flag_that_the_kernel_does_not_know_would_cost_the_whole_parameter(
+    release: str, flags: str
+) -> None:
+    made = make("lowlat", machine(release))
+    assert made.line["isolcpus"] == f"{flags}{made.plan.isolated}"
+    (why,) = [p.why for p in made.plan.parameters if p.name == "isolcpus"]
+    assert ("assumed: Linux 5.6 or newer" in why) is (release == "unknown")
+
+
+@pytest.mark.parametrize("arch", ["i686", "ia64", "s390x"])
+def test_no_tick_is_stopped_where_no_kernel_can(arch: str) -> None:
+    made = make("lowlat", machine(config=None, arch=arch))
+    assert "nohz_full" not in made.line
+    assert "nohz_full" in make("lowlat", machine(config=None)).line
+
+
+def test_what_is_assumed_does_not_take_the_place_of_what_does_no_harm() -> None:
+    twins = {"kernel.watchdog_cpumask", "kthread.affinity"}
+    for name in ("lowlat", "lowlat-hpc"):
+        assert twins <= make(name, MACHINES["no-config"]).names
+        assert not twins & make(name, MACHINES["6.12"]).names
+
+
+IDLE_STATES = {
+    # Alder Lake: C1 is number 1 and switched off (adl_cstates).
+    "alder-lake": ([("C1E", 2), ("C6", 220)], "2", "2"),
+    "meteor-lake": ([("C1E", 1), ("C6", 140)], "1", "1"),
+    "sapphire-rapids": ([("C1", 1), ("C1E", 2), ("C6", 290)], "1", "1"),
+    "skylake-server": ([("C1", 2), ("C1E", 10), ("C6", 133)], "1", "2"),
+    "unknown": ([], "1", "2"),
+}
+
+
+@pytest.mark.parametrize("name", IDLE_STATES)
+def test_the_lightest_sleep_stays_and_is_the_only_one(name: str) -> None:
+    states, number, bound = IDLE_STATES[name]
+    shown = (IdleState(0, "POLL", 0), *(IdleState(0, *state) for state in states))
+    on = machine(threads=2)
+    on = replace(on, power=replace(on.power, idle_states=shown))
+    made = make("lowlat-poll", on, "intel_idle.max_cstate")
+    assert made.line["intel_idle.max_cstate"] == number
+    values = {s.value for s in made.plan.runtime if s.name == "pm_qos_resume_latency_us"}
+    assert values == {bound}
+
+
+def test_a_partition_is_not_made_where_that_changes_masks_that_must_not_change() -> None:
+    """workqueue_unbound_exclude_cpumask() changes what workqueue.cpumask would."""
+    on = machine("6.12.60+deb13-amd64", cgroup="v2")
+    made = make("lowlat-hpc", on)
+    assert not {"cpuset.partition", "workqueue.cpumask"} & made.names
+    assert made.line["isolcpus"].startswith("managed_irq,domain,")
+    with pytest.raises(Refused, match="stall devices"):
+        make("lowlat-hpc", on, "cpuset.partition")
 
 
 def test_an_online_cpu_is_in_neither_list() -> None:
@@ -206,8 +282,9 @@ def test_nothing_x86_on_arm(name: str) -> None:
 
 
 def test_arm_has_its_own_form_of_polling() -> None:
-    assert "nohlt" in make("lowlat-poll", MACHINES["arm64"]).line
-    assert "nohlt" not in make("lowlat-poll", MACHINES["6.12"]).line
+    assert "nohlt" in make("lowlat-poll", MACHINES["arm64"], "nohlt").line
+    with pytest.raises(Refused, match="ARM only"):
+        make("lowlat-poll", MACHINES["6.12"], "nohlt")
 
 
 PHYSICAL = """
@@ -226,29 +303,52 @@ def test_nothing_physical_in_a_guest(name: str) -> None:
         make("lowlat", MACHINES["guest"], name)
 
 
+HANDED_ON = """
+    intel_idle.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor
+"""
+
+
+@pytest.mark.parametrize("name", HANDED_ON.split())
+def test_a_large_guest_has_what_its_host_hands_on(name: str) -> None:
+    guest = replace(machine(hypervisor="amazon"), power=MACHINES["6.12"].power)
+    assert name in make("lowlat", guest, name).names
+    with pytest.raises(Refused, match="virtual machine"):
+        make("lowlat", guest, "idle")
+
+
 def test_what_is_for_guests_is_for_guests() -> None:
     for name in ("nopvspin", "cpuidle_haltpoll.force"):
         assert name in make("lowlat-kvm-guest", MACHINES["guest"]).line
         assert name not in make("lowlat-kvm-guest", MACHINES["6.12"]).line
 
 
-def test_the_default_profile_holds_nothing_at_a_cost() -> None:
+#: What the default profile costs, and no safety among it: the README says so too.
+DEFAULT_COSTS = {
+    "skew_tick": Risk.POWER,
+    "rcupdate.rcu_normal_after_boot": Risk.THROUGHPUT,
+    "transparent_hugepage.enabled": Risk.THROUGHPUT,
+}
+
+
+def test_the_default_profile_costs_what_is_said_and_no_safety() -> None:
     for machine in MACHINES.values():
-        assert {lookup(name).risk for name in make("lowlat", machine).names} == {Risk.NONE}
+        for name in make("lowlat", machine).names:
+            assert lookup(name).risk is DEFAULT_COSTS.get(name, Risk.NONE), name
 
 
 def test_exactly_one_isolates() -> None:
     """The partition where the kernel has it and is known to, isolcpus everywhere else."""
-    either = {"isolcpus", "cpuset.partition"}
     for name, key in product(ISOLATING, MACHINES):
-        names = make(name, MACHINES[key]).names & either
+        made = make(name, MACHINES[key])
+        domains = made.line["isolcpus"].startswith("managed_irq,domain,")
         partition = name == "lowlat-hpc" and MACHINES[key].services.cgroup == "v2"
-        assert names == {"cpuset.partition" if partition else "isolcpus"}, (name, key)
+        assert ("cpuset.partition" in made.names) is partition is not domains, (name, key)
 
 
 def test_the_high_performance_profile_leaves_throughput_alone() -> None:
     knobs = {entry.name for entry in CATALOGUE if entry.risk is not Risk.NONE}
-    knobs |= {"transparent_hugepage.enabled", "vm.compaction_proactiveness"}
+    knobs -= {"skew_tick", "rcupdate.rcu_normal_after_boot"}
+    knobs |= {"vm.compaction_proactiveness"}
     for machine in MACHINES.values():
         assert not make("lowlat-hpc", machine).names & knobs
 
@@ -268,11 +368,30 @@ def test_the_desktop_profile_needs_no_isolated_cpu() -> None:
     }
 
 
-def test_the_polling_profile_lets_no_cpu_sleep() -> None:
-    assert {"idle", "mce", "fair_server", "tsc"} <= make("lowlat-poll", MACHINES["6.12"]).names
-    # A sibling would pay for the spinning: sleeping lightly is what is left.
-    names = make("lowlat-poll", MACHINES["smt"]).names
-    assert "idle" not in names and "intel_idle.max_cstate" in names
+def test_polling_profiles_set_nothing_that_only_costs() -> None:
+    made = make("lowlat-poll", MACHINES["6.12"])
+    kept = {"pm_qos_resume_latency_us", "machinecheck.check_interval", "fair_server", "tsc"}
+    assert kept <= made.names
+    # CPUs that never sleep cost Intel's turbo, and a spinning CPU needs no such help.
+    assert not {"idle", "intel_idle.max_cstate"} & made.names
+    # Errors that are not logged at all are the user's choice, and its cost is said.
+    assert "unlogged" in {offer.name: offer.cost for offer in made.plan.optional}["mce"]
+    for name in ("lowlat-poll", "lowlat-nfv"):
+        nothing = {"kernel.nmi_watchdog", "net.core.busy_poll", "net.core.busy_read"}
+        for key in MACHINES:
+            assert not nothing & make(name, MACHINES[key]).names
+    # Lockups are looked for on the housekeeping CPUs alone.
+    skipped = {item.name: item.why for item in made.plan.skipped}
+    assert "nohz_full" in skipped["kernel.nmi_watchdog"]
+
+
+def test_the_real_time_profile_stops_the_tick_on_request() -> None:
+    """Work that sleeps and wakes a thousand times a second pays for it each time."""
+    made = make("lowlat-rt", MACHINES["6.12-rt"])
+    assert "nohz_full" not in made.line
+    assert {"kernel.watchdog_cpumask", "kthread.affinity"} <= made.names
+    assert "thousand times" in {offer.name: offer.cost for offer in made.plan.optional}["nohz_full"]
+    assert "nohz_full" in make("lowlat-rt", MACHINES["6.12-rt"], "nohz_full").line
 
 
 def test_the_real_time_profile_sets_priorities_where_they_count() -> None:

@@ -19,7 +19,7 @@ from lowlat.host.archive import Recorder
 from lowlat.host.root import Root
 from lowlat.plan import store
 from lowlat.verify import evidence, verify
-from trees import CONFIG, CPU, Answer, machine, write_tree
+from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, Answer, machine, write_tree
 
 LINE = (
     "quiet isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 "
@@ -144,6 +144,32 @@ def test_an_unknown_parameter(host: Path) -> None:
     found = rows(host, 1)
     assert found["skew_tick"]["state"] == "ignored-by-kernel"
     assert found["irqaffinity"]["state"] == "effective"
+
+
+def test_a_parameter_that_the_kernel_reads_before_it_knows_any(tmp_path: Path) -> None:
+    """It calls split_lock_detect unknown, and does what it says."""
+    cpuinfo = f"{CPUINFO_X86}flags\t\t: {FLAGS} split_lock_detect\n"
+    host = planned(tmp_path, "--enable", "split_lock_detect", files=machine(cpuinfo=cpuinfo))
+    unknown = 'Unknown kernel command line parameters "split_lock_detect=off", will be passed\n'
+    (host / "var/log/dmesg").write_text(DMESG + unknown)
+    assert rows(host, 1)["split_lock_detect"]["state"] == "ignored-by-kernel"
+    (host / "var/log/dmesg").write_text(f"{DMESG}{unknown}x86/split lock detection: disabled\n")
+    assert rows(host, 0)["split_lock_detect"]["state"] == "effective"
+
+
+def test_managed_interrupts_beside_a_partition_show_in_no_file(tmp_path: Path) -> None:
+    files = {
+        **machine(config=f"{CONFIG}CONFIG_CPUSETS=y\n"),
+        "sys/fs/cgroup/cgroup.controllers": "\n",
+    }
+    host = planned(tmp_path, "--profile", "lowlat-hpc", files=files)
+    (host / CPU / "isolated").write_text("\n")
+    row = next(
+        r
+        for r in lowlat("verify", "--root", host, "--json").json()["settings"]
+        if r["name"] == "isolcpus"
+    )
+    assert row["planned"].startswith("managed_irq,") and row["state"] == "unverifiable"
 
 
 def test_without_the_start_of_the_messages_nothing_is_called_good(host: Path) -> None:

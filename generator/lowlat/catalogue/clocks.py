@@ -53,6 +53,7 @@ ENTRIES = (
         source=f"{PARAMETERS} skew_tick; kernel/time/tick-sched.c",
         value="1",
         cost="a little power on idle systems",
+        risk=Risk.POWER,
     ),
     Tunable(
         name="kernel.timer_migration",

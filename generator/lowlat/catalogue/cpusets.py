@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lowlat.catalogue.entry import Need, Reads, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, config
+from lowlat.catalogue.workqueues import SAFE_MASKS
 
 GROUP = "/sys/fs/cgroup/lowlat.slice"
 
@@ -31,7 +34,11 @@ _PARTITIONS = Need(
     features=(_ISOLATED,),
 )
 
-_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS)
+# A partition takes its CPUs out of the unbound workqueues, in workqueue_unbound_exclude_cpumask():
+# the change of masks that workqueue.cpumask makes too.
+_SAFE = replace(SAFE_MASKS, test=lambda target: bool(SAFE_MASKS.test(target)), assumed="")
+
+_NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _SAFE)
 
 ENTRIES = (
     Tunable(
@@ -47,7 +54,8 @@ ENTRIES = (
     Tunable(
         name="cpuset.partition",
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
-        "workqueues, as isolcpus does, and gives them back without a reboot",
+        "workqueues, as isolcpus does, and gives them back without a reboot; what nohz_full and "
+        "isolcpus=managed_irq do stays until one",
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
         needs=(

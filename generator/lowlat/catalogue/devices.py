@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Tunable, Value
+from typing import Optional
+
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, PHYSICAL, built_in, config, done_by
 
 _TRANSLATES = Need(
@@ -11,6 +13,14 @@ _TRANSLATES = Need(
     "x86 and ARM only",
     wants="x86 or ARM",
 )
+
+
+def _left_out_already(target: Target) -> Optional[str]:
+    # Beside a partition isolcpus=managed_irq leaves the scheduler's domains alone.
+    domains = "isolcpus" if "cpuset.partition" not in target.enabled else "nohz_full"
+    why = "the kernel leaves the CPUs of {} out of these masks (net/core/net-sysfs.c)"
+    return done_by((domains, "nohz_full"), why)(target)
+
 
 ENTRIES = (
     Tunable(
@@ -48,10 +58,7 @@ ENTRIES = (
         rows=(Value("/sys/class/net/*/queues/rx-*/rps_cpus", "{housekeeping}"),),
         reads=Reads.WITHIN,
         needs=(ISOLATION, config("RPS")),
-        unneeded=done_by(
-            ("isolcpus", "nohz_full"),
-            "the kernel leaves the CPUs of {} out of these masks (net/core/net-sysfs.c)",
-        ),
+        unneeded=_left_out_already,
         tolerant=True,
     ),
     Tunable(

@@ -15,7 +15,8 @@ PARAMETERS = "admin-guide/kernel-parameters.txt"
 
 
 class Risk(Enum):
-    """What a tunable may cost; the default profile holds entries of class NONE only."""
+    """What a tunable may cost; the default profile holds none that hides faults, weakens security
+    or takes a protection away."""
 
     NONE = "none"
     POWER = "power"
@@ -66,6 +67,10 @@ class Target:
         version = self.kernel.version
         return None if version is None else version >= (major, minor)
 
+    def sure_of(self, name: str) -> bool:
+        """Whether an entry is enabled, and what it needs of the kernel's build is known."""
+        return name in self.enabled and self.kernel.config is not None
+
 
 @dataclass(frozen=True)
 class Need:
@@ -97,14 +102,15 @@ class Value:
 @dataclass(frozen=True)
 class Sign:
     """How the effect of a boot parameter shows: a file that holds ``expected(value)``, of which
-    ``part`` (a regular expression with one group) may name the line that counts; a kernel thread
-    whose name matches ``thread``; and kernel messages that prove or contradict it."""
+    ``part`` (a regular expression with one group) may name the line that counts, unless no file
+    shows that value (None); a kernel thread whose name matches ``thread``; and kernel messages that
+    prove or contradict it."""
 
     path: Optional[str] = None
     part: Optional[str] = None
     thread: Optional[str] = None
     reads: Reads = Reads.TEXT
-    expected: Callable[[str], str] = lambda value: value
+    expected: Callable[[str], Optional[str]] = lambda value: value
     proof: Optional[str] = None
     contradiction: Optional[str] = None
 

@@ -3,13 +3,65 @@
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Reads, Sign, Target, Tunable
-from lowlat.catalogue.needs import ISOLATION, built_in, config, done_by
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Sign, Target, Tunable
+from lowlat.catalogue.needs import ISOLATION, built_in, config
 from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
+
+#: No kernel of these can be built to stop the tick (NO_HZ_FULL in kernel/time/Kconfig).
+_TICKING = re.compile(r"i[3-6]86|ia64|s390x?|alpha|m68k|sh4|parisc(64)?|ppc|sparc")
+
+
+def _stops_ticks(target: Target) -> Optional[bool]:
+    arch = target.machine.arch
+    return None if arch is None else not _TICKING.fullmatch(arch)
+
+
+_STOPS_TICKS = Need(
+    _stops_ticks,
+    "no kernel of this architecture stops its tick",
+    "assumed: architecture not known",
+    wants="x86-64, 64-bit ARM or another architecture whose kernels can stop the tick",
+)
+
+
+def _knows_managed_irq(target: Target) -> Optional[bool]:
+    """Since 11ea68f553e2 (Linux 5.6), at Red Hat since 4.18.0-193.el8. A kernel that does not know
+    the flag drops the whole parameter."""
+    found = re.match(r"4\.18\.0-(\d+)\..*el8", target.kernel.release or "")
+    return True if found and int(found[1]) >= 193 else target.since(5, 6)
+
+
+#: Never missing: an older kernel gets the list alone.
+_MANAGED_IRQ = Need(
+    lambda target: None if _knows_managed_irq(target) is None else True,
+    "not known",
+    "assumed: Linux 5.6 or newer, which knows managed_irq",
+    wants="for managed interrupts Linux 5.6",
+)
+
+
+def _is_old(target: Target) -> bool:
+    return _knows_managed_irq(target) is False
+
+
+def _beside_a_partition(target: Target) -> bool:
+    return "cpuset.partition" in target.enabled
+
+
+def _isolated_already(target: Target) -> Optional[str]:
+    if _beside_a_partition(target) and _is_old(target):
+        return "cpuset.partition isolates these CPUs, and this kernel does not know managed_irq"
+    return None
+
+
+def _domains(value: str) -> Optional[str]:
+    """The list of a value that takes CPUs out of the scheduler's domains."""
+    return None if re.match("managed_irq,[0-9]", value) else re.sub(r"^[a-z_,]+,", "", value)
 
 
 def _offloaded_already(target: Target) -> Optional[str]:
@@ -27,20 +79,20 @@ ENTRIES = (
             "irq: * (hrtimer_wakeup*",
         ),
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
-        "managed interrupts and unbound workqueues off them",
+        "managed interrupts and unbound workqueues off them; beside cpuset.partition it does so "
+        "for managed interrupts alone",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
-        # managed_irq alone would drop the default flag and leave the scheduler domains untouched.
+        # managed_irq alone drops the default flag and leaves the scheduler domains untouched.
         value="managed_irq,domain,{isolated}",
-        needs=(ISOLATION, config("CPU_ISOLATION")),
-        unneeded=done_by(
-            ("cpuset.partition",), "{} isolates these CPUs, and gives them back without a reboot"
-        ),
+        instead=(("{isolated}", _is_old), ("managed_irq,{isolated}", _beside_a_partition)),
+        needs=(ISOLATION, config("CPU_ISOLATION"), _MANAGED_IRQ),
+        unneeded=_isolated_already,
         cost="tasks on isolated CPUs are never balanced: several threads pinned to the set pile up "
         "on one CPU unless each is pinned by itself",
         sign=Sign(
             path="/sys/devices/system/cpu/isolated",
             reads=Reads.LIST,
-            expected=lambda value: value.replace("managed_irq,domain,", ""),
+            expected=_domains,
             contradiction=r"Housekeeping:|isolcpus:",
         ),
     ),
@@ -58,9 +110,10 @@ ENTRIES = (
         source=f"timers/no_hz.rst; {_ISOLATION}",
         evidence="/sys/devices/system/cpu/nohz_full equals the list; LOC in /proc/interrupts flat",
         value="{isolated}",
-        needs=(ISOLATION, config("NO_HZ_FULL")),
-        cost="entering and leaving the kernel costs more on these CPUs: not for system-call-heavy "
-        "work",
+        needs=(ISOLATION, _STOPS_TICKS, config("NO_HZ_FULL")),
+        cost="entering and leaving the kernel costs more on these CPUs, and the tick stops and "
+        "starts at every sleep: not for system-call-heavy work, nor for loops that sleep and wake "
+        "a thousand times a second",
         implies=("rcu_nocbs", "kthread.affinity", "kernel.watchdog_cpumask"),
         sign=Sign(
             path="/sys/devices/system/cpu/nohz_full",

@@ -18,9 +18,9 @@ _PRIORITIES = (
 def _kept_away(target: Target) -> Optional[str]:
     # HK_TYPE_KTHREAD: set by nohz_full, from 7.0 on the same as HK_TYPE_DOMAIN.
     if target.since(7, 0):
-        if target.enabled & {"isolcpus", "cpuset.partition"}:
+        if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
             return "from 7.0 on isolated CPUs are closed to kernel threads (kernel/kthread.c)"
-    elif "nohz_full" in target.enabled:
+    elif target.sure_of("nohz_full"):
         return "nohz_full keeps kernel threads on the housekeeping CPUs"
     return None
 

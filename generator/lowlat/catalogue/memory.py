@@ -61,7 +61,9 @@ ENTRIES = (
         rows=(Value(f"{_HUGE}/enabled", "madvise"),),
         reads=Reads.CHOICE,
         needs=_HUGE_NEEDS,
-        cost="programs that relied on huge pages without asking have more TLB misses",
+        cost="programs that relied on huge pages without asking, some databases among them, have "
+        "more TLB misses",
+        risk=Risk.THROUGHPUT,
         accepts=r"always|madvise|never",
     ),
     Tunable(

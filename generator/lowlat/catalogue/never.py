@@ -58,7 +58,8 @@ NEVER = {
     "intel_idle.max_cstate and pm_qos_resume_latency_us bound them by depth and by time",
     "intel_idle.no_acpi": "chooses the table of idle states, not their depth",
     "intel_idle.use_acpi": "chooses the table of idle states, not their depth",
-    "intel_idle.preferred_cstates": "chooses between two shallow states of one server processor",
+    "intel_idle.preferred_cstates": "chooses between C1 and C1E on a few processors; "
+    "pm_qos_resume_latency_us bounds the isolated CPUs on all",
     "intel_idle.ibrs_off": "a security setting of one processor generation, not noise",
     "cpuidle.governor": "pm_qos_resume_latency_us bounds what any of them chooses",
     "cpuidle/stateM/disable": "the numbers of the states differ from processor to processor; "

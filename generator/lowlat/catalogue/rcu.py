@@ -22,6 +22,7 @@ ENTRIES = (
         value="1",
         unneeded=done_by_realtime("PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"),
         cost="network namespace, module and cgroup operations take longer",
+        risk=Risk.THROUGHPUT,
         sign=Sign(path="/sys/module/rcupdate/parameters/rcu_normal_after_boot"),
     ),
     Tunable(

@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import ISOLATION, PHYSICAL, X86, config, done_by, feature
+from lowlat.catalogue.needs import ISOLATION, PHYSICAL, X86, config, feature
 
 _MCE = "/sys/devices/system/machinecheck/machinecheck0"
 _MITIGATE = "/proc/sys/kernel/split_lock_mitigate"
 
 
 def _watchdog_gone(target: Target) -> Optional[str]:
-    if "nohz_full" in target.enabled:
+    if target.sure_of("nohz_full"):
         return "the kernel leaves nohz_full CPUs out of lockup detection by itself"
     if "kernel.watchdog_cpumask" in target.enabled:
         return "kernel.watchdog_cpumask keeps it off the isolated CPUs alone"
@@ -46,7 +46,11 @@ ENTRIES = (
         rows=(Value("/proc/sys/kernel/watchdog_cpumask", "{housekeeping}"),),
         reads=Reads.LIST,
         needs=(ISOLATION, config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR")),
-        unneeded=done_by(("nohz_full",), "the kernel leaves {} CPUs out by itself"),
+        unneeded=lambda target: (
+            "the kernel leaves nohz_full CPUs out by itself"
+            if target.sure_of("nohz_full")
+            else None
+        ),
         cost="lockups on isolated CPUs go unreported",
     ),
     Tunable(
@@ -81,6 +85,7 @@ ENTRIES = (
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/nmi_watchdog", "0"),),
         needs=(config("HARDLOCKUP_DETECTOR"),),
+        unneeded=_watchdog_gone,
         cost="a CPU that hangs with interrupts off goes unreported, and does not panic where that "
         "is configured",
         risk=Risk.DEBUGGABILITY,
@@ -120,7 +125,8 @@ ENTRIES = (
         needs=(X86, PHYSICAL, _SPLIT_LOCKS),
         cost="any program can hold up the memory bus of all CPUs, unnoticed",
         risk=Risk.SECURITY,
-        accepts=r"off|warn|fatal|ratelimit:[1-9][0-9]{0,3}",
+        accepts=r"off",
+        sign=Sign(proof=r"x86/split lock detection: disabled"),
     ),
     Tunable(
         name="kernel.split_lock_mitigate",

@@ -30,10 +30,11 @@ def workqueue_masks_safe(release: str) -> Optional[bool]:
     return (major, minor) < (6, 9) or major >= 7
 
 
-_SAFE_MASKS = Need(
+SAFE_MASKS = Need(
     lambda target: workqueue_masks_safe(target.kernel.release or ""),
     "changing workqueue masks can stall devices for good on this kernel "
-    "(ordered workqueues, fixed by 703ccb63ae9f); isolcpus keeps unbound work away without it",
+    "(ordered workqueues, fixed by 703ccb63ae9f); isolcpus and nohz_full keep unbound work away "
+    "from the start, without a change",
     "assumed: kernel release not known",
     wants="Linux before 6.9, or 6.12.82, 6.18.23, 6.19.13, 7.0 or newer",
 )
@@ -54,7 +55,7 @@ ENTRIES = (
         value="{housekeeping}",
         needs=(ISOLATION, feature("/sys/devices/virtual/workqueue/cpumask_requested", (6, 6))),
         unneeded=done_by(
-            ("isolcpus", "nohz_full", "cpuset.partition"),
+            ("cpuset.partition", "isolcpus", "nohz_full"),
             "{} keeps unbound work off the isolated CPUs",
         ),
         sign=Sign(
@@ -84,7 +85,7 @@ ENTRIES = (
         source="core-api/workqueue.rst; kernel/workqueue.c",
         rows=(Value(_MASK, "{housekeeping}"),),
         reads=Reads.MASK,
-        needs=(ISOLATION, _SAFE_MASKS),
+        needs=(ISOLATION, SAFE_MASKS),
     ),
     Tunable(
         name="workqueue.writeback.cpumask",
@@ -93,6 +94,6 @@ ENTRIES = (
         source="core-api/workqueue.rst; mm/backing-dev.c",
         rows=(Value(_WRITEBACK, "{housekeeping}"),),
         reads=Reads.MASK,
-        needs=(ISOLATION, _SAFE_MASKS),
+        needs=(ISOLATION, SAFE_MASKS),
     ),
 )

@@ -53,7 +53,7 @@ def _signs(entry: Tunable) -> Iterator[str]:
         yield f"kernel message '{sign.proof}'"
     if sign.path:
         held = entry.value if "{" in entry.value else sign.expected(entry.value)
-        yield _holds(sign.path, sign.reads, held)
+        yield _holds(sign.path, sign.reads, held or "")
     if sign.thread:
         yield f"kernel threads named {sign.thread}… exist"
 

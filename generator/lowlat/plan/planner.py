@@ -91,6 +91,7 @@ class _Requested:
     def __init__(self, profile: Profile, options: Options) -> None:
         self._settings = dict(profile.settings)
         self.by_user: set[str] = set()
+        self._disabled: set[str] = set()
         for item in options.enable:
             entry = lookup(item)
             name, sign, value = item.partition("=")
@@ -103,12 +104,13 @@ class _Requested:
             if name in self.by_user:
                 raise Refused(f"'{name}' is both enabled and disabled")
             self._settings[name] = "off"
+            self._disabled.add(name)
 
     def on(self, entry: Tunable) -> bool:
         return self._settings.get(entry.name, "off") != "off"
 
     def disabled(self, entry: Tunable) -> bool:
-        return self._settings.get(entry.name) == "off"
+        return entry.name in self._disabled
 
     def value(self, entry: Tunable) -> Optional[str]:
         """The value somebody gave; None for the entry's own."""
@@ -176,7 +178,7 @@ class _PlanMaker:
         if unneeded:
             self.skipped.append(Skipped(entry.name, unneeded))
         elif self._wanted.disabled(entry):
-            self.skipped.append(Skipped(entry.name, "switched off by the profile or --disable"))
+            self.skipped.append(Skipped(entry.name, "switched off by --disable"))
         else:
             self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.name}"))
 

@@ -121,6 +121,9 @@ class BootFindings:
         if held is None:
             return None
         expected = sign.expected(parameter.value)
+        if expected is None:
+            why = f"/proc/cmdline has it; {sign.path} does not show this value"
+            return Judged(Standing.UNVERIFIABLE, None, why)
         if not settings.equal(sign.reads, held, expected):
             return Judged(
                 Standing.IGNORED, held, f"{sign.path} is {held or 'empty'}, not {expected}"
@@ -172,7 +175,8 @@ class BootFindings:
     def _complaints(self, parameter: PlannedParameter, sign: Sign) -> Iterator[str]:
         """What the kernel says against it."""
         text = self._messages.text if self._messages else ""
-        unknown = UNKNOWN_PARAMETERS.search(text)
+        # The kernel also names parameters that its earliest code has read by itself.
+        unknown = None if self._said(sign.proof) else UNKNOWN_PARAMETERS.search(text)
         name = parameter.name.replace("-", "_")
         # First: the kernel hands a list that it refuses on as if it were unknown.
         yield from self._said(sign.contradiction)
