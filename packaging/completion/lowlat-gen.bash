@@ -6,7 +6,7 @@ _shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain render rehears
 
 _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
-_shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --diff --svg)
+_shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --diff --brief --svg)
 _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --root)
 _shtab_lowlat_gen_run_option_strings=(-h --help --cpus --policy --one-per-thread --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
@@ -123,6 +123,7 @@ _shtab_lowlat_gen_plan___json_nargs=0
 _shtab_lowlat_gen_plan___keep_efficiency_cores_nargs=0
 _shtab_lowlat_gen_plan___as_host_nargs=0
 _shtab_lowlat_gen_plan___diff_nargs=0
+_shtab_lowlat_gen_plan___brief_nargs=0
 _shtab_lowlat_gen_cpus__h_nargs=0
 _shtab_lowlat_gen_cpus___help_nargs=0
 _shtab_lowlat_gen_run_pos_0_nargs=...

@@ -134,6 +134,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l disable -xka "(_lowl
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l as-host -d 'plan as for hardware, even in a virtual machine'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l diff -d 'only what would change on the running system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l brief -d 'only the line, the CPUs, what matters most and the next step'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l svg -xka "(_lowlat_file)" -d 'write the drawing as SVG too'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a cpus -d 'print the bare list of isolated or housekeeping CPUs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -s h -l help -d 'show this help message and exit'

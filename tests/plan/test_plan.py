@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -606,3 +607,26 @@ def test_a_capture_may_know_its_kernel_from_the_boot_loader_alone(
     files = {**machine(), "proc/cmdline": f"BOOT_IMAGE={image}{release} ro quiet\n"}
     del files["proc/sys/kernel/osrelease"]
     assert plan(write_tree(tmp_path, files))["kernel"] == release
+
+
+def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(config=None))
+    told = lowlat("plan", "--root", root, "--brief").out
+    lines = told.splitlines()
+    assert plan(root)["cmdline"]["text"] in told and "isolated CPU 1-3, housekeeping CPU 0" in told
+    labels = [line.split("  ")[1] for line in lines if re.match(r"  \S.{33}  \S", line)]
+    assert labels == ["Warning", "CPU 1-3", "CPU 0", "isolcpus", "nohz_full"]
+    assert len(lines) < 25 and "'apply' adds a boot entry" in lines[-1]
+    assert lowlat("plan", "--root", root, "--brief", "--json").json() == plan(root)
+    assert "give one of the two" in lowlat("plan", "--root", root, "--brief", "--diff").refused()
+
+
+def test_one_reason_for_many_settings_is_told_once(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(flags=f"{FLAGS} hypervisor"))
+    told = lowlat("plan", "--root", root).out
+    why = "this is a virtual machine: the host decides about hardware"
+    held = [item["name"] for item in plan(root)["skipped"] if item["why"] == why]
+    assert len(held) > 3
+    joined = " ".join(told.split())
+    assert joined.count(why) == 1
+    assert f"{', '.join(held)} {why}" in joined

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, plain
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
@@ -17,6 +18,9 @@ from lowlat.verbs.arguments import flag
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
+#: How many reasons a brief plan tells.
+_BRIEFLY = 5
+
 
 @dataclass(frozen=True)
 class PlanArguments:
@@ -24,21 +28,48 @@ class PlanArguments:
     json: bool = options.as_json()
     plan: PlanChoice = PlanChoice()
     diff: bool = flag("only what would change on the running system")
+    brief: bool = flag("only the line, the CPUs, what matters most and the next step")
     svg: Optional[str] = drawing.svg_option()
 
 
 def main(asked: PlanArguments) -> int:
+    if asked.brief and asked.diff:
+        raise Refused("--brief and --diff: each is something else", hint="give one of the two")
     root = open_root(asked.root)
     machine, plan = options.make_plan(asked.plan, root)
     drawing.write_svg(asked.svg, machine, plan.isolated)
     if asked.diff:
         found = diff(plan, root)
         options.show(asked.json, found.to_json, describe_diff(plan, found))
+    elif asked.brief:
+        options.show(asked.json, plan.to_json, describe_briefly(plan))
     else:
         options.show(
             asked.json, plan.to_json, describe(plan, drawing.drawing(machine, plan.isolated, "  "))
         )
     return 0
+
+
+def describe_briefly(plan: Plan) -> Iterator[str]:
+    """The plan on one screen: what matters most are the warnings, then why these CPUs, then what
+    the first parameters do."""
+    yield bold(f"Plan {plan.id}: profile {plan.profile}, kernel {plan.kernel or 'unknown'}")
+    yield f"  {plan.cmdline.text or '(nothing to add)'}"
+    yield f"  isolated CPU {plan.isolated or '(none)'}, housekeeping CPU {plan.housekeeping}"
+    yield ""
+    told = [("Warning", warning) for warning in plan.warnings[:3]]
+    for role in ("isolated", "housekeeping"):
+        chosen = [reason for reason in plan.cpus.reasons if reason.role == role]
+        told += [(f"CPU {reason.cpus}", f"{role}: {reason.why}") for reason in chosen[-1:]]
+    told += [(parameter.name, parameter.why) for parameter in plan.parameters]
+    for label, text in told[:_BRIEFLY]:
+        yield from _item(label, text)
+    yield ""
+    yield (
+        f"{len(plan.runtime)} run-time values, {len(plan.skipped)} settings left out: see 'plan' "
+        "without --brief."
+    )
+    yield "Next: 'rehearse' boots it in a virtual machine, 'apply' adds a boot entry to try."
 
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
@@ -66,13 +97,11 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     if plan.skipped:
         yield ""
         yield bold("Left out")
-        for skipped in plan.skipped:
-            yield from _item(skipped.name, skipped.why)
+        yield from _by_reason((skipped.name, skipped.why) for skipped in plan.skipped)
     if plan.optional:
         yield ""
         yield bold("At your own risk")
-        for optional in plan.optional:
-            yield from _item(optional.enable, f"costs: {optional.cost}")
+        yield from _by_reason((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
     for warning in plan.warnings:
         yield ""
         yield from _item("Warning", warning)
@@ -111,9 +140,19 @@ def _becomes(change: Change) -> str:
     return f"{shown(change.now)} would become {shown(change.planned)}"
 
 
+def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Each reason once, with the names of all that it holds for."""
+    names: dict[str, list[str]] = {}
+    for name, why in items:
+        names.setdefault(why, []).append(name)
+    for why, found in names.items():
+        yield from _item(", ".join(found), why)
+
+
 def _item(label: str, text: str) -> Iterator[str]:
     if len(label) > 34:
-        yield f"  {label}"
+        for line in textwrap.wrap(label, 98, break_long_words=False, break_on_hyphens=False):
+            yield f"  {line}"
         label = ""
     filled = textwrap.wrap(plain(text), 62) or [""]
     yield f"  {label:34}  {filled[0]}"
