@@ -212,6 +212,8 @@ def test_the_lightest_sleep_stays_and_is_the_only_one(name: str) -> None:
     on = replace(on, power=replace(on.power, idle_states=shown))
     made = make("lowlat-poll", on, "intel_idle.max_cstate")
     assert made.line["intel_idle.max_cstate"] == number
+    (why,) = [p.why for p in made.plan.parameters if p.name == "intel_idle.max_cstate"]
+    assert ("assumed: the first idle state" in why) is (not states)
     values = {s.value for s in made.plan.runtime if s.name == "pm_qos_resume_latency_us"}
     assert values == {bound}
 

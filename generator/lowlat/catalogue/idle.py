@@ -45,6 +45,14 @@ def _skips_first(target: Target) -> bool:
     return any(state.name == "C1E" and (state.latency_us or 0) > 1 for state in lightest)
 
 
+_FIRST_STATE = Need(
+    lambda target: bool(target.machine.power.lightest_sleeps) or None,
+    "no idle state but polling is shown",
+    "assumed: the first idle state of its table is in use",
+    wants="idle states that are known",
+)
+
+
 ENTRIES = (
     Tunable(
         name="idle",
@@ -97,7 +105,7 @@ ENTRIES = (
         # 0 would not mean C0: it hands over to acpi_idle.
         value="1",
         instead=(("2", _skips_first),),
-        needs=(X86, OWNS_IDLE, _idle_driver("intel_idle")),
+        needs=(X86, OWNS_IDLE, _idle_driver("intel_idle"), _FIRST_STATE),
         cost="power; turbo headroom of the busy cores",
         risk=Risk.POWER,
         accepts=r"[1-9]",
