@@ -200,6 +200,8 @@ IDLE_STATES = {
     "meteor-lake": ([("C1E", 1), ("C6", 140)], "1", "1"),
     "sapphire-rapids": ([("C1", 1), ("C1E", 2), ("C6", 290)], "1", "1"),
     "skylake-server": ([("C1", 2), ("C1E", 10), ("C6", 133)], "1", "2"),
+    # 0 would be no bound, and the next state a deep sleep.
+    "no latency": ([("C1", 0), ("C2", 18)], "1", "1"),
     "unknown": ([], "1", "2"),
 }
 

@@ -59,7 +59,8 @@ class Target:
             isolated=isolated,
             housekeeping=housekeeping,
             isolated_or_all=isolated or "all",
-            wake_us=max((s.latency_us or 0 for s in self.machine.power.lightest_sleeps), default=2),
+            # 0 would mean no bound at all.
+            wake_us=max((s.latency_us or 1 for s in self.machine.power.lightest_sleeps), default=2),
         )
 
     def since(self, major: int, minor: int) -> Optional[bool]:

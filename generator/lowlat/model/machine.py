@@ -30,6 +30,9 @@ _SHOWN = re.compile(
     r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
 )
 
+#: What idle states are called in which a CPU spins (drivers/cpuidle/poll_state.c, POWER's drivers).
+_POLLS = ("POLL", "snooze")
+
 #: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
 LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 
@@ -176,7 +179,7 @@ class PowerControl:
     @property
     def lightest_sleeps(self) -> tuple[IdleState, ...]:
         """The idle state of each core type that is the quickest to wake from, polling aside."""
-        sleeps = [state for state in self.idle_states if state.name != "POLL" and state.latency_us]
+        sleeps = [s for s in self.idle_states if s.name not in _POLLS and s.latency_us is not None]
         sleeps.sort(key=lambda state: (state.cpu, state.latency_us or 0))
         return tuple({state.cpu: state for state in reversed(sleeps)}.values())
 
