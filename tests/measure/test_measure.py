@@ -20,7 +20,7 @@ from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.measure import child, expected_time, options, runner
 from lowlat.measure.child import private_folder
-from lowlat.model.run import read_run
+from lowlat.measure.run_file import read_run
 from lowlat.verbs import measure
 
 REAL = Path(__file__).parents[2] / "measure" / "build" / "lowlat-measure"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from lowlat.model.run import Series, read_run
+from lowlat.measure.run_file import read_run
+from lowlat.model.run import Series
 from lowlat.report import load
 from report_runs import cpu_run, document
 

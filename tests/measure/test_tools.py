@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng, throughput
-from lowlat.model.run import Load
-from lowlat.report import figures
+from lowlat.measure.tools import cyclictest, oslat, results, rtla, stress_ng
 from report_runs import Bench, document, endpoint
 
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
@@ -129,8 +127,7 @@ def test_cyclictest_in_nanoseconds_is_told_in_microseconds() -> None:
     assert given["resolution_in_ns"] == 0
     output = json.dumps({**given, "resolution_in_ns": 1})
     longest = max(thread["max"] for thread in given["thread"].values())
-    told = figures.longest_us(Load("cyclictest", "2.60", "cyclictest -N", output))
-    assert told == pytest.approx(longest / 1000)
+    assert max(cyclictest.maxima_us(output)) == pytest.approx(longest / 1000)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +248,38 @@ def test_throughput_alone_of_differing_stress_ng_is_not(bench: Bench) -> None:
      {"kind": "throughput", "samples": "many", "mean": "much"}],
 )  # fmt: skip
 def test_throughput_that_was_not_measured(entry: dict[str, object]) -> None:
-    assert throughput.find([entry]) is None
+    document: dict[str, Any] = {"work": [dict(entry)]}
+    results.add(document)
+    assert not document["work"][0].get("parsed")
+
+
+def test_what_tools_printed_is_read_once() -> None:
+    """A run that is kept has the results, and no report looks at the output again."""
+    run = document("stock", 9.0, work=[pinned(1000.0)])
+    results.add(run)
+    oslat, load, work = (one["parsed"] for one in (run["oslat"], run["loads"][0], run["work"][0]))
+    assert oslat["version"] == "2.40"
+    assert oslat["figures"]["3"] == 12059
+    assert load["version"] == "0.15.06 gcc 12.2.0"
+    assert sorted(load["figures"]) == ["fault", "timer", "vm"]
+    assert work["figures"] == {"matrix alone": 1000}
+    run["oslat"]["output"] = ""
+    results.add(run)
+    assert run["oslat"]["parsed"] is oslat
+
+
+@pytest.mark.parametrize(
+    "output", ["", None, 5, ["x"], "{" * 9999, '{"thread": {"0": {"cpu": 1e999}}}',
+               "metrics:\n    - stressor: vm\n      bogo-ops-per-second-real-time: 1e999\n"]
+)  # fmt: skip
+def test_what_a_tool_garbled_costs_no_run(bench: Bench, output: object) -> None:
+    part = {"tool": "stress-ng", "version": "1", "command": [], "output": output}
+    opinion = {**part, "tool": "cyclictest"}
+    parts: dict[str, Any] = {"loads": [part], "oslat": part, "second_opinions": [opinion]}
+    stock, tuned = (document(label, 9.0, **parts) for label in ("stock", "tuned"))
+    names = {end["name"] for end in bench.json([stock], [tuned])["endpoints"]}
+    assert "noise_ppm" in names
+    assert not [name for name in names if "_max_us" in name or name.startswith("bogo")]
 
 
 def opined(tool: str, version: str, name: str) -> dict[str, Any]:
@@ -271,9 +299,8 @@ def test_second_opinions_are_compared_by_their_longest_time(bench: Bench) -> Non
     longest = printed("cyclictest-2.4-text.txt", "# Max Latencies")
     assert endpoint(result, "cyclictest_max_us")["before"] == max(longest)
     assert endpoint(result, "osnoise_max_us")["after"] == 320
-    assert [figures.longest_us(Load(one["tool"], "", "", one["output"])) for one in tuned] == [
-        59, None,
-    ]  # fmt: skip
+    maxima = [rtla.maxima_us(one["output"]) for one in tuned]
+    assert [max(found, default=None) for found in maxima] == [59, None]
 
 
 def test_second_opinions_have_their_rows_on_a_screen(bench: Bench) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lowlat.base.errors import Refused, Unmet
-from lowlat.measure.tools import oslat, stress_ng
-from lowlat.model.run import read_run
+from lowlat.measure.run_file import read_run
+from lowlat.measure.tools import stress_ng
 from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
@@ -558,11 +558,13 @@ def test_a_run_keeps_what_it_read(bench: Bench) -> None:
 def test_a_run_keeps_causes_and_work(bench: Bench) -> None:
     cause = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900, "more": "x"}
     cpus = [cpu_run(2, 4.0, causes=[cause])]
-    content = document("stock", 0, cpus=cpus, work=[{"kind": "usleep", "samples": 5}])
+    work = [{"kind": "usleep", "samples": 5}, {"kind": "throughput", "samples": 5, "mean": 9.5}]
+    content = document("stock", 0, cpus=cpus, work=work)
     run = read_run(Path(bench.write("run.json", content)))
     (found,) = run.cpu(2).causes
     assert (found.kind, found.cause, found.events, found.time_ns) == ("irq", "local_timer", 4, 900)
-    assert run.work == ({"kind": "usleep", "samples": 5},)
+    assert run.throughput is not None
+    assert run.throughput.figures == {"matrix alone": 9.5}
 
 
 # Recorded output
@@ -575,7 +577,7 @@ def test_a_recorded_run_of_the_harness(bench: Bench) -> None:
     assert run.complete
     assert str(run.measured) == "1"
     assert run.oslat is not None
-    assert oslat.parse(run.oslat.output) is not None
+    assert run.oslat.result is not None
     status, out = bench.call(recorded, "--against", again, "--json")
     assert status == 0
     names = {e["name"] for e in json.loads(out)["endpoints"]}

@@ -15,8 +15,9 @@ import pytest
 import sample_runs
 
 from lowlat import cli
-from lowlat.model.run import read_run
-from lowlat.report.comparison import ArmRuns, compare
+from lowlat.measure.run_file import read_run
+from lowlat.report.arm import Arm
+from lowlat.report.comparison import compare
 from lowlat.report.in_effect import VerifiedSetting
 from lowlat.view.arm import Group
 from lowlat.view.html import render_groups
@@ -94,8 +95,8 @@ def groups(folder: Path) -> Iterator[Group]:
         files = {n: sample_runs.write(folder, n + title, 2, s, **options) for n, s in arms.items()}
         read = {n: tuple(read_run(Path(path)) for path in own) for n, own in files.items()}
         effects = {"tuned": effect, "part": effect[:1]}
-        known = [ArmRuns(name, runs, effects.get(name)) for name, runs in read.items()]
-        yield Group.of(title, compare(known[0], known[1:]), known)
+        known = [Arm(name, runs, effects.get(name)) for name, runs in read.items()]
+        yield Group(title, compare(*known))
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,15 @@ import pytest
 import sample_runs
 from pages import HOSTILE, Page
 
-from lowlat.model.run import read_run
-from lowlat.report.comparison import ArmRuns, compare
+from lowlat.measure.run_file import read_run
+from lowlat.report.arm import Arm
+from lowlat.report.comparison import compare
 from lowlat.view.arm import Group
 from lowlat.view.html import render_groups
 
 
-def read(name: str, paths: list[str]) -> ArmRuns:
-    return ArmRuns(name, tuple(read_run(Path(path)) for path in paths))
+def read(name: str, paths: list[str]) -> Arm:
+    return Arm(name, tuple(read_run(Path(path)) for path in paths))
 
 
 def group(folder: Path, title: str, emulated: bool = True) -> Group:
@@ -31,7 +32,7 @@ def group(folder: Path, title: str, emulated: bool = True) -> Group:
             ("part", sample_runs.TUNED[1:]),
         )
     ]
-    return Group.of(title, compare(arms[0], arms[1:]), arms)
+    return Group(title, compare(*arms))
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,6 @@ def test_a_group_of_one_arm_tells_its_finding_as_a_page_does(tmp_path: Path) -> 
     words = sample_runs.arms(tmp_path, boots=1, seconds=5.0)
     cut = words.index("--against")
     arms = [read("before", words[:cut]), read("after", words[cut + 1 :])]
-    one = Group.of("alone", compare(arms[0], arms[1:]), arms)
+    one = Group("alone", compare(*arms))
     found = Page(render_groups("One", [one]))
     assert found.text.count("Noise on the isolated CPUs fell from") == 2

@@ -18,8 +18,8 @@ from pages import HOSTILE, Desk, Page
 
 from lowlat import cli
 from lowlat.host.archive import open_root
-from lowlat.measure.runner import facts
 from lowlat.model.plan import Plan
+from lowlat.model.run import facts
 from lowlat.plan.planner import Options, make_plan
 from lowlat.plan.profile import load_packaged
 from lowlat.probe import probe

@@ -14,10 +14,11 @@ import pytest
 from kernels import kernel_or_skip
 
 from lowlat import cli
-from lowlat.model.run import read_run
+from lowlat.measure.run_file import read_run
 from lowlat.rehearse import kernel, packages, results
+from lowlat.report.arm import Arm
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import ArmRuns, compare
+from lowlat.report.comparison import compare
 
 pytestmark = pytest.mark.vm
 
@@ -34,9 +35,9 @@ def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, En
     runs: dict[str, list[Path]] = {}
     for boot in done["kernels"][0]["boots"]:
         runs.setdefault(boot["arm"], []).append(Path(boot["run"]))
-    arms = [ArmRuns(name, tuple(map(read_run, paths))) for name, paths in runs.items()]
-    found = compare(arms[0], arms[1:]).arms  # all of them against stock
-    return done, {one.name: _entries(one.report) for one in found}
+    arms = [Arm(name, tuple(map(read_run, paths))) for name, paths in runs.items()]
+    found = compare(*arms).reports  # all of them against stock
+    return done, {one.name: _entries(one) for one in found}
 
 
 def _entries(report: Report) -> Endpoint:

@@ -87,6 +87,10 @@ class Fields:
     def child(self, key: str) -> Fields:
         return self._as_child(self.value(key), key)
 
+    def part(self, key: str) -> Fields:
+        """Like child(), but empty where the key is missing or null."""
+        return self.child(key) if self.has(key) else Fields({}, self.where)
+
     def children(self, key: str) -> tuple[Fields, ...]:
         items = self._list(key)
         return tuple(self._as_child(item, f"{key}[{n}]") for n, item in enumerate(items))

@@ -20,7 +20,7 @@ from lowlat.base.process import Finished, last_line
 from lowlat.base.terminal import Progress, say
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
-from lowlat.model.machine import Core, Machine
+from lowlat.measure.tools import results
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -68,6 +68,7 @@ def measure(options: MeasureOptions) -> Measured:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
             _explain(document, folder, gaps)
     document["host"] = dict(options.host)
+    results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
     return Measured(path, finished.status, _problems(document))
 
@@ -134,34 +135,3 @@ def default_path(label: str) -> Path:
         if path.is_symlink():
             raise Refused(f"{path}: is a symbolic link", hint="name a file with --out")
     return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"
-
-
-def facts(machine: Machine) -> dict[str, object]:
-    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
-    return {
-        "arch": machine.arch,
-        "processor": machine.processor.model,
-        "hypervisor": machine.hypervisor,
-        "online": str(machine.cpus.online),
-        "cores": len(machine.cores),
-        "smt": any(len(core.cpus) > 1 for core in machine.cores),
-        "nodes": len(machine.nodes),
-        "clocksource": machine.clock.current,
-        "realtime": machine.kernel.realtime,
-        "idle_driver": machine.power.idle_driver,
-        "frequency_driver": machine.power.frequency_driver,
-        "governors": list(machine.power.governors),
-        "tuned_profile": machine.services.tuned_profile,
-        "layout": [_place(core) for core in machine.cores],
-    }
-
-
-def _place(core: Core) -> dict[str, object]:
-    """Where a core lies, so that the machine can be drawn from a run alone."""
-    return {
-        "cpus": str(core.cpus),
-        "package": core.package,
-        "die": core.die,
-        "nodes": ",".join(map(str, core.nodes)),
-        "cache": core.cache,
-    }

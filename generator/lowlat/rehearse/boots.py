@@ -18,9 +18,10 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import write_value
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
+from lowlat.measure.run_file import read_run
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.model.run import Run, read_run
+from lowlat.model.run import Run
 from lowlat.rehearse import arm as arms
 from lowlat.rehearse import exchange, qemu, vm
 from lowlat.rehearse.arm import PlannedArm

@@ -6,32 +6,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Optional
 
 from lowlat.base import files
-from lowlat.model.plan import Plan
 from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.report.comparison import ArmReport, ArmRuns, Comparison, compare
+from lowlat.report.arm import Arm
+from lowlat.report.build import Report
+from lowlat.report.comparison import compare
 from lowlat.report.in_effect import VerifiedSetting
+from lowlat.view.arm import Group
 from lowlat.view.settings import ordered
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One comparison of a rehearsal: the runs of its arms, the first of which is the measure of the
-    others, and the plan whose reasons are told."""
-
-    title: str
-    arms: tuple[ArmRuns, ...]
-    plan: Optional[Plan]
-    found: Comparison
-
-
-def compared(rehearsal: Rehearsal) -> Iterator[Compared]:
+def compared(rehearsal: Rehearsal) -> Iterator[Group]:
     """Every comparison that has boots on both sides."""
     for played in rehearsal.played:
         bases = dict.fromkeys(arm.base for arm in played.arms)
@@ -39,7 +29,7 @@ def compared(rehearsal: Rehearsal) -> Iterator[Compared]:
             yield from _against(base, played)
 
 
-def _against(base: str, played: Played) -> Iterator[Compared]:
+def _against(base: str, played: Played) -> Iterator[Group]:
     first = next(arm for arm in played.arms if arm.name == base)
     others = [arm for arm in played.arms if arm.base == base and arm is not first]
     known = [arm for arm in others if played.of(arm)]
@@ -48,17 +38,17 @@ def _against(base: str, played: Played) -> Iterator[Compared]:
     release = played.stage.kernel.release
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
     runs = [_runs(arm, played) for arm in (first, *known)]
-    found = compare(runs[0], runs[1:])
-    reports = tuple(_planned(arm, one) for arm, one in zip(known, found.arms))
+    found = compare(*runs)
+    reports = tuple(_planned(arm, one) for arm, one in zip(known, found.reports))
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
-    yield Compared(title, tuple(runs), plan, replace(found, arms=reports))
+    yield Group(title, replace(found, reports=reports), plan)
 
 
-def _runs(arm: PlannedArm, played: Played) -> ArmRuns:
+def _runs(arm: PlannedArm, played: Played) -> Arm:
     boots = played.of(arm)
     verified = [booted.verified for booted in boots if booted.verify]
     effect = _merged(verified) if verified else None
-    return ArmRuns(arm.name, tuple(booted.measured for booted in boots), effect)
+    return Arm(arm.name, tuple(booted.measured for booted in boots), effect)
 
 
 def _merged(boots: Sequence[Sequence[VerifiedSetting]]) -> tuple[VerifiedSetting, ...]:
@@ -81,20 +71,18 @@ def _worst(rows: Sequence[VerifiedSetting], boots: int) -> VerifiedSetting:
     return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
 
 
-def _planned(arm: PlannedArm, found: ArmReport) -> ArmReport:
+def _planned(arm: PlannedArm, report: Report) -> Report:
     """The report of an arm: what nobody planned for it is not missing."""
     names = settings(arm.plan) if arm.plan else ()
-    missing = tuple(one for one in found.report.not_in_effect if one.name in names)
-    return replace(found, report=replace(found.report, not_in_effect=missing))
+    missing = tuple(one for one in report.not_in_effect if one.name in names)
+    return replace(report, not_in_effect=missing)
 
 
-def write_page(found: Sequence[Compared], folder: Path) -> Path:
+def write_page(groups: Sequence[Group], folder: Path) -> Path:
     """One page of all comparisons; returns its path."""
     # Imported late: templates and drawings are for the end.
-    from lowlat.view.arm import Group
     from lowlat.view.html import render_groups
 
-    groups = [Group.of(one.title, one.found, one.arms, one.plan) for one in found]
     path = folder / "report.html"
     files.write("report", str(path), render_groups("Rehearsal", groups).encode())
     return path

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One side of a comparison: its boots, the runs nested in them, and each figure boot by boot."""
+"""One arm of a comparison: its boots, the runs nested in them, and each figure boot by boot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from statistics import median
 from typing import Optional
 
@@ -14,46 +15,40 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import figures
 from lowlat.report.figures import Key, Measure
-
-
-@dataclass(frozen=True)
-class BootRuns:
-    """The runs of one boot."""
-
-    runs: tuple[Run, ...]
-
-    @property
-    def started(self) -> Optional[float]:
-        """When its first run started, in seconds; None where that is not known."""
-        times = [time for run in self.runs if (time := _seconds(run.started)) is not None]
-        return min(times, default=None)
+from lowlat.report.in_effect import VerifiedSetting
 
 
 @dataclass(frozen=True)
 class Arm:
-    """Boots of one kind, in the order in which their files were given."""
+    """Runs of one kind, in the order in which their files were given, and what verify found in
+    their boots (None: not checked)."""
 
-    boots: tuple[BootRuns, ...]
+    name: str
+    runs: tuple[Run, ...]
+    effect: Optional[Sequence[VerifiedSetting]] = None
 
-    @classmethod
-    def of(cls, runs: Iterable[Run]) -> Arm:
-        """Group runs by boot; one whose boot is not known is a boot of its own."""
+    @cached_property
+    def boots(self) -> tuple[tuple[Run, ...], ...]:
+        """The runs of each boot; one whose boot is not known is a boot of its own."""
         found: dict[str, list[Run]] = {}
-        for number, run in enumerate(runs):
+        for number, run in enumerate(self.runs):
             found.setdefault(run.boot_id or f"#{number}", []).append(run)
-        return cls(tuple(BootRuns(tuple(group)) for group in found.values()))
+        return tuple(map(tuple, found.values()))
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        return tuple(run for boot in self.boots for run in boot.runs)
+    def starts(self) -> list[Optional[float]]:
+        """When the first run of each boot started, in seconds; None where that is not known."""
+        times = ([_seconds(run.started) for run in boot] for boot in self.boots)
+        return [min((time for time in own if time is not None), default=None) for own in times]
 
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
         """For each figure its value in every boot that knows it: the median over its runs."""
         result: dict[Key, list[float]] = {}
         for boot in self.boots:
             seen: dict[Key, list[float]] = {}
-            for run in boot.runs:
-                _collect(seen, _all_figures(run, cpus, measures))
+            for run in boot:
+                _collect(seen, figures.figures(run, cpus, measures))
+                _collect(seen, figures.of_tools(run, cpus))
             _collect(result, {key: median(values) for key, values in seen.items()})
         return {key: tuple(values) for key, values in result.items()}
 
@@ -96,11 +91,6 @@ def _seconds(text: str) -> Optional[float]:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
-
-
-def _all_figures(run: Run, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, float]:
-    more = {**figures.second_opinion(run, cpus), **figures.throughput(run)}
-    return {**figures.figures(run, cpus, measures), **more}
 
 
 def _collect(into: dict[Key, list[float]], values: dict[Key, float]) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 
 from lowlat.report import comparison
@@ -12,17 +11,14 @@ from lowlat.report.build import SCHEMA, Report
 from lowlat.report.comparison import Comparison
 
 
-def render(report: Report) -> str:
-    """Indented JSON, the schema key first."""
-    return _dumped(_report(report))
-
-
-def render_all(found: Comparison) -> str:
-    """One report as it is; of several arms each with its name."""
-    if len(found.arms) == 1:
-        return render(found.arms[0].report)
-    arms = [{"name": arm.name, "report": _report(arm.report)} for arm in found.arms]
-    return _dumped({"schema": comparison.SCHEMA, "first": found.first, "arms": arms})
+def render(found: Comparison) -> str:
+    """Indented JSON, the schema key first: one report as it is; of several arms each with its
+    name."""
+    document = _report(found.reports[0])
+    if found.several:
+        arms = [{"name": report.name, "report": _report(report)} for report in found.reports]
+        document = {"schema": comparison.SCHEMA, "first": found.first, "arms": arms}
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def _report(report: Report) -> dict[str, object]:
@@ -37,7 +33,3 @@ def _report(report: Report) -> dict[str, object]:
         "not_in_effect": [asdict(missing) for missing in report.not_in_effect],
         "flags": list(report.flags),
     }
-
-
-def _dumped(document: Mapping[str, object]) -> str:
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"

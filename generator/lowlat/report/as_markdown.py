@@ -7,17 +7,11 @@ from collections.abc import Iterator
 
 from lowlat.base.encode import markdown
 from lowlat.report import summary
-from lowlat.report.build import Report
-from lowlat.report.comparison import ArmReport, Comparison
+from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 
 
-def render(report: Report) -> str:
-    """The whole report; its first line is the finding."""
-    return render_all(Comparison("before", (ArmReport("after", report),)))
-
-
-def render_all(found: Comparison) -> str:
+def render(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
     lines = [f"**{markdown(summary.headline(found))}**", ""]
     for table in summary.shown(found):

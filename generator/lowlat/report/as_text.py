@@ -14,7 +14,7 @@ _FIRST = 36
 _GAP = "  "
 
 
-def render_all(found: Comparison) -> str:
+def render(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
     lines = [plain(summary.headline(found)), ""]
     for table in summary.shown(found):

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Optional, Union
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, primary_name
+from lowlat.report.figures import Key
 from lowlat.report.in_effect import VerifiedSetting
 from lowlat.report.stats import permutation
 from lowlat.report.stats.power import POWER
@@ -24,10 +25,11 @@ SCHEMA = "lowlat.report/1"
 
 @dataclass(frozen=True)
 class Report:
-    """The document ``lowlat.report/1``. In words only it tells whether the kernel isolated all CPUs
-    measured after, and how many boots an arm would find the change seen (None where it was found or
-    the number cannot be told)."""
+    """The document ``lowlat.report/1`` on one arm, ``name``, against the first. In words only it
+    tells whether the kernel isolated all CPUs measured after, and how many boots an arm would find
+    the change seen (None where it was found or the number cannot be told)."""
 
+    name: str
     verdict: str
     why: str
     boots: tuple[int, int]
@@ -39,7 +41,11 @@ class Report:
     boots_to_find: Optional[int] = None
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[Endpoint]:
-        return next((e for e in self.endpoints if e.name == name and e.cpu == cpu), None)
+        return self._by_key.get((name, cpu))
+
+    @cached_property
+    def _by_key(self) -> Mapping[Key, Endpoint]:
+        return {(endpoint.name, endpoint.cpu): endpoint for endpoint in self.endpoints}
 
     @property
     def primary(self) -> Optional[Endpoint]:
@@ -50,19 +56,17 @@ class Report:
         return CpuSet.of(e.cpu for e in self.endpoints if isinstance(e.cpu, int))
 
 
-def build(
-    before: Sequence[Run], after: Sequence[Run], settings: Optional[Sequence[VerifiedSetting]]
-) -> Report:
-    """Compare two arms of at least one run; ``settings`` is what verify found after, if asked."""
-    arms = Arm.of(before), Arm.of(after)
-    flags = [*comparable.flags(before, after), *_verified(settings), *_extra()]
+def build(before: Arm, after: Arm) -> Report:
+    """Compare two arms of at least one run."""
+    runs = before.runs, after.runs
+    flags = [*comparable.flags(*runs), *_verified(after.effect), *_extra()]
     figures: tuple[Endpoint, ...] = ()
     needed = None
-    why = comparable.refusal(before, after)
+    why = comparable.refusal(*runs)
     if why:
         concluded = Verdict(REFUSED, why)
     else:
-        pair = Pair.of(*arms)
+        pair = Pair.of(before, after)
         concluded, figures = _concluded(pair)
         if concluded.word != REFUSED:
             flags += [*verdict.order_flags(pair), *_bounds(figures), *_ranked(figures)]
@@ -70,14 +74,15 @@ def build(
             needed = verdict.boots_to_find(pair, concluded)
             flags += [_needed(needed)] if needed else []
     return Report(
+        name=after.name,
         verdict=concluded.word,
         why=concluded.why,
-        boots=(len(arms[0].boots), len(arms[1].boots)),
-        emulated=before[0].emulated and after[0].emulated,
+        boots=(len(before.boots), len(after.boots)),
+        emulated=all(arm[0].emulated for arm in runs),
         endpoints=figures,
-        not_in_effect=in_effect.not_in_effect(settings or (), after),
+        not_in_effect=in_effect.not_in_effect(after.effect or (), after.runs),
         flags=tuple(flags),
-        isolated=not any(run.measured - run.isolated for run in after),
+        isolated=not any(run.measured - run.isolated for run in after.runs),
         boots_to_find=needed,
     )
 

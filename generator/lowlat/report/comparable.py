@@ -11,10 +11,8 @@ from functools import reduce
 from operator import and_
 from typing import Callable, Optional
 
-from lowlat.measure.tools import oslat, stress_ng, throughput
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Load, Run
-from lowlat.report import figures
+from lowlat.model.run import Run
 
 Runs = Sequence[Run]
 
@@ -81,7 +79,7 @@ def flags(before: Runs, after: Runs) -> list[str]:
     result += [*_differences(before, after), *_boots(before, after)]
     if not runs[0].emulated and _in_some(map(oslat_version, runs)):
         result.append("oslat has a result in some runs only")
-    if _in_some(run.machine for run in runs):
+    if _in_some(run.machine_words for run in runs):
         result.append("some runs do not tell of their machine: 'lowlat-gen measure' notes it")
     return [*result, *_conditions(before, after)]
 
@@ -185,33 +183,24 @@ def _listed(values: Iterable[str]) -> str:
 
 def oslat_version(run: Run) -> str:
     """ "" where it did not run."""
-    found = oslat.parse(run.oslat.output) if run.oslat else None
-    return found.version or "unknown" if found else ""
+    return run.oslat.result.version if run.oslat and run.oslat.result else ""
 
 
 def opinion_versions(run: Run) -> str:
     """Those of the other second opinions that have a result."""
-    known = (one for one in run.second_opinions if figures.longest_us(one) is not None)
-    return " and ".join(sorted({f"{one.tool} {one.version}" for one in known}))
+    known = {f"{one.tool} {one.version}" for one in run.second_opinions if one.result}
+    return " and ".join(sorted(known))
 
 
 def stress_versions(run: Run) -> str:
     """With the compilers."""
-    pinned = throughput.find(run.work)
-    versions = {_stress_version(load) for load in run.loads}
-    return " and ".join(sorted((versions | {pinned.version if pinned else ""}) - {""}))
+    ran = (*(load.result for load in run.loads if load.tool == "stress-ng"), run.throughput)
+    return " and ".join(sorted({one.version for one in ran if one} - {""}))
 
 
 def loads(run: Run) -> str:
     """The loads' commands without the paths of their own files."""
     return "; ".join(sorted(_normal(load.command) for load in run.loads))
-
-
-def _stress_version(load: Load) -> str:
-    if load.tool != "stress-ng":
-        return ""
-    found = stress_ng.parse(load.output)
-    return " ".join(filter(None, (found.version or load.version, found.compiler)))
 
 
 def _normal(command: str) -> str:
@@ -232,7 +221,7 @@ def _observer(run: Run) -> str:
 
 #: Name, the trait, and what follows where it differs.
 _COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
-    ("machines", lambda run: run.machine, ""),
+    ("machines", lambda run: run.machine_words, ""),
     ("kernels", lambda run: run.kernel, "; the change may be the kernel's"),
     ("versions of the harness", lambda run: run.harness, ""),
     ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.model.run import Run
 from lowlat.report import verdict
+from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
-from lowlat.report.in_effect import VerifiedSetting
 from lowlat.report.stats import permutation
 from lowlat.report.stats.permutation import ALPHA, ENOUGH_BOOTS
 
@@ -24,35 +23,26 @@ _MOST = 20
 
 
 @dataclass(frozen=True)
-class ArmRuns:
-    """The runs of one arm, its name, and what verify found in its boots (None: not checked)."""
-
-    name: str
-    runs: tuple[Run, ...]
-    effect: Optional[Sequence[VerifiedSetting]] = None
-
-
-@dataclass(frozen=True)
-class ArmReport:
-    """One arm's report: the first arm before, this one after."""
-
-    name: str
-    report: Report
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """Every arm against ``first``. With several, the p of each primary endpoint is adjusted for
-    their number, and the verdicts follow it; everything else is each report's own."""
+    """The arms, and a report of every one but the first, against which it is compared. With
+    several, the p of each primary endpoint is adjusted for their number, and the verdicts follow
+    it; everything else is each report's own."""
 
-    first: str
-    arms: tuple[ArmReport, ...]
+    arms: tuple[Arm, ...]
+    reports: tuple[Report, ...]
+
+    @property
+    def first(self) -> str:
+        return self.arms[0].name
+
+    @property
+    def several(self) -> bool:
+        return len(self.reports) > 1
 
 
-def compare(first: ArmRuns, others: Sequence[ArmRuns]) -> Comparison:
-    """Build a report for each arm."""
-    found = [ArmReport(arm.name, build(first.runs, arm.runs, arm.effect)) for arm in others]
-    return Comparison(first.name, tuple(_adjusted(found)))
+def compare(*arms: Arm) -> Comparison:
+    """Build a report for each arm but the first."""
+    return Comparison(arms, _adjusted([build(arms[0], after) for after in arms[1:]]))
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -66,18 +56,18 @@ def holm(values: Sequence[float]) -> list[float]:
     return result
 
 
-def _adjusted(arms: Sequence[ArmReport]) -> list[ArmReport]:
-    tested = [arm for arm in arms if arm.report.verdict in verdict.TESTED]
-    if len(tested) < 2:
-        return list(arms)
-    given = [arm.report.primary for arm in tested]
-    p = holm([primary.p for primary in given if primary is not None and primary.p is not None])
-    if min(permutation.smallest_p(arm.report.boots) for arm in tested) * len(tested) > ALPHA:
-        found = [_untested(arm.report, len(tested)) for arm in tested]
-    else:
-        found = [_with(arm.report, one, len(tested)) for arm, one in zip(tested, p)]
-    after = dict(zip((arm.name for arm in tested), found))
-    return [replace(arm, report=after.get(arm.name, arm.report)) for arm in arms]
+def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
+    tested = {report.name: report for report in reports if report.verdict in verdict.TESTED}
+    many = len(tested)
+    if many < 2:
+        return tuple(reports)
+    primary = [report.primary for report in tested.values()]
+    adjusted = holm([one.p for one in primary if one is not None and one.p is not None])
+    least = min(permutation.smallest_p(report.boots) for report in tested.values())
+    for report, p in zip(tuple(tested.values()), adjusted):
+        few = least * many > ALPHA
+        tested[report.name] = _untested(report, many) if few else _with(report, p, many)
+    return tuple(tested.get(report.name, report) for report in reports)
 
 
 def boots_needed(arms: int) -> Optional[int]:

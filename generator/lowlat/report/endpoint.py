@@ -123,7 +123,7 @@ def _tested(
 
 def _raised(values: Sequence[float], arm: Arm, cpus: Collection[int]) -> list[float]:
     """Of each boot its rate, of one that counted nothing that of a single event in a run."""
-    seconds = ([run.seconds(cpus) for run in boot.runs] for boot in arm.boots)
+    seconds = ([run.seconds(cpus) for run in boot] for boot in arm.boots)
     return [value or 1 / min(times) for value, times in zip(values, seconds)]
 
 
@@ -184,9 +184,9 @@ def _measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Meas
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
     if comparable.same_version(comparable.opinion_versions, runs):
-        result += figures.opinions(runs)
+        result += figures.printed("us", map(figures.opinions, runs))
     if comparable.same_stress(runs):
-        result += figures.stressors(runs)
+        result += figures.printed("1/s", map(figures.throughput, runs))
     below = _below_threshold(max(run.threshold_ns for run in runs))
     return [m for m in result if m.name not in below and not (emulated and m.durations)]
 

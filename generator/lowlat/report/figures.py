@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Callable, Optional, Union
 
-from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
-from lowlat.measure.tools import throughput as alone
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import CpuRun, Load, Run
+from lowlat.model.run import CpuRun, Run
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]
@@ -75,7 +73,7 @@ OBSERVATIONS = (
     _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
 )
 
-#: From oslat's own output, see second_opinion().
+#: From oslat's own output, see of_tools().
 OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
 
 
@@ -101,18 +99,6 @@ def _source(name: str, row: str, of: _Rows) -> Measure:
     return _counts(f"{name}@{row}", rate)
 
 
-def stressors(runs: Iterable[Run]) -> tuple[Measure, ...]:
-    """A measure for each stressor of stress-ng, filled by throughput()."""
-    names = {name: None for run in runs for name, _ in throughput(run)}
-    return tuple(Measure(name, "1/s", lambda cpu: None, durations=False) for name in names)
-
-
-def opinions(runs: Iterable[Run]) -> tuple[Measure, ...]:
-    """A measure for each second opinion but oslat's, filled by second_opinion()."""
-    tools = {one.tool: None for run in runs for one in run.second_opinions}
-    return tuple(Measure(f"{tool}_max_us", "us", lambda cpu: None, pool=max) for tool in tools)
-
-
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
     """What one run says, by figure and CPU; what it does not know is missing."""
     result: dict[Key, float] = {}
@@ -126,39 +112,39 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
     return result
 
 
-def second_opinion(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """oslat's maximum in us, by CPU and over all of them, and the others' over all."""
-    found = oslat.parse(run.oslat.output) if run.oslat else None
-    limits = found.max_us if found else {}
-    result: dict[Key, float] = {
-        (OSLAT_MAX.name, cpu): most for cpu, most in limits.items() if cpu in cpus
+def of_tools(run: Run, cpus: CpuSet) -> dict[Key, float]:
+    """What other programs said of a run."""
+    return {**_oslat(run, cpus), **opinions(run), **throughput(run)}
+
+
+def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
+    """Its maximum in us, by CPU and over all of them."""
+    limits = run.oslat.result.figures if run.oslat and run.oslat.result else {}
+    found: dict[Key, float] = {
+        (OSLAT_MAX.name, cpu): limits[str(cpu)] for cpu in cpus if str(cpu) in limits
     }
-    if result:
-        result[OSLAT_MAX.name, "all"] = max(result.values())
-    for other in run.second_opinions:
-        longest = longest_us(other)
-        if longest is not None:
-            result[f"{other.tool}_max_us", "all"] = longest
-    return result
+    return {**found, (OSLAT_MAX.name, "all"): max(found.values())} if found else {}
+
+
+def opinions(run: Run) -> dict[Key, float]:
+    """The longest time of any CPU in us by the other second opinions: latency of a wake-up
+    (cyclictest, timerlat) or one noise (osnoise)."""
+    known = ((one.tool, one.result.figures.values()) for one in run.second_opinions if one.result)
+    return {(f"{tool}_max_us", "all"): max(longest) for tool, longest in known if longest}
 
 
 def throughput(run: Run) -> dict[Key, float]:
     """stress-ng's bogo operations per second of real time, by stressor."""
     result: dict[Key, float] = {}
-    for load in run.loads:
-        if load.tool == "stress-ng":
-            for stressor, rate in stress_ng.parse(load.output).throughput().items():
-                key = (f"{THROUGHPUT}@{stressor}", "all")
-                result[key] = result.get(key, 0.0) + rate
-    pinned = alone.find(run.work)
-    if pinned:
-        result[f"{THROUGHPUT}@{alone.NAME}", "all"] = pinned.mean
+    ran = [load.result for load in run.loads if load.tool == "stress-ng"]
+    for figures in (one.figures for one in (*ran, run.throughput) if one):
+        for stressor, rate in figures.items():
+            key = (f"{THROUGHPUT}@{stressor}", "all")
+            result[key] = result.get(key, 0.0) + rate
     return result
 
 
-def longest_us(opinion: Load) -> Optional[float]:
-    """The longest time of any CPU in us that cyclictest or rtla printed, where a tool rounds it
-    down its upper limit; None where there is no result: latency of a wake-up (cyclictest, timerlat)
-    or one noise (osnoise)."""
-    tool = cyclictest if opinion.tool == "cyclictest" else rtla
-    return max(tool.maxima_us(opinion.output), default=None)
+def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
+    """A measure for each figure that a tool printed, of all of_tools() said."""
+    for name in dict.fromkeys(name for keys in found for name, _ in keys):
+        yield Measure(name, unit, lambda cpu: None, durations=unit == "us")

@@ -16,7 +16,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import NAME, ArmReport, Comparison
+from lowlat.report.comparison import NAME, Comparison
 from lowlat.report.endpoint import CLAIMED
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS, OSLAT_MAX
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
@@ -56,27 +56,26 @@ def noted(gates: Sequence[Gate], found: Comparison) -> Comparison:
 
     Raises Refused where a gate names no arm, or a figure that an arm's report does not have.
     """
-    names = [arm.name for arm in found.arms]
+    names = [report.name for report in found.reports]
     for gate in gates:
         if gate.arm and gate.arm not in names:
             raise Refused(f"--require: no arm {gate.arm!r}", hint=f"one of {', '.join(names)}")
-    for arm in found.arms:
-        missing = [gate.name for gate in _for(gates, arm) if arm.report.get(gate.name) is None]
-        if missing and arm.report.verdict != REFUSED:
-            known = dict.fromkeys(e.name for e in arm.report.endpoints if e.cpu == "all")
+    for report in found.reports:
+        missing = [gate.name for gate in _for(gates, report) if report.get(gate.name) is None]
+        if missing and report.verdict != REFUSED:
+            known = dict.fromkeys(e.name for e in report.endpoints if e.cpu == "all")
             raise Refused(
-                f"--require: {missing[0]} is not in the report of {arm.name!r}",
+                f"--require: {missing[0]} is not in the report of {report.name!r}",
                 hint=f"one of {', '.join(name for name in NAMES if name in known)}",
             )
-    return replace(found, arms=tuple(_noted(gates, arm) for arm in found.arms))
+    return replace(found, reports=tuple(_noted(gates, report) for report in found.reports))
 
 
-def _noted(gates: Sequence[Gate], arm: ArmReport) -> ArmReport:
-    endpoints = (arm.report.get(gate.name) for gate in _for(gates, arm))
-    words = (_condition(endpoint, arm.report) for endpoint in endpoints if endpoint is not None)
+def _noted(gates: Sequence[Gate], report: Report) -> Report:
+    endpoints = (report.get(gate.name) for gate in _for(gates, report))
+    words = (_condition(endpoint, report) for endpoint in endpoints if endpoint is not None)
     flags = dict.fromkeys(filter(None, words))
-    report = replace(arm.report, flags=(*arm.report.flags, *flags))
-    return replace(arm, report=report)
+    return replace(report, flags=(*report.flags, *flags))
 
 
 def _condition(endpoint: Endpoint, report: Report) -> str:
@@ -94,16 +93,16 @@ def _condition(endpoint: Endpoint, report: Report) -> str:
 def check(gates: Sequence[Gate], found: Comparison) -> None:
     """Raises Unmet naming every gate that was missed."""
     missed: list[str] = []
-    for arm in found.arms:
-        who = f"{arm.name}: " if len(found.arms) > 1 else ""
-        words = (_missed(gate, arm.report) for gate in _for(gates, arm))
+    for report in found.reports:
+        who = f"{report.name}: " if found.several else ""
+        words = (_missed(gate, report) for gate in _for(gates, report))
         missed += [f"{who}{why}" for why in words if why]
     if missed:
         raise Unmet(f"--require not met: {'; '.join(missed)}")
 
 
-def _for(gates: Sequence[Gate], arm: ArmReport) -> list[Gate]:
-    return [gate for gate in gates if gate.arm in ("", arm.name)]
+def _for(gates: Sequence[Gate], report: Report) -> list[Gate]:
+    return [gate for gate in gates if gate.arm in ("", report.name)]
 
 
 def _bound(endpoint: Endpoint) -> Optional[float]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lowlat.report.comparison import ArmReport, Comparison
+from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import Table, tables
 from lowlat.report.verdict import INCREASED, REDUCED, REFUSED
@@ -23,9 +24,9 @@ _BRIEF = (0, 2, 4, 5)
 
 def headline(found: Comparison) -> str:
     """What was found, in one sentence."""
-    if len(found.arms) == 1:
-        return finding(found.arms[0].report)
-    told = map(_told, found.arms) if len(found.arms) <= _FEW else _counted(found)
+    if not found.several:
+        return finding(found.reports[0])
+    told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
     return f"{subject(found)} against {found.first}: {', '.join(told)}."
 
 
@@ -34,10 +35,10 @@ def subject(found: Comparison) -> str:
     return "Interrupts" if of_interrupts(found) else "Noise"
 
 
-def _told(arm: ArmReport) -> str:
-    words = f"{arm.name} {arm.report.verdict.replace('-', ' ')}"
-    primary = arm.report.primary
-    if primary is None or arm.report.verdict not in (REDUCED, INCREASED):
+def _told(report: Report) -> str:
+    words = f"{report.name} {report.verdict.replace('-', ' ')}"
+    primary = report.primary
+    if primary is None or report.verdict not in (REDUCED, INCREASED):
         return words
     return f"{words} ({change(primary)})"
 
@@ -45,17 +46,17 @@ def _told(arm: ArmReport) -> str:
 def _counted(found: Comparison) -> Iterator[str]:
     """How many arms have which verdict, and which where they are few."""
     verdicts: dict[str, list[str]] = {}
-    for arm in found.arms:
-        verdicts.setdefault(arm.report.verdict, []).append(arm.name)
+    for report in found.reports:
+        verdicts.setdefault(report.verdict, []).append(report.name)
     for word, names in verdicts.items():
         which = f" ({', '.join(names)})" if len(names) <= _FEW else ""
-        yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.arms)} arms{which}"
+        yield f"{word.replace('-', ' ')} in {len(names)} of {len(found.reports)} arms{which}"
 
 
 def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     """All tables of one arm, or the one of several."""
-    if len(found.arms) == 1:
-        return tables(found.arms[0].report)
+    if not found.several:
+        return tables(found.reports[0])
     whole = table(found)
     if not brief:
         return (whole,)
@@ -70,47 +71,46 @@ def table(found: Comparison) -> Table:
     header = (found.first, "boots", figure, "change", "ratio, 95 %", "p", "verdict")
     return Table(
         header,
-        tuple(_row(arm) for arm in found.arms),
+        tuple(_row(report) for report in found.reports),
         note="each against the first; p is adjusted for their number, the intervals are not: one "
         "beyond 1 may be no finding",
     )
 
 
-def _row(arm: ArmReport) -> tuple[str, ...]:
-    report = arm.report
+def _row(report: Report) -> tuple[str, ...]:
     boots = "{} / {}".format(*report.boots)
     primary = report.primary
     if primary is None:
-        return arm.name, boots, "-", "-", "", "", report.verdict
+        return report.name, boots, "-", "-", "", "", report.verdict
     figure = f"{number(primary.before)} -> {number(primary.after)}"
     words = change(primary), interval(primary), probability(primary.p)
-    return arm.name, boots, figure, *words, report.verdict
+    return report.name, boots, figure, *words, report.verdict
 
 
 def notes(found: Comparison) -> Iterator[str]:
     """What is to be known of the arms; the same of several is one sentence."""
     flags: dict[str, list[str]] = {}
-    for arm in found.arms:
-        refused = len(found.arms) > 1 and arm.report.verdict == REFUSED
-        why = [f"not comparable: {arm.report.why}"] if refused else []
-        for flag in (*why, *arm.report.flags):
-            flags.setdefault(flag, []).append(arm.name)
+    for report in found.reports:
+        refused = found.several and report.verdict == REFUSED
+        why = [f"not comparable: {report.why}"] if refused else []
+        for flag in (*why, *report.flags):
+            flags.setdefault(flag, []).append(report.name)
     for flag, names in flags.items():
-        everywhere = len(names) == len(found.arms)
+        everywhere = len(names) == len(found.reports)
         yield flag if everywhere else f"{', '.join(names)}: {flag}"
 
 
 def missing(found: Comparison) -> Iterator[str]:
     """What was not in effect, and of several arms in which."""
     lost: dict[str, list[str]] = {}
-    for arm in found.arms:
-        for item in arm.report.not_in_effect:
-            lost.setdefault(f"{item.name}: {item.why}", []).append(arm.name)
+    for report in found.reports:
+        for item in report.not_in_effect:
+            lost.setdefault(f"{item.name}: {item.why}", []).append(report.name)
     for words, names in lost.items():
-        yield words if len(found.arms) == 1 else f"{', '.join(names)}: {words}"
+        yield words if not found.several else f"{', '.join(names)}: {words}"
 
 
 def of_interrupts(found: Comparison) -> bool:
     """Whether the verdicts are about interrupts, not noise."""
-    primary = (arm.report.primary for arm in found.arms)
+    primary = (report.primary for report in found.reports)
     return any(figure is not None and figure.name == INTERRUPTS for figure in primary)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.comparison import ArmReport
 from lowlat.report.figures import INTERRUPTS, LEVELS, SOFTIRQS, THROUGHPUT
 from lowlat.report.wording import change, gain, interval, number, probability, source
 
@@ -60,7 +59,7 @@ class Table:
 
 def tables(report: Report) -> tuple[Table, ...]:
     """Everything there is to show, empty tables left out."""
-    costs = throughput((ArmReport("", report),))
+    costs = throughput((report,))
     return (*figures(report), *((costs,) if costs.rows else ()))
 
 
@@ -132,18 +131,18 @@ def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) 
     return Table((title, "before", "after", "change"), tuple(rows), wide=True)
 
 
-def throughput(arms: Sequence[ArmReport]) -> Table:
+def throughput(reports: Sequence[Report]) -> Table:
     """What the loads got done, a row for each of an arm, named by it where there are several."""
-    emulated = any(arm.report.emulated for arm in arms)
+    emulated = any(report.emulated for report in reports)
     return Table(
         ("throughput of the loads, bogo ops/s", "before", "after", "change"),
         tuple(
             (
-                f"{f'{arm.name}: ' if len(arms) > 1 else ''}stress-ng {e.name}",
+                f"{f'{report.name}: ' if len(reports) > 1 else ''}stress-ng {e.name}",
                 *(number(e.before), number(e.after), gain(e)),
             )
-            for arm in arms
-            for e in parts_of(arm.report, THROUGHPUT)
+            for report in reports
+            for e in parts_of(report, THROUGHPUT)
         ),
         note="the emulator's, counted against the host's clock: it moves with the host's load"
         if emulated

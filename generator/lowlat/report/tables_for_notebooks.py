@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from lowlat.base.errors import Refused
-from lowlat.model.run import CpuRun, Run, read_run
+from lowlat.measure.run_file import read_run
+from lowlat.model.run import CpuRun, Run
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
 
 #: Columns of ``runs`` that are the run's own.
 _RUN = (
     *("label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns", "policy"),
-    *("emulated", "complete", "valid", "isolated", "machine", "harness"),
+    *("emulated", "complete", "valid", "harness"),
 )
 
 #: A row's columns are named as in ``lowlat.run/1``.
@@ -89,7 +90,8 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
 
 def _run(run: Run) -> TableRow:
     known: TableRow = {name: getattr(run, name) for name in _RUN}
-    return {"run": str(run.path), **known, "isolated": str(run.isolated)}
+    more = {"isolated": str(run.isolated), "machine": run.machine_words}
+    return {"run": str(run.path), **known, **more}
 
 
 def _cpu(run: Run, cpu: CpuRun) -> TableRow:

@@ -83,7 +83,7 @@ def _excluded(primary: Endpoint) -> str:
 
 def order_of(before: Arm, after: Arm) -> Optional[Order]:
     """The boots by the start of their first run; None where it is unknown or the same for all."""
-    times = [boot.started for boot in (*before.boots, *after.boots)]
+    times = [*before.starts, *after.starts]
     known = sorted(time for time in times if time is not None)
     if len(known) < len(times) or known[0] == known[-1]:
         return None

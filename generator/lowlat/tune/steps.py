@@ -16,13 +16,15 @@ from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.policies import set_ups
+from lowlat.measure.run_file import read_run
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import word
-from lowlat.model.run import Run, read_run
+from lowlat.model.run import Run, facts
 from lowlat.plan import store
 from lowlat.probe import probe
-from lowlat.report import as_json, as_markdown, in_effect
-from lowlat.report.build import Report, build
+from lowlat.report import as_json, as_markdown, comparison, in_effect
+from lowlat.report.arm import Arm
+from lowlat.report.build import Report
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
 from lowlat.verify import counters, to_json, verify
 
@@ -56,9 +58,9 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     run is kept but counts for nothing."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
     _make_folder(root)
-    facts = runner.facts(probe(root))
+    host = facts(probe(root))
     out = Path(root.host(state.path(f"{name}.json")))
-    asked = replace(_options(state), label=arm, out=out, host=facts)
+    asked = replace(_options(state), label=arm, out=out, host=host)
     path, *further = [_run(options) for options in set_ups(asked)]
     leg = Leg(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
@@ -98,15 +100,15 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 
 def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Report, str]:
     before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
-    report = build(before, after, _verified(root, state))
+    found = comparison.compare(Arm("before", before), Arm("after", after, _verified(root, state)))
     path = state.path(f"{name}.json")
-    _keep(root, path, as_json.render(report))
-    _keep(root, state.path(f"{name}.md"), as_markdown.render(report))
-    return report, path
+    _keep(root, path, as_json.render(found))
+    _keep(root, state.path(f"{name}.md"), as_markdown.render(found))
+    return found.reports[0], path
 
 
-def _runs(root: Root, legs: Sequence[Leg], number: int) -> list[Run]:
-    return [read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs]
+def _runs(root: Root, legs: Sequence[Leg], number: int) -> tuple[Run, ...]:
+    return tuple(read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs)
 
 
 def _verified(root: Root, state: LoopState) -> tuple[in_effect.VerifiedSetting, ...]:

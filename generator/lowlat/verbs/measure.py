@@ -83,7 +83,7 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
 def _host() -> Mapping[str, object]:
     # Imported late: `--help` and refused input need no probe.
     from lowlat.host.root import Root
-    from lowlat.measure.runner import facts
+    from lowlat.model.run import facts
     from lowlat.probe import probe
 
     return facts(probe(Root()))

@@ -13,7 +13,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, bold, say
 from lowlat.rehearse import store
-from lowlat.rehearse.comparisons import Compared, compared, write_page
+from lowlat.rehearse.comparisons import compared, write_page
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.rehearsal import Rehearsal, rehearse
 from lowlat.rehearse.results import describe, findings, write
@@ -21,6 +21,7 @@ from lowlat.report.verdict import REFUSED
 from lowlat.verbs import options
 from lowlat.verbs.arguments import flag, option, picked
 from lowlat.view import screen
+from lowlat.view.arm import Group
 
 _DEFAULTS = RehearseOptions()
 
@@ -89,7 +90,7 @@ def main(asked: RehearseArguments) -> int:
     if found:
         say(f"Page: {write_page(found, results)}")
     say(str(path))
-    refused = any(arm.report.verdict == REFUSED for one in found for arm in one.found.arms)
+    refused = any(report.verdict == REFUSED for one in found for report in one.found.reports)
     return 1 if wrong or refused or not found else 0
 
 
@@ -100,7 +101,7 @@ def _end_guests_too() -> None:
             signal.signal(number, lambda got, _: sys.exit(128 + got))
 
 
-def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> None:
+def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None:
     say()
     for line in describe(done, wrong):
         say(line)
@@ -108,7 +109,7 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Compared]) -> N
     for one in found:
         if len(found) > 1:
             say(bold(f"── {one.title}"))
-        say(Encoded(screen.render(one.found, one.arms).rstrip()))
+        say(Encoded(screen.render(one.found).rstrip()))
         say()
 
 

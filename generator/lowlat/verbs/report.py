@@ -12,9 +12,10 @@ from pathlib import Path
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
-from lowlat.model.run import read_run
+from lowlat.measure.run_file import read_run
 from lowlat.report import as_json, as_markdown, comparison, gate, in_effect
-from lowlat.report.comparison import ArmRuns, compare
+from lowlat.report.arm import Arm
+from lowlat.report.comparison import compare
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
 from lowlat.verbs.report_output import ReportArguments
@@ -35,19 +36,19 @@ def main(args: ReportArguments) -> int:
     gates = [gate.parse(words) for words in args.require]
     report_output.check(args)
     arms = _arms(args)
-    found = gate.noted(gates, compare(arms[0], arms[1:]))
-    written = report_output.write(args, found, arms)
+    found = gate.noted(gates, compare(*arms))
+    written = report_output.write(args, found)
     if args.json or args.markdown:
-        sys.stdout.write((as_json if args.json else as_markdown).render_all(found))
+        sys.stdout.write((as_json if args.json else as_markdown).render(found))
     else:
-        sys.stdout.write(screen.render(found, arms))
+        sys.stdout.write(screen.render(found))
         for line in written:
             say(line)
     gate.check(gates, found)
-    return 1 if any(arm.report.verdict == REFUSED for arm in found.arms) else 0
+    return 1 if any(report.verdict == REFUSED for report in found.reports) else 0
 
 
-def _arms(args: ReportArguments) -> list[ArmRuns]:
+def _arms(args: ReportArguments) -> list[Arm]:
     if not args.before or not (args.against or args.arm):
         raise Refused("report: two sets of runs are needed", hint=_USAGE)
     arms = [(_BEFORE, args.before)]
@@ -82,5 +83,5 @@ def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, 
         yield name, tuple(map(Path, files))
 
 
-def _read(name: str, paths: Sequence[Path]) -> ArmRuns:
-    return ArmRuns(name, tuple(read_run(path) for path in paths))
+def _read(name: str, paths: Sequence[Path]) -> Arm:
+    return Arm(name, tuple(read_run(path) for path in paths))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.report.comparison import ArmRuns, Comparison
+from lowlat.report.arm import Arm
+from lowlat.report.comparison import Comparison
 from lowlat.verbs.arguments import flag, option, positional
 
 
@@ -72,11 +72,7 @@ def check(args: ReportArguments) -> None:
         taken.add(os.path.realpath(path or ""))
 
 
-def write(
-    args: ReportArguments,
-    found: Comparison,
-    arms: Sequence[ArmRuns],
-) -> tuple[str, ...]:
+def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
     """Write what was asked for, and tell in a line each what came of it.
 
     Raises Refused where a file cannot be written or the plan cannot be read.
@@ -87,7 +83,7 @@ def write(
         told.append(f"Table: {args.csv}")
     if args.html or args.open:
         out = Path(args.html) if args.html else _kept()
-        _write_page(args, out, found, arms)
+        _write_page(args, out, found)
         told.append(_shown(out) if args.open else f"Page: {out}")
     return tuple(told)
 
@@ -100,22 +96,17 @@ def _write_csv(out: str, found: Comparison) -> None:
     files.write("--csv", out, csv_text(data.header, data.rows).encode())
 
 
-def _write_page(
-    args: ReportArguments,
-    out: Path,
-    found: Comparison,
-    arms: Sequence[ArmRuns],
-) -> None:
+def _write_page(args: ReportArguments, out: Path, found: Comparison) -> None:
     # Imported late: templates and drawings are for those who ask for a page.
     from lowlat.view.arm import Group
     from lowlat.view.html import render
 
-    plan = store.read(args.plan, Root()) if args.plan else _stored(arms[1])
-    page = render(Group.of("", found, arms, plan))
+    plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1])
+    page = render(Group("", found, plan))
     files.write("--html" if args.html else "--open", str(out), page.encode())
 
 
-def _stored(after: ArmRuns) -> Optional[Plan]:
+def _stored(after: Arm) -> Optional[Plan]:
     """The plan applied on this machine, where the runs after were booted with it."""
     markers = {
         marker for run in after.runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)

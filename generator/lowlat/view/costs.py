@@ -9,18 +9,12 @@ from typing import Callable, Optional
 
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Risk
-from lowlat.report.comparison import Comparison
-from lowlat.report.tables import Table, throughput
+from lowlat.model.run import PowerReading
+from lowlat.report.tables import Table
 from lowlat.report.wording import number
 from lowlat.view.arm import ViewArm, many
-from lowlat.view.run_details import PowerReading
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
-
-
-def measured(found: Comparison, sides: Sequence[ViewArm]) -> tuple[Table, Table]:
-    """What the runs tell of the cost: of throughput and of power, without rows where nothing."""
-    return throughput(found.arms), _power(sides)
 
 
 def stated(names: Iterable[str]) -> Iterator[Table]:
@@ -32,69 +26,55 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
         yield Table(("setting", "what it costs, by the catalogue", "risk"), rows)
 
 
-def unknown(done: Table, power: Table) -> Iterator[str]:
-    """What was not measured, and how to have it."""
-    if not done.rows:
-        yield (
-            "Throughput was not measured alike on both sides. "
-            "'lowlat-gen measure --load mixed' counts what the loads get done."
-        )
-    if not power.rows:
-        yield (
-            "The runs hold no reading of the processor's clocks and idle states: a machine lends "
-            "them to root only, and a virtual one to nobody."
-        )
-
-
-def _power(sides: Sequence[ViewArm]) -> Table:
+def power(arms: Sequence[ViewArm]) -> Table:
+    """What the runs tell of the processors' power control, without rows where nothing."""
     clock = "clock of the measured CPUs, of the nominal one"
     rows = [
-        _row(clock, sides, lambda power: power.pace, "{:.0%}".format),
-        *_idle(sides),
-        _row("interruptions by the firmware (SMI), a run", sides, lambda power: power.smi),
+        _row(clock, arms, lambda power: power.pace, "{:.0%}".format),
+        *_idle(arms),
+        _row("interruptions by the firmware (SMI), a run", arms, lambda power: power.smi),
     ]
-    lines = [("Power", *(side.name for side in sides)), *filter(None, rows)]
-    if many(sides):
-        lines = list(zip(*lines))  # a row for each side
+    lines = [("Power", *(arm.name for arm in arms)), *filter(None, rows)]
+    if many(arms):
+        lines = list(zip(*lines))  # a row for each arm
     header, *known = lines
-    return Table(header, tuple(known), _governors(sides))
+    return Table(header, tuple(known), _governors(arms))
 
 
-def _idle(sides: Sequence[ViewArm]) -> Iterator[tuple[str, ...]]:
-    states = {state: None for power in _powers(sides) for state in power.idle_us}
+def _idle(arms: Sequence[ViewArm]) -> Iterator[tuple[str, ...]]:
+    states = {state: None for power in _powers(arms) for state in power.idle_us}
     for state in states:
         yield _row(
             f"in idle state {state}, ms of a run",
-            sides,
+            arms,
             lambda power, state=state: power.idle_us.get(state, 0.0) / 1e3,  # type: ignore[misc]
         )
 
 
-def _powers(sides: Iterable[ViewArm]) -> Iterator[PowerReading]:
-    for side in sides:
-        for detail in side.details:
-            yield from detail.power.values()
+def _powers(arms: Iterable[ViewArm]) -> Iterator[PowerReading]:
+    for run in (run for arm in arms for run in arm.runs):
+        yield from (cpu.power for cpu in run.cpus if cpu.power)
 
 
 def _row(
     title: str,
-    sides: Sequence[ViewArm],
+    arms: Sequence[ViewArm],
     of: Callable[[PowerReading], Optional[float]],
     form: Callable[[float], str] = number,
 ) -> tuple[str, ...]:
-    """The mean over CPUs and runs of each side; empty where nobody knows it."""
+    """The mean over CPUs and runs of each arm; empty where nobody knows it."""
     found = []
-    for side in sides:
-        values = [value for power in _powers([side]) if (value := of(power)) is not None]
+    for arm in arms:
+        values = [value for power in _powers([arm]) if (value := of(power)) is not None]
         found.append(form(fmean(values)) if values else "-")
     return (title, *found) if any(cell != "-" for cell in found) else ()
 
 
-def _governors(sides: Sequence[ViewArm]) -> str:
+def _governors(arms: Sequence[ViewArm]) -> str:
     told: dict[str, list[str]] = {}
-    for side in sides:
-        names = sorted({power.governor for power in _powers([side])} - {""})
+    for arm in arms:
+        names = sorted({power.governor for power in _powers([arm])} - {""})
         if names:
-            told.setdefault(" and ".join(names), []).append(side.name)
+            told.setdefault(" and ".join(names), []).append(arm.name)
     words = (f"{' and '.join(owners)} {names}" for names, owners in told.items())
     return f"Frequency governor: {', '.join(words)}." if told else ""

@@ -11,11 +11,12 @@ import jinja2
 from markupsafe import Markup
 
 from lowlat import __version__
-from lowlat.base import resources
+from lowlat.base import encode, resources
+from lowlat.report.wording import number
 from lowlat.view import settings
 from lowlat.view.arm import Group
 from lowlat.view.contents import PageContents, tell
-from lowlat.view.plot import markup
+from lowlat.view.plot import axis, forest_plot
 
 
 def render(group: Group) -> str:
@@ -50,7 +51,27 @@ def _environment() -> jinja2.Environment:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=markup.safe,
+        finalize=_safe,
     )
-    environment.filters["mark"] = settings.mark
+    environment.filters.update(mark=settings.mark, px=_pixels, points=_points)
+    # What all drawings share: where things lie, and how numbers are written.
+    environment.globals.update(
+        room=axis, short=axis.short, duration=axis.duration, times=forest_plot.times, number=number
+    )
     return environment
+
+
+def _safe(value: object) -> Markup:
+    """What is no markup yet is escaped."""
+    if isinstance(value, Markup):
+        return value
+    return Markup(encode.markup(str(value)))  # noqa: S704  # it is the encoder
+
+
+def _pixels(value: float) -> str:
+    """With as many digits as a drawing needs."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def _points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

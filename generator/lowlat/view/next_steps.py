@@ -16,7 +16,7 @@ from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import parts_of
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import number, source
-from lowlat.view.selection import quietest
+from lowlat.view.arm import quietest
 
 _MOST = 3
 
@@ -30,22 +30,17 @@ class NextStep:
 
 
 def steps(
-    found: Comparison,
-    *,
-    looked: bool,
-    plan: Optional[Plan] = None,
-    cause: Optional[str] = None,
+    found: Comparison, plan: Optional[Plan] = None, cause: Optional[str] = None
 ) -> tuple[NextStep, ...]:
-    """The next steps after the report of the quietest arm; ``looked`` tells whether verify did, and
-    ``cause`` ("class: cause") made most of the noise that is left, None where none is known."""
-    best = found.arms[quietest(found)]
-    report = best.report
-    where = f" in {best.name}" if len(found.arms) > 1 else ""
+    """The next steps after the report of the quietest arm; ``cause`` ("class: cause") made most of
+    the noise that is left, None where none is known."""
+    report = found.reports[quietest(found)]
+    where = f" in {report.name}" if found.several else ""
     return (
         *_comparable(report),
-        *_effective(found, looked=looked),
+        *_effective(found),
         *_boots(found, report),
-        *_verdict(report, several=len(found.arms) > 1),
+        *_verdict(report, several=found.several),
         *(_remedy(cause, where) if cause else _left(report, where)),
         *_offers(plan),
     )
@@ -57,8 +52,8 @@ def _comparable(report: Report) -> Iterator[NextStep]:
         yield NextStep(why, "lowlat-gen measure --label NAME")
 
 
-def _effective(found: Comparison, *, looked: bool) -> Iterator[NextStep]:
-    lost = (missing for arm in found.arms for missing in arm.report.not_in_effect)
+def _effective(found: Comparison) -> Iterator[NextStep]:
+    lost = (missing for report in found.reports for missing in report.not_in_effect)
     names = dict.fromkeys(missing.name for missing in lost)
     if names:
         yield NextStep(
@@ -68,16 +63,16 @@ def _effective(found: Comparison, *, looked: bool) -> Iterator[NextStep]:
         yield NextStep(
             f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
         )
-    if not looked:
+    if all(arm.effect is None for arm in found.arms):
         why = "It was not checked whether the settings were in effect; --verify takes the answer."
         yield NextStep(why, "lowlat-gen verify --json > verify.json")
 
 
 def _boots(found: Comparison, report: Report) -> Iterator[NextStep]:
     command = f"lowlat-gen {'rehearse' if report.emulated else 'tune'} --boots"
-    arms = sum(arm.report.verdict != REFUSED for arm in found.arms)
+    arms = sum(report.verdict != REFUSED for report in found.reports)
     needed = boots_needed(arms)
-    untested = (arm.report for arm in found.arms if arm.report.verdict == DESCRIPTIVE)
+    untested = (report for report in found.reports if report.verdict == DESCRIPTIVE)
     if needed is not None and any(min(one.boots) < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
         why = f"Too few boots to tell a change from chance: {needed} of each kind allow {test}."

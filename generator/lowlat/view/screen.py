@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 from lowlat.base.terminal import Encoded, bold, colour_wanted, printable
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import as_text, summary
-from lowlat.report.comparison import ArmRuns, Comparison
+from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import next_steps
-from lowlat.view.arm import sides
+from lowlat.view.arm import common_cpus, comparing, emulated, noisiest
 from lowlat.view.plot import forest_plot, text_histogram
 from lowlat.view.plot.text_histogram import Chart
-from lowlat.view.selection import common_cpus, comparing, emulated, noisiest
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table as Grid
 
-#: From this many columns on tables stand side by side.
+#: From this many columns on tables stand arm by arm.
 _WIDE = 150
 
 #: Lines that the finding and what follows the tables may take, and the parts of one arm that are
@@ -53,12 +52,12 @@ _NAME = 12
 _SIDES = {"before": "yellow", "after": "cyan"}
 
 
-def render(found: Comparison, arms: Sequence[ArmRuns]) -> str:
+def render(found: Comparison) -> str:
     """The whole report for the terminal that standard output is."""
-    chart = _chart(found, arms)
+    chart = _chart(found)
     if _watched() and find_spec("rich") is not None:
-        return _rich(found, chart, looked=any(arm.effect is not None for arm in arms))
-    first, _, rest = as_text.render_all(found).partition("\n")
+        return _rich(found, chart)
+    first, _, rest = as_text.render(found).partition("\n")
     drawn = [*forest_plot.text(found), *text_histogram.text(chart)]
     lines = map(printable, (*rest.splitlines(), *(["", *drawn] if drawn else [])))
     return Encoded("\n".join((bold(first), *lines, "")))
@@ -68,8 +67,8 @@ def _watched() -> bool:
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def _chart(found: Comparison, arms: Sequence[ArmRuns]) -> Chart:
-    found, drawn = comparing(found, sides(arms))
+def _chart(found: Comparison) -> Chart:
+    found, drawn = comparing(found)
     shown = CpuSet() if emulated(found) else noisiest(found, text_histogram.MOST)
     left = len(common_cpus(found)) - len(shown)
     return text_histogram.chart(drawn, shown, left, blocks=_blocks())
@@ -84,7 +83,7 @@ def _blocks() -> bool:
     return True
 
 
-def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
+def _rich(found: Comparison, chart: Chart) -> str:
     from rich.console import Console, Group
     from rich.table import Table as Grid
 
@@ -96,7 +95,7 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
         color_system="standard" if colour_wanted(sys.stdout) else None,
         highlight=False,
     )
-    colour = _COLOURS[found.arms[0].report.verdict] if len(found.arms) == 1 else ""
+    colour = _COLOURS[found.reports[0].verdict] if not found.several else ""
     console.print(_line(summary.headline(found), f"bold {colour}".strip()))
     glance = list(forest_plot.text(found, console.width))
     parts = [_table(table, console.width) for table in summary.shown(found, brief=bool(glance))]
@@ -111,7 +110,7 @@ def _rich(found: Comparison, chart: Chart, *, looked: bool) -> str:
         grid = Grid.grid(padding=(0, 4))
         grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
         console.print(grid)
-    for style, line in _ending(found, looked=looked):
+    for style, line in _ending(found):
         console.print(_line(line, style))
     return Encoded(out.getvalue())
 
@@ -153,15 +152,15 @@ def _histograms(chart: Chart) -> RenderableType:
     header = ("gaps by length", "", chart.scale, "longest")
     drawn = _grid(header, 3, text_histogram.others(chart))
     for line in chart.lines:
-        style = _SIDES.get(line.side.kind, "magenta")
+        style = _SIDES.get(line.arm.kind, "magenta")
         drawn.add_row(
-            *(_line(line.cpu), _line(line.side.name, style), _line(line.drawing, style)),
+            *(_line(line.cpu), _line(line.arm.name, style), _line(line.drawing, style)),
             _line(line.longest),
         )
     return drawn
 
 
-def _ending(found: Comparison, *, looked: bool) -> Iterator[tuple[str, str]]:
+def _ending(found: Comparison) -> Iterator[tuple[str, str]]:
     """What was not in effect, what to know, and the next step, each with its style."""
     yield "", ""
     for words in summary.missing(found):
@@ -171,7 +170,7 @@ def _ending(found: Comparison, *, looked: bool) -> Iterator[tuple[str, str]]:
         yield "dim", f"Note: {note}"
     if len(notes) > _NOTES:
         yield "dim", f"Note: {len(notes) - _NOTES} more in --json"
-    for step in next_steps.steps(found, looked=looked)[:1]:
+    for step in next_steps.steps(found)[:1]:
         yield "", f"Next: {step.command} ({step.why.rstrip('.:')})"
 
 

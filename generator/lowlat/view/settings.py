@@ -38,7 +38,7 @@ class SettingReason:
 
 @dataclass(frozen=True)
 class SettingReasons:
-    """Every setting of the tuned side; ``origin`` tells in a sentence where that is known from."""
+    """Every setting of the tuned arm; ``origin`` tells in a sentence where that is known from."""
 
     origin: str
     settings: tuple[SettingReason, ...]
@@ -49,7 +49,7 @@ class SettingReasons:
         return tuple(reason.name for reason in self.settings)
 
 
-def reasons(plan: Optional[Plan], sides: Sequence[ViewArm]) -> SettingReasons:
+def reasons(plan: Optional[Plan], arms: Sequence[ViewArm]) -> SettingReasons:
     """From the plan, else from the catalogue by the command lines of the runs after."""
     if plan is not None:
         return _planned(plan)
@@ -57,7 +57,7 @@ def reasons(plan: Optional[Plan], sides: Sequence[ViewArm]) -> SettingReasons:
         "No plan of these runs is known ('report' takes one with --plan FILE): these are the "
         "parameters the runs after had on their command line and those before had not. Settings "
         "made at run time are not among them.",
-        tuple(_booted(sides)),
+        tuple(_booted(arms)),
     )
 
 
@@ -78,8 +78,8 @@ def _planned(plan: Plan) -> SettingReasons:
     )
 
 
-def _booted(sides: Sequence[ViewArm]) -> Iterator[SettingReason]:
-    before, *others = map(_line, sides)
+def _booted(arms: Sequence[ViewArm]) -> Iterator[SettingReason]:
+    before, *others = map(_line, arms)
     for item in dict.fromkeys(item for after in others for item in after if item not in before):
         entry = _BY_NAME.get(cmdline.name_of(item))
         if entry:
@@ -89,23 +89,23 @@ def _booted(sides: Sequence[ViewArm]) -> Iterator[SettingReason]:
             yield SettingReason(cmdline.name_of(item), item, "boot", why, "")
 
 
-def changes(sides: Sequence[ViewArm]) -> Iterator[Table]:
+def changes(arms: Sequence[ViewArm]) -> Iterator[Table]:
     """What each arm has on its command line that the first has not, and the other way round."""
-    first, *others = map(_line, sides)
+    first, *others = map(_line, arms)
     rows = [
         (
-            side.name,
+            arm.name,
             " ".join(item for item in own if item not in first),
             " ".join(item for item in first if item not in own),
         )
-        for side, own in zip(sides[1:], others)
+        for arm, own in zip(arms[1:], others)
     ]
     if any(row[1] or row[2] for row in rows):
-        yield Table((f"beside {sides[0].name}", "has", "has not"), tuple(rows))
+        yield Table((f"beside {arms[0].name}", "has", "has not"), tuple(rows))
 
 
-def _line(side: ViewArm) -> dict[str, None]:
-    items = (item for run in side.runs for item in cmdline.parse(run.cmdline))
+def _line(arm: ViewArm) -> dict[str, None]:
+    items = (item for run in arm.runs for item in cmdline.parse(run.cmdline))
     return {item: None for item in items if cmdline.name_of(item) not in _OWN}
 
 
@@ -124,9 +124,9 @@ class Effect:
         return ", ".join(words) or "nothing was planned"
 
 
-def effects(sides: Sequence[ViewArm]) -> tuple[Effect, ...]:
+def effects(arms: Sequence[ViewArm]) -> tuple[Effect, ...]:
     """Of every arm in whose boots verify looked."""
-    looked = ((side.name, side.effect) for side in sides if side.effect is not None)
+    looked = ((arm.name, arm.effect) for arm in arms if arm.effect is not None)
     return tuple(Effect(name, ordered(rows)) for name, rows in looked)
 
 

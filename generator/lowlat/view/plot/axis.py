@@ -10,6 +10,14 @@ from typing import Union
 
 from lowlat.report.wording import number
 
+#: A drawing of the size of a telephone's screen: what is readable there is readable elsewhere. And
+#: the room for the axes' numbers and names.
+WIDTH, HEIGHT = 360.0, 240.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 30.0, 40.0
+
+#: Where a drawing's axes end, and where the one below lies.
+END, FLOOR = WIDTH - RIGHT, HEIGHT - BOTTOM
+
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
 #: Values further apart than this are drawn on a logarithmic axis.
@@ -73,7 +81,7 @@ class Log(_Logarithmic):
 
 
 class Ratio(_Logarithmic):
-    """Ratios on both sides of 1."""
+    """Ratios on both arms of 1."""
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Ratio:
@@ -94,7 +102,7 @@ class Ratio(_Logarithmic):
         return found[found.index(1.0) % every :: every]
 
     def _factors(self, parts: Sequence[int]) -> tuple[float, ...]:
-        """The same ones on both sides of 1."""
+        """The same ones on both arms of 1."""
         decades = range(math.ceil(math.log10(max(self.high, 1 / self.low))) + 1)
         every = [float(f"{part}e{n}") for n in decades for part in parts][1:]
         less = [1 / factor for factor in reversed(every) if 1 / factor >= self.low]

@@ -6,11 +6,9 @@ from __future__ import annotations
 import base64
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
-
-from markupsafe import Markup
 
 from lowlat.base import encode
 
@@ -47,11 +45,13 @@ class Data:
 
 @dataclass(frozen=True)
 class Figure:
-    """One drawing of a section."""
+    """One drawing of a section: ``chart`` has what the macro of this ``kind`` (charts.html.j2)
+    draws, and as ``label`` what it shows to those who cannot see it."""
 
+    kind: str
     title: str
     caption: str
-    drawing: Markup
+    chart: Mapping[str, object]
     data: Data
 
 

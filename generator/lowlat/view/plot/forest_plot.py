@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.report import summary
-from lowlat.report.comparison import ArmReport, Comparison
-from lowlat.report.wording import change, interval, number
-from lowlat.view.plot.axis import Ratio, short
-from lowlat.view.plot.canvas import BOTTOM, RIGHT, WIDTH, Canvas
+from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
+from lowlat.report.wording import change, interval
+from lowlat.view.plot.axis import END, Ratio, short
 from lowlat.view.plot.figure import Data, Figure
-
-_ROW, _TOP = 34.0, 22.0
-
-#: Between two lines of text.
-_LINE = 14.0
 
 #: Letters of a line of a drawing; characters of an axis on a terminal, at most and at least.
 _WIDE = 48
@@ -44,23 +39,33 @@ class ForestRow:
     high: Optional[float]
 
     @property
+    def clipped(self) -> str:
+        return clipped(self.label, _WIDE)
+
+    @property
+    def finding(self) -> str:
+        return f"{self.words}, {self.verdict}" if self.words else self.verdict
+
+    @property
     def ends(self) -> tuple[float, ...]:
         return tuple(value for value in (self.ratio, self.low, self.high) if value)
 
 
 def lines(found: Comparison) -> tuple[ForestRow, ...]:
     """A line for each arm, in their order."""
-    return tuple(_line(arm, arm.name.removeprefix(f"{found.first}-")) for arm in found.arms)
+    return tuple(
+        _line(report, report.name.removeprefix(f"{found.first}-")) for report in found.reports
+    )
 
 
-def _line(arm: ArmReport, label: str) -> ForestRow:
-    primary = arm.report.primary
-    verdict = arm.report.verdict.replace("-", " ")
+def _line(report: Report, label: str) -> ForestRow:
+    primary = report.primary
+    verdict = report.verdict.replace("-", " ")
     if primary is None:
-        return ForestRow(arm.name, label, verdict, "", "", None, None, None)
+        return ForestRow(report.name, label, verdict, "", "", None, None, None)
     low, high = primary.ci95 or (primary.ratio_at_least, None)
     words = change(primary), interval(primary)
-    return ForestRow(arm.name, label, verdict, *words, primary.ratio, low, high)
+    return ForestRow(report.name, label, verdict, *words, primary.ratio, low, high)
 
 
 def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Ratio:
@@ -75,50 +80,20 @@ def figure(found: Comparison) -> tuple[Figure, ...]:
     what = f"{summary.subject(found)} of {found.first}, divided by those of each arm"
     title = f"{summary.subject(found)}: how many times less than {found.first}"
     # Where a name and a finding do not fit side by side, they stand one below the other.
-    below = 0.0 if all(len(x.label) + len(_finding(x)) < _WIDE for x in drawn) else _LINE
-    row = _ROW + below
-    canvas = Canvas(f"{title}: {'; '.join(map(_told, drawn))}.", _TOP + len(drawn) * row + BOTTOM)
-    across = _scale(drawn, 12.0, WIDTH - RIGHT)
-    _axis(canvas, across, found.first)
-    for place, line in enumerate(drawn):
-        _draw(canvas, line, across, (_TOP + place * row, below))
+    below = any(len(line.label) + len(line.finding) >= _WIDE for line in drawn)
+    chart = {
+        "label": f"{title}: {'; '.join(map(_told, drawn))}.",
+        "across": _scale(drawn, 12.0, END),
+        "first": found.first,
+        "rows": drawn,
+        "below": below,
+    }
     caption = (
         f"{what}: right of 1 it is quieter than {found.first}, left of 1 it is noisier. The square "
         "is the ratio, the line its interval (95 %), each arm's own; an arrow is a bound, where "
         "some boots or all counted nothing. The verdicts allow for the number of arms."
     )
-    return (Figure(title, caption, canvas.svg(), _data(drawn)),)
-
-
-def _axis(canvas: Canvas, across: Ratio, first: str) -> None:
-    for value in across.ticks():
-        x = across.at(value)
-        canvas.line(x, _TOP - 6, x, canvas.bottom, "one" if value == 1 else "grid")
-        canvas.text(x, canvas.bottom + 14, _times(value), anchor="middle")
-    one = across.at(1.0)
-    side = "start" if one < WIDTH / 3 else "end" if one > 2 * WIDTH / 3 else "middle"
-    canvas.text(one, 11, f"as {first}", anchor=side)
-    canvas.text(12, canvas.bottom + 32, "more than it", "name")
-    canvas.text(WIDTH - RIGHT, canvas.bottom + 32, "less than it", "name", "end")
-    canvas.line(12.0, canvas.bottom, WIDTH - RIGHT, canvas.bottom, "base")
-
-
-def _draw(canvas: Canvas, line: ForestRow, across: Ratio, place: tuple[float, float]) -> None:
-    top, below = place
-    y = top + below + 24
-    kind = f"verdict {line.verdict.replace(' ', '-')}"
-    canvas.text(12, top + 12, clipped(line.label, _WIDE), "name over")
-    canvas.text(WIDTH - RIGHT, top + below + 12, _finding(line), "name over", "end")
-    if line.low:
-        far = across.end if line.high is None else across.at(line.high)
-        canvas.line(across.at(line.low), y, far, y, f"interval {kind}")
-        if line.high is None:
-            canvas.path([(far - 6, y - 4), (far, y), (far - 6, y + 4)], f"arrow {kind}")
-        for end in (line.low, *((line.high,) if line.high else ())):
-            canvas.line(across.at(end), y - 4, across.at(end), y + 4, f"interval {kind}")
-    if line.ratio:
-        hint = f"{line.name}: {number(line.ratio)}"
-        canvas.rect(across.at(line.ratio) - 3.5, y - 3.5, 7, 7, f"point {kind}", hint)
+    return (Figure("forest", title, caption, chart, _data(drawn)),)
 
 
 def clipped(label: str, room: int) -> str:
@@ -126,13 +101,9 @@ def clipped(label: str, room: int) -> str:
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
 
-def _finding(line: ForestRow) -> str:
-    return f"{line.words}, {line.verdict}" if line.words else line.verdict
-
-
 def _told(line: ForestRow) -> str:
     between = f", ratio {line.between}" if line.between else ""
-    return f"{line.name} {_finding(line)}{between}"
+    return f"{line.name} {line.finding}{between}"
 
 
 def _data(drawn: Sequence[ForestRow]) -> Data:
@@ -167,15 +138,15 @@ def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
         yield _GAP.join((label, _characters(line, across), f"{line.words:{words}}", line.verdict))
 
 
-def _times(ratio: float) -> str:
-    """How far from 1, on either side."""
+def times(ratio: float) -> str:
+    """How far from 1, on either arm."""
     return "1" if ratio == 1 else f"{short(float(f'{max(ratio, 1 / ratio):.3g}'))}x"
 
 
 def _scale_text(across: Ratio) -> str:
     cells = [" "] * (round(across.end) + 7)
     for value in across.ticks():
-        written = f"|{_times(value)}"
+        written = f"|{times(value)}"
         place = round(across.at(value))
         if not "".join(cells[max(place - 1, 0) : place + len(written)]).strip():
             cells[place : place + len(written)] = written

@@ -13,8 +13,7 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.view.arm import ViewArm, many
-from lowlat.view.plot.axis import Log, duration, short
-from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
+from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Log, duration, short
 from lowlat.view.plot.figure import Data, Figure
 
 #: Bins of a decade in a drawing.
@@ -28,7 +27,7 @@ Bins = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Curve:
-    """The gaps of one side on some CPUs; ``longest_ns`` is None where there was none."""
+    """The gaps of one arm on some CPUs; ``longest_ns`` is None where there was none."""
 
     name: str
     kind: str
@@ -36,9 +35,9 @@ class Curve:
     longest_ns: Optional[float]
 
 
-def curve(side: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
-    """The gaps of a side's runs, in bins of 1/``fine`` decade."""
-    found = [run.cpu(cpu) for run in side.runs for cpu in cpus]
+def curve(arm: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
+    """The gaps of a arm's runs, in bins of 1/``fine`` decade."""
+    found = [run.cpu(cpu) for run in arm.runs for cpu in cpus]
     hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
     bins: dict[int, float] = {}
     for lower, upper, count in (row for cpu in found for row in cpu.histogram):
@@ -46,7 +45,7 @@ def curve(side: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
             place = _bin(lower, upper, fine)
             bins[place] = bins.get(place, 0.0) + count / hours
     longest = max((cpu.max_ns for cpu in found if cpu.max_ns), default=None)
-    return Curve(side.name, side.kind, dict(sorted(bins.items())), longest)
+    return Curve(arm.name, arm.kind, dict(sorted(bins.items())), longest)
 
 
 def _bin(lower: float, upper: float, fine: int) -> int:
@@ -59,37 +58,35 @@ def edges(place: int, fine: int = FINE) -> tuple[float, float]:
     return 10.0 ** (place / fine), 10.0 ** ((place + 1) / fine)
 
 
-def figures(sides: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
-    """A drawing for each CPU; of many() sides one of each beside the first, of all CPUs together.
+def figures(arms: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
+    """A drawing for each CPU; of many() arms one of each beside the first, of all CPUs together.
     All of them have the same axes; there are none where no run has a histogram."""
-    drawn = {(f"CPU {n}", f"cpu{n}"): [curve(side, [n]) for side in sides] for n in cpus}
-    if many(sides):
-        first, *others = (curve(side, cpus) for side in sides)
+    drawn = {(f"CPU {n}", f"cpu{n}"): [curve(arm, [n]) for arm in arms] for n in cpus}
+    if many(arms):
+        first, *others = (curve(arm, cpus) for arm in arms)
         drawn = {(one.name, one.name): [first, one] for one in others}
     every = [one for curves in drawn.values() for one in curves if one.bins]
     if not every:
         return ()
-    lowest = min(run.threshold_ns for side in sides for run in side.runs)
+    lowest = min(run.threshold_ns for arm in arms for run in arm.runs)
     places = [place for one in every for place in one.bins]
     ends = [lowest, *(edge for place in (min(places), max(places)) for edge in edges(place))]
     ends += [one.longest_ns for one in every if one.longest_ns]
-    across = Log.around(ends, LEFT, WIDTH - RIGHT)
+    across = Log.around(ends, LEFT, END)
     rates = [rate for one in every for rate in one.bins.values()]
-    upward = Log.around([*rates, 0.7 * min(rates)], Canvas("").bottom, TOP)
+    upward = Log.around([*rates, 0.7 * min(rates)], FLOOR, TOP)
     return tuple(_figure(*names, curves, across, upward) for names, curves in drawn.items())
 
 
 def _figure(title: str, name: str, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
-    canvas = Canvas(f"Histogram of {title}: {'; '.join(map(_told, curves))}.")
-    canvas.vertical(upward, "gaps an hour")
-    canvas.horizontal(across, "length of the gap", duration)
-    for one in curves:
-        canvas.path(_outline(one, across, upward), f"curve {one.kind}")
-        if one.longest_ns:
-            x = across.at(one.longest_ns)
-            canvas.line(x, upward.start, x, upward.start - 10, f"longest {one.kind}")
-    canvas.frame()
-    return Figure(title, "; ".join(map(_told, curves)), canvas.svg(), _data(name, curves))
+    told = "; ".join(map(_told, curves))
+    chart = {
+        "label": f"Histogram of {title}: {told}.",
+        "across": across,
+        "upward": upward,
+        "curves": [(one, list(_outline(one, across, upward))) for one in curves],
+    }
+    return Figure("histogram", title, told, chart, _data(name, curves))
 
 
 def _told(one: Curve) -> str:

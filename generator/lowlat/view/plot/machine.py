@@ -3,57 +3,49 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from markupsafe import Markup
 
 from lowlat.draw.layout import arrange
 from lowlat.draw.svg import svg
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Core, Cpus, Machine, Processor
+from lowlat.model.machine import Core
+from lowlat.model.run import Run
 from lowlat.view.plot.figure import Data, Figure
-from lowlat.view.run_details import Detail
 
 
-def figure(detail: Detail) -> tuple[Figure, ...]:
+def figure(run: Run) -> tuple[Figure, ...]:
     """The machine of a run, in the boot it was made in; none where the run tells of no CPU."""
-    if not detail.online:
+    machine, online = run.machine, run.machine.cpus.online
+    if not online:
         return ()
-    run = detail.run
-    isolated = run.isolated & detail.online
-    picture = arrange(_machine(detail), isolated or None, roomy=True)
+    isolated = run.isolated & online
+    cores = machine.cores or tuple(Core(CpuSet.of([cpu])) for cpu in online)
+    picture = arrange(replace(machine, cores=cores), isolated or None, roomy=True)
     drawing = Markup(svg(picture, style=""))  # noqa: S704  # the drawing escapes what it is given
-    return (Figure("The machine", _caption(detail, isolated), drawing, _data(detail, isolated)),)
+    chart = {"drawing": drawing}
+    return (Figure("machine", "The machine", _caption(run, isolated), chart, _data(run, isolated)),)
 
 
-def _machine(detail: Detail) -> Machine:
-    online = detail.online
-    first = 0 if 0 in online else online.first
-    return Machine(
-        arch=None,
-        cpus=Cpus(online=online, offline=CpuSet(), possible=online, boot=first),
-        cores=detail.cores or tuple(Core(CpuSet.of([cpu])) for cpu in online),
-        processor=Processor(model=detail.processor or None),
-    )
-
-
-def _caption(detail: Detail, isolated: CpuSet) -> str:
+def _caption(run: Run, isolated: CpuSet) -> str:
     words = [
         f"CPU {isolated} isolated by the kernel, the others housekeeping."
         if isolated
         else "No CPU was isolated by the kernel in the runs after."
     ]
-    if not detail.cores:
+    if not run.machine.cores:
         words.append("The runs tell only the CPUs' numbers: each is drawn as a core of its own.")
     return " ".join(words)
 
 
-def _data(detail: Detail, isolated: CpuSet) -> Data:
-    measured = detail.run.measured
+def _data(run: Run, isolated: CpuSet) -> Data:
     rows = tuple(
         (
             cpu,
             ("isolated" if cpu in isolated else "housekeeping") if isolated else "",
-            "yes" if cpu in measured else "no",
+            "yes" if cpu in run.measured else "no",
         )
-        for cpu in detail.online
+        for cpu in run.machine.cpus.online
     )
     return Data("roles.csv", ("CPU", "role", "measured"), rows)

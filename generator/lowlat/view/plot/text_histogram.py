@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Histograms of latency in characters: a line for each CPU and side, all of them to one scale."""
+"""Histograms of latency in characters: a line for each CPU and arm, all of them to one scale."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MOST = 8
 
 @dataclass(frozen=True)
 class HistogramRow:
-    """One row: its CPU ("" below the first side), its side, the histogram and the longest gap."""
+    """One row: its CPU ("" below the first arm), its arm, the histogram and the longest gap."""
 
     cpu: str
-    side: ViewArm
+    arm: ViewArm
     drawing: str
     longest: str
 
@@ -41,14 +41,14 @@ class Chart:
     left: int
 
 
-def chart(sides: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
+def chart(arms: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
     """The histograms of these CPUs, beside which there are ``left`` others; without lines where no
     run has any. ``blocks``: the terminal shows block elements, else plain ASCII is used."""
-    groups = [cpus] if many(sides) else [CpuSet.of([cpu]) for cpu in cpus]
+    groups = [cpus] if many(arms) else [CpuSet.of([cpu]) for cpu in cpus]
     curves = [
-        (f"CPU {group}" if side is sides[0] else "", side, curve(side, group, _COARSE))
+        (f"CPU {group}" if arm is arms[0] else "", arm, curve(arm, group, _COARSE))
         for group in groups
-        for side in sides
+        for arm in arms
     ]
     places = [place for _, _, one in curves for place in one.bins]
     if not places:
@@ -60,11 +60,11 @@ def chart(sides: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) ->
     lines = (
         HistogramRow(
             cpu=cpu,
-            side=side,
+            arm=arm,
             drawing=_drawing(one, range(first, last + 1), (min(rates), max(rates)), steps),
             longest=duration(one.longest_ns) if one.longest_ns else "-",
         )
-        for cpu, side, one in curves
+        for cpu, arm, one in curves
     )
     return Chart(_scale(first, last), tuple(lines), left)
 
@@ -96,14 +96,12 @@ def text(found: Chart) -> Iterator[str]:
     """The chart as lines of text; none where it has none."""
     if not found.lines:
         return
-    cpu, name = (
-        max(map(len, words)) for words in zip(*((x.cpu, x.side.name) for x in found.lines))
-    )
+    cpu, name = (max(map(len, words)) for words in zip(*((x.cpu, x.arm.name) for x in found.lines)))
     wide = max(len(found.scale), *(len(line.drawing) for line in found.lines))
     yield "gaps by their length, how often and how long both logarithmic"
     yield f"{'':{cpu + name + 4}}{found.scale:{wide}}  longest"
     for line in found.lines:
-        yield f"{line.cpu:{cpu}}  {line.side.name:{name}}  {line.drawing:{wide}}  {line.longest}"
+        yield f"{line.cpu:{cpu}}  {line.arm.name:{name}}  {line.drawing:{wide}}  {line.longest}"
     if found.left:
         yield others(found)
 

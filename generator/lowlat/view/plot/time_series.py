@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A figure over the time of a run: for each side the typical run as a line, and the band in which
+"""A figure over the time of a run: for each arm the typical run as a line, and the band in which
 all of its runs lie."""
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from itertools import accumulate
 from statistics import median
 from typing import Callable, Optional
 
-from markupsafe import Markup
-
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run, Series
 from lowlat.view.arm import ViewArm, many
-from lowlat.view.plot.axis import Axis, Linear, fitting, short
-from lowlat.view.plot.canvas import LEFT, RIGHT, TOP, WIDTH, Canvas
+from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Axis, Linear, fitting, short
 from lowlat.view.plot.figure import Cell, Data, Figure
+
+_Points = list[tuple[float, float]]
 
 #: A drawing has room for so many stretches.
 _MOST = 120
@@ -43,35 +42,35 @@ INTERRUPTS = SeriesQuantity(
 
 @dataclass(frozen=True)
 class Band:
-    """One side: in each stretch the least, the median and the greatest of its runs, None where no
+    """One arm: in each stretch the least, the median and the greatest of its runs, None where no
     run reaches."""
 
-    side: ViewArm
+    arm: ViewArm
     runs: int
     values: tuple[Optional[tuple[float, float, float]], ...]
 
 
 @dataclass(frozen=True)
 class Bands:
-    """The bands of all sides that know a figure, in stretches with these ends."""
+    """The bands of all arms that know a figure, in stretches with these ends."""
 
     shown: SeriesQuantity
     edges: tuple[float, ...]
     bands: tuple[Band, ...]
 
 
-def figures(sides: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tuple[Figure, ...]:
-    """One drawing, or of many() sides one of each beside the first, all of them on the same axes;
+def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tuple[Figure, ...]:
+    """One drawing, or of many() arms one of each beside the first, all of them on the same axes;
     none where no run is known in two steps at least."""
-    found = _bands(sides, cpus, shown)
+    found = _bands(arms, cpus, shown)
     if found is None:
         return ()
     every = [v for band in found.bands for values in band.values if values for v in values]
-    upward = fitting(every, Canvas("").bottom, TOP)
-    if not many(sides):
+    upward = fitting(every, FLOOR, TOP)
+    if not many(arms):
         return (_figure(f"{shown.title} over the time of a run", "", found, upward),)
-    first = [band for band in found.bands if band.side is sides[0]]
-    pairs = ((one.side.name, (*first, one)) for one in found.bands if one.side is not sides[0])
+    first = [band for band in found.bands if band.arm is arms[0]]
+    pairs = ((one.arm.name, (*first, one)) for one in found.bands if one.arm is not arms[0])
     return tuple(
         _figure(f"{shown.title}, {name}", f"-{name}", replace(found, bands=pair), upward)
         for name, pair in pairs
@@ -79,18 +78,28 @@ def figures(sides: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tu
 
 
 def _figure(title: str, of: str, found: Bands, upward: Axis) -> Figure:
-    return Figure(title, _caption(found), _drawing(title, found, upward), _data(found, of))
+    across = Linear(found.edges[-1], LEFT, END)
+    edges = [across.at(edge) for edge in found.edges]
+    told = "; ".join(_told(band, found.shown) for band in found.bands)
+    chart = {
+        "label": f"{title}: {told}.",
+        "across": across,
+        "upward": upward,
+        "unit": found.shown.unit,
+        "bands": [(band.arm, *_outlines(band, edges, upward)) for band in found.bands],
+    }
+    return Figure("time_series", title, _caption(found), chart, _data(found, of))
 
 
-def _bands(sides: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> Optional[Bands]:
-    curves = [(side, [c for run in side.runs if (c := _curve(run, cpus, shown))]) for side in sides]
+def _bands(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> Optional[Bands]:
+    curves = [(arm, [c for run in arm.runs if (c := _curve(run, cpus, shown))]) for arm in arms]
     known = [curve for _, own in curves for curve in own]
     stretches = min(max((len(curve.ends) - 1 for curve in known), default=0), _MOST)
     if stretches < 2:
         return None
     longest = max(curve.ends[-1] for curve in known)
     edges = tuple(longest * place / stretches for place in range(stretches + 1))
-    return Bands(shown, edges, tuple(_band(side, own, edges) for side, own in curves if own))
+    return Bands(shown, edges, tuple(_band(arm, own, edges) for arm, own in curves if own))
 
 
 @dataclass(frozen=True)
@@ -123,38 +132,26 @@ def _curve(run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_RunningSu
     return _RunningSum((0.0, *every[0].ends_s), (0.0, *accumulate(steps)))
 
 
-def _band(side: ViewArm, curves: Sequence[_RunningSum], edges: Sequence[float]) -> Band:
+def _band(arm: ViewArm, curves: Sequence[_RunningSum], edges: Sequence[float]) -> Band:
     values = []
     for begin, end in zip(edges, edges[1:]):
         known = [value for curve in curves if (value := curve.mean(begin, end)) is not None]
         values.append((min(known), median(known), max(known)) if known else None)
-    return Band(side, len(curves), tuple(values))
+    return Band(arm, len(curves), tuple(values))
 
 
-def _drawing(title: str, found: Bands, upward: Axis) -> Markup:
-    canvas = Canvas(f"{title}: {'; '.join(_told(band, found.shown) for band in found.bands)}.")
-    across = Linear(found.edges[-1], LEFT, WIDTH - RIGHT)
-    canvas.vertical(upward, found.shown.unit)
-    canvas.horizontal(across, "seconds of the run")
-    for band in found.bands:
-        _draw(canvas, band, [across.at(edge) for edge in found.edges], upward)
-    canvas.frame()
-    return canvas.svg()
-
-
-def _draw(canvas: Canvas, band: Band, edges: Sequence[float], upward: Axis) -> None:
+def _outlines(band: Band, edges: Sequence[float], upward: Axis) -> tuple[_Points, _Points]:
+    """The band and the line within it, as points; of a single run the line alone."""
     known = [(x, values) for x, values in zip(zip(edges, edges[1:]), band.values) if values]
     low, middle, high = (
         [(x, upward.at(values[n])) for ends, values in known for x in ends] for n in range(3)
     )
-    if band.runs > 1:
-        canvas.path([*low, *reversed(high)], f"band {band.side.kind}")
-    canvas.path(middle, f"line {band.side.kind}", band.side.name)
+    return [*low, *reversed(high)] if band.runs > 1 else [], middle
 
 
 def _told(band: Band, shown: SeriesQuantity) -> str:
     middles = [values[1] for values in band.values if values]
-    return f"{band.side.name} {short(min(middles))} to {short(max(middles))} {shown.unit}"
+    return f"{band.arm.name} {short(min(middles))} to {short(max(middles))} {shown.unit}"
 
 
 def _caption(found: Bands) -> str:
@@ -169,7 +166,7 @@ def _caption(found: Bands) -> str:
 
 def _data(found: Bands, of: str) -> Data:
     rows: list[list[Cell]] = [
-        [band.side.name, *(float(f"{v:.6g}") for v in (begin, end, *values))]
+        [band.arm.name, *(float(f"{v:.6g}") for v in (begin, end, *values))]
         for band in found.bands
         for begin, end, values in zip(found.edges, found.edges[1:], band.values)
         if values

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What other tools found, beside what they printed: ``"parsed": {"version", "figures"}`` in each
+tool's part of a run. It is read out of their output once, when the run is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Optional
+
+from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
+
+#: The kind of work that stress-ng's matrix is in a run, and its name among the stressors. It guards
+#: against a tuning that costs throughput, as the loads' own counts cannot: how much those got done
+#: depends on how much else ran.
+_ALONE, ALONE = "throughput", "matrix alone"
+
+_Part = dict[str, object]
+
+
+def add(document: Mapping[str, object]) -> None:
+    """Add the results to a run (schema lowlat.run/1) that has none yet."""
+    for tool, part in _parts(document):
+        if "parsed" not in part:
+            try:
+                part["parsed"] = parsed(tool, part)
+            except (ValueError, TypeError, KeyError, RecursionError):
+                part["parsed"] = None  # the run is worth more than what a tool garbled
+
+
+def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
+    opinion = document.get("oslat")
+    if isinstance(opinion, dict):
+        yield "oslat", opinion
+    for key, name in (("loads", "tool"), ("second_opinions", "tool"), ("work", "kind")):
+        parts = document.get(key)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and (key != "work" or part.get(name) == _ALONE):
+                yield part.get(name), part
+
+
+def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
+    """The result of one tool; None where there is none in its output.
+
+    oslat, cyclictest and rtla have their longest times in us, by CPU or thread: where a tool rounds
+    them down, their upper limit. stress-ng has bogo operations per second of real time.
+    """
+    output = part.get("output", "")
+    text = output if isinstance(output, str) else json.dumps(output)
+    if tool == "oslat":
+        found = oslat.parse(text)
+        return _result(found.version or "unknown", found.max_us.items()) if found else None
+    if tool == "stress-ng":
+        ran = stress_ng.parse(text)
+        return _result(_version(ran, part), ran.throughput().items())
+    if tool == _ALONE:
+        return _alone(part)
+    maxima = (cyclictest if tool == "cyclictest" else rtla).maxima_us(text)
+    return _result("", enumerate(maxima)) if maxima else None
+
+
+def _alone(part: Mapping[str, object]) -> Optional[_Part]:
+    mean, runs = part.get("mean"), part.get("runs")
+    first = runs[0] if isinstance(runs, list) and runs and isinstance(runs[0], dict) else {}
+    if not isinstance(mean, (int, float)) or not mean or not part.get("samples"):
+        return None
+    ran = stress_ng.parse(str(first.get("output", "")))
+    return _result(_version(ran, part), [(ALONE, float(mean))])
+
+
+def _version(ran: stress_ng.Stress, part: Mapping[str, object]) -> str:
+    return " ".join(filter(None, (ran.version or str(part.get("version") or ""), ran.compiler)))
+
+
+def _result(version: str, figures: Iterable[tuple[object, float]]) -> _Part:
+    known = {str(name): value for name, value in figures if value >= 0 and math.isfinite(value)}
+    return {"version": version, "figures": known}
