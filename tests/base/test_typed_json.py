@@ -12,7 +12,7 @@ from typing import Optional
 
 import pytest
 
-from lowlat.base.typed_json import Mistyped, decode, encode
+from lowlat.base.typed_json import Mistyped, decode, decode_fields, encode
 from lowlat.model.cpuset import CpuSet
 
 
@@ -104,6 +104,14 @@ def test_own_state_may_know_more() -> None:
 def test_null_is_no_value(change: dict[str, object], strict: bool) -> None:
     with pytest.raises(Mistyped):
         decode(Whole, {**PLAIN, **change}, strict=strict)
+
+
+def test_null_is_what_was_not_measured() -> None:
+    document = {**PLAIN, "parts": None, "rates": {"x": None, "y": 1}, "path": None}
+    found = decode_fields(Whole, document, measured=True)
+    assert (found.parts, found.rates, found.path) == ((), {"y": 1}, None)
+    with pytest.raises(Mistyped, match=r"^count: a whole number is expected$"):
+        decode_fields(Whole, {**PLAIN, "count": None}, measured=True)
 
 
 def test_a_person_is_told_of_a_key_that_is_not_known() -> None:

@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Callable, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
@@ -55,9 +55,10 @@ def decode(kind: type[_T], value: object, where: str = "", *, strict: bool = Fal
     return found
 
 
-def decode_fields(kind: type[_T], value: object, where: str = "") -> _T:
-    """A dataclass of an object of its fields, also where it has a from_json() of its own."""
-    found: _T = _decoded(partial(_object, kind, False), value, where)
+def decode_fields(kind: type[_T], value: object, where: str = "", *, measured: bool = False) -> _T:
+    """A dataclass of an object of its fields, also where it has a from_json() of its own; of what
+    was ``measured``, null is what was not known: a default, or no entry of a mapping."""
+    found: _T = _decoded(partial(_object, kind, None if measured else False), value, where)
     return found
 
 
@@ -70,8 +71,9 @@ def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
 
 
 @cache
-def _decoder(kind: Any, strict: bool) -> _Decoder:
-    """What reads a value of this kind; made once for each, as a histogram has thousands."""
+def _decoder(kind: Any, strict: Optional[bool]) -> _Decoder:
+    """What reads a value of this kind; made once for each, as a histogram has thousands. ``strict``
+    is None of what was measured."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return lambda value: value
@@ -83,7 +85,8 @@ def _decoder(kind: Any, strict: bool) -> _Decoder:
     if origin in (tuple, frozenset):
         return partial(_items, origin, _decoder(inner[0], strict))
     if origin in (Mapping, dict):
-        return partial(_mapping, _decoder(inner[1], strict))
+        null = strict is not None or _knows_null(inner[1])
+        return partial(_mapping, _decoder(inner[1], strict), null)
     if hasattr(kind, "from_json"):
         return lambda value: kind.from_json(value)
     if is_dataclass(kind):
@@ -140,25 +143,26 @@ def _row(inner: list[_Decoder], value: Any) -> tuple[Any, ...]:
     return tuple([read(item) for read, item in zip(inner, value)])
 
 
-def _mapping(inner: _Decoder, value: Any) -> Mapping[str, Any]:
+def _mapping(inner: _Decoder, null: bool, value: Any) -> Mapping[str, Any]:
     read: dict[str, Any] = {}
     name = ""
     try:
         for name, item in _plain(dict, value).items():
-            read[name] = inner(item)
+            if item is not None or null:
+                read[name] = inner(item)
     except ValueError as error:
         raise _below(error, f".{name}" if name else "") from None
     return read
 
 
-def _object(kind: Any, strict: bool, value: Any) -> Any:
+def _object(kind: Any, strict: Optional[bool], value: Any) -> Any:
     known = _fields(kind, strict)
     _plain(dict, value)
     if strict and (others := value.keys() - {key for key, *_ in known}):
         raise Mistyped("not known here", f".{min(others)}")
     read: dict[str, Any] = {}
-    for key, name, inner, default in known:
-        if default and key not in value:
+    for key, name, inner, default, null in known:
+        if default and (key not in value or (value[key] is None and not null)):
             continue
         if key not in value:
             raise Mistyped("missing", f".{key}")
@@ -170,8 +174,9 @@ def _object(kind: Any, strict: bool, value: Any) -> Any:
 
 
 @cache
-def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool], ...]:
-    """Of each field: its key, its name, its decoder, and whether it has a default."""
+def _fields(kind: Any, strict: Optional[bool]) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
+    """Of each field: its key, its name, its decoder, whether it has a default, and whether a null
+    is a value of it."""
     kinds = get_type_hints(kind)
     return tuple(
         (
@@ -179,9 +184,14 @@ def _fields(kind: Any, strict: bool) -> tuple[tuple[str, str, _Decoder, bool], .
             field.name,
             _decoder(kinds[field.name], strict),
             field.default is not MISSING or field.default_factory is not MISSING,
+            strict is not None or _knows_null(kinds[field.name]),
         )
         for field in fields(kind)
     )
+
+
+def _knows_null(kind: Any) -> bool:
+    return get_origin(kind) is Union or kind in (Any, object)
 
 
 def _key(field: Field[Any]) -> str:
@@ -210,6 +220,32 @@ def encode(value: Any) -> Any:
 def encode_fields(value: Any) -> dict[str, Any]:
     """A dataclass as an object of its fields, whether or not it has a to_json() of its own."""
     return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
+
+
+def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: str) -> _T:
+    """What was measured, of a file that carries ``schema``; ``writer`` is who makes such files, and
+    ``redo`` what to do where it is damaged.
+
+    Raises Refused where the file cannot be read, is not JSON, of another kind or damaged.
+    """
+    try:
+        data = bounds.read_json(files.read(path, bounds.DOCUMENT), _no_constant)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}", hint=f"give a file of {writer}") from error
+    except ValueError as error:
+        raise Refused(f"{path}: not JSON: {error}", hint=f"give a file of {writer}") from error
+    if not isinstance(data, dict) or data.get("schema") != schema:
+        raise Refused(f"{path}: not a {schema} document", hint=f"give a file of {writer}")
+    wanted: Any = kind
+    try:
+        found: _T = _decoded(_decoder(wanted, None), data, "")
+        return found
+    except Mistyped as error:
+        raise Refused(f"{path}: {error.message}", hint=redo) from error
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def write_value(path: Path, value: object) -> None:
