@@ -9,23 +9,11 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.measure.causes.context import NAMES
 from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.threads import Occupant
 
 SCHEMA = "lowlat.follow/1"
-
-#: Rows of /proc/interrupts by the names that a run's causes have (arch/x86/kernel/irq.c).
-_NAMES = {
-    "LOC": ("irq", "local_timer"),
-    "RES": ("ipi", "IPI reschedule"),
-    "CAL": ("ipi", "IPI function call"),
-    "IWI": ("ipi", "IPI irq_work"),
-    "NMI": ("nmi", "NMI"),
-    "PMI": ("nmi", "performance counter"),
-    "TRM": ("irq", "thermal_apic"),
-    "THR": ("irq", "threshold_apic"),
-    "MCP": ("irq", "MCP"),
-}
 
 #: To order what is counted beside what is timed: about what an interrupt takes, in us.
 _USUAL_US = 5.0
@@ -125,7 +113,7 @@ def _counted(counts: object, interval: float) -> Iterator[Interrupter]:
         if label in _PARTS:
             continue
         number, colon, device = label.partition(":")
-        named = ("irq", f"irq {number} {device}") if colon else _NAMES.get(label, ("irq", label))
+        named = ("irq", f"irq {number} {device}") if colon else NAMES.get(label, ("irq", label))
         yield Interrupter(*named, count / interval, None)
 
 

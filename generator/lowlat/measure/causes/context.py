@@ -31,6 +31,19 @@ _ROWS = {
     "spurious_apic": "SPU",
 }
 
+
+def _named(vector: str) -> tuple[str, str]:
+    """The class and the name of what a vector of x86 is a cause of."""
+    return ("ipi", _IPI[vector]) if vector in _IPI else ("irq", vector)
+
+
+#: The same by the row of /proc/interrupts that counts it.
+NAMES = {
+    "NMI": ("nmi", "NMI"),
+    "PMI": ("nmi", "performance counter"),
+    **{row: _named(vector) for vector, row in reversed(_ROWS.items())},
+}
+
 #: arm64's name of all interrupts between CPUs, and of their rows together.
 ARM_IPI = "IPI"
 
@@ -83,8 +96,7 @@ def entered(event: TraceEvent) -> Context:
     if vector == "ipi":  # arm64: the reason in brackets
         name = f"IPI {event.text.strip('()').removesuffix(' interrupts').lower()}"
         return Context("ipi", name, time, name, ARM_IPI)
-    kind = "ipi" if vector in _IPI else "irq"
-    return Context(kind, _IPI.get(vector, vector), time, vector, _ROWS.get(vector, ""))
+    return Context(*_named(vector), time, vector, _ROWS.get(vector, ""))
 
 
 def _bracketed(text: str, key: str) -> str:
