@@ -27,7 +27,8 @@ def stepped(path: Path, **own: Any) -> Path:
 def test_a_run_knows_its_steps(tmp_path: Path) -> None:
     run = read_run(stepped(tmp_path / "run.json"))
     series = run.cpu(2).series
-    assert series == Series((1.0, 2.0, 2.5), (10, 20, 5), (1, 2, 0), (4, 0, 1))
+    assert run.ends_s == (1.0, 2.0, 2.5)
+    assert series == Series((10, 20, 5), (1, 2, 0), (4, 0, 1))
     assert run.cpu(3).series is None
 
 

@@ -121,7 +121,9 @@ def endpoint(name: str, cpu: int | str, before: float, after: float) -> Endpoint
 
 
 def report(*endpoints: Endpoint, emulated: bool = False, verdict: str = "") -> Report:
-    return Report("after", verdict or "descriptive-only", "why", (1, 1), emulated, endpoints, (), (), True)
+    return Report(
+        "after", verdict or "descriptive-only", "why", (1, 1), emulated, endpoints, (), (), True
+    )
 
 
 INTERRUPTS = "interrupts_per_s"

@@ -3,12 +3,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lowlat.base.json_fields import read_document
+from lowlat.base.typed_json import read_document
 from lowlat.measure.tools import results
-from lowlat.model import run
-from lowlat.model.run import Run
+from lowlat.model.run import SCHEMA, Run
+
+
+@dataclass(frozen=True)
+class _Document:
+    """lowlat-measure by itself writes down only what the tools printed."""
+
+    run: Run
+
+    @classmethod
+    def from_json(cls, value: dict[str, object]) -> _Document:
+        results.add(value)
+        return cls(Run.from_json(value))
 
 
 def read_run(path: Path) -> Run:
@@ -16,7 +28,5 @@ def read_run(path: Path) -> Run:
 
     Raises Refused where it is missing, not JSON, of another schema, or lacks a key.
     """
-    fields = read_document(path, run.SCHEMA, "'lowlat-gen measure'")
-    # lowlat-measure by itself writes down only what the tools printed.
-    results.add(fields.all())
-    return run.from_json(path, fields)
+    found = read_document(path, _Document, SCHEMA, "'lowlat-gen measure'", "measure again")
+    return replace(found.run, path=path)

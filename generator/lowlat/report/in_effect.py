@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lowlat.base.json_fields import Fields, read_document
+from lowlat.base.typed_json import read_document
 from lowlat.model import cmdline
 from lowlat.model.run import Run
 from lowlat.verify import SCHEMA
@@ -41,22 +41,36 @@ class Missing:
     why: str
 
 
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    state: str
+    planned: object
+    effective: object
+    evidence: object = ""
+
+
+@dataclass(frozen=True)
+class _Verified:
+    settings: tuple[_Row, ...]
+
+
 def read_verify(path: Path) -> tuple[VerifiedSetting, ...]:
     """Read what ``lowlat-gen verify --json`` printed.
 
     Raises Refused where it cannot be read or is something else.
     """
-    fields = read_document(path, SCHEMA, "'lowlat-gen verify --json'")
+    writer = "'lowlat-gen verify --json'"
     return tuple(
         VerifiedSetting(
-            name=item.text("name"),
-            state=item.text("state"),
-            planned=_words(item, "planned"),
-            effective=_words(item, "effective"),
-            evidence=_words(item, "evidence") if item.has("evidence") else "",
+            row.name, row.state, _words(row.planned), _words(row.effective), str(row.evidence or "")
         )
-        for item in fields.children("settings")
+        for row in read_document(path, _Verified, SCHEMA, writer, "verify again").settings
     )
+
+
+def _words(value: object) -> str:
+    return "nothing" if value is None or value == "" else str(value)
 
 
 def not_in_effect(settings: Sequence[VerifiedSetting], after: Sequence[Run]) -> tuple[Missing, ...]:
@@ -81,8 +95,3 @@ def _not_isolated(after: Sequence[Run]) -> Iterator[Missing]:
     for cpus in filter(None, bare):
         noun = "CPU" if len(cpus) == 1 else "CPUs"
         yield Missing("isolcpus", f"{noun} {cpus} measured after, but not isolated by the kernel")
-
-
-def _words(fields: Fields, key: str) -> str:
-    value = fields.value(key)
-    return "nothing" if value is None or value == "" else str(value)

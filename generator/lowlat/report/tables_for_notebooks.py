@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 from lowlat.base.errors import Refused
 from lowlat.measure.run_file import read_run
@@ -74,17 +74,23 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
     Raises Refused where a file is missing or is something else.
     """
     runs = [read_run(Path(path)) for path in paths]
-    cpus = [(run, cpu) for run in runs for cpu in run.cpus]
+
+    def each(rows: Callable[[Run, CpuRun], Iterable[TableRow]]) -> tuple[TableRow, ...]:
+        return tuple(
+            {"run": str(run.path), "cpu": cpu.cpu, **row}
+            for run in runs
+            for cpu in run.cpus
+            for row in rows(run, cpu)
+        )
+
     return Tables(
-        runs=tuple(_run(run) for run in runs),
-        cpus=tuple(_cpu(run, cpu) for run, cpu in cpus),
-        histogram=tuple(row for run, cpu in cpus for row in _histogram(run, cpu)),
-        interrupts=tuple(
-            row for run, cpu in cpus for row in _rates(run, cpu, cpu.interrupts_per_s)
-        ),
-        softirqs=tuple(row for run, cpu in cpus for row in _rates(run, cpu, cpu.softirqs_per_s)),
-        causes=tuple(row for run, cpu in cpus for row in _causes(run, cpu)),
-        series=tuple(row for run, cpu in cpus for row in _series(run, cpu)),
+        runs=tuple(map(_run, runs)),
+        cpus=each(_cpu),
+        histogram=each(_histogram),
+        interrupts=each(lambda _, cpu: _rates(cpu.interrupts_per_s)),
+        softirqs=each(lambda _, cpu: _rates(cpu.softirqs_per_s)),
+        causes=each(_causes),
+        series=each(_series),
     )
 
 
@@ -94,38 +100,31 @@ def _run(run: Run) -> TableRow:
     return {"run": str(run.path), **known, **more}
 
 
-def _cpu(run: Run, cpu: CpuRun) -> TableRow:
+def _cpu(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
     measures = {measure.name: measure.of(cpu) for measure in (*ENDPOINTS, *OBSERVATIONS)}
-    return {**_key(run, cpu), "runtime_ns": cpu.runtime_ns, **measures}
+    yield {"runtime_ns": cpu.runtime_ns, **measures}
 
 
-def _histogram(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    for lower, upper, count in cpu.histogram:
-        yield {**_key(run, cpu), "lower_ns": lower, "upper_ns": upper, "count": int(count)}
+def _histogram(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
+    for lower, upper, count in cpu.histogram.rows:
+        yield {"lower_ns": lower, "upper_ns": upper, "count": int(count)}
 
 
-def _rates(run: Run, cpu: CpuRun, rates: Optional[Mapping[str, float]]) -> Iterator[TableRow]:
+def _rates(rates: Optional[Mapping[str, float]]) -> Iterator[TableRow]:
     for source, rate in (rates or {}).items():
         if source != "total":
-            yield {**_key(run, cpu), "source": source, "per_s": rate}
+            yield {"source": source, "per_s": rate}
 
 
-def _causes(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    for cause in cpu.causes:
-        words: TableRow = {"class": cause.kind, "cause": cause.cause}
-        yield {**_key(run, cpu), **words, "events": cause.events, "time_ns": cause.time_ns}
+def _causes(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
+    for one in cpu.causes:
+        yield {"class": one.kind, "cause": one.cause, "events": one.events, "time_ns": one.time_ns}
 
 
 def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    found = cpu.series
-    if found is None:
-        return
-    interrupts = found.interrupts or (None,) * len(found.ends_s)
-    steps = zip((0.0, *found.ends_s), found.ends_s, found.noise_ns, found.gaps, interrupts)
-    for begin, end, noise, gaps, entered in steps:
-        times: TableRow = {"begin_s": begin, "end_s": end}
-        yield {**_key(run, cpu), **times, "noise_ns": noise, "gaps": gaps, "interrupts": entered}
-
-
-def _key(run: Run, cpu: CpuRun) -> TableRow:
-    return {"run": str(run.path), "cpu": cpu.cpu}
+    columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts")
+    if (found := cpu.series) is not None:
+        interrupts = found.interrupts or (None,) * len(run.ends_s)
+        ends = (0.0, *run.ends_s), run.ends_s
+        for step in zip(*ends, found.noise_ns, found.gaps, interrupts):
+            yield dict(zip(columns, step))

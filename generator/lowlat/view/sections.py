@@ -112,7 +112,7 @@ def _shown(report: Report) -> Iterator[run_series.RunQuantity]:
 
 
 def _sources(found: Comparison, arms: Sequence[ViewArm], cpus: CpuSet, *, timed: bool) -> Section:
-    observers = {arm.name: {run.observer for run in arm.runs} for arm in arms}
+    observers = {arm.name: {run.attribution.observer for run in arm.runs} for arm in arms}
     known = [arm for arm in arms if observers[arm.name] != {""} and timed]
     traced = stacked_bars.figures(stacked_bars.causes(known, cpus))
     about = {

@@ -10,6 +10,7 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from lowlat.base.errors import LowlatError
+from lowlat.base.typed_json import encode, encode_fields
 from lowlat.measure.causes import join, periods
 from lowlat.measure.causes.capture import (
     Capture,
@@ -26,6 +27,7 @@ from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Cause, Comb
 
 Document = dict[str, object]
 
@@ -142,16 +144,11 @@ class _Analyst:
 
     def _causes(self, joined: join.Joined) -> list[Document]:
         ordered = sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
-        return [
-            {
-                "class": kind,
-                "cause": cause,
-                "events": tally.events,
-                "time_ns": round(self._capture.clock.ns(tally.ticks)),
-                "remedy": remedy(kind, cause),
-            }
-            for (kind, cause), tally in ordered
-        ]
+        found = (
+            Cause(*cause, tally.events, round(self._capture.clock.ns(tally.ticks)), remedy(*cause))
+            for cause, tally in ordered
+        )
+        return [encode(cause) for cause in found]
 
     def _chains(self, joined: join.Joined) -> list[Document]:
         ordered = sorted(joined.chains.items(), key=lambda item: -item[1].ticks)[:_CHAINS_MAX]
@@ -181,13 +178,14 @@ class _Analyst:
 
 def _period(period: periods.Period, kind: str, causes: Sequence[str]) -> Document:
     ((often, _),) = Counter(causes[place] for place in period.members).most_common(1)
-    return {
-        "frequency_hz": round(period.frequency_hz, 4),
-        "name": period.name,
-        "rate_per_s": round(period.rate_per_s, 4),
-        "power": round(period.power, 1),
-        "cause": f"{kind}: {often}" if kind else None,
-    }
+    comb = Comb(
+        frequency_hz=round(period.frequency_hz, 4),
+        name=period.name,
+        rate_per_s=round(period.rate_per_s, 4),
+        power=round(period.power, 1),
+        cause=f"{kind}: {often}" if kind else None,
+    )
+    return encode_fields(comb)
 
 
 def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:

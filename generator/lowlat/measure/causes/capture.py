@@ -7,12 +7,13 @@ import csv
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
-from lowlat.base.json_fields import Fields, read_document
+from lowlat.base.typed_json import read_document
 
 SCHEMA = "lowlat.run-capture/1"
 
@@ -52,22 +53,40 @@ class CpuCapture:
 
 @dataclass(frozen=True)
 class Capture:
-    """``observer`` is "trace", "switches" or "none"; ``counter`` tells whether the trace's clock
-    counts the run's own ticks; ``begin`` and ``end`` (ticks) enclose the growth of the counters,
-    which took ``counted_ns``; ``trace_error`` is why the trace could not be used, "" where it was
-    not asked for."""
+    """The summary in the folder. ``observer`` is "trace", "switches" or "none"; the growth of the
+    counters took ``counted_ns``; ``trace_error`` is why the trace could not be used, "" where it
+    was not asked for."""
 
-    folder: Path
     observer: str
-    counter: bool
-    clock: ClockPair
-    begin: int
-    end: int
+    clock_name: str = field(metadata={"json": "clock"})
+    first: tuple[int, int]
+    last: tuple[int, int]
+    begin_raw_ns: int
+    end_raw_ns: int
     counted_ns: int
     cpus: tuple[CpuCapture, ...]
-    missing: tuple[str, ...]
-    senders_lost: int
-    trace_error: str
+    missing: tuple[str, ...] = ()
+    senders_lost: int = 0
+    trace_error: str = ""
+    folder: Path = Path()
+
+    @property
+    def counter(self) -> bool:
+        """Whether the trace's clock counts the run's own ticks."""
+        return self.clock_name == "x86-tsc"
+
+    @cached_property
+    def clock(self) -> ClockPair:
+        return ClockPair(self.first, self.last)
+
+    @cached_property
+    def begin(self) -> int:
+        """Where the growth of the counters begins, in ticks, and where it ends."""
+        return self.clock.ticks(self.begin_raw_ns)
+
+    @cached_property
+    def end(self) -> int:
+        return self.clock.ticks(self.end_raw_ns)
 
 
 @dataclass(frozen=True)
@@ -84,37 +103,8 @@ class GapTimes:
 
 def read_capture(folder: Path) -> Capture:
     """Read the summary in the folder. Raises Refused where it is not there or damaged."""
-    fields = read_document(folder / "capture.json", SCHEMA, "'lowlat-measure --capture'")
-    clock = ClockPair(_pair(fields, "first"), _pair(fields, "last"))
-    return Capture(
-        folder=folder,
-        observer=fields.text("observer"),
-        counter=fields.text("clock") == "x86-tsc",
-        clock=clock,
-        begin=clock.ticks(_whole(fields, "begin_raw_ns")),
-        end=clock.ticks(_whole(fields, "end_raw_ns")),
-        counted_ns=_whole(fields, "counted_ns"),
-        cpus=tuple(
-            CpuCapture(**{name: _whole(item, name) for name in CpuCapture.__annotations__})
-            for item in fields.children("cpus")
-        ),
-        missing=fields.texts("missing") if fields.has("missing") else (),
-        senders_lost=_whole(fields, "senders_lost") if fields.has("senders_lost") else 0,
-        trace_error=fields.text("trace_error") if fields.has("trace_error") else "",
-    )
-
-
-def _whole(fields: Fields, key: str) -> int:
-    value = fields.value(key)
-    # A tick count has more digits than a float.
-    return value if isinstance(value, int) else int(fields.number(key))
-
-
-def _pair(fields: Fields, key: str) -> tuple[int, int]:
-    value = fields.value(key)
-    if isinstance(value, list) and len(value) == 2 and all(isinstance(n, int) for n in value):
-        return value[0], value[1]
-    raise LowlatError(f"{fields.where}: '{key}' is not a pair of whole numbers")
+    path, writer = folder / "capture.json", "'lowlat-measure --capture'"
+    return replace(read_document(path, Capture, SCHEMA, writer, "measure again"), folder=folder)
 
 
 def read_gaps(path: Path) -> defaultdict[int, GapTimes]:

@@ -53,7 +53,7 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
         return _result(found.version or "unknown", found.max_us.items()) if found else None
     if tool == "stress-ng":
         ran = stress_ng.parse(text)
-        return _result(_version(ran, part), ran.throughput().items())
+        return _result(_version(ran, part), ran.throughput.items())
     if tool == _ALONE:
         return _alone(part)
     maxima = (cyclictest if tool == "cyclictest" else rtla).maxima_us(text)

@@ -40,7 +40,7 @@ def curve(arm: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
     found = [run.cpu(cpu) for run in arm.runs for cpu in cpus]
     hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
     bins: dict[int, float] = {}
-    for lower, upper, count in (row for cpu in found for row in cpu.histogram):
+    for lower, upper, count in (row for cpu in found for row in cpu.histogram.rows):
         if count:
             place = _bin(lower, upper, fine)
             bins[place] = bins.get(place, 0.0) + count / hours

@@ -126,10 +126,10 @@ def _curve(run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_RunningSu
     """The mean over the CPUs."""
     every = [run.cpu(cpu).series for cpu in cpus]
     known = [shown.of(series) for series in every if series and shown.of(series)]
-    if len(known) < len(every) or not every or every[0] is None:
+    if len(known) < len(every) or not every or not run.ends_s:
         return None
     steps = (shown.scale * sum(step) / len(known) for step in zip(*known))
-    return _RunningSum((0.0, *every[0].ends_s), (0.0, *accumulate(steps)))
+    return _RunningSum((0.0, *run.ends_s), (0.0, *accumulate(steps)))
 
 
 def _band(arm: ViewArm, curves: Sequence[_RunningSum], edges: Sequence[float]) -> Band:
