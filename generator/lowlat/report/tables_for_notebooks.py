@@ -22,10 +22,10 @@ from lowlat.measure.run_file import read_run
 from lowlat.model.run import CpuRun, Run
 from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
 
-#: Columns of ``runs`` that are the run's own.
+#: Columns of ``runs``.
 _RUN = (
-    *("label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns", "policy"),
-    *("emulated", "complete", "valid", "harness"),
+    *("run", "label", "started", "boot_id", "kernel", "cmdline", "duration_s", "threshold_ns"),
+    *("policy", "emulated", "complete", "valid", "isolated", "machine", "harness"),
 )
 
 #: A row's columns are named as in ``lowlat.run/1``.
@@ -95,9 +95,8 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
 
 
 def _run(run: Run) -> TableRow:
-    known: TableRow = {name: getattr(run, name) for name in _RUN}
-    more = {"isolated": str(run.isolated), "machine": run.machine_words}
-    return {"run": str(run.path), **known, **more}
+    words = {"run": str(run.path), "isolated": str(run.isolated), "machine": run.machine_words}
+    return {name: words[name] if name in words else getattr(run, name) for name in _RUN}
 
 
 def _cpu(_: Run, cpu: CpuRun) -> Iterator[TableRow]:

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import summary
 from lowlat.report.comparison import Comparison
-from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import method, next_steps, settings
 from lowlat.view.arm import (
@@ -23,12 +20,9 @@ from lowlat.view.arm import (
     noisiest,
     quietest,
 )
-from lowlat.view.method import Method
-from lowlat.view.next_steps import NextStep
 from lowlat.view.plot import stacked_bars
 from lowlat.view.plot.figure import Cell, Data
-from lowlat.view.sections import Section, sections
-from lowlat.view.settings import Effect, SettingReasons
+from lowlat.view.sections import sections
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
@@ -42,69 +36,41 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class PageContents:
-    """Everything a page tells of a group. ``prefix`` makes its addresses its own on the page, and
-    ``spoken`` its names for those who cannot see where they stand."""
+def tell(group: Group, place: int = 0) -> dict[str, object]:
+    """The content of a page, or of its part at this place, from 1, as its templates name it; pure.
 
-    prefix: str
-    spoken: str
-    title: str
-    arms: Sequence[ViewArm]
-    verdict: str
-    badge: str
-    headline: str
-    emulated: bool
-    flags: tuple[str, ...]
-    sections: tuple[Section, ...]
-    #: What the arms look like in the drawings: a kind of the style sheet, and a name.
-    legend: tuple[tuple[str, str], ...]
-    #: The figures over all CPUs and of the noisiest ones; so many ``others`` have theirs not here.
-    endpoints: Data
-    others: int
-    reasons: SettingReasons
-    changes: tuple[Table, ...]
-    #: What verify found in each arm, and the arms in which that was not checked.
-    effects: tuple[Effect, ...]
-    unlooked: tuple[str, ...]
-    missing: tuple[str, ...]
-    steps: tuple[NextStep, ...]
-    method: Method
-    facts: Table
-    runs: Table
-
-
-def tell(group: Group, place: int = 0) -> PageContents:
-    """The content of a page, or of its part at this place, from 1. Pure: everything was read."""
+    ``prefix`` makes its addresses its own on the page, and ``spoken`` its names for those who
+    cannot see where they stand. ``endpoints`` are the figures over all CPUs and of the noisiest
+    ones; so many ``others`` have theirs not here. In the boots of ``unlooked`` verify did not look.
+    """
     found, plan = group.found, group.plan
     arms, best = drawn(found), quietest(found)
     report = found.reports[best]
     reasons = settings.reasons(plan, arms)
-    effects = settings.effects(arms)
-    return PageContents(
-        prefix=f"g{place}-" if place else "",
-        spoken=f"{place}. {group.title}: " if place else "",
-        title=group.title,
-        arms=arms,
-        verdict="several" if found.several else report.verdict,
-        badge=f"{len(found.reports)} arms" if found.several else _VERDICTS[report.verdict],
-        headline=summary.headline(found),
-        emulated=emulated(found),
-        flags=tuple(summary.notes(found)),
-        sections=tuple(sections(found, reasons.names)),
-        legend=legend(arms),
-        endpoints=endpoint_data(found, noisiest(found, _MOST_CPUS)),
-        others=max(len(common_cpus(found)) - _MOST_CPUS, 0),
-        reasons=reasons,
-        changes=tuple(settings.changes(arms)) if found.several else (),
-        effects=effects,
-        unlooked=tuple(arm.name for arm in arms[1:] if arm.effect is None),
-        missing=tuple(summary.missing(found)),
-        steps=next_steps.steps(found, plan, _left(found, arms[best + 1])),
-        method=method.of(found),
-        facts=method.facts(arms),
-        runs=method.runs(arms),
-    )
+    return {
+        "prefix": f"g{place}-" if place else "",
+        "spoken": f"{place}. {group.title}: " if place else "",
+        "title": group.title,
+        "arms": arms,
+        "verdict": "several" if found.several else report.verdict,
+        "badge": f"{len(found.reports)} arms" if found.several else _VERDICTS[report.verdict],
+        "headline": summary.headline(found),
+        "emulated": emulated(found),
+        "flags": list(summary.notes(found)),
+        "sections": list(sections(found, reasons.names)),
+        "legend": legend(arms),
+        "endpoints": endpoint_data(found, noisiest(found, _MOST_CPUS)),
+        "others": max(len(common_cpus(found)) - _MOST_CPUS, 0),
+        "reasons": reasons,
+        "changes": list(settings.changes(arms)) if found.several else (),
+        "effects": settings.effects(arms),
+        "unlooked": [arm.name for arm in arms[1:] if arm.effect is None],
+        "missing": list(summary.missing(found)),
+        "steps": next_steps.steps(found, plan, _left(found, arms[best + 1])),
+        "method": method.about(found),
+        "facts": method.facts(arms),
+        "runs": method.runs(arms),
+    }
 
 
 def _left(found: Comparison, arm: ViewArm) -> Optional[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jinja2
 from markupsafe import Markup
@@ -15,14 +15,14 @@ from lowlat.base import encode, resources
 from lowlat.report.wording import number
 from lowlat.view import settings
 from lowlat.view.arm import Group
-from lowlat.view.contents import PageContents, tell
+from lowlat.view.contents import tell
 from lowlat.view.plot import axis, forest_plot
 
 
 def render(group: Group) -> str:
     """The page of a comparison."""
     told = tell(group)
-    return _filled("page.html.j2", [told], told.badge)
+    return _filled("page.html.j2", [told], str(told["badge"]))
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
@@ -31,7 +31,7 @@ def render_groups(title: str, groups: Sequence[Group]) -> str:
     return _filled("groups.html.j2", told, title)
 
 
-def _filled(template: str, told: Sequence[PageContents], title: str) -> str:
+def _filled(template: str, told: Sequence[Mapping[str, object]], title: str) -> str:
     style = resources.template("view/page.css")
     page = _environment().get_template(template)
     return page.render(
@@ -40,7 +40,6 @@ def _filled(template: str, told: Sequence[PageContents], title: str) -> str:
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         title=title,
         told=told,
-        count=sum(len(one.runs.rows) for one in told),
     )
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from lowlat.base.terminal import plain
 from lowlat.model.run import Run
@@ -65,27 +64,19 @@ def runs(arms: Sequence[ViewArm]) -> Table:
     return Table(("side", "started", "boot", "label", "file", "seconds", "state"), rows)
 
 
-@dataclass(frozen=True)
-class Method:
+def about(found: Comparison) -> dict[str, object]:
     """What the method's words depend on: how many arms were tested, and which were not and why,
     none named where they are all."""
-
-    of_interrupts: bool
-    tested: int
-    untested: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def of(found: Comparison) -> Method:
-    untested = [report for report in found.reports if report.verdict not in TESTED]
-    reasons: dict[str, tuple[str, ...]] = {}
-    for report in untested:
-        reasons[report.why] = (*reasons.get(report.why, ()), report.name)
-    everywhere = len(found.reports)
-    return Method(
-        of_interrupts=summary.of_interrupts(found),
-        tested=everywhere - len(untested),
-        untested=tuple((w, n if len(n) < everywhere else ()) for w, n in reasons.items()),
-    )
+    untested: dict[str, list[str]] = {}
+    for report in found.reports:
+        if report.verdict not in TESTED:
+            untested.setdefault(report.why, []).append(report.name)
+    every = len(found.reports)
+    return {
+        "of_interrupts": summary.of_interrupts(found),
+        "tested": every - sum(map(len, untested.values())),
+        "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
+    }
 
 
 def _clock(run: Run) -> str:
