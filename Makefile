@@ -180,6 +180,7 @@ test-cuts-full: setup
 golden: setup
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/plan/test_machines.py
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/packaging/test_packages.py -k holds
+	LOWLAT_GOLDEN=1 $(PYTEST) tests/lint -k guides
 
 products: setup
 	$(BIN)/python packaging/produce

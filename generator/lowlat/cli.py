@@ -28,6 +28,7 @@ VERBS = {
     "cpus": "print the bare list of isolated or housekeeping CPUs",
     "run": "run a program on the isolated CPUs",
     "explain": "what one tunable does, costs and needs",
+    "lint": "judge any boot line word by word, and against lowlat's",
     "render": "write the plan, boot entry and TuneD profile below a folder",
     "rehearse": "boot a kernel in a VM, stock and tuned, and measure both",
     "measure": "measure the noise on the isolated CPUs",

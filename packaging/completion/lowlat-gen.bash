@@ -2,7 +2,7 @@
 # Produced by packaging/produce-cli from the options of the program.
 # Its frame is shtab's, (c) 2020-2026 Casper da Costa-Luis.
 
-_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
+_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
@@ -10,6 +10,7 @@ _shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isola
 _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --root)
 _shtab_lowlat_gen_run_option_strings=(-h --help --cpus --policy --one-per-thread --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
+_shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
 _shtab_lowlat_gen_render_option_strings=(-h --help --out --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
 _shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
 _shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events)
@@ -45,6 +46,9 @@ _shtab_lowlat_gen_run___cpus_COMPGEN=_lowlat_auto
 _shtab_lowlat_gen_run___policy_COMPGEN=_lowlat_run_policy
 _shtab_lowlat_gen_run___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_explain_pos_0_COMPGEN=_lowlat_explained
+_shtab_lowlat_gen_lint_pos_0_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_lint___root_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_lint___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_render___out_COMPGEN=_lowlat_dir
 _shtab_lowlat_gen_render___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_render___root_COMPGEN=_lowlat_file
@@ -108,7 +112,7 @@ _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
 _shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start record upgrade)
 _shtab_lowlat_gen_runtime_pos_0_choices=(start stop verify)
-_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
+_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe__h_nargs=0
 _shtab_lowlat_gen_probe___help_nargs=0
@@ -136,6 +140,10 @@ _shtab_lowlat_gen_explain__h_nargs=0
 _shtab_lowlat_gen_explain___help_nargs=0
 _shtab_lowlat_gen_explain___all_nargs=0
 _shtab_lowlat_gen_explain___markdown_nargs=0
+_shtab_lowlat_gen_lint_pos_0_nargs='*'
+_shtab_lowlat_gen_lint__h_nargs=0
+_shtab_lowlat_gen_lint___help_nargs=0
+_shtab_lowlat_gen_lint___json_nargs=0
 _shtab_lowlat_gen_render__h_nargs=0
 _shtab_lowlat_gen_render___help_nargs=0
 _shtab_lowlat_gen_render___keep_efficiency_cores_nargs=0

@@ -99,7 +99,7 @@ function _shtab_lowlat_gen_using
   test "$_shtab_lowlat_gen_cmdpath" = "$argv"
 end
 
-set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
+set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
 set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
@@ -155,6 +155,12 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -s h -l help -d 'sho
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l all -d 'every tunable in full'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l markdown -d 'with --all: the reference as Markdown'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_explained)" -d 'a tunable, a profile or a guide; without it: all names'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a lint -d 'judge any boot line word by word, and against lowlat'"'"'s'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a line in quotes, a file with one, or - for standard input; default: the running line'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'where the files go'

@@ -38,6 +38,9 @@ DOCUMENT_VALUES = 16_000_000
 #: A list of CPUs: no kernel writes, and no person types, a longer one.
 CPU_LIST = 64 << 10
 
+#: A boot line, or the file that holds one: every kernel cuts it long before.
+BOOT_LINE = 64 << 10
+
 #: What a rehearsal's guest may leave in one file, and say on its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB

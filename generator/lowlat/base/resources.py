@@ -15,6 +15,11 @@ def templates() -> Path:
     return _folder("templates")
 
 
+def parameters() -> Path:
+    """The names of the kernel's boot parameters, one a line."""
+    return Path(__file__).resolve().parents[1] / "catalogue" / "parameters.txt"
+
+
 def template(name: str) -> str:
     """The text of a file below templates/."""
     return (templates() / name).read_text("utf-8")

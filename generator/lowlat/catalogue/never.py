@@ -106,6 +106,8 @@ NEVER = {
     "apparmor": "security, not noise",
     "audit": "security, not noise",
     "random.trust_cpu": "not noise",
+    "noht": "no kernel of today knows it; nosmt is what switches second threads off",
+    "noirqbalance": "no kernel of today balances interrupts; irqaffinity places them",
     "nosmt": "halves the threads of the whole machine; whole cores are isolated instead",
     "intel_iommu=off": "can keep a machine with many CPUs from booting; iommu.passthrough leaves "
     "interrupt remapping in place",

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every boot parameter that the kernel has a name for, by packaging/kernel-names out of its
+sources: what tells a foreign parameter from a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import Optional
+
+from lowlat.base import resources
+from lowlat.catalogue.entry import Tunable
+
+#: Two names this alike are one of them misspelt.
+_ALIKE = 0.84
+
+
+@cache
+def kernel_names() -> frozenset[str]:
+    """The names, "-" being "_" in them."""
+    text = resources.parameters().read_text("utf-8")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:
+    """The known name that this one is meant for; None where nothing is like it. A dotted name is
+    held against dotted ones, whose parts are to be alike too."""
+    dotted = "." in name
+    for names in (preferred, kernel_names()):
+        pool = [known for known in sorted(names) if ("." in known) == dotted]
+        near = difflib.get_close_matches(name[:80], pool, n=1, cutoff=_ALIKE)
+        if near and (not dotted or _half_alike(name, near[0])):
+            return near[0]
+    return None
+
+
+def _half_alike(name: str, known: str) -> bool:
+    (module, _, own), (other, _, theirs) = name.partition("."), known.partition(".")
+    return module == other or own == theirs
+
+
+def is_boot_parameter(entry: Tunable, name: str) -> bool:
+    """Whether a name that is an entry's can stand on the boot line: a run-time entry's can where
+    the file is a module parameter, or the kernel knows the name besides."""
+    return entry.at_boot or name.replace("-", "_") in kernel_names()

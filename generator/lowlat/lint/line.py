@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A boot line taken apart as the kernel does, and what its lists of CPUs make of a machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base import bounds
+from lowlat.base.errors import Refused
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Target
+from lowlat.catalogue.words import BootLine
+from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.machine import Kernel, Machine
+
+_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+_ISOLCPUS = re.compile(r"((?:[A-Za-z][A-Za-z_]*,)*)(.*)", re.DOTALL)
+
+#: The flags that mainline kernels know; without any of them domain is meant.
+FLAGS = frozenset({"domain", "nohz", "managed_irq"})
+
+#: How files give a line: /etc/default/grub, a boot entry, a loader's menu.
+_GIVEN = re.compile(
+    r"\s*(?:GRUB_CMDLINE_LINUX\w*=(?P<quote>[\"'])(?P<grub>.*)(?P=quote)"
+    r"|(?:options|append|linux\w*\s+\S+|kernel\s+\S+)\s+(?P<entry>.*))\s*"
+)
+
+
+@dataclass(frozen=True)
+class Word:
+    """``text`` as it stands on the line, ``name`` with "_" for "-". ``place`` is "kernel", "init"
+    (behind "--") or "cut" (beyond what the kernel reads)."""
+
+    text: str
+    name: str
+    value: str
+    place: str
+
+    @property
+    def flag(self) -> bool:
+        return "=" not in self.text
+
+    @property
+    def normal(self) -> str:
+        return self.name if self.flag else f"{self.name}={self.value}"
+
+
+def read_words(line: str) -> tuple[Word, ...]:
+    """The words of a line (lib/cmdline.c, next_arg(); init/main.c).
+
+    Raises Refused where it is longer than any loader hands over.
+    """
+    if len(line) > bounds.BOOT_LINE:
+        raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
+    words, place = [], "kernel"
+    for found in _WORD.finditer(line):
+        text = found[0]
+        if text == "--" and place == "kernel":
+            place = "init"
+            continue
+        cut = len(line[: found.end()].encode("utf-8", "replace")) >= cmdline.LIMIT
+        value = text.partition("=")[2].strip('"')
+        words.append(Word(text, cmdline.name_of(text), value, "cut" if cut else place))
+    return tuple(words)
+
+
+def the_line(text: str) -> str:
+    """The one line of a file: as it is, or out of GRUB's settings, a boot entry or a menu.
+
+    Raises Refused where there are several, or none.
+    """
+    rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
+    given = [
+        found["grub"] or found["entry"] or "" for found in map(_GIVEN.fullmatch, rows) if found
+    ]
+    settings = [row for row in rows if row.lstrip().startswith("GRUB_CMDLINE_LINUX")]
+    if settings and len(settings) == len(given):
+        return " ".join(given)
+    found = given or rows
+    if len(found) != 1:
+        raise Refused(
+            f"the text has {len(found)} boot lines", hint="give one: as it is, or in quotes"
+        )
+    return found[0]
+
+
+def flags_of(value: str) -> tuple[frozenset[str], str]:
+    """The flags of isolcpus, and its list (kernel/sched/isolation.c)."""
+    found = _ISOLCPUS.fullmatch(value)
+    flags, cpus = (found[1], found[2]) if found else ("", value)
+    return frozenset(filter(None, flags.split(","))), cpus
+
+
+def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[CpuSet]:
+    """A list as the kernel reads it; None where it cannot. Kernels before 5.13 know no N nor all,
+    which is what ``words`` tells."""
+    last = max(machine.cpus.possible | machine.cpus.online) if words else None
+    try:
+        return CpuSet.parse_list(text, last=last) if text.isascii() else None
+    except CpuSetError:
+        return None
+
+
+def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLine:
+    """What the line asks of a machine."""
+    values: dict[str, str] = {}
+    for word in words:
+        if word.place == "kernel" and not (word.name == "isolcpus" and word.name in values):
+            values[word.name] = word.value
+    flags, listed = flags_of(values.get("isolcpus", ""))
+    online = machine.cpus.online
+    old = kernel.version is not None and kernel.version < (5, 13)
+
+    def cpus(text: Optional[str]) -> CpuSet:
+        return (read_cpus(text or "", machine, words=not old) or CpuSet()) & online
+
+    isolated = cpus(listed)
+    boot = CpuSet.of([machine.cpus.boot])
+    domains = isolated - boot if not flags & FLAGS or "domain" in flags else CpuSet()
+    tickless = cpus(values.get("nohz_full")) - boot
+    if "nohz" in flags and kernel.version is not None and kernel.version >= (6, 17):
+        tickless |= domains  # one kind of isolation from there on: HK_TYPE_KERNEL_NOISE
+    at_hand = domains | tickless
+    target = Target(
+        machine=machine,
+        kernel=kernel,
+        isolated=at_hand,
+        housekeeping=online - at_hand,
+        guest=machine.hypervisor is not None,
+        enabled=_enabled(values, domains, tickless),
+    )
+    return BootLine(
+        target,
+        values,
+        domains,
+        tickless,
+        cpus(values.get("rcu_nocbs")),
+        isolated if "managed_irq" in flags else CpuSet(),
+    )
+
+
+def _enabled(values: Iterable[str], domains: CpuSet, tickless: CpuSet) -> frozenset[str]:
+    """The entries that the line sets, as a plan would."""
+    names = frozenset(values)
+    on = {entry.name for entry in CATALOGUE if entry.at_boot and entry.name in names}
+    on -= {"isolcpus", "nohz_full"}
+    return frozenset(
+        on | ({"isolcpus"} if domains else set()) | ({"nohz_full"} if tickless else set())
+    )

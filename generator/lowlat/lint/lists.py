@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Words that list CPUs: whether the kernel can read them, and what they make of this machine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from lowlat.catalogue.never import NEVER
+from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
+from lowlat.lint.line import FLAGS, Word, flags_of, read_cpus
+from lowlat.model.cpuset import CpuSet
+
+_IGNORED, _HARMFUL = WordVerdict.IGNORED, WordVerdict.HARMFUL
+_CONTRADICTORY, _REDUNDANT = WordVerdict.CONTRADICTORY, WordVerdict.REDUNDANT
+
+
+class Opinion(NamedTuple):
+    verdict: WordVerdict
+    why: str
+    fix: Optional[str] = None
+
+
+def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
+    """What is wrong with a word that lists CPUs; None where nothing is."""
+    flags, text = (
+        flags_of(word.value) if word.name == "isolcpus" else (frozenset[str](), word.value)
+    )
+    refused = _flags(flags, text, line) if word.name == "isolcpus" else None
+    if refused:
+        return refused
+    if word.name == "rcu_nocbs" and word.flag:
+        return None
+    machine, target = line.target.machine, line.target
+    cpus = read_cpus(text, machine)
+    if cpus is None or not cpus:
+        verdict = _HARMFUL if word.name == "rcu_nocbs" else _IGNORED
+        return Opinion(verdict, f"'{text[:40]}' is no list of CPUs; {_dropped(word.name)}")
+    if text.strip("0123456789-,:/") and target.since(5, 13) is False:
+        return Opinion(
+            _IGNORED, f"this kernel knows neither N nor all; {_dropped(word.name)}", str(cpus)
+        )
+    absent = cpus - (machine.cpus.online | machine.cpus.offline | machine.cpus.possible)
+    if absent:
+        why = f"there is no CPU {absent} (online: {machine.cpus.online}); "
+        return Opinion(_CONTRADICTORY, why + _outside(word.name, line))
+    if word.name in KEPT_LISTS:
+        return _kept(word, cpus, line)
+    return _isolating(word, cpus, line)
+
+
+def _dropped(name: str) -> str:
+    return UNREADABLE.get(name, "it is not read")
+
+
+def _outside(name: str, line: BootLine) -> str:
+    """CONFIG_CPUMASK_OFFSTACK bounds lists by the CPUs at hand, else NR_CPUS does."""
+    by_hand = line.built("CPUMASK_OFFSTACK")
+    if by_hand is None:
+        return f"of the kernel's configuration it depends whether {_dropped(name)}"
+    return _dropped(name) if by_hand else "the others of the list count"
+
+
+def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion]:
+    target = line.target
+    if text[:1].isalpha() and text not in ("all", "N") and not text.startswith("N-"):
+        return Opinion(
+            _IGNORED,
+            f"'{text[:30]}' is no flag (domain, nohz, managed_irq) with a comma behind it; "
+            f"{_dropped('isolcpus')}",
+            None,
+        )
+    unknown = flags - FLAGS
+    if unknown:
+        named = ", ".join(sorted(unknown))
+        return Opinion(
+            _HARMFUL,
+            f"no mainline kernel knows the flag {named}: it is skipped, CPU {text[:30]} isolated",
+        )
+    if "managed_irq" in flags and target.since(5, 6) is False:
+        why = "kernels before 5.6 do not know managed_irq and drop the whole parameter"
+        return Opinion(_IGNORED, why, f"isolcpus={text}")
+    if "nohz" in flags and line.built("NO_HZ_FULL") is False:
+        why = "the flag nohz takes the whole parameter down without CONFIG_NO_HZ_FULL"
+        return Opinion(_IGNORED, why, f"isolcpus=managed_irq,domain,{text}")
+    return None
+
+
+def _kept(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
+    both = cpus & line.target.isolated
+    if not both:
+        return None
+    why = f"it lists the CPUs that are allowed, and CPU {both} is isolated on this line"
+    return Opinion(_CONTRADICTORY, why, f"{word.name}={line.target.housekeeping}")
+
+
+def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
+    machine, online = line.target.machine, line.target.machine.cpus.online
+    everything = word.value in ("all", "0-N") or (word.name == "rcu_nocbs" and online <= cpus)
+    if word.name == "rcu_nocbs":
+        return _offloading(cpus, line)
+    if online <= cpus and not everything:
+        return Opinion(_CONTRADICTORY, "no CPU is left for the system", None)
+    if everything and word.name == "nohz_full":
+        kept = f"every CPU but {machine.cpus.boot}, which serves all the rest"
+        return Opinion(WordVerdict.ASSUMED, f"takes {kept}", f"nohz_full={_whole(cpus, line)}")
+    boot = machine.cpus.boot
+    if boot in cpus:
+        why = f"CPU {boot} boots the system and keeps time: it cannot be left alone"
+        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))
+    split = line.values.get("nosmt") is None and _split(cpus | line.domains | line.tickless, line)
+    if split:
+        why = f"splits cores: the sibling CPU {split} is not isolated and shares the core"
+        return Opinion(_HARMFUL, why, _listing(word, _whole(cpus, line)))
+    if word.name == "isolcpus" and "nohz" in flags_of(word.value)[0] and not line.tickless:
+        return Opinion(WordVerdict.ASSUMED, NEVER["isolcpus=nohz"], f"nohz_full={cpus}")
+    other = line.tickless if word.name == "isolcpus" else line.domains
+    if other and other != cpus and line.target.since(5, 18) is False:
+        why = "before 5.18 isolcpus and nohz_full have to list the same CPUs: the second is dropped"
+        return Opinion(_CONTRADICTORY, why)
+    return None
+
+
+def _offloading(cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
+    if line.tickless and cpus <= line.tickless:
+        return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs", "leave it out")
+    return None
+
+
+def _split(cpus: CpuSet, line: BootLine) -> CpuSet:
+    """The siblings outside the set of CPUs that are in it."""
+    cores = [core.cpus for core in line.target.machine.cores if core.cpus & cpus]
+    return CpuSet.of(cpu for core in cores for cpu in core) - cpus
+
+
+def _whole(cpus: CpuSet, line: BootLine) -> CpuSet:
+    """The set, with its cores whole and the boot CPU's core left out."""
+    boot = line.target.machine.cpus.boot
+    cores = [core.cpus for core in line.target.machine.cores if core.cpus & cpus]
+    return CpuSet.of(cpu for core in cores if boot not in core for cpu in core)
+
+
+def _listing(word: Word, cpus: CpuSet) -> Optional[str]:
+    flags = sorted(flags_of(word.value)[0]) if word.name == "isolcpus" else []
+    return f"{word.name}={','.join([*flags, str(cpus)])}" if cpus else None

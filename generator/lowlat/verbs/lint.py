@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lint``: any boot line judged word by word for this machine, and against lowlat's."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Optional
+
+from lowlat.base import bounds
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import bold, plain
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.words import BootLine, WordVerdict
+from lowlat.host.archive import open_root
+from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
+from lowlat.host.root import Root
+from lowlat.lint import Lint, Shown, lint
+from lowlat.lint.against import Against, plan_for
+from lowlat.lint.line import boot_line, read_words, the_line
+from lowlat.model import cmdline
+from lowlat.model.machine import Kernel, Machine
+from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
+from lowlat.probe import probe
+from lowlat.probe.kernel import read_release
+from lowlat.runtime import settings
+from lowlat.verbs import options
+from lowlat.verbs.arguments import option, positional
+from lowlat.verify import verify
+from lowlat.verify.finding import Standing
+
+_STANDING = {
+    Standing.IGNORED: WordVerdict.IGNORED,
+    Standing.EFFECTIVE: WordVerdict.EFFECTIVE,
+    Standing.UNVERIFIABLE: WordVerdict.ASSUMED,
+}
+
+
+@dataclass(frozen=True)
+class LintArguments:
+    line: tuple[str, ...] = positional(
+        "LINE|FILE|-",
+        "a line in quotes, a file with one, or - for standard input; default: the running line",
+        (),
+        nargs="*",
+        action="store",
+    )
+    root: str = options.root()
+    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
+    json: bool = options.as_json()
+
+
+def main(asked: LintArguments) -> int:
+    root = open_root(asked.root)
+    machine = probe(root)
+    kernel = read_release(root, asked.kernel, machine.kernel)
+    text = given(asked.line)
+    running = text is None
+    if text is None:
+        text = root.read("/proc/cmdline")
+        if text is None:
+            raise Refused("/proc/cmdline cannot be read", hint="give a line")
+    words = read_words(text)
+    if not words:
+        raise Refused("the boot line is empty", hint="give one in quotes")
+    line = boot_line(words, machine, kernel)
+    alive = running and kernel == machine.kernel
+    result = lint(text, machine, kernel, shown(line, root) if alive else None)
+    undone = tuple(run_time(line, root)) if alive else ()
+    document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
+    options.show(asked.json, lambda: document, describe(result, machine, kernel, undone))
+    return 1 if result.bad else 0
+
+
+def given(arguments: Sequence[str]) -> Optional[str]:
+    """The line that the arguments give; None where they give none."""
+    if not arguments:
+        return None
+    text = " ".join(arguments)
+    if text == "-":
+        text = _decoded(sys.stdin.buffer) if sys.stdin else ""
+    elif len(arguments) > 1 or not _is_file(text):
+        return text
+    else:
+        text = _read(Path(text))
+    if len(text) > bounds.BOOT_LINE:
+        raise Refused(f"{arguments[0][:60]}: is too long for a boot line")
+    return the_line(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file() or (text.startswith(("/", "./")) and "=" not in text)
+    except (OSError, ValueError):
+        return False
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return _decoded(file)
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}") from error
+
+
+def _decoded(file: BinaryIO) -> str:
+    return file.read(bounds.BOOT_LINE + 1).decode("utf-8", "replace")
+
+
+def shown(line: BootLine, root: Root) -> Shown:
+    """What the running kernel shows of its own line, by the name of the parameter."""
+    found = {}
+    for row in verify(_as_plan(line), root):
+        verdict = _STANDING.get(row.state)
+        if verdict is not None:
+            found[row.name.replace("-", "_")] = (verdict, row.evidence)
+    messages = read_messages(root)
+    unknown = UNKNOWN_PARAMETERS.search(messages.text) if messages else None
+    if messages is not None and messages.complete and unknown:
+        said = {cmdline.name_of(word) for word in unknown[1].split()}
+        taken = (WordVerdict.UNKNOWN, "the kernel takes it; no business of lowlat's")
+        found.update(
+            {name: taken for name in line.values if name not in found | dict.fromkeys(said)}
+        )
+    return found
+
+
+def _as_plan(line: BootLine) -> Plan:
+    """The line's own words of the catalogue as a plan, for verify to hold against the kernel."""
+    parameters = tuple(
+        PlannedParameter(entry.name, line.values[name], entry.why, entry.source, entry.risk.value)
+        for entry in CATALOGUE
+        for name in [entry.name.replace("-", "_")]
+        if entry.at_boot and name in line.values
+    )
+    target, online = line.target, line.target.machine.cpus
+    cpus = PlannedCpus(online.online, target.isolated, target.housekeeping, online.offline, ())
+    planned = PlannedLine("", parameters)
+    return Plan("line", target.kernel.release, cpus, planned, (), (), (), ())
+
+
+def run_time(line: BootLine, root: Root) -> Iterator[tuple[str, str]]:
+    """The run-time settings of lowlat's plan for these CPUs that do not hold, each once."""
+    if not line.target.isolated:
+        return
+    try:
+        plan = plan_for(line)
+    except Refused:
+        return
+    told: set[str] = set()
+    for item in settings.inspect(plan.runtime, root):
+        name = item.setting.name
+        if item.failed and item.value is not None and name not in told:
+            told.add(name)
+            yield name, f"{item.path} is {item.value}, lowlat's {item.setting.value}"
+
+
+def describe(
+    result: Lint, machine: Machine, kernel: Kernel, undone: tuple[tuple[str, str], ...]
+) -> Iterator[str]:
+    """The verdicts in words: findings first, then what holds, what is missing, and ours."""
+    yield bold(f"For kernel {kernel.release or 'unknown'}, CPU {machine.cpus.online}")
+    for verdict in WordVerdict:
+        words = [word for word in result.words if word.verdict is verdict]
+        if not words:
+            continue
+        yield ""
+        yield bold(verdict.value.capitalize())
+        if verdict is WordVerdict.UNKNOWN:
+            yield from _filled("  ", " ".join(plain(word.word) for word in words))
+            continue
+        for word in words:
+            fix = f" -> {word.fix}" if word.fix else ""
+            yield from _item(word.word, f"{word.why}{fix}")
+    if result.missing:
+        yield ""
+        yield bold("Missing")
+    for missed, why in result.missing:
+        yield from _item(missed, why)
+    yield from _describe_ours(result.against)
+    if undone:
+        yield ""
+        yield bold("At run time, otherwise than lowlat would set it")
+    for name, why in undone:
+        yield from _item(name, why)
+    yield ""
+    bad = sum(word.verdict.bad for word in result.words)
+    yield f"{len(result.words)} words, {bad} findings, {len(result.missing)} missing"
+
+
+def _describe_ours(ours: Against) -> Iterator[str]:
+    yield ""
+    yield bold("Against lowlat's line for the same CPUs")
+    yield from _filled("  ", ours.line or ours.why or "")
+    for title, differences in (("it adds", ours.adds), ("it leaves out", ours.leaves_out)):
+        for one in differences:
+            yield from _item(f"{title} {one.word}", f"{one.why}; costs: {one.cost}")
+
+
+def _item(label: str, text: str) -> Iterator[str]:
+    yield from _filled("  ", label)
+    yield from _filled("      ", text)
+
+
+def _filled(indent: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        plain(text), 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

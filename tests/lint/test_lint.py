@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``lowlat-gen lint``: words of boot lines, judged for a machine and kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trees
+from trees import Answer, lowlat, machine, write_tree
+
+DOC = Path(__file__).parents[2] / "packaging/doc/lines.md"
+#: Verdicts that need no row of the table.
+QUIET = ("effective", "assumed", "unknown")
+
+GOLDEN = bool(os.environ.get("LOWLAT_GOLDEN"))
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return reference.bare_metal(tmp_path_factory.mktemp("host"), cpus=8)
+
+
+Judge = Callable[..., dict[str, Any]]
+
+
+def judged(root: Path, line: str) -> dict[str, Any]:
+    """The verdict of each word, and "missing"."""
+    document = lowlat("lint", "--root", root, line, "--json").json()
+    verdicts = {word["word"]: word["verdict"] for word in document["words"]}
+    return {**verdicts, "missing": [item["word"].partition("=")[0] for item in document["missing"]]}
+
+
+def fix_of(root: Path, line: str) -> list[Any]:
+    words = lowlat("lint", "--root", root, line, "--json").json()["words"]
+    return [word["fix"] for word in words]
+
+
+# ---------------------------------------------------------------- one word
+
+
+@pytest.mark.parametrize(
+    ("word", "verdict"),
+    [
+        ("nohz=onn", "ignored"),
+        ("nohz=on", "redundant"),
+        ("nohz=off", "harmful"),
+        ("skew_tick=on", "ignored"),
+        ("skew_tick=1", "effective"),
+        ("workqueue.cpumask=1", "ignored"),
+        ("isolcpu=2-7", "ignored"),
+        ("kthread_cpus=0", "ignored"),
+        ("noht", "ignored"),
+        ("noirqbalance", "ignored"),
+        ("elevator=noop", "ignored"),
+        ("rcu_nocb_poll", "ignored"),
+        ("rcupdate.rcu_expedited=1", "harmful"),
+        ("rcupdate.rcu_normal_after_boot=1", "effective"),
+        ("mce=off", "harmful"),
+        ("mce=ignore_ce", "effective"),
+        ("mce=of", "ignored"),
+        ("idle=poll", "effective"),
+        ("idle=mwait", "ignored"),
+        ("intel_idle.max_cstate=0", "harmful"),
+        ("intel_idle.max_cstate=1", "effective"),
+        ("processor.max_cstate=1", "redundant"),
+        ("amd_pstate=active", "ignored"),
+        ("intel_pstate=off", "ignored"),
+        ("intel_pstate=disable", "assumed"),
+        ("numa_balancing=0", "ignored"),
+        ("transparent_hugepage=0", "ignored"),
+        ("transparent_hugepage=never", "effective"),
+        ("clocksource=tsc", "redundant"),
+        ("clocksource=hpet", "harmful"),
+        ("tsc=reliable", "redundant"),
+        ("notsc", "harmful"),
+        ("pcie_aspm=force", "harmful"),
+        ("pcie_aspm=performance", "ignored"),
+        ("iommu=pt", "redundant"),
+        ("mitigations=auto", "redundant"),
+        ("mitigations=off", "assumed"),
+        ("selinux=0", "assumed"),
+        ("nohlt", "ignored"),
+        ("preempt=full", "effective"),
+        ("threadirqs", "effective"),
+        ("threadirqs=1", "ignored"),
+        ("kernel.sched_rt_runtime_us=-1", "ignored"),
+        ("vm.stat_interval=10", "ignored"),
+        ("sysctl.vm.stat_interval=10", "assumed"),
+        ("some_driver.option=1", "unknown"),
+        ("intel_idle.max_cstates=1", "ignored"),
+        ("quiet", "unknown"),
+        ("root=UUID=1-2", "unknown"),
+        ("systemd.unit=rescue.target", "unknown"),
+        ("init_on_alloc=0", "unknown"),
+        ("isolcpus=nohz,domain,2-7", "assumed"),
+        ("irqaffinity=0-1", "effective"),
+        ("systemd.cpu_affinity=0-1", "effective"),
+        ("rcu_nocbs", "redundant"),
+        ("rcutree.kthread_prio=50", "assumed"),
+        ("mce=2", "unknown"),
+        ("vm.swappiness=10", "ignored"),
+        ("isolcpus=2-7,domain", "ignored"),
+        ("isolcpus=domain,managed_irq:2-7", "ignored"),
+        ("isolcpus=inverse,0", "harmful"),
+        ("isolcpus=0-3", "harmful"),
+        ("isolcpus=6-9", "contradictory"),
+        ("isolcpus=0-7", "contradictory"),
+        ("isolcpus=<list>", "ignored"),
+        ("nohz_full=2–7", "ignored"),
+        ("nohz_full=all", "assumed"),
+        ("rcu_nocbs=x", "harmful"),
+        ("rcu_nocbs=2-7", "effective"),
+    ],
+)  # fmt: skip
+def test_a_word_alone(word: str, verdict: str, host: Path) -> None:
+    assert judged(host, word)[word] == verdict
+
+
+def test_the_kernel_reads_onn_as_on_and_lint_says_so(host: Path) -> None:
+    answer = lowlat("lint", "--root", host, "nohz=onn")
+    assert answer.status == 1
+    assert "misspelt" in answer.out
+    assert "nohz=on)" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("isolcpu=2-7", "isolcpus=2-7"),
+        ("irq_affinity=0-1", "irqaffinity=0-1"),
+        ("rcu-nocb=2-7", "rcu_nocbs=2-7"),
+        ("preempt=fulll", "preempt=full"),
+        ("processor_idle.max_cstate=1", "processor.max_cstate=1"),
+        ("pcie_aspm=performance", "pcie_aspm.policy=performance"),
+        ("timer_migration=0", "sysctl.kernel.timer_migration=0"),
+    ],
+)
+def test_what_was_meant_is_offered(line: str, fix: str, host: Path) -> None:
+    assert fix_of(host, line) == [fix]
+
+
+# ---------------------------------------------------------------- words together
+
+
+def test_words_contradict_each_other(host: Path) -> None:
+    found = judged(host, "isolcpus=2-7 nohz_full=2-7 nohz=off irqaffinity=0-3")
+    assert found["nohz=off"] == "contradictory"
+    assert found["irqaffinity=0-3"] == "contradictory"
+    assert fix_of(host, "isolcpus=2-7 irqaffinity=0-3")[1] == "irqaffinity=0-1"
+
+
+def test_a_parameter_given_twice(host: Path) -> None:
+    twice = judged(host, "skew_tick=1 skew_tick=0 nohz_full=2-7 nohz_full=2-7 console=a console=b")
+    assert twice["skew_tick=1"] == twice["skew_tick=0"] == "contradictory"
+    assert twice["nohz_full=2-7"] == "redundant"
+    assert twice["console=a"] == "unknown"
+
+
+def test_nohz_full_makes_others_redundant(host: Path) -> None:
+    found = judged(host, "nohz_full=2-7 rcu_nocbs=2-7 nosoftlockup nowatchdog nmi_watchdog=0")
+    assert found["rcu_nocbs=2-7"] == found["nosoftlockup"] == "redundant"
+    assert judged(host, "nowatchdog nmi_watchdog=0 nosoftlockup")["nmi_watchdog=0"] == "redundant"
+    assert judged(host, "nohz_full=2-3 rcu_nocbs=2-7")["rcu_nocbs=2-7"] == "effective"
+
+
+def test_huge_pages_are_counted_after_their_size(host: Path) -> None:
+    good = judged(host, "default_hugepagesz=1G hugepagesz=1G hugepages=4")
+    assert good["hugepagesz=1G"] == good["hugepages=4"] == "assumed"
+    wrong = judged(host, "hugepages=4 hugepagesz=1G")
+    assert (wrong["hugepages=4"], wrong["hugepagesz=1G"]) == ("assumed", "ignored")
+    assert judged(host, "hugepages=0 hugepages=40")["hugepages=40"] == "ignored"
+
+
+def test_what_stands_behind_two_dashes_goes_to_init(host: Path) -> None:
+    found = judged(host, "quiet -- isolcpus=2-7 --flag")
+    assert (found["isolcpus=2-7"], found["--flag"]) == ("ignored", "unknown")
+
+
+def test_the_kernel_cuts_long_lines(host: Path) -> None:
+    found = judged(host, f"x={'y' * 2040} isolcpus=2-7")
+    assert found["isolcpus=2-7"] == "ignored"
+
+
+def test_what_is_missing_beside_what_is_there(host: Path) -> None:
+    assert judged(host, "isolcpus=2-7")["missing"] == [
+        "nohz_full", "isolcpus", "rcu_nocbs", "irqaffinity",
+    ]  # fmt: skip
+    assert judged(host, "nohz_full=2-7")["missing"] == ["isolcpus", "irqaffinity"]
+    whole = "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 irqaffinity=0-1"
+    assert judged(host, whole)["missing"] == []
+    assert judged(host, "quiet")["missing"] == []
+
+
+# ---------------------------------------------------------------- the machine and kernel at hand
+
+
+def test_siblings_belong_together(tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8, threads=2)
+    assert judged(root, "isolcpus=3-7")["isolcpus=3-7"] == "harmful"
+    assert fix_of(root, "isolcpus=3-7") == ["isolcpus=2-7"]
+    assert judged(root, "isolcpus=2-7")["isolcpus=2-7"] == "effective"
+    assert judged(root, "idle=poll")["idle=poll"] == "harmful"
+    without = judged(root, "idle=poll nosmt isolcpus=3")
+    assert (without["idle=poll"], without["isolcpus=3"]) == ("assumed", "effective")
+
+
+def test_a_virtual_machine_shall_not_poll(tmp_path: Path) -> None:
+    files = machine(4, flags=f"{trees.FLAGS} hypervisor")
+    root = write_tree(tmp_path, {**files, "sys/class/dmi/id/sys_vendor": "QEMU\n"})
+    assert judged(root, "idle=poll")["idle=poll"] == "harmful"
+
+
+@pytest.mark.parametrize(
+    ("release", "word", "verdict"),
+    [
+        ("5.4.0", "isolcpus=managed_irq,domain,2-7", "ignored"),
+        ("5.10.0", "nohz_full=4-N", "ignored"),
+        ("6.1.0", "nohz_full=4-N", "effective"),
+        ("6.17.0", "isolcpus=nohz,domain,2-7", "effective"),
+        ("6.12.1", "preempt=lazy", "ignored"),
+        ("6.13.0", "preempt=lazy", "assumed"),
+        ("6.12.1", "preempt=voluntary", "assumed"),
+        ("7.0.0", "preempt=voluntary", "ignored"),
+        ("6.1.0", "workqueue.unbound_cpus=0-1", "ignored"),
+        ("6.8.0", "kvm.lapic_timer_advance_ns=1000", "assumed"),
+        ("6.12.0", "kvm.lapic_timer_advance_ns=1000", "ignored"),
+    ],
+)
+def test_kernels_differ(release: str, word: str, verdict: str, tmp_path: Path) -> None:
+    line = f"{word} isolcpus=4-7" if word.startswith("workqueue") else word
+    root = reference.bare_metal(tmp_path, cpus=8, release=f"{release}-x")
+    assert judged(root, line)[word] == verdict
+
+
+def test_before_per_type_masks_both_lists_are_to_be_the_same(tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8, release="5.10.0-x")
+    assert judged(root, "isolcpus=2-7 nohz_full=4-7")["nohz_full=4-7"] == "contradictory"
+    assert judged(root, "isolcpus=2-7 nohz_full=2-7")["nohz_full=2-7"] == "effective"
+
+
+def test_an_option_that_is_not_built_in_is_ignored(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(8, config="CONFIG_CPU_ISOLATION=y\n"))
+    assert judged(root, "nohz_full=2-7 rcu_nocbs=2-7")["nohz_full=2-7"] == "ignored"
+
+
+def test_without_a_configuration_it_is_assumed(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine(8, config=None))
+    assert judged(root, "nohz_full=2-7")["nohz_full=2-7"] == "assumed"
+
+
+# ---------------------------------------------------------------- against lowlat's
+
+
+def test_the_line_is_held_against_lowlats(host: Path) -> None:
+    line = "isolcpus=2-7 nohz_full=2-7 mce=ignore_ce"
+    against = lowlat("lint", "--root", host, line, "--json").json()["against"]
+    assert against["line"].startswith("isolcpus=managed_irq,domain,2-7 nohz_full=2-7")
+    assert "skew_tick=1" in [item["word"] for item in against["adds"]]
+    [left_out] = against["leaves_out"]
+    assert left_out["word"] == "mce=ignore_ce"
+    assert "corrected memory errors" in left_out["cost"]
+
+
+def test_lowlats_own_line_has_nothing_to_mend(host: Path) -> None:
+    line = lowlat("plan", "--root", host, "--json").json()["cmdline"]["text"]
+    answer = lowlat("lint", "--root", host, line, "--json")
+    assert answer.status == 0
+    assert answer.json()["missing"] == []
+    assert answer.json()["against"]["adds"] == []
+
+
+# ---------------------------------------------------------------- where the line comes from
+
+
+def answer_of(root: Path, text: str, tmp_path: Path) -> Answer:
+    path = tmp_path / "given"
+    path.write_text(text)
+    return lowlat("lint", "--root", root, path, "--json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "isolcpus=2-7\n",
+        "# mine\n\nisolcpus=2-7\n",
+        'GRUB_CMDLINE_LINUX_DEFAULT="isolcpus=2-7"\n',
+        'GRUB_TIMEOUT=5\nGRUB_CMDLINE_LINUX=""\nGRUB_CMDLINE_LINUX_DEFAULT="isolcpus=2-7"\n',
+        "title Debian\nlinux /vmlinuz\noptions isolcpus=2-7\n",
+        "\tlinux\t/boot/vmlinuz-6.12 isolcpus=2-7\n",
+    ],
+)
+def test_a_file_holds_the_line(text: str, host: Path, tmp_path: Path) -> None:
+    words = answer_of(host, text, tmp_path).json()["words"]
+    assert [word["word"] for word in words] == ["isolcpus=2-7"]
+
+
+def test_words_need_no_quotes(host: Path) -> None:
+    words = lowlat("lint", "--root", host, "isolcpus=2-7", "quiet", "--json").json()["words"]
+    assert [word["word"] for word in words] == ["isolcpus=2-7", "quiet"]
+
+
+def test_the_running_line_is_the_default(host: Path) -> None:
+    answer = lowlat("lint", "--root", host, "--json")
+    assert answer.status == 0
+    assert [word["word"] for word in answer.json()["words"]][-1] == "quiet"
+
+
+def test_what_the_running_kernel_shows_goes_first(tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8)
+    line = "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 irqaffinity=0-1 odd_name odd_other"
+    log = 'Linux version 6.12\nUnknown kernel command line parameters "odd_name", will be passed'
+    shown = {"proc/cmdline": line, "var/log/dmesg": log, "sys/devices/system/cpu/isolated": "2-7\n"}
+    write_tree(root, {**shown, "sys/devices/system/cpu/nohz_full": "\n"})
+    words = lowlat("lint", "--root", root, "--json").json()["words"]
+    assert [word["verdict"] for word in words] == [
+        "effective", "ignored", "assumed", "ignored", "unknown",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "\n# nothing\n", "isolcpus=2\nnohz_full=2\n"])
+def test_what_is_no_line_is_refused(text: str, host: Path, tmp_path: Path) -> None:
+    assert answer_of(host, text, tmp_path).refused()
+
+
+def test_what_cannot_be_read_is_refused(host: Path, tmp_path: Path) -> None:
+    assert "No such file" in lowlat("lint", "--root", host, tmp_path / "none").refused()
+    assert lowlat("lint", "--root", host, "").refused()
+    assert lowlat("lint", "--root", host, "-").refused()
+    assert lowlat("lint", "--root", host, tmp_path / "").refused()
+    assert lowlat("lint", "--root", host, "x" * (1 << 17)).refused()
+    assert "not installed" in lowlat("lint", "--root", host, "--kernel", "9.9", "quiet").refused()
+
+
+# ---------------------------------------------------------------- any text
+
+
+NAMES = "isolcpus nohz_full rcu_nocbs irqaffinity nohz idle mce tsc hugepages hugepagesz preempt"
+WORDS = st.sampled_from([*NAMES.split(), "sysctl.vm.stat_interval", "nosmt", "--", "a.b", "quiet"])
+VALUES = st.text("0123456789-,:/Nalonf.domainmanaged_irq<>\"'$\\ ", max_size=20) | st.text(
+    max_size=20
+)
+LINES = st.lists(
+    st.builds("{}={}".format, WORDS, VALUES) | WORDS | st.text(max_size=30), max_size=12
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(LINES)
+def test_any_text_has_an_answer_or_is_refused(words: list[str]) -> None:
+    machine = str(Path(__file__).parents[1] / "machines/qemu-x86-8c-isolated.txt")
+    line = " ".join(words)
+    if line.startswith("-"):
+        line = f" {line}"
+    answer = lowlat("lint", "--root", machine, line)
+    assert answer.status in (0, 1, 2)
+    if answer.status == 2:
+        assert answer.refused()
+    assert max(map(len, answer.out.splitlines()), default=0) <= 80
+
+
+# ---------------------------------------------------------------- lines of public guides
+
+
+def sections(folder: Path) -> Iterator[str]:
+    root = reference.bare_metal(folder)
+    for number, (source, line, remark) in enumerate(reference.guide_lines(), 1):
+        document = lowlat("lint", "--root", root, line, "--json").json()
+        yield f"### {number}. <{source}>\n"
+        yield f"```\n{line}\n```\n"
+        yield f"{remark}\n"
+        told = [word for word in document["words"] if word["verdict"] not in QUIET]
+        rows = [f"| `{word['word']}` | {word['verdict']} | {plain(word['why'])} |" for word in told]
+        rows += [
+            f"| `{item['word']}` | missing | {plain(item['why'])} |" for item in document["missing"]
+        ]
+        if rows:
+            yield "\n".join(["| word | | |", "|---|---|---|", *rows, ""])
+
+
+def plain(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<")
+
+
+def test_the_verdicts_on_lines_of_guides_are_those_that_were_read(tmp_path: Path) -> None:
+    assert len(reference.guide_lines()) >= 25
+    assert len({line.source for line in reference.guide_lines()}) >= 25
+    text = DOC.read_text("utf-8")
+    head = text[: text.index("### 1. ")]
+    expected = head + "\n".join(sections(tmp_path))
+    if GOLDEN:
+        DOC.write_text(expected, "utf-8")
+    assert text == expected
