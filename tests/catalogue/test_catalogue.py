@@ -145,6 +145,7 @@ def is_known(text: str) -> bool:
     if bare.startswith("CONFIG_") or bare.isupper():
         return True
     shown = " ".join(f"{entry.evidence} {entry.sign.path}" for entry in CATALOGUE)
+    shown += " ".join(row.path for entry in CATALOGUE for row in entry.rows)
     parts = {text, bare, f"{bare}_enabled", *text.split("/"), *bare.split("/")}
     suffixes = (f".{bare}", f"/{bare}")
     inside = bare.startswith("/") and (bare in shown or any(bare.endswith(name) for name in names))

@@ -69,7 +69,7 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("idle=poll", "effective"),
         ("idle=mwait", "ignored"),
         ("intel_idle.max_cstate=0", "harmful"),
-        ("intel_idle.max_cstate=1", "effective"),
+        ("intel_idle.max_cstate=1", "assumed"),
         ("processor.max_cstate=1", "redundant"),
         ("amd_pstate=active", "ignored"),
         ("intel_pstate=off", "ignored"),
