@@ -45,6 +45,9 @@ NEEDS = [
     ),
 ]
 
+#: Mounted in every host at their own place: the sources, and the Python that runs them.
+_SOURCES = {str(REPOSITORY), os.path.realpath(sys.prefix)}
+
 #: What changes of a host; /usr and /dev are mounted.
 _TOPS = ("boot", "efi", "etc", "proc", "run", "sys", "tmp", "var")
 
@@ -159,9 +162,8 @@ class Namespace:
 
     def join(self, tree: Path) -> None:
         """Mount what a chroot into the tree needs."""
-        python = {str(REPOSITORY), os.path.realpath(sys.prefix)}
         shared = {str(self._folder / "usr"): "usr", "/dev": "dev"}
-        for source, name in (*shared.items(), *((path, path.lstrip("/")) for path in python)):
+        for source, name in (*shared.items(), *((path, path.lstrip("/")) for path in _SOURCES)):
             self.must("mkdir", "-p", tree / name)
             self.must("mount", "--bind", source, tree / name)
 
@@ -319,31 +321,41 @@ def once(way: Callable[..., T]) -> Callable[..., T]:
     def walk(host: Host, *words: object) -> T:
         led = host.namespace.led
         key = (way, words, _state(host))
-        if key not in led:
-            found = way(host, *words)
-            kept = host.path.with_name(f"{host.path.name}-led-{len(led)}")
-            for top in _TOPS:
-                copied(host.path / top, kept / top)
-            led[key] = (kept, found)
-            return found
-        kept, found = led[key]
-        for top in _TOPS:
-            shutil.rmtree(host.path / top, ignore_errors=True)
-            copied(kept / top, host.path / top)
-        return cast("T", found)
+        if key in led:
+            kept, found = led[key]
+            _copy(kept, host.path)
+            return cast("T", found)
+        found = way(host, *words)
+        kept = host.path.with_name(f"{host.path.name}-led-{len(led)}")
+        _copy(host.path, kept)
+        led[key] = (kept, found)
+        return found
 
     return walk
 
 
-def copied(source: Path, folder: Path) -> None:
-    if source.exists():
-        folder.parent.mkdir(exist_ok=True)
-        subprocess.run(["cp", "--archive", source, folder], check=True)
+def _copy(source: Path, target: Path) -> None:
+    for path in _parts(target):
+        path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path)
+    for path in _parts(source):
+        folder = target / path.relative_to(source).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "--archive", path, folder], check=True)
+
+
+def _parts(tree: Path) -> Iterator[Path]:
+    """What lies in the folders that change; not what join() mounts there, nor what that lies in."""
+    mounted = tuple(f"{path}/" for path in _SOURCES)
+    for top in _TOPS:
+        for path in sorted((tree / top).iterdir() if (tree / top).is_dir() else ()):
+            if not any(each.startswith(f"/{path.relative_to(tree)}/") for each in mounted):
+                yield path
 
 
 def _state(host: Host) -> str:
     """A digest of all that a way may depend on."""
-    paths = sorted(path for top in _TOPS for path in (host.path / top).rglob("*"))
+    parts = list(_parts(host.path))
+    paths = [each for part in parts for each in (part, *sorted(part.rglob("*")))]
     told = [_of(path, path.relative_to(host.path)) for path in paths]
     return hashlib.sha256(repr(told).encode()).hexdigest()
 

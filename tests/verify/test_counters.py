@@ -37,7 +37,7 @@ Err:          0
 def test_rows_by_label_and_cpu() -> None:
     rows = counters.parse_interrupts(X86)
     assert rows["LOC"] == {0: 1000, 2: 2000}
-    assert set(rows) == {"8", "LOC", "RES"}
+    assert set(rows) == {"8:rtc0", "LOC", "RES"}
 
 
 def test_the_timer_of_arm64_is_a_numbered_row() -> None:
@@ -59,7 +59,7 @@ def told(before: str, after: str, seconds: str = "10.00", spinning: str = "2") -
 def test_rates_are_differences_by_the_second() -> None:
     counted = counters.parse(told(X86, X86.replace("2000", "2040")))
     assert counted is not None
-    assert counted.rates(2) == {"8": 0.0, "LOC": 4.0, "RES": 0.0}
+    assert counted.rates(2) == {"8:rtc0": 0.0, "LOC": 4.0, "RES": 0.0}
     assert counted.rates(1) == {}
     assert (str(counted.spinning), str(counted.watching)) == ("2", "")
 

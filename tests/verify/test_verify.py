@@ -287,13 +287,24 @@ def ticks(root: Path, status: int) -> dict[str, dict[str, Any]]:
     return {row["where"]: row for row in found}
 
 
-def count(root: Path, rates: list[int], spinning: str = "1-3", watching: str = "") -> None:
-    """Plant readings with that many timer interrupts a second on each CPU, 10 s apart."""
+def count(
+    root: Path,
+    rates: list[float],
+    spinning: str = "1-3",
+    watching: str = "",
+    **others: tuple[str, list[float]],
+) -> None:
+    """Plant readings with that many timer interrupts a second on each CPU, 10 s apart; ``others``
+    are further rows by label, with their words and rates."""
     head = "           CPU0       CPU1       CPU2       CPU3\n"
+    rows = {"LOC": ("Local timer interrupts", rates), **others}
 
     def reading(seconds: int) -> str:
-        counts = " ".join(f"{1000 + seconds * rate:10}" for rate in rates)
-        return f"{head}LOC: {counts}   Local timer interrupts\nERR:          0\n"
+        text = head
+        for label, (words, each) in rows.items():
+            counts = " ".join(f"{1000 + round(seconds * rate):10}" for rate in each)
+            text += f"{label.lstrip('_')}: {counts}   {words}\n"
+        return f"{text}ERR:          0\n"
 
     about = f"seconds 10.00\nspinning {spinning}\nwatching {watching}\n"
     text = f"{about}before\n{reading(0)}after\n{reading(10)}"
@@ -319,6 +330,47 @@ def test_a_tick_that_runs_is_ignored_by_the_kernel(host: Path) -> None:
     assert row["state"] == "ignored-by-kernel"
     assert "LOC 250.0 per second" in row["evidence"] and "250 times (HZ)" in row["evidence"]
     assert found["/proc/interrupts CPU 1"]["state"] == "effective"
+
+
+_QUIET: list[float] = [250, 1, 1, 1]
+_DISK = "IR-PCI-MSIX-0000:01:00.0    1-edge      nvme0q1"
+
+
+def intruders(root: Path, status: int) -> list[dict[str, Any]]:
+    answer = lowlat("verify", "--root", root, "--json")
+    assert answer.status == status, answer.out
+    found = answer.json()["settings"]
+    return [row for row in found if row["planned"] == "nothing interrupts the CPU"]
+
+
+def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
+    calls = ("Function call interrupts", [0.0, 0.0, 2000.0, 3.0])
+    count(host, _QUIET, _30=(_DISK, [9, 0, 5000, 0]), CAL=calls)
+    disk, call = intruders(host, 1)
+    assert (disk["name"], disk["where"]) == ("irq.smp_affinity", "/proc/interrupts CPU 2")
+    assert disk["effective"] == "irq 30 nvme0q1 5000.0 per second"
+    assert "irq.smp_affinity should stop it and is" in disk["evidence"]
+    assert call["effective"] == "IPI function call 2000.0 per second"
+    assert call["state"] == "ignored-by-kernel"
+    assert "nvme0q1 5000.0" in lowlat("verify", "--root", host).out
+
+
+def test_what_hardly_comes_is_no_finding(host: Path) -> None:
+    """An interrupt that was told to go may come once more; the fair server leaves a few calls."""
+    rows: list[float] = [9, 0, 0.1, 0]
+    count(host, _QUIET, _30=(_DISK, rows), RES=("Rescheduling interrupts", [0, 4, 4, 4]))
+    assert intruders(host, 0) == []
+    count(host, _QUIET, _30=(_DISK, [9, 0, 0.2, 0]))
+    assert [row["where"] for row in intruders(host, 1)] == ["/proc/interrupts CPU 2"]
+
+
+def test_calls_between_cpus_may_be_the_doing_of_the_work_there(host: Path) -> None:
+    calls = ("Function call interrupts", [0.0, 0.0, 0.0, 2000.0])
+    count(host, _QUIET, spinning="1-2", watching="3", CAL=calls)
+    (row,) = intruders(host, 0)
+    assert row["state"] == "unverifiable" and "the work that runs there" in row["evidence"]
+    count(host, _QUIET, spinning="1-2", watching="3", _30=(_DISK, [9, 0, 0, 50]))
+    assert [row["state"] for row in intruders(host, 1)] == ["ignored-by-kernel"]
 
 
 def test_an_idle_cpu_proves_nothing(host: Path) -> None:

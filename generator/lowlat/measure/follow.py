@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
-from lowlat.measure.causes.context import NAMES
+from lowlat.measure.causes.context import row_name
 from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.threads import Occupant
 
@@ -112,9 +112,7 @@ def _counted(counts: object, interval: float) -> Iterator[Interrupter]:
     for label, count in _items(counts):
         if label in _PARTS:
             continue
-        number, colon, device = label.partition(":")
-        named = ("irq", f"irq {number} {device}") if colon else NAMES.get(label, ("irq", label))
-        yield Interrupter(*named, count / interval, None)
+        yield Interrupter(*row_name(label), count / interval, None)
 
 
 def _softirqs(counts: object, interval: float) -> Iterator[Interrupter]:

@@ -13,6 +13,7 @@ from lowlat.model.plan import Plan
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
+from lowlat.verify.intruders import Intruders
 from lowlat.verify.runtime import RuntimeFindings
 from lowlat.verify.ticks import Ticks
 
@@ -20,13 +21,15 @@ SCHEMA = "lowlat.verify/1"
 
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
-    """A row for every planned setting, boot parameters first, then what was counted on each
-    isolated CPU. Reads, never writes."""
+    """A row for every planned setting, boot parameters first, then the tick of each isolated CPU,
+    and all else that interrupts one. Reads, never writes."""
     boot = BootFindings(plan, root, read_messages(root), counted)
     rows = boot.rows()
     rows += RuntimeFindings(plan, root).rows()
     if counted is not None:
+        settings = tuple(rows)
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
+        rows += Intruders(plan.isolated, counted, settings).rows()
     return rows
 
 

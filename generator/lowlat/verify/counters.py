@@ -96,16 +96,21 @@ def words(rates: Mapping[str, float]) -> str:
 
 
 def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
-    """Counts by label and CPU. The timer of arm64, a numbered row there, is labelled arch_timer."""
+    """Counts by label and CPU. A numbered row has its device behind the number ("30:nvme0q1"), but
+    the timer of arm64, which is labelled arch_timer."""
     cpus = interrupts.cpus(text)
     rows: dict[str, dict[int, int]] = {}
     for found in interrupts.parse(text):
         if found.label not in _NO_CPU:
-            name = "arch_timer" if found.words[-1:] == ("arch_timer",) else found.label
-            row = rows.setdefault(name, dict.fromkeys(cpus, 0))
+            row = rows.setdefault(_label(found), dict.fromkeys(cpus, 0))
             for cpu, count in zip(cpus, found.counts()):
                 row[cpu] += count
     return rows
+
+
+def _label(row: interrupts.InterruptRow) -> str:
+    device = row.words[-1] if row.words and row.label.isdecimal() else ""
+    return device if device == "arch_timer" else f"{row.label}:{device}" if device else row.label
 
 
 def parse(text: str) -> Optional[Counted]:

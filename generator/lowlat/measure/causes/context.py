@@ -44,6 +44,13 @@ NAMES = {
     **{row: _named(vector) for vector, row in reversed(_ROWS.items())},
 }
 
+
+def row_name(label: str) -> tuple[str, str]:
+    """The class and the name of what a row of /proc/interrupts counts: "LOC", "30:nvme0q1"."""
+    number, colon, device = label.partition(":")
+    return ("irq", f"irq {number} {device}") if colon else NAMES.get(label, ("irq", label))
+
+
 #: arm64's name of all interrupts between CPUs, and of their rows together.
 ARM_IPI = "IPI"
 
