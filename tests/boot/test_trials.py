@@ -59,6 +59,9 @@ def test_a_watchdog_is_armed_where_there_is_one(host: Host) -> None:
 def test_a_virtual_watchdog_promises_nothing(host: Host) -> None:
     host.write("sys/class/watchdog/watchdog0/identity", "iTCO_wdt\n")
     host.write("sys/class/dmi/id/sys_vendor", "QEMU\n")
+    host.write(
+        "proc/cpuinfo", host.read("proc/cpuinfo").replace("flags\t\t:", "flags\t\t: hypervisor")
+    )
     host.done("apply")
     trial = linux_lines(host.config)[f"{entries_of(host)[RELEASE]}-trial"]
     assert "systemd.watchdog_sec=180" in trial
