@@ -106,6 +106,25 @@ def test_all_messages_that_confirm_it_are_told(host: Path) -> None:
     assert "Full dynticks CPUs: 1-3" in evidence and text.strip() in evidence
 
 
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        (', forced by "nopvspin" parameter', "effective"),
+        (" with KVM_HINTS_REALTIME hints", "effective"),
+        (", no host support", "ignored-by-kernel"),
+    ],
+)
+def test_plain_spin_locks_are_those_that_the_kernel_was_made_to_take(
+    tmp_path: Path, said: str, state: str
+) -> None:
+    files = machine(config=f"{CONFIG}CONFIG_PARAVIRT_SPINLOCKS=y\n", flags=f"{FLAGS} hypervisor")
+    files["sys/class/dmi/id/sys_vendor"] = "KVM\n"
+    root = planned(tmp_path, "--enable", "nopvspin", files=files)
+    (root / "var/log/dmesg").write_text(f"{DMESG}kvm-guest: PV spinlocks disabled{said}\n")
+    (row,) = about(root, int(state != "effective"), "nopvspin")
+    assert row["state"] == state, row
+
+
 def test_a_flag_that_was_skipped_counts_though_the_list_holds(host: Path) -> None:
     text = "Housekeeping: nohz_full= must match isolcpus=\nisolcpus: Skipped unknown flag xyz\n"
     (host / "var/log/dmesg").write_text(DMESG + text)
@@ -465,6 +484,25 @@ def test_irqbalance_moved_an_interrupt_back(started: Path) -> None:
     row = rows(started, 1)["irq.smp_affinity"]
     assert (row["state"], row["by"]) == ("undone", "irqbalance")
     assert row["evidence"] == "/proc/irq/24/smp_affinity is f"
+
+
+@pytest.mark.parametrize(
+    ("refused", "state"),
+    [("Input/output error", "effective"), ("No space left on device", "not-applied")],
+)
+def test_only_what_the_kernel_manages_stays_where_it_is(
+    started: Path, refused: str, state: str
+) -> None:
+    """A full vector table keeps an interrupt on an isolated CPU that could go elsewhere."""
+    record = json.loads((started / "run/lowlat/runtime.json").read_text())
+    path = "/proc/irq/24/smp_affinity"
+    record["refused"][path] = refused
+    record["done"].pop(path, None)
+    write_tree(started, {"run/lowlat/runtime.json": json.dumps(record)})
+    write_tree(started, {path[1:]: "2\n", "proc/irq/24/effective_affinity": "2\n"})
+    row = rows(started, int(state != "effective"))["irq.smp_affinity"]
+    assert row["state"] == state, row
+    assert refused in row["evidence"] or "still delivered to an isolated CPU" in row["evidence"]
 
 
 def test_a_widened_mask_with_a_record_is_undone(started: Path) -> None:

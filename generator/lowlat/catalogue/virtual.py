@@ -36,12 +36,16 @@ ENTRIES = (
         why="takes plain spin locks instead of those that halt the CPU to let another guest's CPU "
         "run: right where every CPU of this guest has a physical one to itself",
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
+        evidence="kernel message 'PV spinlocks disabled', but not for want of the host's support",
         value="",
         needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
         cost="where the host shares out physical CPUs after all, a lock holder that is not running "
         "holds up all others",
         risk=Risk.THROUGHPUT,
-        sign=Sign(proof=r"PV spinlocks disabled"),
+        # "no host support" leaves the lock that virtual machines take instead of the plain one.
+        sign=Sign(
+            proof=r"PV spinlocks disabled(?:, forced by|, single CPU| with KVM_HINTS_REALTIME)"
+        ),
     ),
     Tunable(
         name="cpuidle_haltpoll.force",

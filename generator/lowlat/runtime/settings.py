@@ -7,7 +7,9 @@ never written where they are already effective.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -97,6 +99,11 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
     return held == wanted
 
 
+#: How the kernel refuses to move managed and per-CPU interrupts (before 6.12; read-only since):
+#: irq_do_set_affinity() in kernel/irq/manage.c. One for which a CPU had no vector left is no such.
+_KEPT = frozenset(map(os.strerror, (errno.EIO, errno.EPERM)))
+
+
 def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
     """What every file and kernel thread of the settings holds now."""
     refused = read_journal(root).refused
@@ -125,8 +132,8 @@ def _inspect(
     if invalid:
         return found(False, invalid[1])
     mode = None if held.bound else root.mode(path)
-    # Managed and per-CPU interrupts: read-only from 6.12 on, refused when written before.
-    fixed = entry.tolerant and bool(refused or (mode is not None and not mode & 0o200))
+    kept = refused in _KEPT if path.startswith("/proc/irq/") else bool(refused)
+    fixed = entry.tolerant and (kept or (mode is not None and not mode & 0o200))
     return found(False, refused, fixed or held.bound)
 
 

@@ -71,13 +71,14 @@ class RuntimeFindings:
         return f"{evidence}; {_some(late)}" if late else evidence
 
     def _late(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Iterable[str]:
-        """Interrupts that are told to go and have not gone: some do at their next arrival."""
+        """Interrupts that were told to go and have not gone, as some do at their next arrival, and
+        those that the kernel keeps on an isolated CPU."""
         for item in outcomes:
             folder, _, file = item.path.rpartition("/")
             held = (
                 self._root.read(f"{folder}/effective_affinity") if file == "smp_affinity" else None
             )
-            if held and item.effective and _mask(held) & self._plan.isolated:
+            if held and (item.effective or item.fixed) and _mask(held) & self._plan.isolated:
                 yield f"still delivered to an isolated CPU: {folder}/effective_affinity is {held}"
 
 
