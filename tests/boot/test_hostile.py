@@ -125,7 +125,10 @@ def test_no_hook_runs_a_program_that_a_user_can_replace(host: Host, weak: str) -
     assert f"others than root can write /opt/{weak}, and root's boot scripts would run it" in said
 
 
-@pytest.mark.parametrize("value", HOSTILE[1:6:2])
+@pytest.mark.parametrize(
+    "value",
+    [*HOSTILE[1:6:2], *(pytest.param(it, marks=pytest.mark.full) for it in HOSTILE[0:6:2])],
+)
 def test_nor_from_a_stored_plan_or_decision(host: Host, value: str) -> None:
     host.done("apply")
     for name in (f"plans/{RELEASE}.json", "decision.json"):
