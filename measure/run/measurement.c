@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,27 +18,31 @@
 #define LOG_BYTES_MAX ((size_t)256 << 20)
 #define LOG_GAPS_MAX ((size_t)1 << 20)
 
-/* The clock's own reading has to fit twice into a gap. */
+uint64_t measurement_threshold(uint64_t asked_ns, double floor_ns)
+{
+	uint64_t step = 1;
+
+	if (2 * floor_ns <= (double)asked_ns)
+		return asked_ns;
+	for (bool three = false; (double)step < 2 * floor_ns; three = !three)
+		step = three ? step / 3 * 10 : step * 3;
+	return step;
+}
+
 static void choose_threshold(struct run *run)
 {
-	double floor = 0;
-	uint64_t least;
-
-	run->threshold_ns = run->options.threshold_ns;
-	for (size_t i = 0; i < run->detectors.count; i++) {
-		if (run->detectors.items[i].floor[0] > floor)
-			floor = run->detectors.items[i].floor[0];
-	}
 	/* A tick of a coarse counter is a floor too. */
-	floor = clock_ns(&run->clock, floor > 1 ? floor : 1);
-	least = (uint64_t)(2 * floor) + 1;
-	if (2 * floor <= (double)run->threshold_ns)
-		return;
-	run->threshold_ns = (least + 9) / 10 * 10;
-	strings_add(&run->problems,
-		    "threshold raised from %" PRIu64 " ns to %" PRIu64
-		    " ns: reading the clock alone takes %.1f ns",
-		    run->options.threshold_ns, run->threshold_ns, floor);
+	double floor = 1;
+
+	for (size_t i = 0; i < run->detectors.count; i++)
+		floor = fmax(floor, run->detectors.items[i].floor[0]);
+	floor = clock_ns(&run->clock, floor);
+	run->threshold_ns = measurement_threshold(run->options.threshold_ns, floor);
+	if (run->threshold_ns != run->options.threshold_ns)
+		strings_add(&run->problems,
+			    "threshold raised from %" PRIu64 " ns to %" PRIu64
+			    " ns: reading the clock alone takes %.1f ns",
+			    run->options.threshold_ns, run->threshold_ns, floor);
 }
 
 static uint64_t to_ticks(const struct run *run, uint64_t ns)

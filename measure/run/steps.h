@@ -29,6 +29,13 @@ void loads_start(struct run *run);
 /* Warms up, measures and ends the detectors. */
 void measurement_make(struct run *run);
 
+/*
+ * The threshold in use: the one asked for where the clock's own reading fits into it twice, else the
+ * next of 1, 3, 10, 30, ... ns where it does. Readings that differ a little choose the same, so that
+ * runs compare.
+ */
+uint64_t measurement_threshold(uint64_t asked_ns, double floor_ns);
+
 /* Runs the work kinds that were asked for, one after another, unless the run was interrupted. */
 void works_make(struct run *run);
 

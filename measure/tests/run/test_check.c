@@ -157,8 +157,23 @@ static void test_cpus(void)
 	check_one(&run, "every allowed CPU is measured", true);
 }
 
+static void test_threshold(void)
+{
+	ok(measurement_threshold(100, 8.1) == 100, "a fast clock has the threshold asked for");
+	ok(measurement_threshold(100, 50) == 100, "one that just fits has it too");
+	ok(measurement_threshold(100, 50.1) == 300, "a slower one has the next step");
+	ok(measurement_threshold(50, 40) == 100 && measurement_threshold(50, 52.1) == 300,
+	   "whatever was asked for");
+	for (double floor = 95; floor < 110; floor++)
+		ok(measurement_threshold(100, floor) == 300, "%.0f ns is like its neighbours",
+		   floor);
+	ok(measurement_threshold(100, 1200) == 3000, "a trapped one");
+	ok(measurement_threshold(1000, 120) == 1000, "a long threshold stays");
+}
+
 int main(void)
 {
+	test_threshold();
 	test_good();
 	test_conservation();
 	test_loop();
