@@ -3,16 +3,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 
+#include "cpulist.h"
 #include "units.h"
+
+static bool is_name(const char *name, const char *text, size_t length)
+{
+	return strlen(name) == length && !strncmp(name, text, length);
+}
 
 size_t names_find(name_of *name, const char *text, size_t length)
 {
 	size_t row = 0;
 
-	while (name(row) && (strlen(name(row)) != length || strncmp(name(row), text, length) != 0))
+	while (name(row) && !is_name(name(row), text, length))
 		row++;
 	return row;
 }
@@ -28,87 +34,155 @@ const char *names_join(name_of *name)
 	return names;
 }
 
-int argument_list(const char *option, const char *value, struct cpulist *ret,
-		  struct message *message)
+int argument_refuse(const struct argument *given, const char *format, ...)
 {
-	struct cpulist list;
-	int err = cpulist_parse(value, &list);
+	char why[sizeof(given->message->text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	return message_set(given->message, "--%s '%.100s': %s", given->option->name, given->value,
+			   why);
+}
+
+int argument_list(const struct argument *given)
+{
+	struct cpulist list = { 0 }, *ret = given->field;
+	int err = cpulist_parse(given->value, &list);
 
 	if (err == -ERANGE)
-		return message_set(
-			message,
-			"--%s '%.100s': a CPU number is above %d; name CPUs of this machine",
-			option, value, CPULIST_MAX - 1);
+		return argument_refuse(given, "a CPU number is above %d; name CPUs of this machine",
+				       CPULIST_MAX - 1);
 	if (err)
-		return message_set(
-			message,
-			"--%s '%.100s': not a CPU list; write numbers and ranges such as "
-			"1-3,8",
-			option, value);
-	if (!list.count) {
-		cpulist_deinit(&list);
-		return message_set(message, "--%s '': names no CPU; write a list such as 1-3,8",
-				   option);
-	}
+		return argument_refuse(given,
+				       "not a CPU list; write numbers and ranges such as 1-3,8");
 	cpulist_deinit(ret);
 	*ret = list;
-	return 0;
+	if (list.count)
+		return 0;
+	return argument_refuse(given, "names no CPU; write a list such as 1-3,8");
 }
 
-int argument_time(const char *option, const char *value, uint64_t least, uint64_t most,
-		  uint64_t *ret, struct message *message)
+int argument_time(const struct argument *given)
 {
 	char low[32], high[32];
-	int err = parse_time(value, ret);
+	uint64_t *ret = given->field;
+	int err = parse_time(given->value, ret);
 
 	if (err == -EINVAL)
-		return message_set(
-			message,
-			"--%s '%.100s': not a time; write a whole number with its unit, ns, "
-			"us, ms, s, m or h",
-			option, value);
-	if (err || *ret < least || *ret > most)
-		return message_set(message,
-				   "--%s '%.100s': out of range; give a time from %s to %s", option,
-				   value, format_time(least, low, sizeof(low)),
-				   format_time(most, high, sizeof(high)));
+		return argument_refuse(given,
+				       "not a time; write a whole number with its unit, ns, us, "
+				       "ms, s, m or h");
+	if (!err && *ret >= given->option->least && *ret <= given->option->most)
+		return 0;
+	return argument_refuse(given, "out of range; give a time from %s to %s",
+			       format_time(given->option->least, low, sizeof(low)),
+			       format_time(given->option->most, high, sizeof(high)));
+}
+
+int argument_number(const struct argument *given)
+{
+	uint64_t *ret = given->field;
+
+	if (!parse_u64(given->value, ret) && *ret >= given->option->least &&
+	    *ret <= given->option->most)
+		return 0;
+	return argument_refuse(given,
+			       "out of range; give a whole number from %" PRIu64 " to %" PRIu64,
+			       given->option->least, given->option->most);
+}
+
+int argument_names(const struct argument *given)
+{
+	const bool all = !strcmp(given->value, "all");
+	bool *flags = given->field;
+	size_t length, row;
+
+	for (row = 0; all && given->option->rows(row); row++)
+		flags[row] = true;
+	for (const char *one = given->value; !all; one += length + 1) {
+		length = strcspn(one, ",");
+		row = names_find(given->option->rows, one, length);
+		if (!given->option->rows(row))
+			return argument_refuse(given,
+					       "'%.*s' is none of them; use all, or some of %s "
+					       "with commas between",
+					       length < 100 ? (int)length : 100, one,
+					       names_join(given->option->rows));
+		flags[row] = true;
+		if (!one[length])
+			break;
+	}
 	return 0;
 }
 
-int argument_number(const char *option, const char *value, uint64_t least, uint64_t most,
-		    uint64_t *ret, struct message *message)
+int argument_text(const struct argument *given)
 {
-	if (!parse_u64(value, ret) && *ret >= least && *ret <= most)
-		return 0;
-	return message_set(message,
-			   "--%s '%.100s': out of range; give a whole number from %" PRIu64
-			   " to %" PRIu64,
-			   option, value, least, most);
+	*(const char **)given->field = given->value;
+	return 0;
 }
 
-int argument_names(const char *option, const char *value, bool *flags, name_of *name,
-		   struct message *message)
+int argument_flag(const struct argument *given)
 {
-	size_t length;
+	*(bool *)given->field = true;
+	return 0;
+}
 
-	if (strcmp(value, "all") == 0) {
-		for (size_t row = 0; name(row); row++)
-			flags[row] = true;
-		return 0;
+/* Reads one option. Returns how many arguments it took, or -EINVAL with the message set. */
+static int parse_one(const struct option *option, char *const argv[], void *ret,
+		     struct message *message)
+{
+	const char *name = argv[0] + 2;
+	const size_t length = strcspn(name, "=");
+	struct argument given = { .message = message };
+	int err, used = 1;
+
+	if (strncmp(argv[0], "--", 2) || !*name)
+		return message_set(message,
+				   "'%.100s': unexpected argument; see lowlat-measure --help",
+				   argv[0]);
+	while (option->name && !is_name(option->name, name, length))
+		option++;
+	if (!option->name)
+		return message_set(message, "--%.*s: unknown option; see lowlat-measure --help",
+				   length < 100 ? (int)length : 100, name);
+	given.option = option;
+	given.value = name[length] ? name + length + 1 : option->absent;
+	given.field = (char *)ret + option->field;
+	if (!option->value_name && given.value)
+		return argument_refuse(&given, "takes no value; leave it out");
+	if (option->value_name && !name[length] && argv[1] &&
+	    (!option->absent || strncmp(argv[1], "--", 2)))
+		given.value = argv[used++];
+	if (option->value_name && !given.value)
+		return message_set(message, "--%s: its value is missing; give %s", option->name,
+				   option->value_name);
+	if (given.value && !*given.value && option->empty)
+		return argument_refuse(&given, "%s", option->empty);
+	err = option->read(&given);
+	return err ? err : used;
+}
+
+int arguments_parse(const struct option *table, int argc, char *const argv[], void *ret,
+		    struct message *message)
+{
+	for (int i = 1, used; i < argc; i += used) {
+		used = parse_one(table, argv + i, ret, message);
+		if (used < 0)
+			return used;
 	}
-	for (const char *one = value;; one += length + 1) {
-		size_t row;
+	return 0;
+}
 
-		length = strcspn(one, ",");
-		row = names_find(name, one, length);
-		if (!name(row))
-			return message_set(message,
-					   "--%s '%.100s': '%.*s' is none of them; use all, or "
-					   "some of %s with commas between",
-					   option, value, length < 100 ? (int)length : 100, one,
-					   names_join(name));
-		flags[row] = true;
-		if (!one[length])
-			return 0;
+void arguments_help(const struct option *table, FILE *file)
+{
+	for (const struct option *option = table; option->name; option++) {
+		char left[32];
+
+		snprintf(left, sizeof(left), option->absent ? "%s [%s]" : "%s %s", option->name,
+			 option->value_name ? option->value_name : "");
+		fprintf(file, "  --%-21s%s%s\n", left, option->help,
+			option->rows ? names_join(option->rows) : "");
 	}
 }

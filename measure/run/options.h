@@ -20,12 +20,16 @@ enum oslat_choice {
 	OSLAT_OFF,
 };
 
+struct load_cpus {
+	struct cpulist list;
+	/* All that are allowed, the measured ones too. */
+	bool all;
+};
+
+/* A list is empty where none was given. */
 struct options {
-	/* Empty: not given. */
 	struct cpulist cpus;
-	struct cpulist load_cpus;
-	/* On all of them, the measured ones too. */
-	bool load_everywhere;
+	struct load_cpus load_cpus;
 	uint64_t duration_ns;
 	uint64_t warmup_ns;
 	uint64_t threshold_ns;

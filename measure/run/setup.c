@@ -52,14 +52,14 @@ static int choose_load(const struct options *options, const struct host *host, s
 {
 	int err = 0;
 
-	if (options->load_cpus.count)
-		err = check_online("load-cpus", &options->load_cpus, host, message);
+	if (options->load_cpus.list.count)
+		err = check_online("load-cpus", &options->load_cpus.list, host, message);
 	if (err || !options->load)
 		return err;
-	if (options->load_everywhere)
+	if (options->load_cpus.all)
 		setup->load = cpulist_copy(&host->allowed);
-	else if (options->load_cpus.count)
-		setup->load = cpulist_copy(&options->load_cpus);
+	else if (options->load_cpus.list.count)
+		setup->load = cpulist_copy(&options->load_cpus.list);
 	else
 		setup->load = cpulist_copy(&setup->rest);
 	if (!setup->load.count)
