@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "raw_clock.h"
 #include "text.h"
 #include "units.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "raw_clock.h"
+#include "units.h"
 
 enum clock_kind {
 	CLOCK_KIND_COUNTER,

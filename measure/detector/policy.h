@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpulist.h"
+#include "text.h"
+
 #define POLICY_TEXT_MAX 64
 
 enum policy_kind {
@@ -37,6 +40,16 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 
 /* Puts the calling thread under it. Returns 0 or the kernel's -errno. */
 int policy_apply(const struct policy *policy);
+
+/*
+ * Whether the kernel grants it to a thread on each measured CPU: tries it with the calling one, which
+ * is bound to one of them afterwards, or to all of `online`. A deadline's share of time is free again
+ * on return: the kernel keeps it to the end of a period.
+ *
+ * Returns 0, or -EINVAL with the message set.
+ */
+int policy_check(const struct policy *policy, const struct cpulist *measured,
+		 const struct cpulist *online, struct message *message);
 
 /*
  * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "policy_check.h"
+#include "policy.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers and times as people write them, checked to the last character. */
+/* Times: as people write them, checked to the last character, and now. */
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
@@ -18,6 +19,15 @@ int parse_u64(const char *text, uint64_t *ret);
  * Returns 0, -EINVAL (no number, no unit, unknown unit) or -ERANGE.
  */
 int parse_time(const char *text, uint64_t *ret);
+
+/* The kernel's clock that nothing adjusts, CLOCK_MONOTONIC_RAW. */
+static inline uint64_t clock_raw_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
 
 /* Writes nanoseconds in the largest unit that keeps the number whole ("100ns", "10s"). */
 const char *format_time(uint64_t ns, char *buffer, int size);

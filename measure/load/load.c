@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "ports.h"
 #include "units.h"
 #include "xalloc.h"
 
@@ -161,7 +160,7 @@ int load_start(const struct load_options *options, struct load *ret)
 		.file_limit = options->disk > CHILD_FILE_MAX ? options->disk : 0,
 	};
 
-	*ret = (struct load){ .scenario = options->scenario, .cpus = options->cpus };
+	*ret = (struct load){ .scenario = options->scenario };
 	make_command(options, ret);
 	child.argv = ret->command.items;
 	return child_start(&child, &ret->child);

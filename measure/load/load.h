@@ -56,7 +56,6 @@ struct load_options {
 
 struct load {
 	const struct load_scenario *scenario;
-	const struct cpulist *cpus;
 	struct strings command;
 	/* Stressors that this stress-ng doesn't have. */
 	struct strings missing;
@@ -64,7 +63,7 @@ struct load {
 	struct child child;
 };
 
-/* Starts one part; cpus and scenario must outlive it. Returns 0 or -errno. */
+/* Starts one part. Returns 0 or -errno. */
 int load_start(const struct load_options *options, struct load *ret);
 
 /* Bogo operations per second of real time of its first stressor; 0: unknown. */
@@ -74,3 +73,11 @@ double load_rate(const struct load *load);
 char *load_complaint(const struct load *load);
 
 void load_deinit(struct load *load);
+
+/*
+ * The lowest run of `count` ports of IPv4 from `first` on that are free for TCP and UDP now, below
+ * those that the kernel gives out by itself (32768).
+ *
+ * Returns its first port; `first` where there is none.
+ */
+uint16_t ports_find(uint16_t first, uint16_t count);

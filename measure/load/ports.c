@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "ports.h"
+#include "load.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

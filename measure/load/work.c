@@ -90,18 +90,19 @@ const char *work_name(size_t kind)
 	return kind < WORK_KINDS ? kinds[kind].name : NULL;
 }
 
-/* Mean and variance by Welford's recurrence, which loses nothing to cancellation. */
-static void add_sample(struct work_result *result, double ns)
+/* By Welford's recurrence, which loses nothing to cancellation. */
+void moments_add(struct moments *moments, double value)
 {
-	const uint64_t whole = (uint64_t)llround(ns > 0 ? ns : 0);
-	const double apart = ns - result->mean;
+	const double apart = value - moments->mean;
 
-	result->samples++;
-	result->mean += apart / (double)result->samples;
-	result->variance += apart * (ns - result->mean);
-	if (result->samples == 1 || whole < result->min)
-		result->min = whole;
-	hist_add(&result->hist, whole);
+	moments->count++;
+	moments->mean += apart / (double)moments->count;
+	moments->squares += apart * (value - moments->mean);
+}
+
+double moments_variance(const struct moments *moments)
+{
+	return moments->count > 1 ? moments->squares / (double)(moments->count - 1) : 0;
 }
 
 static void work_on(struct work_thread *thread)
@@ -111,11 +112,12 @@ static void work_on(struct work_thread *thread)
 
 	while (!atomic_load_explicit(&thread->work->stop, memory_order_relaxed)) {
 		const uint64_t begin = clock_now(clock);
-		uint64_t end;
+		double ns;
 
 		piece(thread);
-		end = clock_now(clock);
-		add_sample(thread->result, clock_ns(clock, (double)(end - begin)));
+		ns = clock_ns(clock, (double)(clock_now(clock) - begin));
+		moments_add(&thread->result->time, ns);
+		hist_add(&thread->result->hist, (uint64_t)llround(fmax(ns, 0)));
 	}
 }
 
@@ -183,8 +185,6 @@ size_t work_finish(struct work *work, struct work_result **results)
 			pthread_join(thread->thread, NULL);
 		else
 			result->error = -EAGAIN;
-		if (result->samples > 1)
-			result->variance /= (double)(result->samples - 1);
 		free(thread->memory);
 		results[i] = result;
 	}

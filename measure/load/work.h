@@ -36,17 +36,26 @@ enum work_kind {
 /* NULL where there is none of that kind. */
 const char *work_name(size_t kind);
 
+/* Of values added one by one; zero-initialised is none. */
+struct moments {
+	uint64_t count;
+	double mean;
+	/* The sum of the squares of what lies apart from the mean. */
+	double squares;
+};
+
+void moments_add(struct moments *moments, double value);
+
+/* Of the values as a sample: divided by one less than their number; 0 of fewer than two. */
+double moments_variance(const struct moments *moments);
+
 /* Of one kind on one CPU. Times in ns. */
 struct work_result {
 	enum work_kind kind;
 	unsigned int cpu;
 	/* Worked at the same time, this one among them. */
 	char *beside;
-	uint64_t samples;
-	double mean;
-	/* ns^2, of the samples (divided by one less than their number). */
-	double variance;
-	uint64_t min;
+	struct moments time;
 	struct hist hist;
 	/* 0, or -errno: not started there. */
 	int error;

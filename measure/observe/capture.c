@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_folder.h"
 #include "units.h"
 #include "xalloc.h"
 

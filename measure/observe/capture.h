@@ -77,3 +77,14 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);
 
 void capture_deinit(struct capture *capture);
+
+/*
+ * Opens the folder that a capture shall be written to. Returns a descriptor, or -errno: -ENOENT,
+ * -ENOTDIR, -ELOOP (a symbolic link: who made it could lead root anywhere), -EEXIST (it holds a
+ * capture already), -EACCES or -EROFS.
+ */
+int capture_folder_open(const char *path);
+
+/* Writes capture.json behind the records; nothing is overwritten, and nothing left after a failure. */
+int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
+			 const struct clock_source *clock);

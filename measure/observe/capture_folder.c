@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture_folder.h"
+#include "capture.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "raw_clock.h"
+#include "units.h"
 #include "text.h"
 #include "xalloc.h"
 

@@ -11,7 +11,6 @@
 
 #include "cpulist.h"
 #include "trace_instance.h"
-#include "trace_keeper.h"
 #include "text.h"
 
 struct trace {

@@ -6,18 +6,25 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/mount.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "raw_clock.h"
+#include "units.h"
 
 #define PREFIX "lowlat-measure-"
 #define TRIES 3
+/* What a killed run has left running may hold its instances for another ten seconds. */
+#define KEEPER_TRIES 600
+#define KEEPER_PAUSE_US 20000
 
 /* A mount of its own that no path leads to, and that ends with the process. */
 static int mount_privately(void)
@@ -124,4 +131,67 @@ void instance_switch(const struct instance *instance, bool on)
 {
 	if (instance->on >= 0 && write(instance->on, on ? "1" : "0", 1) < 0)
 		return;
+}
+
+/* Whoever reads what the run writes must not wait for this process. */
+static void close_others(int kept)
+{
+	_cleanup_closedir_ DIR *open_files = opendir("/proc/self/fd");
+
+	for (const char *name; (name = next_name(open_files));) {
+		const int fd = atoi(name);
+
+		if (fd != kept && fd != dirfd(open_files))
+			close(fd);
+	}
+}
+
+static _Noreturn void keep(pid_t run, int alive)
+{
+	sigset_t all;
+	char none;
+
+	/* What is killed with the run is its process group. */
+	setsid();
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "lowlat-keeper");
+	close_others(alive);
+	while (read(alive, &none, 1) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < KEEPER_TRIES && instances_sweep(run); i++)
+		usleep(KEEPER_PAUSE_US);
+	_exit(0);
+}
+
+int trace_keeper_init(struct trace_keeper *ret)
+{
+	const pid_t run = getpid();
+	int fds[2];
+
+	*ret = (struct trace_keeper){ .alive = -1 };
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	ret->pid = fork();
+	if (ret->pid == 0) {
+		close(fds[1]);
+		keep(run, fds[0]);
+	}
+	close(fds[0]);
+	ret->alive = fds[1];
+	if (ret->pid > 0)
+		return 0;
+	ret->pid = 0;
+	close(ret->alive);
+	return -EAGAIN;
+}
+
+void trace_keeper_deinit(struct trace_keeper *keeper)
+{
+	if (keeper->pid <= 0)
+		return;
+	close(keeper->alive);
+	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*keeper = (struct trace_keeper){ .alive = -1 };
 }

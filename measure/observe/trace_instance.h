@@ -40,3 +40,20 @@ void instance_switch(const struct instance *instance, bool on);
 
 /* Removes it. Harmless where there is none. */
 void instance_deinit(int root, struct instance *instance);
+
+/*
+ * A process that removes the instances of a run that was killed: the pipe between them ends with the
+ * run, whatever ended it. Where both are killed, the next run removes them.
+ */
+struct trace_keeper {
+	/* 0: there is none. */
+	pid_t pid;
+	/* Open while the run lives. */
+	int alive;
+};
+
+/* Starts it: before the instances are made, as it would hold them open. Returns 0 or -errno. */
+int trace_keeper_init(struct trace_keeper *ret);
+
+/* Ends it, once the instances are removed. Harmless where there is none. */
+void trace_keeper_deinit(struct trace_keeper *keeper);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "figures.h"
+#include "result.h"
 
 #include "steps.h"
 
@@ -31,22 +31,21 @@ struct figures figures_of(const struct run *run, const struct detector *detector
 	return figures;
 }
 
-struct means figures_means(const struct run *run)
+struct figures figures_means(const struct run *run)
 {
-	struct means means = { 0 };
+	struct figures means = { 0 };
 	double count = 0;
 
+	for (size_t i = 0; i < run->detectors.count; i++)
+		count += run->detectors.items[i].measured;
 	for (size_t i = 0; i < run->detectors.count; i++) {
-		const struct detector *detector = &run->detectors.items[i];
+		const struct figures one = figures_of(run, &run->detectors.items[i]);
 
-		if (!detector->measured)
+		if (!run->detectors.items[i].measured)
 			continue;
-		means.floor_ns += figures_of(run, detector).floor_ns;
-		means.loop_period_ns += figures_of(run, detector).loop_period_ns;
-		count++;
+		means.floor_ns += one.floor_ns / count;
+		means.loop_period_ns += one.loop_period_ns / count;
 	}
-	means.floor_ns = ratio(means.floor_ns, count);
-	means.loop_period_ns = ratio(means.loop_period_ns, count);
 	return means;
 }
 

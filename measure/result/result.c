@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "figures.h"
 #include "json_value.h"
 
 #define REAL_DIGITS 12
@@ -16,7 +15,7 @@ static json_t *known(double value)
 
 static json_t *clock_to_json(const struct run *run)
 {
-	const struct means means = figures_means(run);
+	const struct figures means = figures_means(run);
 
 	return json_pack("{s:s, s:f, s:o, s:o, s:b}", "source", run->clock.name, "hz",
 			 run->clock.hz, "floor_ns", known(means.floor_ns), "loop_period_ns",

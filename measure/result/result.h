@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The run as JSON, schema lowlat.run/1, and as text. */
+/* The run as JSON, schema lowlat.run/1, and as text; and the figures that both tell. */
 #pragma once
 
 #include <jansson.h>
@@ -30,3 +30,30 @@ json_t *result_opinions(const struct run *run);
 
 /* An array with an object for each work kind on each CPU, and one for the throughput. */
 json_t *result_works(const struct run *run);
+
+/* Of one CPU. Times in ns. */
+struct figures {
+	double runtime_ns;
+	double noise_ns;
+	double dead_ns;
+	double max_ns;
+	/* Share of the runtime without dead time, times 1e6. */
+	double noise_ppm;
+	/* Time in neither reading, gap nor dead time, as a share of the runtime times 1e6. */
+	double unaccounted_ppm;
+	double events_per_s;
+	/* Mean time between two readings without a gap. */
+	double loop_period_ns;
+	/* The machine's own back-to-back reading: the faster of before and after. */
+	double floor_ns;
+	double switches_per_s;
+};
+
+struct figures figures_of(const struct run *run, const struct detector *detector);
+
+/* Floor and loop period are means over the measured CPUs; all else is 0, as where none was measured. */
+struct figures figures_means(const struct run *run);
+
+/* Growth of one row per second; window: between the two snapshots. */
+double figures_rate(const struct run *run, const struct counters *before,
+		    const struct counters *after, size_t row, size_t column);

@@ -13,14 +13,16 @@ static json_t *memgroup_to_json(const struct run *run)
 			 (json_int_t)run->limits.oom_kills);
 }
 
-static json_t *load_to_json(const struct run *run, const struct load *load)
+static json_t *load_to_json(const struct run *run, size_t part)
 {
+	const struct load *load = &run->loads[part];
+
 	return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", "stress-ng",
 			 "version", value_text(run->load_tool.version), "command",
 			 value_strings(&load->command), "scenario", load->scenario->name, "cpus",
-			 value_list(load->cpus), "memory_group", memgroup_to_json(run), "exit",
-			 child_exit_code(&load->child), "output", value_text(load->child.file),
-			 "log", value_text(load->child.output));
+			 value_list(&run->load_parts[part]), "memory_group", memgroup_to_json(run),
+			 "exit", child_exit_code(&load->child), "output",
+			 value_text(load->child.file), "log", value_text(load->child.output));
 }
 
 json_t *result_loads(const struct run *run)
@@ -28,7 +30,7 @@ json_t *result_loads(const struct run *run)
 	json_t *loads = json_array();
 
 	for (size_t i = 0; i < run->load_count; i++)
-		json_array_append_new(loads, load_to_json(run, &run->loads[i]));
+		json_array_append_new(loads, load_to_json(run, i));
 	return loads;
 }
 
@@ -74,10 +76,10 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 	json_object_set_new(work, "beside", value_text(result->beside));
 	json_object_set_new(work, "emulated", json_boolean(run->host.emulated));
 	json_object_set_new(work, "requested_ns", json_integer(sleeps ? WORK_SLEEP_NS : 0));
-	json_object_set_new(work, "samples", value_count(result->samples));
-	json_object_set_new(work, "mean_ns", json_real(result->mean));
-	json_object_set_new(work, "variance_ns2", json_real(result->variance));
-	json_object_set_new(work, "min_ns", value_count(result->min));
+	json_object_set_new(work, "samples", value_count(result->time.count));
+	json_object_set_new(work, "mean_ns", json_real(result->time.mean));
+	json_object_set_new(work, "variance_ns2", json_real(moments_variance(&result->time)));
+	json_object_set_new(work, "min_ns", value_count(hist->min));
 	json_object_set_new(work, "p50_ns", value_count(hist_value_at(hist, 0.5)));
 	json_object_set_new(work, "p99_ns", value_count(hist_value_at(hist, 0.99)));
 	json_object_set_new(work, "p99.9_ns", value_count(hist_value_at(hist, 0.999)));
@@ -86,27 +88,26 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 	return work;
 }
 
-static json_t *throughput_to_json(const struct throughput *throughput)
+static json_t *throughput_to_json(const struct run *run)
 {
+	const struct moments *products = &run->products;
 	json_t *runs = json_array();
-	double mean, variance;
-	const size_t samples = throughput_mean(throughput, &mean, &variance);
 
-	for (size_t i = 0; i < throughput->count; i++) {
-		const struct load *run = &throughput->runs[i];
+	for (size_t i = 0; i < run->throughput_count; i++) {
+		const struct load *load = &run->throughput[i];
 
 		json_array_append_new(runs,
-				      json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(run),
-						"exit", child_exit_code(&run->child), "output",
-						value_text(run->child.file), "log",
-						value_text(run->child.output)));
+				      json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(load),
+						"exit", child_exit_code(&load->child), "output",
+						value_text(load->child.file), "log",
+						value_text(load->child.output)));
 	}
 	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:o}", "kind", "throughput",
-			 "cpus", value_list(&throughput->cpu), "tool", "stress-ng", "version",
-			 value_text(throughput->tool.version), "command",
-			 value_strings(&throughput->runs[0].command), "unit", "bogo-ops/s",
-			 "samples", (json_int_t)samples, "mean", mean, "variance", variance, "runs",
-			 runs);
+			 "cpus", json_sprintf("%u", run->setup.measured.cpus[0]), "tool",
+			 "stress-ng", "version", value_text(run->load_tool.version), "command",
+			 value_strings(&run->throughput[0].command), "unit", "bogo-ops/s",
+			 "samples", (json_int_t)products->count, "mean", products->mean, "variance",
+			 moments_variance(products), "runs", runs);
 }
 
 json_t *result_works(const struct run *run)
@@ -117,7 +118,7 @@ json_t *result_works(const struct run *run)
 		if (!run->works[i]->error)
 			json_array_append_new(works, work_to_json(run, run->works[i]));
 	}
-	if (run->throughput.count)
-		json_array_append_new(works, throughput_to_json(&run->throughput));
+	if (run->throughput_count)
+		json_array_append_new(works, throughput_to_json(run));
 	return works;
 }

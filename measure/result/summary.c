@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "cleanup.h"
-#include "figures.h"
 #include "steps.h"
 #include "xalloc.h"
 
@@ -85,25 +84,25 @@ static void write_interrupts(const struct run *run, size_t column, FILE *file)
 
 static void write_works(const struct run *run, FILE *file)
 {
-	double mean, variance;
+	const struct moments *products = &run->products;
 
 	for (size_t i = 0; i < run->work_count; i++) {
 		const struct work_result *result = run->works[i];
 
-		if (result->samples)
+		if (result->time.count)
 			fprintf(file,
 				"work %s on CPU %u: mean %.0f ns, deviation %.0f ns, p99 %" PRIu64
 				" ns, longest %" PRIu64 " ns\n",
-				work_name(result->kind), result->cpu, result->mean,
-				sqrt(result->variance), hist_value_at(&result->hist, 0.99),
-				result->hist.max);
+				work_name(result->kind), result->cpu, result->time.mean,
+				sqrt(moments_variance(&result->time)),
+				hist_value_at(&result->hist, 0.99), result->hist.max);
 	}
-	if (throughput_mean(&run->throughput, &mean, &variance))
+	if (products->count)
 		fprintf(file,
-			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, %zu "
-			"runs\n",
-			run->throughput.cpu.cpus[0], mean, sqrt(variance),
-			throughput_mean(&run->throughput, &mean, &variance));
+			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, "
+			"%" PRIu64 " runs\n",
+			run->setup.measured.cpus[0], products->mean,
+			sqrt(moments_variance(products)), products->count);
 }
 
 static void write_verdict(const struct run *run, FILE *file)

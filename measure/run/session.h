@@ -21,7 +21,6 @@
 #include "series.h"
 #include "setup.h"
 #include "text.h"
-#include "throughput.h"
 #include "units.h"
 #include "work.h"
 
@@ -58,7 +57,10 @@ struct run {
 	bool opined[OPINION_TOOLS];
 	struct work_result **works;
 	size_t work_count;
-	struct throughput throughput;
+	/* Runs of stress-ng's matrix, as many as were begun, and what those did a second that told. */
+	struct load *throughput;
+	size_t throughput_count;
+	struct moments products;
 	struct capture capture;
 	struct follow follow;
 	struct series series;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture_folder.h"
+#include "capture.h"
 #include "cleanup.h"
-#include "policy_check.h"
+#include "policy.h"
 #include "output.h"
 
 /* What the kernel lets deadline tasks have at most, where it is not told otherwise. */

@@ -9,6 +9,8 @@
 #include "xalloc.h"
 
 #define LONGEST_NS (10 * NS_PER_S)
+/* How long each run of stress-ng's matrix is. */
+#define THROUGHPUT_NS (2 * NS_PER_S)
 
 static uint64_t duration(const struct run *run)
 {
@@ -83,40 +85,51 @@ void works_make(struct run *run)
 	}
 }
 
-static void report_throughput(struct run *run, const char *what)
-{
-	run_partial(run, "--throughput: %s", what);
-}
-
 static int make_throughput(struct run *run)
 {
-	struct throughput *throughput = &run->throughput;
-	struct load *last;
-	int err = throughput_start(throughput, run->options.seed, &run->scratch);
+	const struct cpulist first = { .cpus = run->setup.measured.cpus, .count = 1 };
+	const struct load_options options = {
+		.scenario = &load_throughput,
+		.tool = &run->load_tool,
+		.cpus = &first,
+		.confined = true,
+		.scratch = &run->scratch,
+		.seed = run->options.seed,
+		.limit_ns = THROUGHPUT_NS - 1,
+	};
+	struct load *load = &run->throughput[run->throughput_count];
+	int err = load_start(&options, load);
 
-	if (err)
+	if (err) {
+		load_deinit(load);
 		return err;
-	last = &throughput->runs[throughput->count - 1];
-	run_wait_child(run, &last->child);
-	return run->interrupted || load_rate(last) > 0 ? 0 : -EPROTO;
+	}
+	run->throughput_count++;
+	run_wait_child(run, &load->child);
+	if (load_rate(load) > 0)
+		moments_add(&run->products, load_rate(load));
+	return run->interrupted || load_rate(load) > 0 ? 0 : -EPROTO;
 }
 
 void works_throughput(struct run *run)
 {
 	const size_t count = (size_t)run->options.throughput;
-	int err;
+	int err = 0;
 
 	if (!count || run->interrupted)
 		return;
-	err = throughput_init(run->setup.measured.cpus[0], count, &run->scratch, &run->throughput);
-	while (!err && !run->interrupted && run->throughput.count < count)
+	if (!run->load_tool.version) {
+		load_tool_deinit(&run->load_tool);
+		err = load_tool_init(&run->scratch, &run->load_tool);
+	}
+	run->throughput = xcalloc(count, sizeof(*run->throughput));
+	while (!err && !run->interrupted && run->throughput_count < count)
 		err = make_throughput(run);
-	if (err == -ENOENT)
-		report_throughput(run, "stress-ng is not installed; install stress-ng");
-	else if (err == -EPROTO)
-		report_throughput(run, "stress-ng gave no figure");
-	else if (err)
-		report_throughput(run, strerror(-err));
+	if (err)
+		run_partial(run, "--throughput: %s",
+			    err == -ENOENT ? "stress-ng is not installed; install stress-ng" :
+			    err == -EPROTO ? "stress-ng gave no figure" :
+					     strerror(-err));
 }
 
 void works_deinit(struct run *run)
@@ -124,5 +137,7 @@ void works_deinit(struct run *run)
 	for (size_t i = 0; i < run->work_count; i++)
 		work_result_free(run->works[i]);
 	free(run->works);
-	throughput_deinit(&run->throughput);
+	for (size_t i = 0; i < run->throughput_count; i++)
+		load_deinit(&run->throughput[i]);
+	free(run->throughput);
 }

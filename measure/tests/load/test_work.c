@@ -35,7 +35,7 @@ static struct work_result *work_enough(enum work_kind kind, const struct cpulist
 {
 	struct work_result *result = work_on(kind, cpus, 50000);
 
-	for (unsigned int us = 200000; result->samples <= ENOUGH && us < 10000000; us *= 3) {
+	for (unsigned int us = 200000; result->time.count <= ENOUGH && us < 10000000; us *= 3) {
 		work_result_free(result);
 		result = work_on(kind, cpus, us);
 	}
@@ -46,12 +46,13 @@ static void test_kind(enum work_kind kind, struct cpulist *cpus)
 {
 	struct work_result *result = work_enough(kind, cpus);
 
-	ok(result->samples > ENOUGH && result->samples == result->hist.total, "%s: all are counted",
-	   work_name(kind));
-	ok((double)result->min <= result->mean + 0.5 &&
-		   result->mean <= (double)result->hist.max + 0.5,
+	ok(result->time.count > ENOUGH && result->time.count == result->hist.total,
+	   "%s: all are counted", work_name(kind));
+	ok((double)result->hist.min <= result->time.mean + 0.5 &&
+		   result->time.mean <= (double)result->hist.max + 0.5,
 	   "the mean lies between");
-	ok(result->variance >= 0 && result->cpu == cpus->cpus[0], "variance and CPU");
+	ok(moments_variance(&result->time) >= 0 && result->cpu == cpus->cpus[0],
+	   "variance and CPU");
 	work_result_free(result);
 }
 
@@ -69,7 +70,7 @@ int main(void)
 	for (int kind = 0; kind < WORK_KINDS; kind++)
 		test_kind((enum work_kind)kind, &allowed);
 	result = work_on(WORK_KILL, &missing, 50000);
-	ok(result->error == -EINVAL && !result->samples, "no work where there is no such CPU");
+	ok(result->error == -EINVAL && !result->time.count, "no work where there is no such CPU");
 	work_result_free(result);
 	ok(names_find(work_name, "usleep", 6) == WORK_USLEEP &&
 		   names_find(work_name, "kill,", 4) == WORK_KILL,
