@@ -23,5 +23,4 @@ bool cgroup_hands_memory_on(const char *path);
 /* Cuts the last part off the path of a group. Returns false at the top. */
 bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path);
 
-/* Returns 0 or -errno. */
 int cgroup_write(const char *folder, const char *name, const char *text);

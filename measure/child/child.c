@@ -2,10 +2,10 @@
 #include "child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,26 +20,28 @@
 static int fork_reaper(const struct child_options *options, struct child *ret)
 {
 	const pid_t harness = getpid();
-	int orders[2], reports[2];
+	int fds[2];
 
-	if (pipe2(orders, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	if (pipe2(reports, O_CLOEXEC)) {
-		close(orders[0]);
-		close(orders[1]);
-		return -errno;
-	}
-	ret->order_fd = orders[1];
-	ret->status_fd = reports[0];
+	ret->fd = fds[0];
 	ret->reaper = fork();
 	if (ret->reaper == 0) {
-		close(orders[1]);
-		close(reports[0]);
-		reaper_main(options, harness, orders[0], reports[1]);
+		close(fds[0]);
+		reaper_main(options, harness, fds[1]);
 	}
-	close(orders[0]);
-	close(reports[1]);
-	return ret->reaper < 0 ? -errno : 0;
+	close(fds[1]);
+	if (ret->reaper > 0)
+		return 0;
+	ret->reaper = 0;
+	close(fds[0]);
+	return -EAGAIN;
+}
+
+static void kill_all(struct child *child)
+{
+	child_finish(child, 0);
+	child_wait(child);
 }
 
 int child_start(const struct child_options *options, struct child *ret)
@@ -52,21 +54,19 @@ int child_start(const struct child_options *options, struct child *ret)
 	if (options->file)
 		ret->file_path = text_format("%s/%s", folder, options->file);
 	err = fork_reaper(options, ret);
-	if (err < 0) {
-		ret->reaper = 0;
-		return err;
-	}
-	if (read(ret->status_fd, &report, sizeof(report)) != sizeof(report))
-		report.error = ECHILD;
-	if (report.error)
-		child_kill(ret);
-	return -report.error;
+	if (!err && read(ret->fd, &report, sizeof(report)) != sizeof(report))
+		err = -ECHILD;
+	if (!err)
+		err = -report.error;
+	if (err)
+		kill_all(ret);
+	return err;
 }
 
 bool child_ended(struct child *child)
 {
 	if (child->reaper && !child->ended) {
-		struct pollfd fd = { .fd = child->status_fd, .events = POLLIN };
+		struct pollfd fd = { .fd = child->fd, .events = POLLIN };
 
 		if (poll(&fd, 1, 0) == 1)
 			child_wait(child);
@@ -79,7 +79,7 @@ void child_finish(struct child *child, uint64_t grace_ns)
 	if (!child->reaper || child->ended)
 		return;
 	/* Fails only when the reaper is gone, which child_wait() sees. */
-	if (write(child->order_fd, &grace_ns, sizeof(grace_ns)) < 0)
+	if (write(child->fd, &grace_ns, sizeof(grace_ns)) < 0)
 		return;
 }
 
@@ -103,27 +103,20 @@ void child_wait(struct child *child)
 	if (!child->reaper || child->ended)
 		return;
 	/* A reaper that was killed reports nothing; its program dies with it. */
-	if (read(child->status_fd, &report, sizeof(report)) != sizeof(report))
+	if (read(child->fd, &report, sizeof(report)) != sizeof(report))
 		report.status = SIGKILL;
 	child->status = report.status;
 	child->late = report.late;
 	child->ended = true;
-	close(child->order_fd);
-	close(child->status_fd);
+	close(child->fd);
 	waitpid(child->reaper, NULL, 0);
 	child->truncated = !take(child->output_path, &child->output);
 	child->truncated |= !take(child->file_path, &child->file);
 }
 
-void child_kill(struct child *child)
-{
-	child_finish(child, 0);
-	child_wait(child);
-}
-
 void child_deinit(struct child *child)
 {
-	child_kill(child);
+	kill_all(child);
 	free(child->output);
 	free(child->file);
 	free(child->output_path);

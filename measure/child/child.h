@@ -19,20 +19,18 @@
 struct child {
 	/* The reaper; 0: none. */
 	pid_t reaper;
-	int order_fd;
-	int status_fd;
+	/* To and from it: orders, and reports. */
+	int fd;
 	bool ended;
 	/* It had to be killed, at its time limit or after its grace. */
 	bool late;
 	/* As of waitpid(), of the program; valid once ended. */
 	int status;
 	/* What it printed, and the file that it wrote: taken by child_wait(); NULL: nothing. */
-	char *output;
-	char *file;
+	char *output, *file;
 	/* There was more of it than CHILD_TEXT_MAX. */
 	bool truncated;
-	char *output_path;
-	char *file_path;
+	char *output_path, *file_path;
 };
 
 struct child_options {
@@ -43,8 +41,7 @@ struct child_options {
 	/* Whether it may not choose other CPUs itself. */
 	bool confined;
 	/* In the scratch folder, where it works: what it prints goes to the one; NULL: no other. */
-	const char *output;
-	const char *file;
+	const char *output, *file;
 	/*
 	 * Both are removed by the reaper when the harness is gone; another folder of the run goes
 	 * with the next run's. NULL: no group.
@@ -62,10 +59,7 @@ struct child_options {
 /* What is kept of one file. */
 #define CHILD_TEXT_MAX ((size_t)4 << 20)
 
-/*
- * Starts a program. Returns 0, or -errno of the pipes, the fork or the exec (-ENOENT: not
- * installed).
- */
+/* Starts a program. Returns 0, or -errno also of the exec (-ENOENT: not installed). */
 int child_start(const struct child_options *options, struct child *ret);
 
 /* Looks whether it has ended, without waiting. */
@@ -77,17 +71,10 @@ void child_finish(struct child *child, uint64_t grace_ns);
 /* Waits until all of it is gone. At most the grace after child_finish(), else its time limit. */
 void child_wait(struct child *child);
 
-/* Kills all of it and waits. Harmless when it has ended already. */
-void child_kill(struct child *child);
-
-/* The same, and what it wrote is gone. */
+/* Kills all of it, waits, and frees what it wrote. Harmless when it has ended already. */
 void child_deinit(struct child *child);
 
-/*
- * Runs a program that says something about itself, for 20 s at most.
- *
- * ret: what it printed, to be freed by the caller; NULL: nothing. Returns 0 or -errno of child_start().
- */
+/* Runs one that tells of itself, for 20 s at most. ret: what, to be freed by the caller; NULL: nothing. */
 int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 
 /* The status as a shell gives it: exit code, or 128 + signal. */

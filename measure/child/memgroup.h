@@ -22,24 +22,21 @@ struct memgroup {
 };
 
 /*
- * Where a new group can be made, as it is told below `root` ("": the live system).
- *
- * parent: its path.
+ * The path of the group that a new one can be made in, as told below `root` ("": the live system).
  * Returns the version of the hierarchy, or -errno with the reason set, a clause without full stop.
  */
 int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason);
 
 /*
- * Makes it, with `limit` bytes of memory and no swap. What a killed harness left is removed.
- *
- * Returns 0, or -errno with the reason set.
+ * Makes it, with `limit` bytes of memory and no swap, and removes what a killed harness left. Returns
+ * 0, or -errno with the reason set.
  */
 int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason);
 
 /* Bytes that the caller's own group and its parents leave; UINT64_MAX where none has a limit. */
 uint64_t memgroup_room(void);
 
-/* Moves the calling process in. Returns 0 or -errno. */
+/* Moves the calling process in. */
 int memgroup_enter(const struct memgroup *group);
 
 /* How many processes were killed in it for want of memory. */

@@ -225,8 +225,7 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		kill(-program, SIGKILL);
 }
 
-_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int orders,
-			   int reports)
+_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int fd)
 {
 	struct reaper_report report = { .status = -1 };
 	struct scratch scratch = *options->scratch;
@@ -248,13 +247,13 @@ _Noreturn void reaper_main(const struct child_options *options, pid_t harness, i
 		report.error = errno;
 	else
 		program = start_program(options, &report.error);
-	if (write(reports, &report, sizeof(report)) == sizeof(report) && !report.error)
-		watch(program, orders, signals, options->limit_ns, &report);
+	if (write(fd, &report, sizeof(report)) == sizeof(report) && !report.error)
+		watch(program, fd, signals, options->limit_ns, &report);
 	kill_all(program, &report.status);
 	if (report.status < 0)
 		report.status = SIGKILL;
 	/* A harness that is gone can't clean up. */
-	if (write(reports, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
+	if (write(fd, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
 		scratch_deinit(&scratch);
 		memgroup_deinit(&group);
 	}

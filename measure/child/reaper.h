@@ -15,11 +15,9 @@ struct reaper_report {
 };
 
 /*
- * Runs the program to its end, in a process of its own that was forked for it.
+ * Runs the program to its end, in a process of its own that the harness forked for it.
  *
- * harness: the process that forked it.
- * orders: a pipe to read from, a grace in ns each; its end is the harness's.
- * reports: a pipe that takes two reaper_report.
+ * fd: a socket. It gives orders, a grace in ns each, and ends with the harness; it takes two
+ * reaper_report.
  */
-_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int orders,
-			   int reports);
+_Noreturn void reaper_main(const struct child_options *options, pid_t harness, int fd);

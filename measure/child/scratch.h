@@ -19,12 +19,10 @@ struct scratch {
 /*
  * Makes it (mode 0700) below $TMPDIR, else /dev/shm, so that a load writes to memory and no disk
  * interrupts what is measured, else /tmp. What killed runs left there goes first.
- *
- * Returns 0 or the -errno of the last place tried.
  */
 int scratch_init(struct scratch *ret);
 
-/* The same where files go to a disk: below $TMPDIR, else /var/tmp. Returns 0 or -errno. */
+/* The same where files go to a disk: below $TMPDIR, else /var/tmp. */
 int scratch_init_on_disk(struct scratch *ret);
 
 /* Whether it lies in memory (tmpfs, ramfs) after all. */

@@ -49,7 +49,7 @@ static inline uint64_t clock_counter(void)
 #endif
 }
 
-/* One reading, in ticks. */
+/* Reads it, in ticks. */
 uint64_t clock_now(const struct clock_source *clock);
 
 /* Chooses the source and takes the first pair; hz is unknown until clock_calibrate(). */

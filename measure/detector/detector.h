@@ -31,8 +31,7 @@ struct detector {
 	/* Ticks: medians before and after the loop. */
 	double floor[2];
 	/* Of this thread while it was in the loop. */
-	long page_faults;
-	long switches;
+	long page_faults, switches;
 	bool measured;
 	/* The kernel took it off its CPU, which went offline. */
 	bool moved;
@@ -52,24 +51,19 @@ struct detectors {
 	/* Gaps that one CPU's log holds; 0: no log. */
 	size_t log_size;
 	struct detector *items;
-	size_t count;
-	size_t started;
+	size_t count, started;
 	/* Threads that are warm, and threads that left the loop. */
-	atomic_size_t ready;
-	atomic_size_t finished;
-	atomic_bool warm;
-	atomic_bool leave;
+	atomic_size_t ready, finished;
+	atomic_bool warm, leave;
 	/* Read by all loops: nothing that is written during the run may share its line. */
 	alignas(DETECTOR_ALIGN) atomic_bool stop;
 };
 
 /*
- * Starts one thread on each CPU and waits until all are pinned and spin. They spin unrecorded until
- * detectors_measure().
+ * Starts one thread on each CPU and waits until all are pinned and spin, unrecorded until
+ * detectors_measure(). The clock, calibrated or not, must outlive them.
  *
- * clock: calibrated or not; must outlive the threads.
- * Returns 0, or the -errno of the first thread that could not be set up; detectors_join() is due
- * in either case.
+ * Returns 0, or the -errno of the first that could not be set up; detectors_join() is due anyhow.
  */
 int detectors_start(struct detectors *ret, const struct clock_source *clock,
 		    const struct cpulist *cpus, const struct policy *policy, size_t log_size);

@@ -23,8 +23,7 @@ struct policy {
 	/* Of fifo, 1 to 99. */
 	int priority;
 	/* Of deadline: so much time in each period, which is the deadline too. */
-	uint64_t runtime_ns;
-	uint64_t period_ns;
+	uint64_t runtime_ns, period_ns;
 };
 
 /*
@@ -38,7 +37,7 @@ int policy_parse(const char *text, struct policy *ret);
 /* Writes it as policy_parse() reads it. Returns the buffer. */
 const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_MAX]);
 
-/* Puts the calling thread under it. Returns 0 or the kernel's -errno. */
+/* Puts the calling thread under it. */
 int policy_apply(const struct policy *policy);
 
 /*
@@ -59,9 +58,6 @@ int policy_check(const struct policy *policy, const struct cpulist *measured,
  */
 bool isolation_offered(const char *root);
 
-/*
- * Asks for it for the calling thread, which must be pinned, without a signal when it is broken, or
- * gives it up. Returns 0 or -errno.
- */
+/* For the calling thread, which must be pinned; no signal is sent when it is broken. */
 int isolation_enter(void);
 void isolation_leave(void);

@@ -15,8 +15,7 @@ enum throttle_kind {
 	THROTTLE_DEADLINE,
 	/* sched_rt_runtime_us: all real-time tasks together (up to 6.11, later with group scheduling). */
 	THROTTLE_RT,
-	/* Ordinary tasks have waited for long (from 6.12, "sched/rt: Remove default bandwidth
-	 * control"). */
+	/* Ordinary tasks have waited for long (6.12, "sched/rt: Remove default bandwidth control"). */
 	THROTTLE_FAIR_SERVER,
 };
 
@@ -25,10 +24,8 @@ enum throttle_kind {
 
 /* As the kernel has them set; rt_runtime_us is -1 where nothing is bounded. */
 struct throttle_settings {
-	int64_t rt_runtime_us;
-	int64_t rt_period_us;
-	int64_t fair_runtime_ns;
-	int64_t fair_period_ns;
+	int64_t rt_runtime_us, rt_period_us;
+	int64_t fair_runtime_ns, fair_period_ns;
 	/* The kernel has a fair server, whether its settings can be read or not. */
 	bool fair_server;
 };
@@ -36,8 +33,7 @@ struct throttle_settings {
 /* What it looks like: a gap of about so long in each period. */
 struct throttle_pattern {
 	enum throttle_kind kind;
-	double gap_ns;
-	double period_ns;
+	double gap_ns, period_ns;
 };
 
 struct throttle {
@@ -59,11 +55,7 @@ void throttle_settings_read(const char *root, const char *kernel, unsigned int c
 struct throttle_pattern throttle_expect(const struct policy *policy,
 					const struct throttle_settings *settings);
 
-/*
- * Counts the gaps that fit the pattern.
- *
- * Returns kind THROTTLE_NONE where they are too few: fewer than two, or than one in two periods.
- */
+/* Counts the gaps that fit it; THROTTLE_NONE where they are fewer than two, or than one in two periods. */
 struct throttle throttle_find(const struct throttle_pattern *pattern, const struct hist *hist,
 			      double runtime_ns);
 

@@ -21,7 +21,6 @@ struct cpulist {
  * Returns 0, -EINVAL (malformed or reversed) or -ERANGE (a number above CPULIST_MAX - 1).
  */
 int cpulist_parse(const char *text, struct cpulist *ret);
-
 void cpulist_deinit(struct cpulist *list);
 
 /* The list as text, to be freed by the caller. */
@@ -29,7 +28,6 @@ char *cpulist_format(const struct cpulist *list);
 
 /* Its place in the list; -1: it is not there. */
 int cpulist_index(const struct cpulist *list, unsigned long cpu);
-
 bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 
 /* The first CPU of `part` that is not in `whole`; NULL: there is none. */
@@ -40,7 +38,7 @@ struct cpulist cpulist_copy(const struct cpulist *list);
 struct cpulist cpulist_minus(const struct cpulist *a, const struct cpulist *b);
 struct cpulist cpulist_and(const struct cpulist *a, const struct cpulist *b);
 
-/* The CPUs the calling thread may run on. Returns 0 or -errno of sched_getaffinity(). */
+/* The CPUs the calling thread may run on. */
 int cpulist_allowed(struct cpulist *ret);
 
 /* As the C library takes it, with room for every CPU. */
@@ -48,5 +46,5 @@ typedef cpu_set_t cpulist_set[CPULIST_MAX / CPU_SETSIZE];
 
 void cpulist_to_set(const struct cpulist *list, cpulist_set set);
 
-/* Moves the calling thread onto the CPUs. Returns 0 or -errno of sched_setaffinity(). */
+/* Moves the calling thread onto the CPUs. */
 int cpulist_bind(const struct cpulist *list);

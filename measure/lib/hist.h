@@ -18,18 +18,13 @@
 #define HIST_BUCKETS ((HIST_TOP_BITS - HIST_SUB_BITS + 1) * HIST_SUB)
 
 struct hist {
-	uint64_t total;
-	uint64_t min;
-	uint64_t max;
-	uint64_t over;
+	uint64_t total, min, max, over;
 	uint64_t counts[HIST_BUCKETS];
 };
 
 /* One bucket: values from lower (inclusive) to upper (exclusive). */
 struct hist_bucket {
-	uint64_t lower;
-	uint64_t upper;
-	uint64_t count;
+	uint64_t lower, upper, count;
 };
 
 static inline size_t hist_index(uint64_t value)
@@ -62,18 +57,14 @@ static inline void hist_add(struct hist *hist, uint64_t value)
 void hist_reset(struct hist *hist);
 
 /*
- * Walks the buckets that hold something, ascending, the overflow bucket last.
- *
- * cursor: 0 before the first call.
- * Returns 1 and fills ret, or 0 at the end.
+ * Walks the buckets that hold something, ascending, the overflow bucket last; the cursor is 0 before
+ * the first call. Returns 1 and fills ret, or 0 at the end.
  */
 int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret);
 
 /*
  * The value that a share of `quantile` (0 to 1) of the values does not exceed: the middle of its
- * bucket, within the exact minimum and maximum.
- *
- * Returns 0 for an empty histogram.
+ * bucket, within the exact minimum and maximum; 0 of an empty histogram.
  */
 uint64_t hist_value_at(const struct hist *hist, double quantile);
 

@@ -11,27 +11,18 @@
 struct host {
 	/* UTC, ISO 8601. */
 	char started[32];
-	char *boot_id;
-	char *kernel;
-	char *cmdline;
+	char *boot_id, *kernel, *cmdline;
 	struct cpulist online;
 	/* Of these, what this process may use: a cpuset may forbid some. */
 	struct cpulist allowed;
 	/* As the kernel says in sysfs; empty where it isolates none. */
 	struct cpulist isolated;
-	/*
-	 * Whether an emulator that has no notion of time (QEMU's TCG) runs the CPUs; seen on x86,
-	 * told elsewhere (--emulated).
-	 */
+	/* By QEMU's TCG, which has no notion of time; seen on x86, told elsewhere (--emulated). */
 	bool emulated;
 	/* Bytes. */
 	uint64_t memory_available;
 };
 
-/*
- * Leaves the calling thread on all CPUs that are allowed. Returns 0, or -errno with the message set
- * when the CPUs can't be told.
- */
+/* Leaves the calling thread on all CPUs that are allowed. Returns 0, or -EINVAL with the message set. */
 int host_init(struct host *ret, struct message *message);
-
 void host_deinit(struct host *host);

@@ -13,11 +13,8 @@ json_t *value_text(const char *text);
 
 /* In the kernel's syntax of CPU lists. */
 json_t *value_list(const struct cpulist *list);
-
 json_t *value_strings(const struct strings *strings);
-
 json_t *value_count(uint64_t value);
-
 /* Whole nanoseconds: what lies below is noise of the clock itself. */
 json_t *value_whole(double value);
 

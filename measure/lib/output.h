@@ -19,19 +19,14 @@ int output_descriptor(const char *path);
 /* Whether both names are of one file, there or not yet. */
 bool output_same(const char *one, const char *other);
 
-/* Tries to write a file beside `path`. Returns 0 or -errno; leaves nothing behind. */
+/* Tries whether it can be written; leaves nothing behind. */
 int output_check(const char *path);
 
-/*
- * Opens it. A character device, a pipe and a descriptor of ours are written in place; a link to one
- * is refused. Returns 0 or -errno.
- */
+/* A character device, a pipe and a descriptor of ours are written in place; a link to one is refused. */
 int output_open(const char *path, struct output *ret);
 
 /*
- * Writes all to disk and renames; the file is closed in either case.
- *
- * written: 0, or the -errno of who wrote it; then what had the name before keeps it.
- * Returns 0 or -errno.
+ * Writes all to disk and renames; the file is closed in either case. written: 0, or the -errno of who
+ * wrote it; then what had the name before keeps it.
  */
 int output_commit(struct output *output, int written);

@@ -17,7 +17,7 @@ struct strings {
 	size_t count;
 };
 
-/* Sets the message, control characters in it replaced. Always returns -EINVAL, so that a refusal is one statement. */
+/* Sets the message, control characters replaced. Returns -EINVAL, so that a refusal is one statement. */
 int message_set(struct message *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void strings_add(struct strings *strings, const char *format, ...)
@@ -26,21 +26,18 @@ void strings_add(struct strings *strings, const char *format, ...)
 /* Adds each of the words that blanks part in the formatted text. */
 void strings_add_words(struct strings *strings, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
 void strings_deinit(struct strings *strings);
 
 /* To be freed by the caller. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible.
- *
- * ret: text ending in NUL, to be freed by the caller; untouched where the file can't be opened.
- * Returns 0, or -errno of open or read.
+ * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible. ret: text ending
+ * in NUL, to be freed by the caller; untouched where the file can't be opened.
  */
 int text_read(const char *path, size_t limit, char **ret);
 
-/* Writes to a file that is there, of the kernel's. Returns 0 or -errno. */
+/* Writes to a file that is there, of the kernel's. */
 int text_write(int folder, const char *path, const char *text);
 
 /* As text_read() up to 16 MiB, without the white space at the end; NULL where it can't be read. */

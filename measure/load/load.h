@@ -22,7 +22,6 @@ struct load_tool {
 
 /* Returns 0, -ENOENT (stress-ng isn't installed) or another -errno. */
 int load_tool_init(const struct scratch *scratch, struct load_tool *ret);
-
 void load_tool_deinit(struct load_tool *tool);
 
 /* Whether it knows --NAME. A version ends at once over an option it doesn't know. */
@@ -48,8 +47,7 @@ struct load_options {
 	const struct memgroup *group;
 	uint64_t seed;
 	/* All that this part may allocate, in bytes, and all that it may write. */
-	uint64_t memory;
-	uint64_t disk;
+	uint64_t memory, disk;
 	/* It ends by itself after this. */
 	uint64_t limit_ns;
 };
@@ -63,8 +61,9 @@ struct load {
 	struct child child;
 };
 
-/* Starts one part. Returns 0 or -errno. */
+/* Starts one part. */
 int load_start(const struct load_options *options, struct load *ret);
+void load_deinit(struct load *load);
 
 /* Bogo operations per second of real time of its first stressor; 0: unknown. */
 double load_rate(const struct load *load);
@@ -72,12 +71,8 @@ double load_rate(const struct load *load);
 /* The first failure it reported, to be freed by the caller; NULL: none. */
 char *load_complaint(const struct load *load);
 
-void load_deinit(struct load *load);
-
 /*
  * The lowest run of `count` ports of IPv4 from `first` on that are free for TCP and UDP now, below
- * those that the kernel gives out by itself (32768).
- *
- * Returns its first port; `first` where there is none.
+ * those that the kernel gives out by itself (32768). Returns its first port; `first`: there is none.
  */
 uint16_t ports_find(uint16_t first, uint16_t count);

@@ -16,16 +16,15 @@ struct load_limits {
 	/* Where the load writes files; path is "" where it writes none. */
 	struct scratch scratch;
 	/* All that the load may allocate and write, in bytes. */
-	uint64_t memory;
-	uint64_t disk;
+	uint64_t memory, disk;
 	/* Processes killed in the group; the one who ends the load counts them. */
 	uint64_t oom_kills;
 };
 
 /*
- * Makes it for a scenario on so many CPUs.
+ * Makes it for a scenario on so many CPUs. available: bytes of memory that the machine has left; 0:
+ * unknown.
  *
- * available: bytes of memory that the machine has left; 0: unknown.
  * Returns 0, or -EINVAL with the message set where the scenario can't do without what can't be
  * made: a memory group to be exhausted in, a disk with room.
  */

@@ -30,10 +30,8 @@ struct load_scenario {
 	struct stressor stressors[10];
 };
 
-/* NULL where there is none of that name. */
+/* NULL where there is none of that name, and behind the last one. */
 const struct load_scenario *load_scenario_find(const char *name);
-
-/* NULL behind the last one. */
 const char *load_scenario_name(size_t row);
 
 /* The one that compares how much a CPU gets done; not in the names. */

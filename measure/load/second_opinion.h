@@ -19,10 +19,8 @@ enum opinion_tool {
 	OPINION_TOOLS,
 };
 
-/* As the user writes it; NULL where there is none. */
+/* As the user writes it, NULL where there is none; and what to install for it. */
 const char *opinion_name(size_t tool);
-
-/* What to install for it. */
 const char *opinion_package(enum opinion_tool tool);
 
 struct opinion_options {
@@ -47,8 +45,7 @@ struct opinion {
 /* Starts it. Returns 0, -ENOENT (not installed) or another -errno. */
 int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 		  struct opinion *ret);
+void opinion_deinit(struct opinion *opinion);
 
 /* Why it failed, in its own words, to be freed by the caller; NULL: it did not say. */
 char *opinion_complaint(const struct opinion *opinion);
-
-void opinion_deinit(struct opinion *opinion);

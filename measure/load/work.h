@@ -77,8 +77,7 @@ struct work {
 	struct work_thread *threads;
 	size_t count;
 	atomic_size_t ready;
-	atomic_bool go;
-	atomic_bool stop;
+	atomic_bool go, stop;
 };
 
 /*
@@ -88,11 +87,8 @@ struct work {
 int work_start(const struct work_options *options, struct work *ret);
 
 /*
- * Ends it.
- *
- * results: room for one a CPU, each to be freed by work_result_free().
- * Returns how many there are: fewer than CPUs where work_start() failed.
+ * Ends it. results: room for one a CPU, each to be freed by work_result_free(). Returns how many there
+ * are: fewer than CPUs where work_start() failed.
  */
 size_t work_finish(struct work *work, struct work_result **results);
-
 void work_result_free(struct work_result *result);

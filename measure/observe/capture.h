@@ -42,11 +42,9 @@ struct capture {
 	struct switches *switches;
 	size_t switch_count;
 	/* Why nothing better was recorded; 0 when it was. */
-	int trace_error;
-	int switches_error;
+	int trace_error, switches_error;
 	/* CLOCK_MONOTONIC_RAW: the window in which the run's counters grew. */
-	uint64_t begin_raw_ns;
-	uint64_t end_raw_ns;
+	uint64_t begin_raw_ns, end_raw_ns;
 	/* Between the readings of the counters. */
 	uint64_t counted_ns;
 };
@@ -67,11 +65,8 @@ void capture_drain(struct capture *capture);
 void capture_end(struct capture *capture);
 
 /*
- * Writes the folder's files and removes all traces of recording. Sentences for the user go into
- * problems.
- *
- * clock: calibrated at the end.
- * Returns 0 or -errno: of the files, or of the trace that was asked for by name.
+ * Writes the folder's files and removes all traces of recording. The clock is calibrated at the end;
+ * sentences for the user go into problems. The -errno may be that of the trace asked for by name.
  */
 int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);

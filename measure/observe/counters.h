@@ -13,16 +13,14 @@ struct counter_row {
 	uint64_t *counts;
 };
 
-/* Zero-initialised is empty. */
 struct counters {
 	struct counter_row *rows;
 	size_t count;
 };
 
-/* A snapshot of both files. */
+/* Of both files. */
 struct counter_snapshot {
-	struct counters interrupts;
-	struct counters softirqs;
+	struct counters interrupts, softirqs;
 	uint64_t raw_ns;
 };
 
@@ -37,7 +35,6 @@ struct counter_snapshot {
  * Returns 0, -EINVAL (no header) or -ENXIO (a CPU has no column).
  */
 int counters_parse(const char *text, const struct cpulist *cpus, struct counters *ret);
-
 void counters_deinit(struct counters *counters);
 
 /*
@@ -48,10 +45,7 @@ void counters_deinit(struct counters *counters);
 uint64_t counters_growth(const struct counters *before, const struct counters *after, size_t row,
 			 size_t column);
 
-/* Reads and parses one of the files. Returns 0 or -errno; counters_deinit() is due in either case. */
+/* Reads and parses one of the files, or both; the deinit is due in any case. */
 int counters_read(const char *path, const struct cpulist *cpus, struct counters *ret);
-
-/* Reads and parses both files. Returns 0 or -errno. */
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret);
-
 void counter_snapshot_deinit(struct counter_snapshot *snapshot);

@@ -12,9 +12,7 @@
 
 /* What a CPU had shown at the line before. */
 struct follow_cpu {
-	uint64_t gaps;
-	uint64_t noise;
-	uint64_t switches;
+	uint64_t gaps, noise, switches;
 };
 
 /* Zero-initialised follows nothing. */
@@ -28,8 +26,9 @@ struct follow {
 	uint64_t next_ns;
 };
 
-/* Begins to follow. Returns 0, or -errno of the counters; it follows nothing then. */
+/* Begins. Returns 0, or -errno of the counters; it follows nothing then. */
 int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret);
+void follow_deinit(struct follow *follow);
 
 /*
  * Writes a line where one is due; none to a reader that let its pipe run full, whose next line is
@@ -38,5 +37,3 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
  * Returns 0, or -errno of the counters or of standard output (-EPIPE: its reader went away).
  */
 int follow_tick(struct follow *follow);
-
-void follow_deinit(struct follow *follow);

@@ -21,13 +21,11 @@ struct power_state {
 
 /* Of one CPU; what can't be read is missing. */
 struct power {
-	bool has_smi;
-	bool has_clocks;
+	bool has_smi, has_clocks;
 	/* System management interrupts since boot (Intel's MSR 0x34). */
 	uint32_t smi;
 	/* Cycles at the actual and at the nominal frequency while not asleep (MSR 0xe8, 0xe7). */
-	uint64_t aperf;
-	uint64_t mperf;
+	uint64_t aperf, mperf;
 	/* Of cpufreq; "" where there is none. */
 	char governor[16];
 	size_t state_count;
@@ -45,5 +43,4 @@ struct power_snapshot {
  * laid out like its root.
  */
 void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
-
 void power_snapshot_deinit(struct power_snapshot *snapshot);

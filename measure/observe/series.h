@@ -18,9 +18,7 @@
 
 /* Since the beginning; noise in ticks. */
 struct series_point {
-	uint64_t noise;
-	uint64_t gaps;
-	uint64_t interrupts;
+	uint64_t noise, gaps, interrupts;
 };
 
 /* Zero-initialised is empty. */
@@ -31,8 +29,7 @@ struct series {
 	bool counted;
 	/* The last -errno of reading them; 0: never failed. */
 	int error;
-	uint64_t start_ns;
-	uint64_t step_ns;
+	uint64_t start_ns, step_ns;
 	/* When the next step ends, CLOCK_MONOTONIC_RAW. */
 	uint64_t next_ns;
 	size_t count;
@@ -47,13 +44,12 @@ struct series {
 
 /*
  * Makes the room, and does once what a step does: later ones touch no new memory, which could
- * interrupt the CPUs whose threads share it.
- *
- * counted: whether a CPU is left to read /proc/interrupts on.
- * detectors and cpus are borrowed; their CPUs are the same, in the same order.
+ * interrupt the CPUs whose threads share it. counted: whether a CPU is left to read /proc/interrupts
+ * on. The detectors are borrowed, and are on these CPUs in this order.
  */
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
 		 struct series *ret);
+void series_deinit(struct series *series);
 
 /* The beginning, and what was counted then. */
 void series_begin(struct series *series, const struct counter_snapshot *before);
@@ -71,5 +67,3 @@ void series_end(struct series *series, const struct counter_snapshot *after);
 void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters);
 
 struct series_point *series_point(const struct series *series, size_t cpu, size_t step);
-
-void series_deinit(struct series *series);

@@ -26,27 +26,22 @@ struct switches {
 	void *ring;
 	size_t ring_size;
 	struct switch_record *records;
-	size_t count;
-	size_t size;
+	size_t count, size;
 	/* Records that found no room, in the ring or here. */
 	uint64_t lost;
 };
 
 /*
- * Begins to record the switches of a thread of this process.
- *
- * size: records to keep, allocated and touched now.
- * Returns 0, or -errno (-EACCES, -EPERM: kernel.perf_event_paranoid forbids it); then nothing is
- * left behind.
+ * Begins to record the switches of a thread of this process, as many as `size`, whose memory is
+ * touched now. Returns 0, or -errno (-EACCES, -EPERM: kernel.perf_event_paranoid forbids it); then
+ * nothing is left behind.
  */
 int switches_init(pid_t thread, unsigned int cpu, size_t size, struct switches *ret);
+void switches_deinit(struct switches *switches);
 
 /* Takes the records out of the ring. No system call. */
 void switches_drain(struct switches *switches);
-
 void switches_stop(struct switches *switches);
 
-/* Adds lines "cpu,raw_ns,out" to the file; out is 1 or 0. Returns 0 or -EIO. */
+/* Adds lines "cpu,raw_ns,out" to the file; out is 1 or 0. */
 int switches_write(const struct switches *switches, FILE *file);
-
-void switches_deinit(struct switches *switches);

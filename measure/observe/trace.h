@@ -26,36 +26,28 @@ struct trace {
 };
 
 /*
- * Begins to record. tracefs is used where it is mounted, else mounted for this process alone.
- *
- * counter: whether the run reads the CPU's counter.
- * buffer_kib: of each measured CPU, allocated now.
- * Returns 0, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has no tracefs); then
- * nothing is left behind.
+ * Begins to record. counter: whether the run reads the CPU's counter. buffer_kib: of each measured
+ * CPU, allocated now. Returns 0, or -errno as tracefs_open() does; then nothing is left behind.
  */
 int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_kib,
 		struct trace *ret);
+
+/* Removes the instances. */
+void trace_deinit(struct trace *trace);
 
 /* Stops recording; what was recorded stays. */
 void trace_stop(struct trace *trace);
 
 /*
- * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders".
- *
- * made: the names of the files made so far, those of a failure too.
- * Returns 0 or -errno.
+ * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders". made:
+ * the names of the files made so far, those of a failure too.
  */
 int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
 	       struct strings *made);
 
-/* Events that found no room in the buffer of one measured CPU. */
+/* Events that found no room: of one measured CPU, and of who sent interrupts, on all CPUs. */
 uint64_t trace_lost(const struct trace *trace, unsigned int cpu);
-
-/* Records of who sent interrupts that found no room, on all CPUs. */
 uint64_t trace_senders_lost(const struct trace *trace);
 
 /* Enables the events of both; trace_start() does. */
 void trace_events_enable(struct trace *trace, const struct cpulist *measured);
-
-/* Removes the instances. */
-void trace_deinit(struct trace *trace);

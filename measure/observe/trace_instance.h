@@ -13,33 +13,26 @@
 struct instance {
 	char name[48];
 	/* Its folder, and its switch; -1: there is none. */
-	int folder;
-	int on;
+	int folder, on;
 };
 
 /*
- * Opens the tracefs: where it is mounted, else one that is mounted for this process alone.
- *
- * Returns a file descriptor, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has
- * none).
+ * Opens the tracefs: where it is mounted, else one that is mounted for this process alone. Returns a
+ * file descriptor, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has none).
  */
 int tracefs_open(void);
 
 /*
  * Removes what killed runs left, or that one run (0: all), where that is permitted; the kernel
- * refuses (EBUSY) what its owner still holds open.
- *
- * Returns how many are left.
+ * refuses (EBUSY) what its owner still holds open. Returns how many are left.
  */
 unsigned int instances_sweep(pid_t run);
 
-/* Makes one, named by this process, the moment and its kind. Returns 0, or -errno and leaves none. */
+/* Makes one, named by this process, the moment and its kind, and removes it, if it is there. */
 int instance_init(int root, const char *kind, struct instance *ret);
+void instance_deinit(int root, struct instance *instance);
 
 void instance_switch(const struct instance *instance, bool on);
-
-/* Removes it. Harmless where there is none. */
-void instance_deinit(int root, struct instance *instance);
 
 /*
  * A process that removes the instances of a run that was killed: the pipe between them ends with the
@@ -52,8 +45,9 @@ struct trace_keeper {
 	int alive;
 };
 
-/* Starts it: before the instances are made, as it would hold them open. Returns 0 or -errno. */
+/*
+ * Starts it, before the instances are made, as it would hold them open; and ends it, if it is there,
+ * once they are removed.
+ */
 int trace_keeper_init(struct trace_keeper *ret);
-
-/* Ends it, once the instances are removed. Harmless where there is none. */
 void trace_keeper_deinit(struct trace_keeper *keeper);

@@ -7,28 +7,24 @@
 
 #include "session.h"
 
-/* Writes it, indented, with a newline at the end. Returns 0 or -EIO. */
+/* Writes it, indented, with a newline at the end. */
 int result_write(const struct run *run, FILE *file);
 
 /* The run as text for people. Not a stable format; the JSON is. */
 void summary_write(const struct run *run, FILE *file);
 
-/* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. Returns 0 or -EIO. */
+/* The gaps of all CPUs as a table: cpu,begin,end in decimal ticks, sorted by begin. */
 int events_write(const struct run *run, FILE *file);
 
-/* Its parts, each a new reference: an array with an object for each CPU that was measured. */
+/*
+ * Its parts, each a new reference: arrays with an object for each CPU that was measured, each part of
+ * the load, each second opinion but oslat's (that is an object, or null where it did not run), and
+ * each work kind on each CPU, the throughput last.
+ */
 json_t *result_cpus(const struct run *run);
-
-/* An array with an object for each part of the load. */
 json_t *result_loads(const struct run *run);
-
-/* An object, or null where oslat did not run. */
 json_t *result_oslat(const struct run *run);
-
-/* An array with an object for each of the other second opinions. */
 json_t *result_opinions(const struct run *run);
-
-/* An array with an object for each work kind on each CPU, and one for the throughput. */
 json_t *result_works(const struct run *run);
 
 /* Of one CPU. Times in ns. */

@@ -30,9 +30,7 @@ struct load_cpus {
 struct options {
 	struct cpulist cpus;
 	struct load_cpus load_cpus;
-	uint64_t duration_ns;
-	uint64_t warmup_ns;
-	uint64_t threshold_ns;
+	uint64_t duration_ns, warmup_ns, threshold_ns;
 	struct policy policy;
 	/* NULL: no load. */
 	const struct load_scenario *load;
@@ -49,20 +47,16 @@ struct options {
 	const char *label;
 	uint64_t seed;
 	/* File name, "-" for standard output, NULL for none. */
-	const char *json;
-	const char *events;
+	const char *json, *events;
 	/* Folder for what interrupted the run; NULL: not recorded. */
 	const char *capture;
 	enum observer observer;
 	/* A line a second on standard output. */
 	bool follow;
-	bool help;
-	bool version;
+	bool help, version;
 };
 
 /* Returns 0, or -EINVAL with the message set. The texts belong to argv. */
 int options_parse(int argc, char *const argv[], struct options *ret, struct message *message);
-
 void options_deinit(struct options *options);
-
 void options_help(FILE *file);

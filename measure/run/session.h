@@ -41,11 +41,9 @@ struct run {
 	/* In use: raised where the clock is too coarse for the one asked for. */
 	uint64_t threshold_ns;
 	struct detectors detectors;
-	struct counter_snapshot before;
-	struct counter_snapshot after;
+	struct counter_snapshot before, after;
 	bool counters_valid;
-	struct power_snapshot power_before;
-	struct power_snapshot power_after;
+	struct power_snapshot power_before, power_after;
 	/* The load: its limits, and its parts, as many as started. */
 	struct load_limits limits;
 	struct load_tool load_tool;
@@ -65,8 +63,7 @@ struct run {
 	struct follow follow;
 	struct series series;
 	struct strings problems;
-	bool complete;
-	bool valid;
+	bool complete, valid;
 	/* The signal that ended it early; 0: none. */
 	int interrupted;
 };

@@ -23,6 +23,7 @@ struct setup {
  */
 int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
 		  struct message *message);
+void setup_deinit(struct setup *setup);
 
 /*
  * Whether real-time spinners on the measured CPUs leave one of the allowed CPUs to the system and
@@ -30,5 +31,3 @@ int setup_resolve(const struct options *options, const struct host *host, struct
  */
 bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allowed,
 		      const struct cpulist *isolated);
-
-void setup_deinit(struct setup *setup);

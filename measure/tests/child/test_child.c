@@ -32,9 +32,7 @@ static pid_t run_script(const char *script, const struct scratch *scratch, bool 
 		usleep(10000);
 		text = text_read_trimmed("%s", path);
 	}
-	if (kill_it)
-		child_kill(child);
-	else
+	if (!kill_it)
 		child_wait(child);
 	child_deinit(child);
 	return text && *text ? (pid_t)strtol(text, NULL, 10) : -1;
