@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpulist.h"
@@ -34,16 +34,11 @@ const char *names_join(name_of *name)
 	return names;
 }
 
-int argument_refuse(const struct argument *given, const char *format, ...)
+int argument_refuse_why(const struct argument *given, char *why)
 {
-	char why[sizeof(given->message->text)];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, sizeof(why), format, args);
-	va_end(args);
-	return message_set(given->message, "--%s '%.100s': %s", given->option->name, given->value,
-			   why);
+	message_set(given->message, "--%s '%.100s': %s", given->option->name, given->value, why);
+	free(why);
+	return -EINVAL;
 }
 
 int argument_list(const struct argument *given)

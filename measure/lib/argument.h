@@ -53,8 +53,8 @@ struct option {
 };
 
 /* Sets the message: the option, its value and the rest. Returns -EINVAL. */
-int argument_refuse(const struct argument *given, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+#define argument_refuse(given, ...) argument_refuse_why(given, text_format(__VA_ARGS__))
+int argument_refuse_why(const struct argument *given, char *why);
 
 /*
  * Reads the arguments behind the first into the fields of `ret`. The last row of the table has no

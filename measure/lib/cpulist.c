@@ -9,18 +9,14 @@
 
 #include "xalloc.h"
 
-typedef unsigned char cpu_flags[CPULIST_MAX];
-
-static struct cpulist from_flags(const cpu_flags flags)
+static struct cpulist from_set(const cpulist_set set)
 {
-	struct cpulist list = { 0 };
+	const size_t count = (size_t)CPU_COUNT_S(sizeof(cpulist_set), set);
+	struct cpulist list = { .cpus = xcalloc(count, sizeof(*list.cpus)) };
 
-	for (size_t i = 0; i < CPULIST_MAX; i++)
-		list.count += flags[i];
-	list.cpus = xcalloc(list.count, sizeof(*list.cpus));
-	for (unsigned int i = 0, used = 0; i < CPULIST_MAX; i++) {
-		if (flags[i])
-			list.cpus[used++] = i;
+	for (unsigned int i = 0; list.count < count; i++) {
+		if (CPU_ISSET_S(i, sizeof(cpulist_set), set))
+			list.cpus[list.count++] = i;
 	}
 	return list;
 }
@@ -37,7 +33,7 @@ static int parse_cpu(const char **text, unsigned long *ret)
 	return errno || *ret >= CPULIST_MAX ? -ERANGE : 0;
 }
 
-static int parse_range(const char **text, cpu_flags flags)
+static int parse_range(const char **text, cpulist_set set)
 {
 	unsigned long first, last;
 	int err = parse_cpu(text, &first);
@@ -51,18 +47,19 @@ static int parse_range(const char **text, cpu_flags flags)
 	}
 	if (err || last < first)
 		return err ? err : -EINVAL;
-	memset(flags + first, 1, last - first + 1);
+	for (; first <= last; first++)
+		CPU_SET_S(first, sizeof(cpulist_set), set);
 	return 0;
 }
 
 int cpulist_parse(const char *text, struct cpulist *ret)
 {
-	cpu_flags flags = { 0 };
+	cpulist_set set = { 0 };
 	size_t blank = strspn(text, " \t\n");
 	int err;
 
 	while (text[blank]) {
-		err = parse_range(&text, flags);
+		err = parse_range(&text, set);
 		if (err)
 			return err;
 		blank = strspn(text, " \t\n");
@@ -72,7 +69,7 @@ int cpulist_parse(const char *text, struct cpulist *ret)
 			return -EINVAL;
 		blank = 0;
 	}
-	*ret = from_flags(flags);
+	*ret = from_set(set);
 	return 0;
 }
 
@@ -151,14 +148,11 @@ struct cpulist cpulist_and(const struct cpulist *a, const struct cpulist *b)
 
 int cpulist_allowed(struct cpulist *ret)
 {
-	cpu_flags flags = { 0 };
 	cpulist_set set;
 
 	if (sched_getaffinity(0, sizeof(set), set))
 		return -errno;
-	for (size_t i = 0; i < CPULIST_MAX; i++)
-		flags[i] = CPU_ISSET_S(i, sizeof(set), set) != 0;
-	*ret = from_flags(flags);
+	*ret = from_set(set);
 	return 0;
 }
 

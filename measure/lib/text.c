@@ -28,51 +28,32 @@ int message_set(struct message *ret, const char *format, ...)
 	return -EINVAL;
 }
 
-static char *vformat(const char *format, va_list args)
-{
-	char *text;
-
-	return xalloc_check(vasprintf(&text, format, args) < 0 ? NULL : text);
-}
-
 char *text_format(const char *format, ...)
 {
 	va_list args;
 	char *text;
+	int length;
 
 	va_start(args, format);
-	text = vformat(format, args);
+	length = vasprintf(&text, format, args);
 	va_end(args);
-	return text;
+	return xalloc_check(length < 0 ? NULL : text);
 }
 
-static void append(struct strings *strings, char *text)
+void strings_take(struct strings *strings, char *text)
 {
 	strings->items = xrealloc(strings->items, (strings->count + 2) * sizeof(*strings->items));
 	strings->items[strings->count++] = text;
 	strings->items[strings->count] = NULL;
 }
 
-void strings_add(struct strings *strings, const char *format, ...)
+void strings_take_words(struct strings *strings, char *text)
 {
-	va_list args;
-
-	va_start(args, format);
-	append(strings, vformat(format, args));
-	va_end(args);
-}
-
-void strings_add_words(struct strings *strings, const char *format, ...)
-{
-	_cleanup_free_ char *text = NULL;
 	char *save = NULL;
-	va_list args;
 
-	va_start(args, format);
-	text = vformat(format, args);
-	va_end(args);
 	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		append(strings, xstrndup(word, strlen(word)));
+		strings_add(strings, "%s", word);
+	free(text);
 }
 
 void strings_deinit(struct strings *strings)
@@ -102,41 +83,27 @@ int text_read(const char *path, size_t limit, char **ret)
 	return got < 0 ? -errno : 0;
 }
 
-static char *vread_trimmed(const char *format, va_list args)
+char *text_take_trimmed(char *path)
 {
-	_cleanup_free_ char *path = vformat(format, args);
-	char *text;
+	char *text = NULL;
+	int err = text_read(path, FILE_LIMIT, &text);
 
-	if (text_read(path, FILE_LIMIT, &text))
+	free(path);
+	if (err) {
+		free(text);
 		return NULL;
+	}
 	for (size_t length = strlen(text); length && isspace((unsigned char)text[length - 1]);)
 		text[--length] = '\0';
 	return text;
 }
 
-char *text_read_trimmed(const char *format, ...)
+bool text_take_number(int64_t *ret, char *path)
 {
-	va_list args;
-	char *text;
-
-	va_start(args, format);
-	text = vread_trimmed(format, args);
-	va_end(args);
-	return text;
-}
-
-bool text_read_number(int64_t *ret, const char *format, ...)
-{
-	_cleanup_free_ char *text = NULL;
-	int64_t value = 0;
+	_cleanup_free_ char *text = text_take_trimmed(path);
 	char *end = NULL;
-	va_list args;
+	const int64_t value = text ? strtoll(text, &end, 10) : 0;
 
-	va_start(args, format);
-	text = vread_trimmed(format, args);
-	va_end(args);
-	if (text)
-		value = strtoll(text, &end, 10);
 	if (!text || end == text || *end)
 		return false;
 	*ret = value;

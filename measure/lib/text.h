@@ -20,16 +20,15 @@ struct strings {
 /* Sets the message, control characters replaced. Returns -EINVAL, so that a refusal is one statement. */
 int message_set(struct message *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void strings_add(struct strings *strings, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Adds each of the words that blanks part in the formatted text. */
-void strings_add_words(struct strings *strings, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void strings_deinit(struct strings *strings);
-
 /* To be freed by the caller. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Add a formatted text, and each of the words that blanks part in it. */
+#define strings_add(strings, ...) strings_take(strings, text_format(__VA_ARGS__))
+#define strings_add_words(strings, ...) strings_take_words(strings, text_format(__VA_ARGS__))
+void strings_take(struct strings *strings, char *text);
+void strings_take_words(struct strings *strings, char *text);
+void strings_deinit(struct strings *strings);
 
 /*
  * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible. ret: text ending
@@ -41,10 +40,12 @@ int text_read(const char *path, size_t limit, char **ret);
 int text_write(int folder, const char *path, const char *text);
 
 /* As text_read() up to 16 MiB, without the white space at the end; NULL where it can't be read. */
-char *text_read_trimmed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define text_read_trimmed(...) text_take_trimmed(text_format(__VA_ARGS__))
+char *text_take_trimmed(char *path);
 
 /* Reads a file that holds one number. Returns whether it does; else ret stays as it was. */
-bool text_read_number(int64_t *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define text_read_number(ret, ...) text_take_number(ret, text_format(__VA_ARGS__))
+bool text_take_number(int64_t *ret, char *path);
 
 /* What follows the first `mark` in the text; NULL where there is neither. */
 const char *text_after(const char *text, const char *mark);

@@ -12,7 +12,6 @@
 #include "xalloc.h"
 
 #define PROC_LIMIT ((size_t)256 << 20)
-#define LABEL_MAX 80
 /* A 32-bit counter that was below this did not come round within a run. */
 #define WRAP_LEAST (UINT64_C(1) << 31)
 
@@ -22,11 +21,6 @@ struct columns {
 	int *wanted;
 	size_t count;
 };
-
-static void columns_deinit(struct columns *columns)
-{
-	free(columns->wanted);
-}
 
 static const char *line_end(const char *line)
 {
@@ -96,37 +90,23 @@ static const char *find_device(const char *text, const char *end)
 
 static char *make_label(const char *name, size_t length, const char *rest, const char *end)
 {
-	char label[LABEL_MAX];
 	const char *device = find_device(rest, end);
+	const bool numbered = isdigit((unsigned char)*name) && device < end;
 
-	snprintf(label, sizeof(label), "%.*s", (int)length, name);
-	if (isdigit((unsigned char)*name) && device < end)
-		snprintf(label, sizeof(label), "%.*s:%.*s", (int)length, name, (int)(end - device),
-			 device);
-	return xstrndup(label, sizeof(label));
-}
-
-/* Its name's length goes to *length; NULL where the row is not per CPU. */
-static const char *row_name(const char *line, size_t *length)
-{
-	const char *name = skip_blanks(line);
-
-	*length = strcspn(name, ":\n");
-	if (name[*length] != ':' || !*length || !strncmp(name, "ERR:", 4) ||
-	    !strncmp(name, "MIS:", 4))
-		return NULL;
-	return name;
+	return text_format("%.*s%s%.*s", (int)length, name, numbered ? ":" : "",
+			   numbered ? (int)(end - device) : 0, device);
 }
 
 static void parse_row(const char *line, const struct columns *columns, size_t cpus,
 		      struct counters *ret)
 {
+	const char *name = skip_blanks(line), *rest;
+	const size_t length = strcspn(name, ":\n");
 	struct counter_row row;
-	const char *rest;
-	size_t length;
-	const char *name = row_name(line, &length);
 
-	if (!name)
+	/* Those two are not per CPU. */
+	if (name[length] != ':' || !length || !strncmp(name, "ERR:", 4) ||
+	    !strncmp(name, "MIS:", 4))
 		return;
 	row.counts = xcalloc(cpus, sizeof(*row.counts));
 	rest = parse_counts(name + length + 1, columns, row.counts);
@@ -141,13 +121,13 @@ static void parse_row(const char *line, const struct columns *columns, size_t cp
 
 int counters_parse(const char *text, const struct cpulist *cpus, struct counters *ret)
 {
-	_cleanup_(columns_deinit) struct columns columns = { 0 };
-	int err;
+	struct columns columns;
+	int err = parse_header(text, cpus, &columns);
 
 	*ret = (struct counters){ 0 };
-	err = parse_header(text, cpus, &columns);
 	while (!err && *(text = line_end(text)) && *++text)
 		parse_row(text, &columns, cpus->count, ret);
+	free(columns.wanted);
 	return err;
 }
 
