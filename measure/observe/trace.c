@@ -42,11 +42,13 @@ static int write_mask(int folder, const struct cpulist *cpus)
 	return text_write(folder, "tracing_cpumask", text);
 }
 
-static int prepare(const struct trace *trace, int folder)
+static int prepare(const struct trace *trace, int folder, uint64_t buffer_kib)
 {
+	int err = text_write(folder, "trace_clock", trace->clock);
+
 	for (const char *const *option = text_options; *option; option++)
 		text_write(folder, "trace_options", *option);
-	return text_write(folder, "trace_clock", trace->clock);
+	return err ? err : write_number(folder, "buffer_size_kb", buffer_kib);
 }
 
 static int prepare_measured(const struct trace *trace, const struct cpulist *cpus,
@@ -54,12 +56,10 @@ static int prepare_measured(const struct trace *trace, const struct cpulist *cpu
 {
 	const int folder = trace->measured.folder;
 	char path[64];
-	int err = prepare(trace, folder);
+	int err = prepare(trace, folder, 4);
 
 	if (!err)
 		err = write_mask(folder, cpus);
-	if (!err)
-		err = write_number(folder, "buffer_size_kb", 4);
 	for (size_t i = 0; !err && i < cpus->count; i++) {
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/buffer_size_kb", cpus->cpus[i]);
 		err = write_number(folder, path, buffer_kib);
@@ -78,9 +78,7 @@ static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct
 	if (!err)
 		err = prepare_measured(trace, measured, buffer_kib);
 	if (!err)
-		err = prepare(trace, trace->senders.folder);
-	if (!err)
-		err = write_number(trace->senders.folder, "buffer_size_kb", SENDERS_KIB);
+		err = prepare(trace, trace->senders.folder, SENDERS_KIB);
 	if (!err)
 		trace_events_enable(trace, measured);
 	return err;

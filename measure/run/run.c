@@ -43,22 +43,16 @@ static void settle_memory(void)
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
-static bool needs_scratch(const struct options *options)
-{
-	bool needed = options->load || options->throughput || options->oslat == OSLAT_WANTED;
-
-	for (int tool = 0; tool < OPINION_TOOLS; tool++)
-		needed |= options->opinions[tool];
-	return needed;
-}
-
 /* Only other programs need it; without it, oslat is left out unless it was asked for by name. */
 static int make_scratch(struct run *run)
 {
-	const bool needed = needs_scratch(&run->options);
+	const struct options *options = &run->options;
+	bool needed = options->load || options->throughput || options->oslat == OSLAT_WANTED;
 	int err;
 
-	if (!needed && run->options.oslat == OSLAT_OFF)
+	for (int tool = 0; tool < OPINION_TOOLS; tool++)
+		needed |= options->opinions[tool];
+	if (!needed && options->oslat == OSLAT_OFF)
 		return 0;
 	err = scratch_init(&run->scratch);
 	if (!err || needed)

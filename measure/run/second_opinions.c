@@ -44,36 +44,24 @@ static void report_missing(struct run *run, enum opinion_tool tool, int err)
 			    strerror(-err));
 }
 
-static const char *needs(enum opinion_tool tool)
+static void report_output(struct run *run, const struct child *child, const char *name)
 {
-	if (tool == OPINION_OSNOISE || tool == OPINION_TIMERLAT)
-		return "it needs root and a kernel with CONFIG_OSNOISE_TRACER or "
-		       "CONFIG_TIMERLAT_TRACER";
-	return "it needs root, or LimitMEMLOCK and LimitRTPRIO raised";
-}
-
-static void report_output(struct run *run, const struct opinion *opinion)
-{
-	const char *name = opinion_name(opinion->tool);
-
-	if (opinion->child.truncated)
-		strings_add(&run->problems, "%s wrote more than %zu MiB; what lies beyond is lost",
-			    name, CHILD_TEXT_MAX >> 20);
-	else if (!opinion->child.output && !opinion->child.file && !run->interrupted)
-		strings_add(&run->problems, "%s ended without a result", name);
-	else
-		return;
-	run->complete = false;
+	if (child->truncated)
+		run_partial(run, "%s wrote more than %zu MiB; what lies beyond is lost", name,
+			    CHILD_TEXT_MAX >> 20);
+	else if (!child->output && !child->file && !run->interrupted)
+		run_partial(run, "%s ended without a result", name);
 }
 
 static void report(struct run *run, const struct opinion *opinion)
 {
+	const bool rtla = opinion->tool == OPINION_OSNOISE || opinion->tool == OPINION_TIMERLAT;
 	_cleanup_free_ char *complaint = opinion_complaint(opinion);
 	const int code = child_exit_code(&opinion->child);
 	const char *name = opinion_name(opinion->tool);
 
 	if (code == 0 || opinion->child.truncated)
-		report_output(run, opinion);
+		report_output(run, &opinion->child, name);
 	if (code == 0 || run->interrupted)
 		return;
 	if (code > 128 || is_wanted(run, opinion->tool))
@@ -84,8 +72,11 @@ static void report(struct run *run, const struct opinion *opinion)
 		strings_add(&run->problems, "%s was killed by signal %d%s", name, code - 128,
 			    code - 128 == SIGXFSZ ? ": it wrote too much" : "");
 	else
-		strings_add(&run->problems, "%s failed with status %d (%s); %s", name, code,
-			    complaint ? complaint : "no message", needs(opinion->tool));
+		strings_add(&run->problems, "%s failed with status %d (%s); it needs root%s", name,
+			    code, complaint ? complaint : "no message",
+			    rtla ? " and a kernel with CONFIG_OSNOISE_TRACER or "
+				   "CONFIG_TIMERLAT_TRACER" :
+				   ", or LimitMEMLOCK and LimitRTPRIO raised");
 }
 
 static void make_one(struct run *run, enum opinion_tool tool)

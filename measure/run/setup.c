@@ -50,18 +50,14 @@ static int choose_measured(const struct options *options, const struct host *hos
 static int choose_load(const struct options *options, const struct host *host, struct setup *setup,
 		       struct message *message)
 {
-	int err = 0;
+	const struct cpulist *given = &options->load_cpus.list;
+	int err = check_online("load-cpus", given, host, message);
 
-	if (options->load_cpus.list.count)
-		err = check_online("load-cpus", &options->load_cpus.list, host, message);
 	if (err || !options->load)
 		return err;
-	if (options->load_cpus.all)
-		setup->load = cpulist_copy(&host->allowed);
-	else if (options->load_cpus.list.count)
-		setup->load = cpulist_copy(&options->load_cpus.list);
-	else
-		setup->load = cpulist_copy(&setup->rest);
+	setup->load = cpulist_copy(options->load_cpus.all ? &host->allowed :
+				   given->count		  ? given :
+							    &setup->rest);
 	if (!setup->load.count)
 		return message_set(message,
 				   "--load %s: every allowed CPU is measured, none is left for the "
@@ -115,42 +111,39 @@ static int check_allowed(const char *option, const struct cpulist *cpus, const s
 			   option, *outside);
 }
 
+static int check_written(const char *option, const char *path, int err, const char *instead,
+			 struct message *message)
+{
+	return err >= 0 ? 0 :
+			  message_set(message, "--%s '%.200s': can't be written (%s); name %s",
+				      option, path, strerror(-err), instead);
+}
+
 static int check_output(const char *option, const char *path, struct message *message)
 {
-	int err = path ? output_check(path) : 0;
-
-	if (err)
-		return message_set(message,
-				   "--%s '%.200s': can't be written (%s); name a file in a "
-				   "writable folder",
-				   option, path, strerror(-err));
-	return 0;
+	return check_written(option, path, path ? output_check(path) : 0,
+			     "a file in a writable folder", message);
 }
 
 static int check_capture(const char *path, struct message *message)
 {
-	const int folder = capture_folder_open(path);
+	static const struct {
+		int err;
+		const char *words;
+	} known[] = {
+		{ -ENOENT, "there is no such folder; make it first" },
+		{ -ELOOP, "a symbolic link; name the folder itself" },
+		{ -EEXIST, "holds a capture already; name an empty folder" },
+	};
+	const int folder = path ? capture_folder_open(path) : 0;
 
-	if (folder >= 0)
+	if (path && folder >= 0)
 		close(folder);
-	if (folder == -ENOENT)
-		return message_set(message,
-				   "--capture '%.200s': there is no such folder; make it first",
-				   path);
-	if (folder == -ELOOP)
-		return message_set(message,
-				   "--capture '%.200s': a symbolic link; name the folder itself",
-				   path);
-	if (folder == -EEXIST)
-		return message_set(
-			message,
-			"--capture '%.200s': holds a capture already; name an empty folder", path);
-	if (folder < 0)
-		return message_set(
-			message,
-			"--capture '%.200s': can't be written (%s); name a folder of yours", path,
-			strerror(-folder));
-	return 0;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (folder == known[i].err)
+			return message_set(message, "--capture '%.200s': %s", path, known[i].words);
+	}
+	return check_written("capture", path, folder, "a folder of yours", message);
 }
 
 /* In the order in which they are told. */
@@ -160,7 +153,7 @@ static int check_all(const struct options *options, const struct host *host, str
 	const bool refused = choose_load(options, host, setup, message) ||
 			     check_output("json", options->json, message) ||
 			     check_output("events", options->events, message) ||
-			     (options->capture && check_capture(options->capture, message)) ||
+			     check_capture(options->capture, message) ||
 			     check_allowed("load-cpus", &setup->load, host, message) ||
 			     check_allowed("cpus", &setup->measured, host, message) ||
 			     check_policy(options, host, setup, message);

@@ -27,14 +27,6 @@ uint64_t works_longest_ns(const struct run *run)
 	return kinds * turns * duration(run);
 }
 
-static void report(struct run *run, const struct work_result *result)
-{
-	if (!result->error)
-		return;
-	run_partial(run, "--work %s: CPU %u could not be worked on (%s)", work_name(result->kind),
-		    result->cpu, strerror(-result->error));
-}
-
 static void make_on(struct run *run, enum work_kind kind, const struct cpulist *cpus)
 {
 	const struct work_options options = {
@@ -52,22 +44,25 @@ static void make_on(struct run *run, enum work_kind kind, const struct cpulist *
 	} else {
 		run_wait_until(run, clock_raw_ns() + duration(run));
 	}
-	for (size_t i = work_finish(&work, run->works + run->work_count); i > 0; i--)
-		report(run, run->works[run->work_count++]);
+	for (size_t i = work_finish(&work, run->works + run->work_count); i > 0; i--) {
+		const struct work_result *result = run->works[run->work_count++];
+
+		if (result->error)
+			run_partial(run, "--work %s: CPU %u could not be worked on (%s)",
+				    work_name(kind), result->cpu, strerror(-result->error));
+	}
 }
 
 static void make_kind(struct run *run, enum work_kind kind)
 {
 	const struct cpulist *measured = &run->setup.measured;
 
-	if (!run->options.work_alone) {
-		make_on(run, kind, measured);
-		return;
-	}
-	for (size_t i = 0; i < measured->count && !run->interrupted; i++) {
-		const struct cpulist one = { .cpus = &measured->cpus[i], .count = 1 };
+	const size_t together = run->options.work_alone ? 1 : measured->count;
 
-		make_on(run, kind, &one);
+	for (size_t i = 0; i < measured->count && !run->interrupted; i += together) {
+		const struct cpulist part = { .cpus = &measured->cpus[i], .count = together };
+
+		make_on(run, kind, &part);
 	}
 }
 
