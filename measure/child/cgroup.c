@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,22 +36,15 @@ static bool has_word(const char *text, const char *separators, const char *word)
 	return false;
 }
 
-/* A line of proc_pid_mountinfo(5): "... MOUNT OPTIONS [FIELDS] - TYPE SOURCE SUPER-OPTIONS". */
-static bool parse_mount(const char *root, const char *line, struct cgroup_hierarchy *ret)
+static bool has_memory(const char *root, const struct mntent *mount, struct cgroup_hierarchy *ret)
 {
-	char mount[PATH_MAX], type[32], super[512];
-	const char *tail = strstr(line, " - ");
 	_cleanup_free_ char *controllers = NULL;
 
-	if (!tail || sscanf(line, "%*d %*d %*s %*s %4095s", mount) != 1 ||
-	    sscanf(tail, " - %31s %*s %511s", type, super) != 2 ||
-	    (size_t)snprintf(ret->mount, sizeof(ret->mount), "%s%s", root, mount) >=
-		    sizeof(ret->mount))
-		return false;
-	ret->version = strcmp(type, "cgroup2") == 0 ? 2 : 1;
+	snprintf(ret->mount, sizeof(ret->mount), "%s%s", root, mount->mnt_dir);
+	ret->version = strcmp(mount->mnt_type, "cgroup2") == 0 ? 2 : 1;
 	if (ret->version == 1)
-		return strcmp(type, "cgroup") == 0 && has_word(super, ",", "memory");
-	controllers = text_read_trimmed("%s/%s", ret->mount, "cgroup.controllers");
+		return strcmp(mount->mnt_type, "cgroup") == 0 && hasmntopt(mount, "memory");
+	controllers = text_read_trimmed("%s/cgroup.controllers", ret->mount);
 	return has_word(controllers, " ", "memory");
 }
 
@@ -68,7 +62,7 @@ static void set_own(struct cgroup_hierarchy *hierarchy, const char *path)
 /* "N:CONTROLLERS:PATH" of proc_pid_cgroup(5), where v2 is "0::PATH". */
 static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 {
-	_cleanup_free_ char *text = text_read_trimmed("%s/%s", root, "proc/self/cgroup");
+	_cleanup_free_ char *text = text_read_trimmed("%s/proc/self/cgroup", root);
 	char *next = text;
 
 	strcpy(hierarchy->own, hierarchy->mount);
@@ -87,16 +81,17 @@ static void find_own(const char *root, struct cgroup_hierarchy *hierarchy)
 
 int cgroup_find_memory(const char *root, struct cgroup_hierarchy *ret)
 {
-	_cleanup_free_ char *mounts = text_read_trimmed("%s/%s", root, "proc/self/mountinfo");
-	char *next = mounts;
+	_cleanup_free_ char *path = text_format("%s/proc/self/mounts", root);
+	FILE *mounts = setmntent(path, "re");
+	const struct mntent *mount = NULL;
 
-	for (char *line; (line = strsep(&next, "\n"));) {
-		if (parse_mount(root, line, ret)) {
-			find_own(root, ret);
-			return 0;
-		}
-	}
-	return -ENOENT;
+	while (mounts && (mount = getmntent(mounts)) && !has_memory(root, mount, ret))
+		;
+	if (mounts)
+		endmntent(mounts);
+	if (mount)
+		find_own(root, ret);
+	return mount ? 0 : -ENOENT;
 }
 
 bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path)
@@ -111,7 +106,7 @@ bool cgroup_go_up(const struct cgroup_hierarchy *hierarchy, char *path)
 
 bool cgroup_hands_memory_on(const char *path)
 {
-	_cleanup_free_ char *handed = text_read_trimmed("%s/%s", path, "cgroup.subtree_control");
+	_cleanup_free_ char *handed = text_read_trimmed("%s/cgroup.subtree_control", path);
 
 	return has_word(handed, " ", "memory");
 }

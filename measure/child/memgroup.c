@@ -18,6 +18,15 @@
 #define NAME "lowlat-measure."
 #define REMOVE_TRIES 500
 
+/* By the version of the hierarchy. What v1 calls swap is memory and swap together. */
+static const struct {
+	const char *limit, *swap, *used, *events;
+} files[] = {
+	[1] = { "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.usage_in_bytes",
+		"memory.oom_control" },
+	[2] = { "memory.max", "memory.swap.max", "memory.current", "memory.events" },
+};
+
 /* A group with processes in it can't hand memory on (cgroup-v2.rst), so it is one above or none. */
 static bool find_open(const struct cgroup_hierarchy *hierarchy, char *path)
 {
@@ -53,16 +62,15 @@ static void remove_stale(const char *parent)
 /* A kernel without swap accounting lacks the second file, and then counts no swap. */
 static int set_limit(struct memgroup *group)
 {
-	const bool v2 = group->version == 2;
 	char limit[32];
 	int err;
 
 	snprintf(limit, sizeof(limit), "%" PRIu64, group->limit);
-	err = cgroup_write(group->path, v2 ? "memory.max" : "memory.limit_in_bytes", limit);
+	err = cgroup_write(group->path, files[group->version].limit, limit);
 	if (err)
 		return err;
-	err = cgroup_write(group->path, v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes",
-			   v2 ? "0" : limit);
+	err = cgroup_write(group->path, files[group->version].swap,
+			   group->version == 2 ? "0" : limit);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -119,12 +127,11 @@ int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
 
 static uint64_t room_in(const char *path, int version)
 {
-	const bool v2 = version == 2;
 	int64_t limit, used = 0;
 
-	if (!text_read_number(&limit, "%s/%s", path, v2 ? "memory.max" : "memory.limit_in_bytes"))
+	if (!text_read_number(&limit, "%s/%s", path, files[version].limit))
 		return UINT64_MAX;
-	text_read_number(&used, "%s/%s", path, v2 ? "memory.current" : "memory.usage_in_bytes");
+	text_read_number(&used, "%s/%s", path, files[version].used);
 	return limit > used ? (uint64_t)(limit - used) : 0;
 }
 
@@ -157,8 +164,7 @@ uint64_t memgroup_kills(const struct memgroup *group)
 
 	if (!group->path[0])
 		return 0;
-	text = text_read_trimmed("%s/%s", group->path,
-				 group->version == 2 ? "memory.events" : "memory.oom_control");
+	text = text_read_trimmed("%s/%s", group->path, files[group->version].events);
 	return text_count_after(text, "oom_kill ");
 }
 

@@ -23,14 +23,6 @@
 #define FIT_LOW 0.7
 #define FIT_HIGH 1.3
 
-static int64_t read_number(const char *root, const char *path, const char *end)
-{
-	int64_t value = THROTTLE_UNKNOWN;
-
-	text_read_number(&value, "%s%s%s", root, path, end);
-	return value;
-}
-
 static bool has_fair_server(const char *kernel)
 {
 	int major = 0, minor = 0;
@@ -42,16 +34,12 @@ static bool has_fair_server(const char *kernel)
 void throttle_settings_read(const char *root, const char *kernel, unsigned int cpu,
 			    struct throttle_settings *ret)
 {
-	char runtime[32], period[32];
-
-	snprintf(runtime, sizeof(runtime), "cpu%u/runtime", cpu);
-	snprintf(period, sizeof(period), "cpu%u/period", cpu);
-	*ret = (struct throttle_settings){
-		.rt_runtime_us = read_number(root, PROC, "sched_rt_runtime_us"),
-		.rt_period_us = read_number(root, PROC, "sched_rt_period_us"),
-		.fair_runtime_ns = read_number(root, FAIR_SERVER, runtime),
-		.fair_period_ns = read_number(root, FAIR_SERVER, period),
-	};
+	*ret = (struct throttle_settings){ THROTTLE_UNKNOWN, THROTTLE_UNKNOWN, THROTTLE_UNKNOWN,
+					   THROTTLE_UNKNOWN, false };
+	text_read_number(&ret->rt_runtime_us, "%s" PROC "sched_rt_runtime_us", root);
+	text_read_number(&ret->rt_period_us, "%s" PROC "sched_rt_period_us", root);
+	text_read_number(&ret->fair_runtime_ns, "%s" FAIR_SERVER "cpu%u/runtime", root, cpu);
+	text_read_number(&ret->fair_period_ns, "%s" FAIR_SERVER "cpu%u/period", root, cpu);
 	ret->fair_server = ret->fair_period_ns > 0 || has_fair_server(kernel);
 }
 

@@ -61,8 +61,7 @@ int host_init(struct host *ret, struct message *message)
 	ret->kernel = text_format("%s", uname(&name) ? "" : name.release);
 	ret->memory_available = text_count_after(meminfo, "\nMemAvailable:") * 1024;
 	/* Older kernels have no such file; then nothing is isolated as far as one can see. */
-	if (read_list(CPU_DIR "isolated", &ret->isolated) < 0)
-		ret->isolated = (struct cpulist){ 0 };
+	read_list(CPU_DIR "isolated", &ret->isolated);
 	if (read_list(CPU_DIR "online", &ret->online) < 0 || !ret->online.count)
 		return message_set(message,
 				   CPU_DIR "online: can't be read, so no CPU is known; mount /sys");

@@ -159,7 +159,7 @@ int output_open(const char *path, struct output *ret)
 	return 0;
 }
 
-static int finish(struct output *output)
+int output_commit(struct output *output, int written)
 {
 	const mode_t mask = umask(0);
 	int err = 0;
@@ -172,22 +172,12 @@ static int finish(struct output *output)
 		err = -errno;
 	if (output->file != stdout && fclose(output->file) && !err)
 		err = -errno;
-	output->file = NULL;
-	return err;
-}
-
-int output_commit(struct output *output, int written)
-{
-	int err = finish(output);
-
 	err = err ? err : written;
-	if (!output->temporary)
-		return err;
-	if (!err && rename(output->temporary, output->path))
+	if (!err && output->temporary && rename(output->temporary, output->path))
 		err = -errno;
-	if (err)
+	if (err && output->temporary)
 		unlink(output->temporary);
 	free(output->temporary);
-	output->temporary = NULL;
+	*output = (struct output){ 0 };
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "text.h"
 #include "xalloc.h"
 
+#define CPU_DIR "/sys/devices/system/cpu/"
 #define MSR_SMI_COUNT 0x34
 #define MSR_MPERF 0xe7
 #define MSR_APERF 0xe8
@@ -31,10 +32,9 @@ static void read_registers(const char *root, unsigned int cpu, struct power *ret
 		pread(file, &ret->mperf, sizeof(ret->mperf), MSR_MPERF) == sizeof(ret->mperf);
 }
 
-static void read_word(char *ret, size_t size, const char *root, unsigned int cpu, const char *file)
+static void read_word(char *ret, size_t size, char *path)
 {
-	_cleanup_free_ char *text =
-		text_read_trimmed("%s/sys/devices/system/cpu/cpu%u/%s", root, cpu, file);
+	_cleanup_free_ char *text = text_take_trimmed(path);
 
 	snprintf(ret, size, "%s", text ? text : "");
 }
@@ -43,15 +43,12 @@ static void read_states(const char *root, unsigned int cpu, struct power *ret)
 {
 	for (; ret->state_count < POWER_STATES_MAX; ret->state_count++) {
 		struct power_state *state = &ret->states[ret->state_count];
-		char file[64], us[32];
+		_cleanup_free_ char *folder = text_format("%s" CPU_DIR "cpu%u/cpuidle/state%zu",
+							  root, cpu, ret->state_count);
 
-		snprintf(file, sizeof(file), "cpuidle/state%zu/name", ret->state_count);
-		read_word(state->name, sizeof(state->name), root, cpu, file);
-		snprintf(file, sizeof(file), "cpuidle/state%zu/time", ret->state_count);
-		read_word(us, sizeof(us), root, cpu, file);
-		if (!*state->name || !*us)
+		read_word(state->name, sizeof(state->name), text_format("%s/name", folder));
+		if (!*state->name || !text_read_number(&state->us, "%s/time", folder))
 			return;
-		state->us = strtoull(us, NULL, 10);
 	}
 }
 
@@ -65,8 +62,9 @@ void power_snapshot_take(const char *root, const struct cpulist *cpus, struct po
 		struct power *power = &ret->cpus[i];
 
 		read_registers(root, cpus->cpus[i], power);
-		read_word(power->governor, sizeof(power->governor), root, cpus->cpus[i],
-			  "cpufreq/scaling_governor");
+		read_word(power->governor, sizeof(power->governor),
+			  text_format("%s" CPU_DIR "cpu%u/cpufreq/scaling_governor", root,
+				      cpus->cpus[i]));
 		read_states(root, cpus->cpus[i], power);
 	}
 }

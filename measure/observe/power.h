@@ -16,7 +16,7 @@
 struct power_state {
 	char name[16];
 	/* Time spent in it since boot, microseconds. */
-	uint64_t us;
+	int64_t us;
 };
 
 /* Of one CPU; what can't be read is missing. */

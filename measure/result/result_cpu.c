@@ -94,7 +94,7 @@ static json_t *residency_to_json(const struct power *before, const struct power 
 
 	for (size_t i = 0; i < before->state_count && i < after->state_count; i++)
 		json_object_set_new(states, after->states[i].name,
-				    value_count(after->states[i].us - before->states[i].us));
+				    json_integer(after->states[i].us - before->states[i].us));
 	return states;
 }
 

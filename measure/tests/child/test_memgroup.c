@@ -11,8 +11,8 @@
 #include "scratch.h"
 #include "text.h"
 
-#define V1 "30 20 0:25 / /cg/memory rw - cgroup cgroup rw,memory\n"
-#define V2 "31 20 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n"
+#define V1 "cgroup /cg/memory cgroup rw,memory 0 0\n"
+#define V2 "cgroup2 /cg cgroup2 rw,nosuid,nsdelegate 0 0\n"
 
 static char root[PATH_MAX];
 
@@ -51,16 +51,16 @@ static void test_places(void)
 	struct message reason = { "" };
 	char parent[PATH_MAX];
 
-	put("proc/self/mountinfo", "");
+	put("proc/self/mounts", "");
 	ok(memgroup_find_parent(root, parent, &reason) == -ENOENT, "no hierarchy: %s", reason.text);
 
-	put("proc/self/mountinfo", V1);
+	put("proc/self/mounts", V1);
 	put("proc/self/cgroup", "9:name=systemd:/x\n4:cpu,memory:/jobs/one\n0::/\n");
 	is_text(parent_of(1, &reason), "/cg/memory", "v1: the top where the own group is not here");
 	put("cg/memory/jobs/one/tasks", "");
 	is_text(parent_of(1, &reason), "/cg/memory/jobs/one", "v1: in the caller's own group");
 
-	put("proc/self/mountinfo", V2);
+	put("proc/self/mounts", V2);
 	put("proc/self/cgroup", "0::/user.slice/session.scope\n");
 	put("cg/cgroup.controllers", "cpu io\n");
 	ok(memgroup_find_parent(root, parent, &reason) == -ENOENT, "v2 without memory is no place");
