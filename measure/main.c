@@ -28,14 +28,11 @@ typedef int (*writer)(const struct run *run, FILE *file);
  */
 static void block_signals(void)
 {
+	sigset_t signals = run_signals();
 	struct sigaction hangup;
-	sigset_t signals;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
-		sigaddset(&signals, SIGHUP);
+	if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler == SIG_IGN)
+		sigdelset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
@@ -43,16 +40,14 @@ static void block_signals(void)
 static void unblock_signals(FILE *file)
 {
 	const struct timespec now = { 0 };
+	const sigset_t signals = run_signals();
 	struct stat status;
-	sigset_t signals;
 
 	if (fstat(fileno(file), &status) || S_ISREG(status.st_mode))
 		return;
-	sigprocmask(SIG_SETMASK, NULL, &signals);
 	while (sigtimedwait(&signals, NULL, &now) > 0)
 		;
-	sigemptyset(&signals);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
+	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 }
 
 /* Returns 0 where it is there now, whole, else -errno. */
@@ -110,14 +105,6 @@ static int finish_stdout(bool said)
 	return err;
 }
 
-/* Nobody has to read all of the help. */
-static int finish_text(void)
-{
-	int err = finish_stdout(false);
-
-	return err && err != -EPIPE ? EXIT_PARTIAL : 0;
-}
-
 static int finish(struct run *run)
 {
 	bool json;
@@ -148,12 +135,14 @@ int main(int argc, char *argv[])
 	signal(SIGCHLD, SIG_DFL);
 	if (options_parse(argc, argv, &run.options, &message)) {
 		status = refuse(&message);
-	} else if (run.options.help) {
-		options_help(stdout);
-		status = finish_text();
-	} else if (run.options.version) {
-		printf("lowlat-measure %s\n", LOWLAT_VERSION);
-		status = finish_text();
+	} else if (run.options.help || run.options.version) {
+		if (run.options.help)
+			options_help(stdout);
+		else
+			printf("lowlat-measure %s\n", LOWLAT_VERSION);
+		status = finish_stdout(false);
+		/* Nobody has to read all of the help. */
+		status = status && status != -EPIPE ? EXIT_PARTIAL : 0;
 	} else {
 		status = run_make(&run, &message) ? refuse(&message) : finish(&run);
 	}

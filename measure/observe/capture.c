@@ -15,19 +15,16 @@
 #define SWITCHES_MAX (UINT64_C(1) << 20)
 #define SWITCHES_MIN (UINT64_C(1) << 12)
 
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
-{
-	return value < least ? least : value > most ? most : value;
-}
-
 /* What a run of that length wants of each CPU, within a fair share of the memory. */
 static uint64_t amount(const struct capture_options *options, uint64_t per_s, size_t unit,
 		       uint64_t least, uint64_t most)
 {
-	const uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * per_s;
+	uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * per_s;
 	const uint64_t share = options->memory / options->cpus->count / unit;
 
-	return clamp(wanted, least, clamp(share, least, most));
+	wanted = wanted < share ? wanted : share;
+	wanted = wanted < most ? wanted : most;
+	return wanted > least ? wanted : least;
 }
 
 void capture_start(const struct capture_options *options, const struct clock_source *clock,

@@ -31,26 +31,6 @@ int loads_prepare(struct run *run, struct message *message)
 	return err;
 }
 
-static void no_load(struct run *run, int err)
-{
-	const char *name = run->options.load->name;
-
-	if (err == -ENOENT)
-		run_partial(run,
-			    "--load %s: stress-ng is not installed, so the run had no load; "
-			    "install stress-ng",
-			    name);
-	else
-		run_partial(run, "--load %s: stress-ng could not be started (%s)", name,
-			    strerror(-err));
-}
-
-static uint64_t longest(const struct run *run)
-{
-	return run->options.warmup_ns + run->options.duration_ns + opinions_longest_ns(run) +
-	       works_longest_ns(run) + LOAD_SLACK_NS;
-}
-
 static int start_part(struct run *run, size_t part)
 {
 	const bool disk = run->limits.scratch.path[0] != '\0';
@@ -65,16 +45,15 @@ static int start_part(struct run *run, size_t part)
 		.seed = run->options.seed,
 		.memory = run->limits.memory / run->load_part_count,
 		.disk = run->limits.disk / run->load_part_count,
-		.limit_ns = longest(run),
+		.limit_ns = run->options.warmup_ns + run->options.duration_ns +
+			    opinions_longest_ns(run) + works_longest_ns(run) + LOAD_SLACK_NS,
 	};
-	int err = load_start(&options, &run->loads[part]);
+	struct load *load = &run->loads[part];
+	int err = load_start(&options, load);
 
-	if (!err && part == 0) {
-		for (size_t i = 0; i < run->loads[0].missing.count; i++)
-			strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
-				    options.scenario->name, run->load_tool.version,
-				    run->loads[0].missing.items[i]);
-	}
+	for (size_t i = 0; !err && part == 0 && i < load->missing.count; i++)
+		strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
+			    options.scenario->name, run->load_tool.version, load->missing.items[i]);
 	return err;
 }
 
@@ -91,35 +70,34 @@ void loads_start(struct run *run)
 		err = start_part(run, run->load_count);
 		run->load_count += !err;
 	}
-	if (err)
-		no_load(run, err);
-}
-
-/* "One or more stressors failed", "the bogo ops metrics maybe untrustworthy" (stress-ng(1)). */
-static bool is_miscount(int code)
-{
-	return code == 2 || code == 7;
+	if (err == -ENOENT)
+		run_partial(run,
+			    "--load %s: stress-ng is not installed, so the run had no load; "
+			    "install stress-ng",
+			    run->options.load->name);
+	else if (err)
+		run_partial(run, "--load %s: stress-ng could not be started (%s)",
+			    run->options.load->name, strerror(-err));
 }
 
 static void report_load(struct run *run, const struct load *load, bool early)
 {
 	_cleanup_free_ char *complaint = load_complaint(load);
 	const int code = child_exit_code(&load->child);
+	/* "One or more stressors failed", "the bogo ops metrics maybe untrustworthy" (stress-ng(1)). */
+	const bool miscounted = code == 2 || code == 7;
 
 	if (load->child.truncated)
-		run_partial(run, "stress-ng wrote more than %zu MiB; what lies beyond is lost",
-			    CHILD_TEXT_MAX >> 20);
+		run_truncated(run, "stress-ng");
 	if (run->interrupted || (code == 0 && !early && load->child.file))
 		return;
-	/* The load was there to the end; a stressor that is stopped half-way may spoil its count. */
-	if (is_miscount(code) && !early && load->child.file) {
+	/* A stressor that is stopped half-way may spoil its count. */
+	if (miscounted && !early && load->child.file)
 		strings_add(&run->problems,
 			    "stress-ng doubts its own counts (status %d: %s); the load was there, "
 			    "its throughput may be wrong",
 			    code, complaint ? complaint : "no message");
-		return;
-	}
-	if (early)
+	else if (early)
 		run_partial(run,
 			    "stress-ng ended before the run did (status %d), so part of it had no "
 			    "load",

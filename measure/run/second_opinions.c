@@ -47,8 +47,7 @@ static void report_missing(struct run *run, enum opinion_tool tool, int err)
 static void report_output(struct run *run, const struct child *child, const char *name)
 {
 	if (child->truncated)
-		run_partial(run, "%s wrote more than %zu MiB; what lies beyond is lost", name,
-			    CHILD_TEXT_MAX >> 20);
+		run_truncated(run, name);
 	else if (!child->output && !child->file && !run->interrupted)
 		run_partial(run, "%s ended without a result", name);
 }

@@ -2,6 +2,7 @@
 /* One run as it goes on: what was asked, where it is made, and all that came out of it so far. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,14 @@ struct run {
 /* Adds a sentence to run->problems, and makes the run partial or invalid. */
 #define run_partial(run, ...) ((run)->complete = false, strings_add(&(run)->problems, __VA_ARGS__))
 #define run_invalid(run, ...) ((run)->valid = false, strings_add(&(run)->problems, __VA_ARGS__))
+
+/* For a program of which child->truncated is set. */
+#define run_truncated(run, program)                                                       \
+	run_partial(run, "%s wrote more than %zu MiB; what lies beyond is lost", program, \
+		    CHILD_TEXT_MAX >> 20)
+
+/* Those that end the run. */
+sigset_t run_signals(void);
 
 /* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
 void run_wait_ns(struct run *run, uint64_t ns);
