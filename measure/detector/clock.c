@@ -2,7 +2,6 @@
 #include "clock.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #if defined(__x86_64__)

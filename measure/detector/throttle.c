@@ -3,9 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "cleanup.h"
 #include "text.h"
 #include "units.h"
 

@@ -2,7 +2,6 @@
 /* A command line, read by a table of its options, and the names of tables' rows as it takes them. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,8 +2,6 @@
 #include "json_value.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cleanup.h"
 

@@ -2,7 +2,6 @@
 /* Other measuring programs as second opinions on the same CPUs; their output is kept as it is. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "child.h"

@@ -2,12 +2,10 @@
 #include "follow.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cleanup.h"

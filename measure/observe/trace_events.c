@@ -2,7 +2,6 @@
 #include "trace.h"
 
 #include <glob.h>
-#include <string.h>
 
 #include "cleanup.h"
 

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "cleanup.h"
-#include "steps.h"
 #include "xalloc.h"
 
 #define TOP_SOURCES 4

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "steps.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <malloc.h>
