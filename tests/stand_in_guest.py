@@ -20,6 +20,7 @@ from pathlib import Path
 import lowlat
 from lowlat.base.typed_json import read_value, write_value
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned
 from lowlat.rehearse.exchange import FACTS, RUN, TASK, VERIFY, Facts, Task
@@ -93,7 +94,7 @@ def _scout(folder: Path) -> None:
     guest_plan.work(folder)
 
 
-def _apply(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
+def _apply(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, list[str]]:
     refused = [guest_tuned.not_applied(name), "TuneD: no such profile"]
     return "TuneD", refused if name == "powersave" else []
 
@@ -112,6 +113,8 @@ def _measure(folder: Path, line: str) -> None:
     rows = [{"name": "a", "state": "effective", "planned": 1, "effective": 1, "evidence": ""}]
     if task.arm.plan:
         (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))
-    isolated, nohz = ("2-3" if f"{name}=" in line else "" for name in ("isolcpus", "nohz_full"))
+    isolated, nohz = (
+        CpuSet.of([2, 3] if f"{name}=" in line else []) for name in ("isolcpus", "nohz_full")
+    )
     facts = Facts(line, isolated, nohz, (), "", (), {"boot": 9.0}, "")
     write_value(folder / FACTS, facts)

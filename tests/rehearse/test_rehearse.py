@@ -257,7 +257,7 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 
 def _task(**fields: Any) -> Task:
-    whole = Task(PlannedArm("stock"), "2-3", ("/bin/measure", "--cpus", "2-3"), 60.0)
+    whole = Task(PlannedArm("stock"), CpuSet.of([2, 3]), ("/bin/measure", "--cpus", "2-3"), 60.0)
     return replace(whole, **fields)
 
 
@@ -340,7 +340,7 @@ def test_an_unknown_parameter_is_named_without_the_guests_own() -> None:
 
 
 def _facts(**fields: Any) -> Facts:
-    whole = Facts("", "2-3", "2-3", (), "TuneD", (), {"boot": 30.0}, "")
+    whole = Facts("", CpuSet.of([2, 3]), CpuSet.of([2, 3]), (), "TuneD", (), {"boot": 30.0}, "")
     return replace(whole, **fields)
 
 

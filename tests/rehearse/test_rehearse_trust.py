@@ -14,6 +14,8 @@ import pytest
 from test_rehearse_matrix import Bench
 
 from lowlat.base.errors import Refused
+from lowlat.base.typed_json import encode
+from lowlat.model.cpuset import CpuSet
 from lowlat.rehearse import enclosure, exchange, qemu, store
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
@@ -142,8 +144,8 @@ def test_what_a_guest_leaves_is_taken_as_plain_files_or_not(bench: Bench, deed: 
 
 
 def test_facts_that_are_no_cpus_are_no_facts(tmp_path: Path) -> None:
-    facts = exchange.Facts("", "x-y", "", (), "", (), {}, "")
-    (tmp_path / "facts.json").write_text(json.dumps(vars(facts)))
+    facts = exchange.Facts("", CpuSet(), CpuSet(), (), "", (), {}, "")
+    (tmp_path / "facts.json").write_text(json.dumps({**encode(facts), "isolated": "x-y"}))
     with pytest.raises(Exception, match="left no result"):
         exchange.read_facts(tmp_path)
 

@@ -17,9 +17,9 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.tune import gate, state
-from lowlat.tune.loop import alone
+from lowlat.tune.loop import Loop, alone
 from lowlat.tune.schedule import LoopStep, decide, order
-from lowlat.tune.state import STOCK, TUNED, Ledger, Leg, LoopState, Outcome, Phase
+from lowlat.tune.state import STOCK, TUNED, Leg, LoopState, Outcome, Phase
 
 RUN = f"{state.RUNS}/tune-20260101T000000Z"
 
@@ -28,7 +28,7 @@ WAITING = LoopState(
     profile="lowlat",
     plan="0123456789ab",
     kernel="6.12",
-    isolated="2-3",
+    isolated=CpuSet.of([2, 3]),
     entry="lowlat-6.12-0123456789",
     default="gnulinux-simple",
     duration="10s",
@@ -213,10 +213,10 @@ def test_a_boot_without_a_run_of_each_policy_is_no_state_of_ours(tmp_path: Path)
 def test_who_holds_an_old_state_moves_nothing(tmp_path: Path) -> None:
     root = Root(str(tmp_path))
     state.write(root, WAITING)
-    mine, other = Ledger(root, WAITING), Ledger(root, WAITING)
-    other.move(phase=Phase.CLOSE, outcome=Outcome.ABORTED)
+    mine, other = Loop(root, WAITING), Loop(root, WAITING)
+    other.end(Outcome.ABORTED, "--abort")
     with pytest.raises(Unmet, match="another lowlat-gen"):
-        mine.move(phase=Phase.MEASURE)
+        mine.end(Outcome.FELL_BACK, "because")
     assert state.read(root) == other.state
 
 

@@ -232,7 +232,7 @@ def test_a_dry_run_changes_nothing(machine: Machine) -> None:
     assert machine.host.snapshot() == before
     machine.begin()
     before = machine.host.snapshot()
-    assert "waits for the reboot" in machine.begin("--resume", "--dry-run").out
+    assert "waits for a reboot" in machine.begin("--resume", "--dry-run").out
     assert "would end the loop" in machine.begin("--abort", "--dry-run").out
     assert machine.host.snapshot() == before
 

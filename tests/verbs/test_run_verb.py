@@ -18,8 +18,8 @@ import pytest
 
 import synthetic
 import trees
-from lowlat.explain.guides import GUIDES
 from lowlat.model.cpuset import CpuSet
+from lowlat.verbs.explain import GUIDES
 from ordinary_user import AS_NOBODY, OrdinaryUser
 from trees import lowlat
 

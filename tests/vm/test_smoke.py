@@ -34,7 +34,7 @@ def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     plan = _plan(kernel)
     booted = stage.boot(PlannedArm("lowlat", plan.boot_line, plan=plan), 1, plan, threading.Event())
 
-    assert (booted.facts.isolated, booted.facts.nohz_full) == ("2-3", "2-3")
+    assert booted.facts.isolated == booted.facts.nohz_full == CpuSet.of([2, 3])
     assert booted.facts.complaints == ()
     assert booted.facts.problems == ()
     assert f"lowlat.plan={plan.id}" in booted.facts.cmdline.split()

@@ -37,7 +37,7 @@ class Decision:
     is "tuned" or "none". ``isolated`` is the split that the options led to."""
 
     profile: str
-    isolated: str
+    isolated: CpuSet
     options: Options
     boot: str = "own"
     runtime: str = "tuned"
@@ -47,7 +47,6 @@ class Decision:
             raise ValueError("not a decision")
         if not profile.is_name(self.profile):
             raise ValueError("no name")
-        CpuSet.parse_list(self.isolated)
 
 
 _FILE = StateFile(DECISION, SCHEMA, lenient(Decision), "'lowlat-gen rollback', then apply again")
@@ -86,10 +85,10 @@ class Planner:
         kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
         plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
-        if str(plan.isolated) == self._decision.isolated:
+        if plan.isolated == self._decision.isolated:
             return plan
         # What is busy may have changed the choice: the split is part of the decision.
-        request = CpuRequest(isolate=self._decision.isolated or NONE)
+        request = CpuRequest(isolate=str(self._decision.isolated) or NONE)
         pinned = replace(self._decision.options, request=request)
         return planner.make_plan(machine, kernel, wanted, pinned)
 

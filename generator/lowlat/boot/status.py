@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.base.typed_json import encode
 from lowlat.boot import decision as decisions
 from lowlat.boot import journal as journals
 from lowlat.boot import promote, transaction, trials, tuned_plugin
@@ -82,7 +83,7 @@ class Status:
             "schema": SCHEMA,
             "state": self.state,
             "loader": self.loader,
-            "decision": made and {name: getattr(made, name) for name in _SHOWN},
+            "decision": made and {name: encode(getattr(made, name)) for name in _SHOWN},
             "default": _entry_json(self.boot.default),
             "next": _entry_json(self.boot.next),
             "running": vars(self.running),

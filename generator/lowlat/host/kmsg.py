@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -12,16 +12,15 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
 
-DEVICE = "/dev/kmsg"
-
-#: Where a captured machine keeps them, as dmesg or /dev/kmsg print them.
+#: Where a captured machine keeps them, as dmesg prints them.
 LOG = "/var/log/dmesg"
 
 #: The first message of every kernel (init/main.c).
 _FIRST = "Linux version"
 
-_JOURNAL = ("journalctl", "--dmesg", "--boot", "--output=cat", "--no-pager")
-_JOURNAL_S = 20.0
+#: Who prints those of the live kernel: its own buffer, and what systemd kept of this boot.
+_PRINTERS = (("dmesg",), ("journalctl", "--dmesg", "--boot", "--output=cat", "--no-pager"))
+_PRINT_S = 20.0
 
 #: What every kernel says of parameters that nothing in it takes; it names them all in one line.
 UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*)"')
@@ -55,74 +54,31 @@ class Messages:
 
 
 def read_messages(root: Root) -> Optional[Messages]:
-    """The messages of the live kernel: its own (/dev/kmsg, Documentation/ABI/testing/dev-kmsg)
-    where its buffer still holds all, else the journal's where that does; or those in LOG of a
-    captured machine. None where none can be read."""
+    """The messages of the live kernel, of its own buffer where that still holds all, else of the
+    journal where that does; or those in LOG of a captured machine. None where none can be read."""
     if not root.live:
         text = root.read(LOG)
         return None if text is None else parse(text)
-    own = _read_kernel()
+    own = _printed(_PRINTERS[0])
     if own is not None and own.complete:
         return own
-    kept = read_journal()
+    kept = _printed(_PRINTERS[1])
     return kept if kept is not None and kept.complete else own
 
 
 def parse(text: str) -> Messages:
-    """Messages as dmesg or journalctl print them."""
-    return Messages(_unescape(_PREFIX.sub("", text)), _FIRST in text)
+    """Messages as dmesg or journalctl print them, with tabs and the like escaped as \\xNN."""
+    plain = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), _PREFIX.sub("", text))
+    return Messages(plain, _FIRST in text)
 
 
-def _read_kernel() -> Optional[Messages]:
-    try:
-        fd = os.open(DEVICE, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+def _printed(argv: Sequence[str]) -> Optional[Messages]:
+    """What a program prints; None where it is not there, may not read them, or has none: containers
+    have /dev/null in the place of the kernel's buffer."""
+    if process.find(argv[0]) is None:
         return None
     try:
-        records = _read_records(fd)
-    finally:
-        os.close(fd)
-    if not records:
-        return None
-    return Messages("\n".join(parse_record(r) for r in records), _sequence(records[0]) == 0)
-
-
-def read_journal() -> Optional[Messages]:
-    """This boot's messages as systemd kept them; None where it keeps none."""
-    if process.find(_JOURNAL[0]) is None:
-        return None
-    try:
-        ended = process.run(_JOURNAL, timeout=_JOURNAL_S)
+        ended = process.run(argv, timeout=_PRINT_S)
     except LowlatError:
         return None
-    return parse(ended.stdout) if ended.status == 0 else None
-
-
-def _read_records(fd: int) -> list[str]:
-    records: list[str] = []
-    while True:
-        try:
-            record = os.read(fd, 8192)
-        except BrokenPipeError:
-            continue  # overwritten while reading: the next read goes on with the oldest left
-        except OSError:
-            return records  # EAGAIN: the end
-        if not record:
-            return records  # containers put /dev/null there
-        records.append(record.decode("utf-8", "replace"))
-
-
-def parse_record(record: str) -> str:
-    """The text of one /dev/kmsg record; the kernel escapes tabs and the like as \\xNN there."""
-    return _unescape(record.partition(";")[2].partition("\n")[0])
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
-
-
-def _sequence(record: str) -> int:
-    try:
-        return int(record.split(",", 3)[1])
-    except (IndexError, ValueError):
-        return -1
+    return parse(ended.stdout) if ended.status == 0 and ended.stdout else None

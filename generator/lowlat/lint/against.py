@@ -67,7 +67,7 @@ def _added(plan: Plan, line: BootLine, told: Collection[str]) -> Iterator[Differ
         entry = lookup(parameter.name)
         given = parameter.name.replace("-", "_") in line.values
         if not given and parameter.name not in names:
-            yield Difference(entry.parameter(parameter.value), parameter.why, entry.cost)
+            yield Difference(parameter.word, parameter.why, entry.cost)
 
 
 def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:

@@ -35,6 +35,11 @@ class PlannedParameter:
     source: str
     risk: str
 
+    @property
+    def word(self) -> str:
+        """As it stands on the command line."""
+        return f"{self.name}={self.value}" if self.value else self.name
+
 
 @dataclass(frozen=True)
 class PlannedSetting:

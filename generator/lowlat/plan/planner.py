@@ -62,7 +62,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         guest=machine.hypervisor is not None and not options.as_host,
     )
     made = _PlanMaker(target, _Requested(profile, options), options.as_booted).make()
-    line = cmdline.join(lookup(p.name).parameter(p.value) for p in made.parameters)
+    line = cmdline.join(parameter.word for parameter in made.parameters)
     result = Plan(
         profile=profile.name,
         kernel=kernel.release,

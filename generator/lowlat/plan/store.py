@@ -116,8 +116,7 @@ def check(plan: Plan) -> None:
         _check_parameter(parameter)
     for setting in plan.runtime:
         _check_setting(setting)
-    line = cmdline.join(lookup(p.name).parameter(p.value) for p in plan.parameters)
-    if line != plan.cmdline.text:
+    if cmdline.join(parameter.word for parameter in plan.parameters) != plan.cmdline.text:
         raise Refused("its command line is not that of its parameters")
     cmdline.check_length(plan.boot_line, "its command line")
 

@@ -183,7 +183,7 @@ class KernelBoots:
 
     def _task(self, arm: PlannedArm, plan: Plan) -> Task:
         harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
-        return Task(arm, str(plan.isolated), harness, 3 * self.options.seconds() + 120)
+        return Task(arm, plan.isolated, harness, 3 * self.options.seconds() + 120)
 
     def _line(self, arm: PlannedArm) -> str:
         words = arm.line.split()

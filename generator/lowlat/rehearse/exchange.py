@@ -39,7 +39,7 @@ class Task:
     that it may take."""
 
     arm: PlannedArm
-    isolated: str
+    isolated: CpuSet
     harness: tuple[str, ...]
     limit: float
 
@@ -49,8 +49,8 @@ class Facts:
     """What a boot looked like from inside. ``refused`` is why it stopped early, else empty."""
 
     cmdline: str
-    isolated: str
-    nohz_full: str
+    isolated: CpuSet
+    nohz_full: CpuSet
     complaints: tuple[str, ...]
     runtime_by: str
     problems: tuple[str, ...]
@@ -88,11 +88,8 @@ def remove(folder: Path) -> None:
 def read_facts(folder: Path) -> Facts:
     """Raises LowlatError where the guest did not come as far as writing them."""
     try:
-        facts: Facts = read_value(folder / FACTS, Facts)
-        for cpus in (facts.isolated, facts.nohz_full):
-            CpuSet.parse_list(cpus)
+        return read_value(folder / FACTS, Facts)
     except (OSError, ValueError, TypeError) as error:
         raise LowlatError(
             f"the guest left no result in {folder}", hint="its serial.log tells more"
         ) from error
-    return facts

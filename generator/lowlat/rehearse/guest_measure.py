@@ -118,9 +118,8 @@ class Guest:
             refused=refused,
         )
 
-    def _cpus(self, path: str) -> str:
-        # Kernels before 7.0 print "(null)" for a mask that was never set: no list, so no CPU.
-        return str(self.root.read_cpus(path) or CpuSet())
+    def _cpus(self, path: str) -> CpuSet:
+        return self.root.read_cpus(path) or CpuSet()
 
 
 def complaints(messages: str, parameters: Iterable[str]) -> Iterator[str]:

@@ -50,9 +50,7 @@ def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
 def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:
     """TuneD tells what a profile of its own would have on the line when it applies it."""
     plan = arm.dividing(ours)
-    _, problems = guest_tuned.apply_own(
-        root, name, str(plan.isolated), folder / f"{name}-{TUNED_LOG}"
-    )
+    _, problems = guest_tuned.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
     if guest_tuned.not_applied(name) in problems:
         raise Refused(f"--tuned-profile {name}: {'; '.join(problems)}")
     return PlannedArm(name, guest_tuned.line(root), tuned=name)

@@ -15,6 +15,7 @@ from lowlat.base import process
 from lowlat.base.errors import Refused
 from lowlat.boot import foreign
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 
 PROFILE = "lowlat-local"
 
@@ -39,7 +40,7 @@ def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
     return "TuneD, without its daemon", _by_tuned(PROFILE, log)
 
 
-def apply_own(root: Root, name: str, isolated: str, log: Path) -> tuple[str, list[str]]:
+def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, list[str]]:
     """Let TuneD apply a profile of its own for these isolated CPUs; as apply().
 
     Raises Refused outside a guest or without TuneD.

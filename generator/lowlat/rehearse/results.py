@@ -37,18 +37,18 @@ def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
         lost = guest_tuned.not_applied(booted.arm.tuned)
         yield from (text for text in booted.facts.problems if text == lost)
         return
-    yield from _basics(booted, str(plan.isolated))
+    yield from _basics(booted, plan.isolated)
     yield from bad_settings(booted)
     yield from booted.facts.problems
 
 
-def _basics(booted: Booted, isolated: str) -> Iterator[str]:
+def _basics(booted: Booted, isolated: CpuSet) -> Iterator[str]:
     facts = booted.facts
     words = booted.line.split()
     for name, held in (("isolcpus", facts.isolated), ("nohz_full", facts.nohz_full)):
         planned = any(word.startswith(f"{name}=") for word in words)
-        expected = isolated if planned else ""
-        if CpuSet.parse_list(held) != CpuSet.parse_list(expected):
+        expected = isolated if planned else CpuSet()
+        if held != expected:
             yield f"{name}: '{held}' in sysfs, '{expected}' expected"
     yield from (f"kernel message: {text}" for text in facts.complaints)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Optional
+from typing import Any, Optional
 
-from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.terminal import plain, say
 from lowlat.boot import programs, promote, status, trials
 from lowlat.boot.disk import Disk
@@ -21,12 +21,11 @@ from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import PATIENT_S, Transaction, lock
 from lowlat.host import runstate
 from lowlat.host.root import BOOT_ID, Root
-from lowlat.model.cpuset import CpuSet
 from lowlat.render import hooks
 from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
 from lowlat.tune.schedule import LoopStep, decide
-from lowlat.tune.state import TUNED, Ledger, LoopState, Outcome, Phase
+from lowlat.tune.state import TUNED, LoopState, Outcome, Phase, read, write
 
 #: The systemd unit that takes the loop on after a reboot: in /etc while there is a loop.
 UNIT = "lowlat-tune.service"
@@ -59,12 +58,8 @@ class Loop:
 
     def __init__(self, root: Root, state: LoopState) -> None:
         self._root = root
-        self._ledger = Ledger(root, state)
+        self.state = state
         self._loader: Optional[Loader] = None
-
-    @property
-    def state(self) -> LoopState:
-        return self._ledger.state
 
     def go(self) -> LoopStep:
         """Returns WAIT or REST. Raises LowlatError where what was set up cannot be put back, or
@@ -90,7 +85,15 @@ class Loop:
 
     def end(self, outcome: Outcome, why: str, report: Optional[str] = None) -> None:
         """Decide it; what was set up is put back next."""
-        self._ledger.move(phase=Phase.CLOSE, outcome=outcome, why=why, report=report)
+        self._move(phase=Phase.CLOSE, outcome=outcome, why=why, report=report)
+
+    def _move(self, **changes: Any) -> None:
+        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
+        --abort, which waits for nobody."""
+        if read(self._root) != self.state:
+            raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
+        self.state = replace(self.state, **changes)
+        write(self._root, self.state)
 
     def reboot(self) -> None:
         """Raises LowlatError where the system does not."""
@@ -112,22 +115,22 @@ class Loop:
         if self.state.due == TUNED:
             promote.check_returns(self._root, found)
             promote.try_once(self._root, found, self._entry())
-        self._ledger.move(phase=Phase.BOOT, boot_id=boot_id(self._root))
+        self._move(phase=Phase.BOOT, boot_id=boot_id(self._root))
 
     def _measure(self) -> None:
         state, this = self.state, boot_id(self._root)
         say(f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}: {this}")
-        self._ledger.move(phase=Phase.MEASURE, boot_id=this)
+        self._move(phase=Phase.MEASURE, boot_id=this)
         leg = steps.measure(self._root, state, state.due, this)
         after = replace(state, legs=(*state.legs, leg))
-        self._ledger.move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
+        self._move(legs=after.legs, phase=Phase.ARM if after.due else Phase.JUDGE)
 
     def _judge(self) -> None:
         state = self.state
         report, path = steps.compare(self._root, state)
         say(plain(headline(report)))
         bad = [name for leg in state.arm(TUNED) for name in leg.bad]
-        reasons = "; ".join(gate.misses(report, CpuSet.parse_list(state.isolated), bad))
+        reasons = "; ".join(gate.misses(report, state.isolated, bad))
         if state.boots is not None:
             why = f"not good enough to promote: {reasons}" if reasons else gate.passed(report)
             self.end(Outcome.COMPARED, why, path)
@@ -150,7 +153,7 @@ class Loop:
         if self.state.outcome is not Outcome.PROMOTED:
             self._restore_default(found, boot.default)
         disable_unit(self._root)
-        self._ledger.move(phase=Phase.DONE)
+        self._move(phase=Phase.DONE)
 
     def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
         """It was a stock entry when the loop began."""

@@ -17,9 +17,9 @@ class LoopStep(Enum):
     """What the loop does next."""
 
     ARM = "sets up the next boot"
-    WAIT = "waits for the reboot"
-    MEASURE = "measures this boot"
-    JUDGE = "compares and decides"
+    WAIT = "waits for a reboot"
+    MEASURE = "measures"
+    JUDGE = "compares the boots"
     FAIL = "gives the tuned boot up"
     CLOSE = "puts back what it set up"
     REST = "has ended"
@@ -50,10 +50,18 @@ def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str
             if same
             else (LoopStep.FAIL, "the boot that was measured was cut off")
         )
-    return _LAST[state.phase], ""
+    return _STEPS[state.phase], ""
 
 
-_LAST = {Phase.JUDGE: LoopStep.JUDGE, Phase.CLOSE: LoopStep.CLOSE, Phase.DONE: LoopStep.REST}
+#: What each phase is there for.
+_STEPS = {
+    Phase.ARM: LoopStep.ARM,
+    Phase.BOOT: LoopStep.WAIT,
+    Phase.MEASURE: LoopStep.MEASURE,
+    Phase.JUDGE: LoopStep.JUDGE,
+    Phase.CLOSE: LoopStep.CLOSE,
+    Phase.DONE: LoopStep.REST,
+}
 
 
 def wrong(state: LoopState, here: Running) -> str:
@@ -68,14 +76,6 @@ def wrong(state: LoopState, here: Running) -> str:
 
 
 # ------------------------------------------------------------------- in words
-
-_PHASES = {
-    Phase.ARM: "sets up the next boot",
-    Phase.BOOT: "waits for a reboot",
-    Phase.MEASURE: "measures",
-    Phase.JUDGE: "compares the boots",
-    Phase.CLOSE: "puts back what it set up",
-}
 
 _OUTCOMES = {
     Outcome.NONE: "",
@@ -104,4 +104,4 @@ def where(state: LoopState) -> str:
     if state.phase is Phase.DONE:
         return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"
     count = f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}"
-    return f"{_PHASES[state.phase]}{f' ({count})' if state.due else ''}"
+    return f"{_STEPS[state.phase].value}{f' ({count})' if state.due else ''}"

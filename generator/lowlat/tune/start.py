@@ -96,7 +96,7 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
         profile=plan.profile,
         plan=plan.id,
         kernel=str(plan.kernel),
-        isolated=str(plan.isolated),
+        isolated=plan.isolated,
         entry="",
         default=default,
         seed=seed,

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Optional
 
 from lowlat.base import files
 from lowlat.base.duration import seconds
-from lowlat.base.errors import Unmet
+from lowlat.base.typed_json import encode_fields
 from lowlat.boot.disk import Disk
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
@@ -74,7 +74,7 @@ class LoopState:
     profile: str
     plan: str
     kernel: str
-    isolated: str
+    isolated: CpuSet
     entry: str
     default: str
     duration: str
@@ -112,7 +112,7 @@ class LoopState:
         return tuple(leg for leg in self.legs if leg.arm == arm)
 
     def to_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": SCHEMA, **encode_fields(self)}
 
 
 def _build(document: Any) -> LoopState:
@@ -129,7 +129,6 @@ def _build(document: Any) -> LoopState:
         raise ValueError("no boot is due")
     if not all(re.fullmatch(rf"{RUNS}/[\w.-]+", path) for path in paths):
         raise ValueError("no run of ours")
-    CpuSet.parse_list(found.isolated)
     for text in (found.duration, found.warmup):
         seconds("--duration", text)
     return found
@@ -151,19 +150,3 @@ def write(root: Root, state: LoopState) -> None:
     disk = Disk(root)
     disk.make_folders(STATE)
     _FILE.write(disk, state)
-
-
-class Ledger:
-    """The state on disk, for the one who moves it on."""
-
-    def __init__(self, root: Root, state: LoopState) -> None:
-        self._root = root
-        self.state = state
-
-    def move(self, **changes: Any) -> None:
-        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
-        --abort, which waits for nobody."""
-        if read(self._root) != self.state:
-            raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
-        self.state = replace(self.state, **changes)
-        write(self._root, self.state)

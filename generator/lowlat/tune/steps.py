@@ -17,7 +17,6 @@ from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.policies import set_ups
 from lowlat.measure.run_file import read_run
-from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import word
 from lowlat.model.run import Run, facts
 from lowlat.plan import store
@@ -46,7 +45,7 @@ def _options(state: LoopState) -> MeasureOptions:
     """The same in every boot, so that the runs compare."""
     return MeasureOptions(
         label=STOCK,
-        cpus=state.isolated,
+        cpus=str(state.isolated),
         duration=state.duration,
         warmup=state.warmup,
         policy=None if state.policy == "other" else state.policy,
@@ -84,8 +83,7 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
     plan = store.applied(root)
     if plan is None or plan.id != state.plan:
         raise Refused(f"{store.PLAN} is not the plan of this boot", hint="apply again")
-    cpus = CpuSet.parse_list(state.isolated)
-    rows = verify(plan, root, counters.read(root, cpus, _COUNT_S))
+    rows = verify(plan, root, counters.read(root, state.isolated, _COUNT_S))
     _keep(root, path, json.dumps(to_json(rows), indent=2) + "\n")
     return tuple(row.name for row in rows if row.state.bad)
 

@@ -61,7 +61,7 @@ def propose(
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
     found = detect(root, plan.boot_line)
     apply.check(root, found, boot, runtime)
-    decision = Decision(choice.profile, str(plan.isolated), choice.wanted.options(), boot, runtime)
+    decision = Decision(choice.profile, plan.isolated, choice.wanted.options(), boot, runtime)
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 

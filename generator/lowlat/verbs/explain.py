@@ -7,14 +7,17 @@ import textwrap
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, alias, lookup, unset
 from lowlat.explain import reference
 from lowlat.explain.entries import explain, explain_profile, overview
-from lowlat.explain.guides import GUIDES
 from lowlat.host.root import Root
 from lowlat.plan import profile
 from lowlat.verbs.arguments import flag, positional
+
+#: How work gets onto the isolated CPUs by other ways than ``lowlat-gen run``: a screen each.
+GUIDES = ("containers", "dpdk", "taskset")
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def _overview() -> str:
 
 def _one(name: str) -> str:
     if name in GUIDES:
-        return GUIDES[name]
+        return resources.template(f"guides/{name}.txt").partition("\n")[2].rstrip()
     why = unset(name)
     if why:
         return textwrap.fill(f"{name} {why}.", 88)
