@@ -41,18 +41,28 @@ _SEEN: Mapping[str, Mapping[str, str]] = {
 
 _NO_KVM = "QEMU without KVM offers it to no guest"
 _NO_DRIVER = "QEMU emulates no frequency driver"
-_NO_VMX = "QEMU emulates no VMX, so that kvm_intel does not load"
+_NO_STATES = "QEMU emulates no idle state"
+_COPY = "only the parameter's own copy shows it"
 
 #: What no boot here can show; everything else has to be effective.
 UNSEEN = {
     "cpufreq.default_governor": _NO_DRIVER,
     "cpuidle_haltpoll.force": _NO_KVM,
-    "kvm_intel.ple_gap": _NO_VMX,
+    "kvm_intel.ple_gap": _COPY,
+    "kvm.kvmclock_periodic_sync": _COPY,
     "nopvspin": _NO_KVM,
+    "irqaffinity": "no run-time half runs here, whose record tells who wrote the mask",
+    "intel_idle.max_cstate": _NO_STATES,
+    "processor.max_cstate": _NO_STATES,
+    "nohlt": _NO_STATES,
+    "rcutree.enable_rcu_lazy": _COPY,
+    "threadirqs": "no driver here has an interrupt that could be seen to be threaded",
+    "tsc": "nothing but a kernel message against it would tell",
+    "workqueue.power_efficient": _COPY,
 }
 
-#: Beside a partition isolcpus keeps managed interrupts away alone, which no file shows.
-_UNSEEN_OF_HPC = {"isolcpus": "beside a partition no file shows it"}
+#: Beside a partition isolcpus keeps managed interrupts away alone.
+_UNSEEN_OF_HPC = {"isolcpus": "no managed interrupt here would show it"}
 
 #: What no profile asks of a physical machine by itself, because of what it costs.
 _NEVER_SLEEPS = "--as-host --enable idle --enable mce"

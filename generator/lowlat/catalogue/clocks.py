@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import PHYSICAL, X86
 from lowlat.host.kmsg import UNSTABLE_CLOCK
 
@@ -54,6 +54,8 @@ ENTRIES = (
         value="1",
         cost="a little power on idle systems",
         risk=Risk.POWER,
+        evidence="/proc/timer_list: the ticks of no two CPUs fall on the same instant",
+        sign=Sign(shows=Shows.TICKS_APART),
     ),
     Tunable(
         name="kernel.timer_migration",
@@ -69,7 +71,7 @@ ENTRIES = (
         why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
         "ones included",
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",
-        evidence="on the command line, and no kernel message that the TSC is unstable",
+        evidence="nothing shows it; a kernel message that the TSC is unstable tells against it",
         # reliable would also skip the checks at boot.
         value="nowatchdog",
         needs=(X86, PHYSICAL, _INVARIANT_TSC),
@@ -77,8 +79,8 @@ ENTRIES = (
         cost="a TSC that drifts is no longer noticed",
         risk=Risk.HIDES_FAULTS,
         accepts=r"nowatchdog",
-        # The clock source is the TSC without this too: only the kernel's silence can tell.
-        sign=Sign(contradiction=UNSTABLE_CLOCK),
+        # The clock source is the TSC without this too.
+        sign=Sign(shows=Shows.COPY, contradiction=UNSTABLE_CLOCK),
     ),
     Tunable(
         name="clocksource",

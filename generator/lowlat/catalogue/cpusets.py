@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lowlat.catalogue.entry import Need, Reads, Target, Tunable, Value
+from lowlat.catalogue.entry import Need, Reads, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, config
 from lowlat.catalogue.workqueues import SAFE_MASKS
 
@@ -47,6 +47,7 @@ ENTRIES = (
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
         rows=(Value(f"{GROUP}/cpuset.cpus", "{isolated}"),),
         reads=Reads.LIST,
+        sign=Sign(path="cpuset.cpus.effective", reads=Reads.LIST),
         needs=_NEEDS,
         cost="the latency-critical work has to be started in lowlat.slice",
         cgroup=GROUP,

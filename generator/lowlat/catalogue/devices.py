@@ -29,6 +29,11 @@ ENTRIES = (
         source="PCI/pci.rst; drivers/pci/pcie/aspm.c",
         rows=(Value("/sys/module/pcie_aspm/parameters/policy", "performance"),),
         reads=Reads.CHOICE,
+        evidence="no file below /sys/bus/pci/devices/*/link shows a sleep that is on",
+        sign=Sign(
+            path="/sys/bus/pci/devices/*/link/l[01]*_aspm",
+            expected=lambda value: "0" if value == "performance" else None,
+        ),
         needs=(PHYSICAL, config("PCIEASPM")),
         cost="power of the devices",
         risk=Risk.POWER,
@@ -45,8 +50,8 @@ ENTRIES = (
         risk=Risk.SECURITY,
         accepts=r"1",
         sign=Sign(
-            proof=r"iommu: Default domain type: Passthrough",
-            contradiction=r"iommu: Default domain type: Translated",
+            proof=r"iommu: Default domain type: (\w+)",
+            expected=lambda value: "Passthrough",
         ),
     ),
     Tunable(

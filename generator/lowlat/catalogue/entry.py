@@ -100,20 +100,46 @@ class Value:
     value: str
 
 
+class Shows(Enum):
+    """What tells that the kernel does what a parameter asks for, and not only that it read it."""
+
+    STATE = "state"  # the file holds what the kernel works with
+    COPY = "copy"  # the file is the parameter's own: it may contradict, and proves nothing
+    MESSAGE = "message"  # the message proves it; the file may only contradict
+    MANAGED_IRQ = "managed interrupts"
+    DEVICE_IRQS = "device interrupts"
+    CALLBACK_THREADS = "callback threads"
+    FORCED_THREADS = "forced threads"
+    THREAD_PRIORITY = "thread priority"
+    IDLE_STATES = "idle states"
+    IDLE_USAGE = "idle usage"
+    TICKS_APART = "ticks apart"
+
+
 @dataclass(frozen=True)
 class Sign:
-    """How the effect of a boot parameter shows: a file that holds ``expected(value)``, of which
-    ``part`` (a regular expression with one group) may name the line that counts, unless no file
-    shows that value (None); a kernel thread whose name matches ``thread``; and kernel messages that
-    prove or contradict it."""
+    """How the effect of a setting shows, by what it cannot fake.
+
+    ``path`` is a file that holds ``expected(value)``, of which ``part`` (a regular expression with
+    one group) may name the line that counts, unless no file shows that value (None). What the file
+    is worth, and what else is looked at, says ``shows``. ``proof`` is a kernel message; a group in
+    it holds ``expected(value)``, and of several messages the last one counts. ``contradiction``
+    is one that tells against it; so does a boot word that matches ``spoiled``. ``gone`` is what
+    the kernel makes unless the parameter holds.
+
+    Of a run-time setting ``path`` is a file beside the one that is written, or a glob of others, in
+    which the kernel shows what it made of the value.
+    """
 
     path: Optional[str] = None
     part: Optional[str] = None
-    thread: Optional[str] = None
+    shows: Shows = Shows.STATE
     reads: Reads = Reads.TEXT
     expected: Callable[[str], Optional[str]] = lambda value: value
     proof: Optional[str] = None
     contradiction: Optional[str] = None
+    spoiled: Optional[str] = None
+    gone: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, OWNS_IDLE, PHYSICAL, X86, config
 
 _CPU = "/sys/devices/system/cpu"
+_DRIVER = f"{_CPU}/cpuidle/current_driver"
 
 
 def _no_smt_isolated(target: Target) -> bool:
@@ -70,8 +71,10 @@ ENTRIES = (
             "pm_qos_resume_latency_us",
         ),
         sign=Sign(
-            path="/sys/devices/system/cpu/cpuidle/current_driver",
+            path=_DRIVER,
             expected=lambda value: "none",
+            # Without the parameter there may be no driver either.
+            shows=Shows.MESSAGE,
             proof=r"using polling idle threads",
         ),
     ),
@@ -79,7 +82,8 @@ ENTRIES = (
         name="nohlt",
         why="lets idle CPUs spin instead of sleeping: the ARM form of idle=poll",
         source=f"{PARAMETERS} nohlt; kernel/sched/idle.c",
-        evidence="on the command line; usage in cpuidle/stateN stops growing",
+        evidence="no CPU has ever entered an idle state: usage in cpuidle/stateN is 0",
+        sign=Sign(shows=Shows.IDLE_USAGE),
         value="",
         needs=(ARM_ONLY, PHYSICAL, _NO_SMT, config("GENERIC_IDLE_POLL_SETUP")),
         cost="full power on every CPU, and heat; idle CPUs tick",
@@ -96,7 +100,7 @@ ENTRIES = (
         cost="power; turbo headroom of the busy cores",
         risk=Risk.POWER,
         conflicts=("idle", "nohlt"),
-        sign=Sign(path="/sys/module/cpuidle/parameters/off"),
+        sign=Sign(gone=f"{_CPU}/cpuidle"),
     ),
     Tunable(
         name="intel_idle.max_cstate",
@@ -110,7 +114,8 @@ ENTRIES = (
         risk=Risk.POWER,
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
-        sign=Sign(path="/sys/module/intel_idle/parameters/max_cstate"),
+        evidence="the driver is intel_idle, and cpuidle has no state of a higher number",
+        sign=Sign(path=_DRIVER, expected=lambda value: "intel_idle", shows=Shows.IDLE_STATES),
     ),
     Tunable(
         name="processor.max_cstate",
@@ -122,7 +127,8 @@ ENTRIES = (
         risk=Risk.POWER,
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
-        sign=Sign(path="/sys/module/processor/parameters/max_cstate"),
+        evidence="the driver is acpi_idle, and cpuidle has no state of a higher number",
+        sign=Sign(path=_DRIVER, expected=lambda value: "acpi_idle", shows=Shows.IDLE_STATES),
     ),
     Tunable(
         name="pm_qos_resume_latency_us",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import Reads, Tunable, Value
+from lowlat.catalogue.entry import Reads, Sign, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION
 
 ENTRIES = (
@@ -23,6 +23,8 @@ ENTRIES = (
         rows=(Value("/proc/irq/[0-9]*/smp_affinity", "{housekeeping}"),),
         # Where a driver or irqbalance placed it among the housekeeping CPUs, it stays.
         reads=Reads.WITHIN,
+        evidence="effective_affinity of each in /proc/irq lies within the housekeeping CPUs",
+        sign=Sign(path="effective_affinity", reads=Reads.WITHIN),
         needs=(ISOLATION,),
         # Managed interrupts answer EIO or EPERM, and per-CPU ones cannot move: no failure.
         tolerant=True,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Sign, Target, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Shows, Sign, Target, Tunable
 from lowlat.catalogue.needs import ISOLATION, built_in, config
 from lowlat.model.cpuset import CpuSet
 
@@ -93,6 +93,7 @@ ENTRIES = (
             path="/sys/devices/system/cpu/isolated",
             reads=Reads.LIST,
             expected=_domains,
+            shows=Shows.MANAGED_IRQ,
             contradiction=r"Housekeeping:|isolcpus:",
         ),
     ),
@@ -118,8 +119,9 @@ ENTRIES = (
         sign=Sign(
             path="/sys/devices/system/cpu/nohz_full",
             reads=Reads.LIST,
-            proof=r"NO_HZ: Full dynticks CPUs|Disabling watchdog on nohz_full",
+            proof=r"NO_HZ: Full dynticks CPUs: ([\d,-]*)\.",
             contradiction=r"Housekeeping:|NO_HZ: (Clearing|Can't run)",
+            spoiled=r"nohz=(?:[0nNfF].*|[oO][fF].*)",
         ),
     ),
     Tunable(
@@ -136,8 +138,10 @@ ENTRIES = (
         "and kthread.affinity do it",
         accepts=r"all",
         sign=Sign(
-            thread=r"rcuo",
-            proof=r"rcu:\s+Offload RCU callbacks from CPUs",
+            shows=Shows.CALLBACK_THREADS,
+            reads=Reads.LIST,
+            expected=lambda value: None if value == "all" else value,
+            proof=r"rcu:\s+Offload RCU callbacks from CPUs: ([\d,-]*)\.",
             contradiction=r"rcu_nocbs= bad CPU range|contains nonexistent CPUs",
         ),
     ),
@@ -149,9 +153,12 @@ ENTRIES = (
         value="{housekeeping}",
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
+        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs without anybody "
+        "having written it, and no device's interrupt has come to an isolated CPU since the boot",
         sign=Sign(
             path="/proc/irq/default_smp_affinity",
             reads=Reads.MASK,
+            shows=Shows.DEVICE_IRQS,
             expected=lambda value: CpuSet.parse_list(value).mask(),
         ),
     ),

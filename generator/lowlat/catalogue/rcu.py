@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import PARAMETERS, Risk, Sign, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Risk, Shows, Sign, Tunable
 from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
 
 _FOLDER = "/sys/module/rcutree/parameters"
@@ -23,7 +23,7 @@ ENTRIES = (
         unneeded=done_by_realtime("PREEMPT_RT kernels do this by default (kernel/rcu/update.c)"),
         cost="network namespace, module and cgroup operations take longer",
         risk=Risk.THROUGHPUT,
-        sign=Sign(path="/sys/module/rcupdate/parameters/rcu_normal_after_boot"),
+        sign=Sign(path="/sys/kernel/rcu_normal"),
     ),
     Tunable(
         name="rcu_nocb_poll",
@@ -48,6 +48,7 @@ ENTRIES = (
         accepts=r"0|1",
         sign=Sign(
             path=f"{_FOLDER}/enable_rcu_lazy",
+            shows=Shows.COPY,
             expected=lambda value: "Y" if value == "1" else "N",
         ),
     ),
@@ -64,19 +65,23 @@ ENTRIES = (
         ),
         cost="memory freed through RCU comes back up to a second later",
         accepts=r"[1-9][0-9]{0,2}|[1-4][0-9]{3}|5000",
-        sign=Sign(path=f"{_FOLDER}/nohz_full_patience_delay"),
+        sign=Sign(
+            path=f"{_FOLDER}/nohz_full_patience_delay",
+            shows=Shows.MESSAGE,
+            proof=r"RCU NOCB CPU patience set to (\d+) milliseconds",
+        ),
     ),
     Tunable(
         name="rcutree.kthread_prio",
         why="gives RCU's threads a real-time priority above work of priority 1 to 3, so that a "
         "busy task on an isolated CPU cannot hold up grace periods for the whole system",
         source=f"{PARAMETERS} rcutree.kthread_prio; TuneD's realtime-virtual-host profile (rcuc 4)",
-        evidence=f"{_FOLDER}/kthread_prio; the threads rcuc/N run as SCHED_FIFO of that priority",
+        evidence="the threads rcuc/N run as SCHED_FIFO of that priority",
         value="4",
         needs=(REALTIME,),
         cost="RCU callbacks run before real-time tasks of lower priority",
         risk=Risk.THROUGHPUT,
         accepts=r"[1-9][0-9]?",
-        sign=Sign(path=f"{_FOLDER}/kthread_prio"),
+        sign=Sign(path=f"{_FOLDER}/kthread_prio", shows=Shows.THREAD_PRIORITY),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import (
     ISOLATION,
     REALTIME,
@@ -52,7 +52,12 @@ ENTRIES = (
         risk=Risk.THROUGHPUT,
         # none and voluntary are rejected from 7.0 on; lazy exists from 6.13 on.
         accepts=r"full",
-        sign=Sign(proof=r"Dynamic Preempt: full", contradiction=r"Dynamic Preempt: unsupported"),
+        sign=Sign(
+            path="/sys/kernel/debug/sched/preempt",
+            part=r"\((\w+)\)",
+            proof=r"Dynamic Preempt: (\w+)",
+            contradiction=r"Dynamic Preempt: unsupported",
+        ),
     ),
     Tunable(
         name="threadirqs",
@@ -63,7 +68,9 @@ ENTRIES = (
         unneeded=done_by_realtime("PREEMPT_RT kernels thread all interrupts"),
         cost="a context switch for each interrupt, and priorities that have to be planned",
         risk=Risk.THROUGHPUT,
-        sign=Sign(thread=r"irq/"),
+        evidence="kernel threads irq/N of drivers that have none otherwise; a driver's own "
+        "threads prove nothing",
+        sign=Sign(shows=Shows.FORCED_THREADS),
     ),
     Tunable(
         name="systemd.cpu_affinity",
@@ -87,13 +94,13 @@ ENTRIES = (
         why="switches pressure accounting off: its work at every sleep and wake-up, and the "
         "averaging every two seconds",
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
-        evidence="on the command line; /proc/pressure is gone",
         value="0",
         needs=(config("PSI"),),
         unneeded=built_in("PSI_DEFAULT_DISABLED", "with it switched off"),
         cost="systemd-oomd, kubelet and others that read /proc/pressure stop working",
         risk=Risk.DEBUGGABILITY,
         accepts=r"0",
+        sign=Sign(gone="/proc/pressure"),
     ),
     Tunable(
         name="fair_server",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable
 from lowlat.catalogue.needs import KVM_GUEST, PHYSICAL, X86, before, config
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
@@ -70,7 +70,7 @@ ENTRIES = (
         needs=(X86, PHYSICAL, config("KVM"), before(_SYNC, (7, 0))),
         cost="the clocks of guests may drift apart from the host's a little further",
         accepts=r"0",
-        sign=Sign(path=_SYNC, expected=lambda value: "N"),
+        sign=Sign(path=_SYNC, expected=lambda value: "N", shows=Shows.COPY),
     ),
     Tunable(
         name="kvm_intel.ple_gap",
@@ -82,6 +82,6 @@ ENTRIES = (
         cost="guests that share a physical CPU waste it spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
-        sign=Sign(path=_GAP),
+        sign=Sign(path=_GAP, shows=Shows.COPY),
     ),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Shows, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, built_in, done_by, feature
 from lowlat.model.cpuset import CpuSet
 
@@ -75,7 +75,9 @@ ENTRIES = (
         unneeded=_efficient_already,
         cost="such work may run far from the data it needs: a little throughput",
         sign=Sign(
-            path="/sys/module/workqueue/parameters/power_efficient", expected=lambda value: "Y"
+            path="/sys/module/workqueue/parameters/power_efficient",
+            expected=lambda value: "Y",
+            shows=Shows.COPY,
         ),
     ),
     Tunable(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from lowlat.catalogue import CATALOGUE, lookup
-from lowlat.catalogue.entry import Reads, Risk, Tunable
+from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
 from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
@@ -35,10 +35,7 @@ def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
     if entry.accepts:
         yield "Accepts", f"{entry.name}=VALUE, VALUE being {entry.accepts}"
     yield "Set by", ", ".join(profiles_with(entry)) or "no profile: by name only"
-    yield (
-        "Seen",
-        entry.evidence or "; ".join(_signs(entry)) or "on the command line; no file shows it",
-    )
+    yield "Seen", entry.evidence or "; ".join(_signs(entry))
     yield "Source", entry.source
     yield "Enable", f"lowlat-gen plan --enable {entry.name}"
 
@@ -48,14 +45,21 @@ def _signs(entry: Tunable) -> Iterator[str]:
     sign = entry.sign
     if entry.value is None:
         yield ", or ".join(_holds(row.path, entry.reads, row.value) for row in entry.rows)
+        if sign.path:
+            yield f"{sign.path} beside it likewise"
+        return
+    if sign.shows is Shows.COPY:
+        copy = f", {sign.path} being the parameter's own copy" if sign.path else ""
+        yield f"nothing shows what the kernel made of it{copy}"
         return
     if sign.proof:
-        yield f"kernel message '{sign.proof}'"
-    if sign.path:
+        said = re.sub(r"\([^()]*\)", sign.expected(entry.value) or "", sign.proof)
+        yield f"kernel message '{said}'"
+    if sign.path and not (sign.proof and sign.shows is Shows.MESSAGE):
         held = entry.value if "{" in entry.value else sign.expected(entry.value)
         yield _holds(sign.path, sign.reads, held or "")
-    if sign.thread:
-        yield f"kernel threads named {sign.thread}… exist"
+    if sign.gone:
+        yield f"{sign.gone} is not there"
 
 
 def _holds(path: str, reads: Reads, value: str) -> str:

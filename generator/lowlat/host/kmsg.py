@@ -52,6 +52,15 @@ class Messages:
     text: str
     complete: bool
 
+    def said(self, pattern: Optional[str]) -> list[re.Match[str]]:
+        """The lines that match, each once."""
+        found = re.finditer(f"^.*(?:{pattern}).*$", self.text, re.MULTILINE) if pattern else ()
+        return list({match[0].strip(): match for match in found}.values())
+
+
+#: Where none can be read.
+NO_MESSAGES = Messages("", complete=False)
+
 
 def read_messages(root: Root) -> Optional[Messages]:
     """The messages of the live kernel, of its own buffer where that still holds all, else of the

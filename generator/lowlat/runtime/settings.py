@@ -21,7 +21,7 @@ from lowlat.base.schema import stamped
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
-from lowlat.host.root import BOOT_ID, Root
+from lowlat.host.root import BOOT_ID, Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.plan import store
@@ -101,7 +101,26 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
 
 #: How the kernel refuses to move managed and per-CPU interrupts (before 6.12; read-only since):
 #: irq_do_set_affinity() in kernel/irq/manage.c. One for which a CPU had no vector left is no such.
-_KEPT = frozenset(map(os.strerror, (errno.EIO, errno.EPERM)))
+_KEPT_IRQ = frozenset(map(os.strerror, (errno.EIO, errno.EPERM)))
+#: And its own threads of a CPU: set_cpus_allowed_ptr() in kernel/sched/core.c.
+_KEPT_THREAD = frozenset({os.strerror(errno.EINVAL)})
+
+
+def kept_interrupts(root: Root) -> frozenset[str]:
+    """The numbers of the interrupts that the kernel keeps in their place."""
+    refused = read_journal(root).refused
+    paths = glob(root, "/proc/irq/[0-9]*/smp_affinity")
+    kept = (path for path in paths if _keeps(path, refused.get(path, ""), root))
+    return frozenset(path.split("/")[3] for path in kept)
+
+
+def _keeps(path: str, refused: str, root: Root) -> bool:
+    """Whether the kernel lets nobody change what is at a path; ``refused`` is what it said."""
+    if kthreads.is_path(path):
+        return refused in _KEPT_THREAD
+    mode = root.mode(path)
+    read_only = mode is not None and not mode & 0o200
+    return read_only or (path.startswith("/proc/irq/") and refused in _KEPT_IRQ)
 
 
 def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
@@ -131,10 +150,8 @@ def _inspect(
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
         return found(False, invalid[1])
-    mode = None if held.bound else root.mode(path)
-    kept = refused in _KEPT if path.startswith("/proc/irq/") else bool(refused)
-    fixed = entry.tolerant and (kept or (mode is not None and not mode & 0o200))
-    return found(False, refused, fixed or held.bound)
+    fixed = held.bound or (entry.tolerant and _keeps(path, refused, root))
+    return found(False, refused, fixed)
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:

@@ -31,17 +31,15 @@ from lowlat.plan import store
 from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
-from lowlat.verify import counters, overrides
-
-_IRQ = "/proc/irq/[0-9]*"
+from lowlat.verify import behaviour, counters, effects, overrides
 
 #: Read whatever the plan is.
 _ALWAYS = (
     "/proc/cmdline",
     "/proc/sys/kernel/osrelease",
     BOOT_ID,
-    f"{_IRQ}/effective_affinity",
     *counters.ISOLATED,
+    *behaviour.FILES,
     *overrides.FILES,
     *(store.PLAN, store.IN_USE, JOURNAL),
 )
@@ -53,10 +51,19 @@ def settings() -> list[str]:
     return sorted({path.format(cpu="[0-9]*") for path in paths if not path.startswith(SCHEME)})
 
 
+def _signs() -> Iterator[str]:
+    """The files in which the kernel shows what it made of a setting, as globs."""
+    for entry in CATALOGUE:
+        path = entry.sign.path
+        if path and "/" in path:
+            yield path
+        elif path:
+            yield from (f"{row.path.rpartition('/')[0]}/{path}" for row in entry.rows)
+
+
 def files() -> list[str]:
     """All files, as globs."""
-    signs = (entry.sign.path for entry in CATALOGUE)
-    return sorted({*_ALWAYS, *settings(), *(path for path in signs if path)})
+    return sorted({*_ALWAYS, *settings(), *_signs()})
 
 
 def folders(patterns: Iterable[str]) -> list[str]:
@@ -82,6 +89,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
             recorder.mode(path)
     for thread, _ in Threads(recorder).matching(f"{SCHEME}*:affinity"):
         recorder.read_bytes(f"/proc/{thread.pid}/status")
+    effects.gone(recorder)
     read_managers(recorder)
     overrides.read_containers(recorder)
     for path in overrides.PRESENT:
@@ -145,6 +153,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
     return (
         (re.escape(kmsg.LOG), "|".join(f"(?:{pattern})" for pattern in said)),
         (r"/proc/\d+/status$", "^(Name|Cpus_allowed)"),
+        (re.escape(behaviour.TIMERS), behaviour.PHASE.pattern),
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
     )
@@ -170,6 +179,7 @@ def script() -> str:
             programs=" ".join(overrides.PRESENT),
             managers=" ".join(sorted(MANAGERS)),
             containers=" ".join(sorted(overrides.CONTAINERS)),
+            gone=" ".join(effects.GONE),
             log=kmsg.LOG,
             answers=posixpath.normpath(ANSWERS),
         )

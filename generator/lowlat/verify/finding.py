@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
+from typing import NamedTuple, Optional
 
 
 class Standing(Enum):
@@ -41,3 +41,11 @@ class Finding:
         """State, culprit and evidence in words."""
         by = f" by {self.by}" if self.by else ""
         return f"{self.state.value}{by}: {self.evidence}"
+
+
+class Judged(NamedTuple):
+    """How a parameter stands, what is in effect, and how that is known."""
+
+    state: Standing
+    effective: Optional[str]
+    evidence: str

@@ -69,15 +69,15 @@ class Overrides:
 
     def overriding(self, path: str) -> Optional[str]:
         """The TuneD profile that sets a file otherwise and includes ours, or is merged with it."""
-        return self._setter(path) if self._includes_ours else None
+        return self.setter(path) if self._includes_ours else None
 
     def instead(self, path: str) -> Optional[str]:
         """The TuneD profile that is active instead of ours and sets a file."""
-        return None if self._includes_ours else self._setter(path)
+        return None if self._includes_ours else self.setter(path)
 
     def undoing(self, path: str) -> Optional[str]:
         """Who is there to have undone what a file held; None where nobody is known."""
-        setter = self._setter(path)
+        setter = self.setter(path)
         if setter:
             return setter
         if path.startswith("/proc/irq/") and "irqbalance" in self._managers:
@@ -90,7 +90,8 @@ class Overrides:
             return ", ".join(sorted(_POWER.intersection(self._managers))) or None
         return None
 
-    def _setter(self, path: str) -> Optional[str]:
+    def setter(self, path: str) -> Optional[str]:
+        """The active TuneD profile, other than ours, that sets a file."""
         last = ""
         for loaded in self._loaded:
             for section, options in loaded.sections.items():

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
-from lowlat.host.root import Root
+from lowlat.host.root import Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.runtime import kthreads, settings
@@ -39,8 +39,7 @@ class RuntimeFindings:
             state, by = self._blame(astray)
             evidence = _said(astray)
         else:
-            state, by = (Standing.EFFECTIVE if outcomes else Standing.UNVERIFIABLE), None
-            evidence = self._good(setting, outcomes)
+            state, by, evidence = self._shown(outcomes)
         return Finding(setting.name, setting.target, setting.value, held, state, by, evidence)
 
     def _blame(self, astray: Sequence[Inspected]) -> tuple[Standing, Optional[str]]:
@@ -57,29 +56,56 @@ class RuntimeFindings:
             return Standing.UNDONE, _names(map(self._overrides.undoing, undone))
         return Standing.NOT_APPLIED, _names(self._overrides.instead(item.path) for item in astray)
 
-    def _good(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> str:
-        fixed = [kthreads.spoken(item.path) for item in outcomes if item.fixed]
-        late = list(self._late(setting, outcomes))
-        if fixed:
-            evidence = f"the kernel keeps these where they are: {_some(fixed)}"
-        elif not outcomes:
-            evidence = "nothing of that name is here"
-        elif len(outcomes) == 1:
-            evidence = f"{kthreads.spoken(outcomes[0].path)} is {outcomes[0].value}"
-        else:
-            evidence = "all hold it"
-        return f"{evidence}; {_some(late)}" if late else evidence
+    def _shown(self, outcomes: Sequence[Inspected]) -> tuple[Standing, Optional[str], str]:
+        """The state of values that are as planned, by what the kernel made of them."""
+        if not outcomes:
+            return Standing.UNVERIFIABLE, None, "nothing of that name is here"
+        evidence = self._held(outcomes)
+        sign, value = outcomes[0].entry.sign, outcomes[0].setting.value
+        expected = sign.expected(value)
+        if sign.path is None or expected is None:
+            return Standing.EFFECTIVE, None, evidence
+        moved = {path: item for path, item in self._signs(sign.path, outcomes) if item.effective}
+        shown = {path: self._root.read(path) for path in moved}
+        other = [
+            f"{path} is {held}"
+            for path, held in shown.items()
+            if held and not settings.equal(sign.reads, held, expected)
+        ]
+        if other:
+            return Standing.UNVERIFIABLE, None, f"{evidence}; but still {_some(other)}"
+        if not shown and "/" in sign.path:
+            return Standing.UNVERIFIABLE, None, f"{evidence}; there is no {sign.path} to show it"
+        return Standing.EFFECTIVE, None, evidence
 
-    def _late(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Iterable[str]:
-        """Interrupts that were told to go and have not gone, as some do at their next arrival, and
-        those that the kernel keeps on an isolated CPU."""
+    def _signs(self, path: str, outcomes: Sequence[Inspected]) -> Iterator[tuple[str, Inspected]]:
+        """The files in which the kernel shows what it made of the values: one beside each of them,
+        or others."""
         for item in outcomes:
-            folder, _, file = item.path.rpartition("/")
-            held = (
-                self._root.read(f"{folder}/effective_affinity") if file == "smp_affinity" else None
+            beside = f"{item.path.rpartition('/')[0]}/{path}"
+            for found in glob(self._root, path) if "/" in path else [beside]:
+                yield found, item
+
+    def _held(self, outcomes: Sequence[Inspected]) -> str:
+        fixed = [item for item in outcomes if item.fixed]
+        if fixed:
+            names = [kthreads.spoken(item.path) for item in fixed]
+            return "; ".join(
+                [
+                    f"the kernel keeps these where they are: {_some(names)}",
+                    *self._on_isolated(fixed),
+                ]
             )
-            if held and (item.effective or item.fixed) and _mask(held) & self._plan.isolated:
-                yield f"still delivered to an isolated CPU: {folder}/effective_affinity is {held}"
+        if len(outcomes) == 1:
+            return f"{kthreads.spoken(outcomes[0].path)} is {outcomes[0].value}"
+        return "all hold it"
+
+    def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
+        """Interrupts that the kernel keeps on an isolated CPU."""
+        for path, _ in self._signs("effective_affinity", fixed):
+            held = self._root.read(path) if path.startswith("/proc/irq/") else None
+            if held and _mask(held) & self._plan.isolated:
+                yield f"delivered to an isolated CPU: {path} is {held}"
 
 
 def _mask(text: str) -> CpuSet:

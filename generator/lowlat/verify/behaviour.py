@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the running kernel does because of a boot parameter, where no file or message says it: its
+threads, interrupts, idle states and ticks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Callable, Optional
+
+from lowlat.catalogue.entry import Shows
+from lowlat.host import interrupts
+from lowlat.host.root import CPU, Root, glob
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_running
+from lowlat.runtime import settings
+from lowlat.runtime.kthreads import SCHEME, Thread, Threads
+from lowlat.verify.finding import Judged, Standing
+
+INTERRUPTS = "/proc/interrupts"
+TIMERS = "/proc/timer_list"
+_POSSIBLE = f"{CPU}/possible"
+_STATES = f"{CPU}/cpu[0-9]*/cpuidle/state[0-9]*"
+
+#: What is read here, as globs.
+FILES = (INTERRUPTS, TIMERS, _POSSIBLE, f"{_STATES}/name", f"{_STATES}/usage")
+
+#: Drivers that ask for no thread, so that theirs has one by force only; "irq/N-s-" is the second
+#: thread of an interrupt that has one anyway (setup_irq_thread() in kernel/irq/manage.c).
+_UNTHREADED = r"i8042|rtc0|ttyS\d|ttyAMA\d|uart-pl011|rtc-pl031|[eoux]hci_hcd|ata_piix|virtio\d"
+_FORCED = re.compile(rf"irq/\d+-(?:s-|{_UNTHREADED})")
+
+PHASE = re.compile(r"^cpu: (\d+)$|^ *\.last_tick *: (\d+) nsecs", re.MULTILINE)
+
+
+class Behaviour:
+    """One machine, looked at for one plan; each look answers None where nothing is to be seen."""
+
+    def __init__(self, plan: Plan, root: Root) -> None:
+        self._plan = plan
+        self._root = root
+        self._looks: Mapping[Shows, Callable[[str], Optional[Judged]]] = {
+            Shows.MANAGED_IRQ: lambda value: self._managed(),
+            Shows.DEVICE_IRQS: lambda value: self._kept_away(),
+            Shows.CALLBACK_THREADS: self._offloaded,
+            Shows.FORCED_THREADS: lambda value: self._forced(),
+            Shows.THREAD_PRIORITY: self._priority,
+            Shows.IDLE_STATES: self._shallow,
+            Shows.IDLE_USAGE: lambda value: self._awake(),
+            Shows.TICKS_APART: lambda value: self._apart(),
+        }
+
+    def look(self, shows: Shows, value: str) -> Optional[Judged]:
+        look = self._looks.get(shows)
+        return look(value) if look else None
+
+    # --------------------------------------------------------------- threads
+
+    @cached_property
+    def threads(self) -> tuple[Thread, ...]:
+        """The kernel threads; none where they cannot be seen."""
+        return tuple(thread for thread, _ in Threads(self._root).matching(f"{SCHEME}*:policy"))
+
+    def _offloaded(self, value: str) -> Optional[Judged]:
+        """From 5.17 on every CPU has these threads once one is offloaded (2cf4528d6dd6)."""
+        if not self.threads:
+            return None
+        wanted = (
+            self._root.read_cpus(_POSSIBLE) if value == "all" else CpuSet.parse_list(value)
+        ) or CpuSet()
+        named = (re.fullmatch(r"rcuo[a-fh-z]/(\d+)", thread.comm) for thread in self.threads)
+        made = CpuSet.of(int(name[1]) for name in named if name)
+        if not wanted <= made:
+            what = f"there is no kernel thread rcuop/N of CPU {wanted - made}"
+            return Judged(Standing.IGNORED, str(made), what)
+        what = f"kernel threads rcuop/N of CPU {made} exist"
+        if made - wanted:
+            return Judged(Standing.UNVERIFIABLE, None, f"{what}, of which some offload nothing")
+        return Judged(Standing.EFFECTIVE, str(made), what)
+
+    def _forced(self) -> Optional[Judged]:
+        made = [thread.comm for thread in self.threads if _FORCED.match(thread.comm)]
+        if made:
+            what = f"the kernel thread {made[0]} exists, which no driver asks for"
+            return Judged(Standing.EFFECTIVE, made[0], what)
+        for row in self._devices:
+            name = next((word for word in row.words if re.match(_UNTHREADED, word)), None)
+            if name and self.threads:
+                return Judged(Standing.IGNORED, None, f"irq {row.label} {name} has no thread")
+        return None
+
+    def _priority(self, value: str) -> Optional[Judged]:
+        found = [thread for thread in self.threads if thread.comm.startswith("rcuc/")]
+        for thread in found:
+            if thread.policy != f"fifo:{value}":
+                what = f"kernel thread {thread.comm} ({thread.pid}) runs as {thread.policy}"
+                return Judged(Standing.IGNORED, thread.policy, what)
+        if not found:
+            return None
+        what = f"{len(found)} kernel threads rcuc/N run as fifo:{value}"
+        return Judged(Standing.EFFECTIVE, value, what)
+
+    # ------------------------------------------------------------- interrupts
+
+    @cached_property
+    def _devices(self) -> tuple[interrupts.InterruptRow, ...]:
+        rows = interrupts.parse(self._root.read(INTERRUPTS) or "")
+        return tuple(row for row in rows if row.label.isdecimal() and "arch_timer" not in row.words)
+
+    def _masks(self, number: str) -> tuple[CpuSet, CpuSet]:
+        """Where an interrupt may go and where it goes."""
+        return self._mask(number, "smp_affinity"), self._mask(number, "effective_affinity")
+
+    def _mask(self, number: str, name: str) -> CpuSet:
+        try:
+            return CpuSet.parse_mask(self._root.read(f"/proc/irq/{number}/{name}") or "0")
+        except CpuSetError:
+            return CpuSet()
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        """The numbers of interrupts that the kernel lets nobody move."""
+        return settings.kept_interrupts(self._root)
+
+    def _managed(self) -> Optional[Judged]:
+        """irq_do_set_affinity() in kernel/irq/manage.c: off the isolated CPUs where the mask of a
+        managed interrupt has another one too."""
+        seen = []
+        for number in sorted(self._kept, key=int):
+            mask, goes = self._masks(number)
+            if not (mask & self._plan.isolated and mask & self._plan.housekeeping):
+                continue
+            if goes & self._plan.isolated:
+                what = f"irq {number} may go to CPU {mask} and goes to the isolated CPU {goes}"
+                return Judged(Standing.IGNORED, str(goes), what)
+            seen.append(number)
+        if not seen:
+            return None
+        return Judged(Standing.EFFECTIVE, "managed_irq", f"managed irq {seen[0]} keeps off")
+
+    def _kept_away(self) -> Optional[Judged]:
+        cpus = interrupts.cpus(self._root.read(INTERRUPTS) or "")
+        movable = [row for row in self._devices if row.label not in self._kept]
+        for row in movable:
+            there = {cpu: n for cpu, n in zip(cpus, row.counts()) if n}
+            came = [cpu for cpu in there if cpu in self._plan.isolated]
+            if came:
+                who = f"irq {row.label} {row.words[-1] if row.words else ''}".strip()
+                what = f"{who} came to CPU {came[0]} {there[came[0]]} times since the boot"
+                return Judged(Standing.UNVERIFIABLE, None, what)
+        total = sum(row.total for row in movable)
+        if not total:
+            return None
+        what = f"of {total} device interrupts since the boot none came to an isolated CPU"
+        return Judged(Standing.EFFECTIVE, None, what)
+
+    # ---------------------------------------------------------- idle and ticks
+
+    def _shallow(self, value: str) -> Optional[Judged]:
+        states = [folder.rpartition("/state") for folder in glob(self._root, _STATES)]
+        numbers = [(int(number), folder) for folder, _, number in states if number.isdecimal()]
+        if not numbers:
+            return None
+        number, folder = max(numbers)
+        name = self._root.read(f"{folder}/state{number}/name") or "?"
+        state = Standing.EFFECTIVE if number <= int(value) else Standing.IGNORED
+        return Judged(state, name, f"the deepest idle state is {name} ({folder}/state{number})")
+
+    def _awake(self) -> Optional[Judged]:
+        found = {path: self._root.read_int(path) for path in glob(self._root, f"{_STATES}/usage")}
+        for path, times in found.items():
+            if times:
+                return Judged(Standing.IGNORED, str(times), f"{path} is {times}")
+        known = [times for times in found.values() if times is not None]
+        what = "no CPU has entered an idle state since the boot"
+        return Judged(Standing.EFFECTIVE, "0", what) if known else None
+
+    def _apart(self) -> Optional[Judged]:
+        """tick_setup_sched_timer() in kernel/time/tick-sched.c: N times the same part of a tick
+        later on CPU N, else on all CPUs at once."""
+        config = read_running(self._root).config
+        hertz = config.options.get("HZ", "") if config else ""
+        if not hertz.isdecimal() or int(hertz) == 0:
+            return None
+        phases = dict(_phases(self._root.read(TIMERS) or "", 10**9 // int(hertz)))
+        if len(phases) < 2:
+            return None
+        shown = ", ".join(f"{phase // 1000} us" for phase in list(phases.values())[:4])
+        what = f"{TIMERS}: the ticks of CPU {CpuSet.of(phases)} come {shown} … into a period"
+        apart = len(set(phases.values())) == len(phases)
+        return Judged(Standing.EFFECTIVE if apart else Standing.IGNORED, None, what)
+
+
+def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:
+    """How far into a tick's period each CPU's tick comes, in ns; without a CPU that never slept."""
+    cpu = -1
+    for found in PHASE.finditer(text):
+        if found[1]:
+            cpu = int(found[1])
+        elif int(found[2]):
+            yield cpu, int(found[2]) % period

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What shows that a boot parameter does what it is for, by the catalogue's sign of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Optional
+
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Reads, Shows, Sign
+from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, Messages
+from lowlat.host.root import Root
+from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.plan import Plan, PlannedParameter
+from lowlat.runtime import settings
+from lowlat.verify.behaviour import Behaviour
+from lowlat.verify.finding import Judged, Standing
+from lowlat.verify.overrides import Overrides
+
+#: kernel/sched/isolation.c says it of isolcpus or of nohz_full: what holds its list is not meant.
+_EITHER = "Housekeeping:"
+
+_GIVEN = "/proc/cmdline has it"
+
+#: What the kernel makes unless some parameter holds.
+GONE = tuple(sorted(entry.sign.gone for entry in CATALOGUE if entry.sign.gone))
+
+
+def gone(root: Root) -> frozenset[str]:
+    """Of what the kernel makes unless a parameter holds, that which is certainly not there."""
+    said = root.answer("gone", lambda asked: "\n".join(path for path in GONE if asked.absent(path)))
+    return frozenset(said.split())
+
+
+class Effects:
+    """The effects of one boot's line on one machine."""
+
+    def __init__(self, plan: Plan, root: Root, messages: Messages, line: str) -> None:
+        self._plan = plan
+        self._root = root
+        self._messages = messages
+        self._line = line
+        self._behaviour = Behaviour(plan, root)
+        self._overrides = Overrides(plan, root)
+
+    def judge(self, parameter: PlannedParameter, sign: Sign) -> Judged:
+        """A parameter that is on the command line, once."""
+        value = parameter.value
+        held = self._by_file(value, sign)
+        holds = held is not None and held.state is Standing.EFFECTIVE
+        for complaint in self._complaints(parameter.name, sign):
+            if not (holds and _EITHER in complaint):
+                return Judged(Standing.IGNORED, held.effective if held else None, complaint)
+        if held is not None:
+            held = self._own(sign, held) if holds else held
+            if sign.shows is Shows.STATE or held.state is not Standing.EFFECTIVE:
+                return held
+        if sign.gone:
+            return self._by_absence(value, sign.gone)
+        shown = self._by_message(value, sign) or self._behaviour.look(sign.shows, value)
+        if shown is None:
+            return self._unseen(sign, held)
+        evidence = f"{held.evidence}; {shown.evidence}" if held else shown.evidence
+        effective = shown.effective or (held.effective if held else None)
+        return Judged(shown.state, effective, evidence)
+
+    def _by_file(self, value: str, sign: Sign) -> Optional[Judged]:
+        """By the file that shows it; None where none does, or it is not there."""
+        held = self._root.read(sign.path) if sign.path else None
+        if held is not None and sign.part:
+            found = re.search(sign.part, held, re.MULTILINE)
+            held = found[1] if found else None
+        expected = sign.expected(value)
+        if held is None or expected is None:
+            return None
+        why = f"{sign.path} is {held or 'empty'}"
+        if settings.equal(sign.reads, held, expected):
+            return Judged(Standing.EFFECTIVE, held, why)
+        return Judged(Standing.IGNORED, held, f"{why}, not {expected}")
+
+    def _own(self, sign: Sign, held: Judged) -> Judged:
+        """A file that holds it, unless somebody else wrote that."""
+        path = sign.path or ""
+        record = settings.read_journal(self._root)
+        if path in record.old:
+            why = f"the run-time half wrote {path}, which was {record.old[path] or 'empty'} before"
+            return Judged(Standing.IGNORED, held.effective, why)
+        by = self._overrides.setter(path)
+        if by is None and path not in record.done:
+            by = next((item.name for item in self._plan.runtime if item.target == path), None)
+        if by:
+            return held._replace(
+                state=Standing.UNVERIFIABLE, evidence=f"{held.evidence}, which {by} writes too"
+            )
+        return held
+
+    def _by_absence(self, value: str, path: str) -> Judged:
+        if path in gone(self._root):
+            return Judged(Standing.EFFECTIVE, value, f"{path} is not there")
+        if self._root.exists(path):
+            return Judged(Standing.IGNORED, None, f"{path} is there")
+        why = f"{_GIVEN}; nobody looked whether {path} is there"
+        return Judged(Standing.UNVERIFIABLE, None, why)
+
+    def _by_message(self, value: str, sign: Sign) -> Optional[Judged]:
+        """By the kernel's messages; None where nothing can be said by them."""
+        proof = self._messages.said(sign.proof)
+        if not proof:
+            if sign.proof and self._messages.complete:
+                why = "the kernel message that confirms it is missing"
+                return Judged(Standing.IGNORED, None, why)
+            return None
+        last, expected = proof[-1], sign.expected(value)
+        said = last.groups()[-1] if last.groups() else None
+        state = Standing.EFFECTIVE
+        if said is not None and expected is not None and not _holds(sign, said, expected):
+            state = Standing.IGNORED
+        return Judged(state, said or value, f"kernel message: {last[0].strip()}")
+
+    def _unseen(self, sign: Sign, held: Optional[Judged]) -> Judged:
+        """Where nothing shows it."""
+        if sign.shows is Shows.MANAGED_IRQ and held is not None:
+            return held
+        if sign.shows is Shows.COPY:
+            why = f"{_GIVEN}; nothing shows what the kernel made of it"
+            why = f"{held.evidence}, but that is the parameter's own copy" if held else why
+        elif sign.shows is Shows.STATE and sign.path is not None:
+            why = f"{_GIVEN}; {sign.path}, which would show it, cannot be read"
+        elif sign.proof:
+            why = f"{_GIVEN}; the kernel messages of the start of this boot are gone"
+        else:
+            why = f"{_GIVEN}; {sign.shows.value} would show it, of which there are none to see"
+        return Judged(Standing.UNVERIFIABLE, None, why)
+
+    def _complaints(self, parameter: str, sign: Sign) -> Iterator[str]:
+        """What the kernel says against it, and the boot words that do."""
+        text = self._messages.text
+        # The kernel also names parameters that its earliest code has read by itself.
+        unknown = None if self._messages.said(sign.proof) else UNKNOWN_PARAMETERS.search(text)
+        name = parameter.replace("-", "_")
+        # First: the kernel hands a list that it refuses on as if it were unknown.
+        for match in self._messages.said(sign.contradiction):
+            yield f"kernel message: {match[0].strip()}"
+        if unknown and name in {cmdline.name_of(item) for item in unknown[1].split()}:
+            yield f"kernel message: {unknown[0]}"
+        for malformed in MALFORMED_PARAMETER.finditer(text):
+            if cmdline.name_of(malformed[1]) == name:
+                yield f"kernel message: {malformed[0]}"
+        for word in cmdline.parse(self._line) if sign.spoiled else ():
+            if re.fullmatch(sign.spoiled or "", word):
+                yield f"/proc/cmdline has {word} too, with which it does nothing"
+
+
+def _holds(sign: Sign, said: str, expected: str) -> bool:
+    """Whether a message says what was expected; a list of CPUs may name more."""
+    if sign.reads is not Reads.LIST:
+        return said == expected
+    try:
+        return CpuSet.parse_list(expected) <= CpuSet.parse_list(said)
+    except CpuSetError:
+        return False
