@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
@@ -18,7 +19,7 @@ import pytest
 from lowlat import cli
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused, Unmet
-from lowlat.measure import child, expected_time, options, runner
+from lowlat.measure import child, options, runner
 from lowlat.measure.child import private_folder
 from lowlat.measure.run_file import read_run
 from lowlat.verbs import measure
@@ -127,16 +128,17 @@ def test_options_reach_the_harness(stage: Stage) -> None:
 def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     said = subprocess.run([REAL, "--help"], capture_output=True, text=True, check=True).stdout
     rows = {words[0]: row for row in said.splitlines() if (words := row.split())}
-    for option, (_, _, span) in expected_time.TIMES.items():
+    for option, (_, _, span) in options.TIMES.items():
         assert span in rows[option]
     tools, kinds = (rows[option].split("some of ")[1] for option in ("--second-opinion", "--work"))
-    for names, row, seconds in (
-        (tools, "--second-opinion", expected_time.opinions_seconds("all", False, 1e9)),
-        (kinds, "--work", expected_time.work_seconds("all", False, 1e9)),
+    alone = options.MeasureOptions("a", duration="1h", oslat=False)
+    for names, row, asked in (
+        (tools, "--second-opinion", replace(alone, second_opinion="all")),
+        (kinds, "--work", replace(alone, work="all")),
     ):
         longest = int(rows[row].split("each ")[1].split("s at most")[0])
-        assert seconds == longest * len(names.split(", "))
-    assert f"(default {expected_time.THROUGHPUT_RUNS})" in rows["--throughput"]
+        assert asked.seconds() - alone.seconds() == longest * len(names.split(", "))
+    assert f"(default {options.THROUGHPUT_RUNS})" in rows["--throughput"]
     help = cli.parser_of("measure").format_help()
     assert f"{tools}, or all" in " ".join(help.split())
 

@@ -40,7 +40,7 @@ HOST: Mapping[str, Any] = {
     "hypervisor": None,
     "online": "0-7",
     "layout": [
-        {"cpus": f"{n},{n + 4}", "package": 0, "die": 0, "nodes": "0", "cache": 0} for n in range(4)
+        {"cpus": f"{n},{n + 4}", "package": 0, "die": 0, "nodes": [0], "cache": 0} for n in range(4)
     ],
 }
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
+from lowlat.base.typed_json import decode
 from lowlat.measure.causes.context import row_name
 from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.threads import Occupant
@@ -61,6 +62,27 @@ class Second:
     cpus: tuple[CpuSecond, ...]
 
 
+@dataclass(frozen=True)
+class _Cpu:
+    """A CPU in a line: what was counted in its time."""
+
+    cpu: int
+    gaps: int
+    noise_ppm: float
+    max_ns: int
+    switches: int
+    interrupts: Mapping[str, float]
+    softirqs: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Line:
+    schema: str
+    time_s: float
+    interval_s: float
+    cpus: tuple[_Cpu, ...]
+
+
 def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
     """One line of ``lowlat-measure --follow``, with the threads that ran meanwhile.
 
@@ -68,61 +90,37 @@ def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
     """
     ran = tuple(occupants)
     try:
-        line = json.loads(text)
-        if line["schema"] != SCHEMA:
-            raise ValueError(f"schema {line['schema']}")
-        interval = float(line["interval_s"])
-        cpus = tuple(_cpu(item, interval, ran) for item in line["cpus"])
-        return Second(float(line["time_s"]), cpus)
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+        line = decode(_Line, json.loads(text))
+        if line.schema != SCHEMA:
+            raise ValueError(f"schema {line.schema}")
+        return Second(line.time_s, tuple(_cpu(cpu, line.interval_s, ran) for cpu in line.cpus))
+    except (ValueError, ZeroDivisionError) as error:
         raise LowlatError(f"lowlat-measure wrote a line that cannot be read: {error}") from error
 
 
-def _cpu(item: Mapping[str, object], interval: float, occupants: Iterable[Occupant]) -> CpuSecond:
-    number = int(_number(item, "cpu"))
+def _cpu(item: _Cpu, interval: float, occupants: Iterable[Occupant]) -> CpuSecond:
     found = [
-        *_counted(item["interrupts"], interval),
-        *_running(number, occupants, interval),
-        *_softirqs(item["softirqs"], interval),
+        *(
+            Interrupter(*row_name(label), count / interval, None)
+            for label, count in item.interrupts.items()
+            if label not in _PARTS
+        ),
+        # A thread from another CPU may have run for longer than there was time.
+        *(
+            Interrupter("thread", one.name, None, min(one.ran_ns / 1000 / interval, 1e6))
+            for one in occupants
+            if one.cpu == item.cpu
+        ),
+        *(
+            Interrupter("softirq", label, count / interval, None)
+            for label, count in item.softirqs.items()
+        ),
     ]
     return CpuSecond(
-        cpu=number,
-        gaps_per_s=_number(item, "gaps") / interval,
-        noise_ppm=_number(item, "noise_ppm"),
-        max_ns=int(_number(item, "max_ns")),
-        switches_per_s=_number(item, "switches") / interval,
+        cpu=item.cpu,
+        gaps_per_s=item.gaps / interval,
+        noise_ppm=item.noise_ppm,
+        max_ns=item.max_ns,
+        switches_per_s=item.switches / interval,
         interrupters=tuple(sorted(found, key=lambda one: -one.weight)),
     )
-
-
-def _number(item: Mapping[str, object], key: str) -> float:
-    value = item[key]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"'{key}' is not a number")
-    return float(value)
-
-
-def _items(counts: object) -> Iterator[tuple[str, float]]:
-    if not isinstance(counts, dict):
-        raise ValueError("counts are missing")
-    yield from ((str(label), float(count)) for label, count in counts.items())
-
-
-def _counted(counts: object, interval: float) -> Iterator[Interrupter]:
-    for label, count in _items(counts):
-        if label in _PARTS:
-            continue
-        yield Interrupter(*row_name(label), count / interval, None)
-
-
-def _softirqs(counts: object, interval: float) -> Iterator[Interrupter]:
-    for label, count in _items(counts):
-        yield Interrupter("softirq", label, count / interval, None)
-
-
-def _running(cpu: int, occupants: Iterable[Occupant], interval: float) -> Iterator[Interrupter]:
-    for one in occupants:
-        if one.cpu == cpu:
-            # It may have come from another CPU, but cannot have run for longer than there was time.
-            ran_us = min(one.ran_ns / 1000 / interval, 1e6)
-            yield Interrupter("thread", one.name, None, ran_us)

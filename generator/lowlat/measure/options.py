@@ -3,18 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base.duration import seconds
 from lowlat.base.process import find
-from lowlat.measure.expected_time import (
-    opinions_seconds,
-    throughput_seconds,
-    work_seconds,
-)
+from lowlat.model.policy import parse_policies, word
+
+# All numbers of lowlat-measure's own that Python knows, as a guest's is not here to be asked; a
+# test compares them with its help.
+
+#: What --duration and --warmup take: the least and the most seconds, and both in words.
+TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
+
+#: The longest of a second opinion, a work kind and a run of stress-ng's matrix, in seconds, and how
+#: many opinions and kinds "all" stands for (measure/run/: second_opinions.c, works.c).
+_OPINION_S, _OPINIONS = 30.0, 4
+_WORK_S, _KINDS = 10.0, 6
+_THROUGHPUT_S = 2.0
+
+#: Runs that ``--throughput`` alone stands for.
+THROUGHPUT_RUNS = "5"
 
 #: The options that have lowlat-measure's own names.
 _PASSED_ON = (
@@ -69,15 +82,58 @@ class MeasureOptions:
 
         Raises Refused where a time has no unit.
         """
-        oslat = self.oslat if self.oslat is not None else find("oslat") is not None
         measured = seconds("--duration", self.duration)
         return (
             seconds("--warmup", self.warmup)
             + measured
-            + opinions_seconds(self.second_opinion, oslat, measured)
-            + work_seconds(self.work, self.work_alone, measured)
-            + throughput_seconds(self.throughput)
+            + min(measured, _OPINION_S) * self._opinions()
+            + min(measured, _WORK_S) * self._works()
+            + _THROUGHPUT_S * self._throughput()
         )
+
+    def _opinions(self) -> int:
+        """The second opinions, oslat among them where it is installed."""
+        named = self.second_opinion == "all" or "oslat" in (self.second_opinion or "").split(",")
+        oslat = self.oslat if self.oslat is not None else find("oslat") is not None
+        return _count(self.second_opinion, _OPINIONS) + (oslat and not named)
+
+    def _works(self) -> int:
+        """The work kinds, on as many CPUs as there are where it is one after another."""
+        return _count(self.work, _KINDS) * ((os.cpu_count() or 1) if self.work_alone else 1)
+
+    def _throughput(self) -> int:
+        """lowlat-measure refuses what is no number."""
+        runs = self.throughput or ""
+        return int(runs) if re.fullmatch(r"[0-9]{1,4}", runs) else 0
+
+    def set_ups(self) -> Iterator[MeasureOptions]:
+        """The measurement under each policy of a comma-separated list ("other,fifo:1").
+
+        Where there are several, the label and the named files of each get the policy's word
+        ("stock-fifo1", "gaps-fifo1.csv"). Raises Refused where the list is no list.
+        """
+        policies = () if self.policy is None else parse_policies(self.policy)
+        for policy in policies if len(policies) > 1 else ():
+            end = word(policy)
+            yield replace(
+                self,
+                label=f"{self.label}-{end}",
+                policy=policy,
+                out=_beside(self.out, end) if self.out else None,
+                events=str(_beside(Path(self.events), end)) if self.events else None,
+            )
+        if len(policies) < 2:
+            yield self
+
+
+def _count(names: Optional[str], everything: int) -> int:
+    if not names:
+        return 0
+    return everything if names == "all" else names.count(",") + 1
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(f"{path.stem}-{end}{path.suffix}")
 
 
 def gaps_file(folder: Path) -> Path:

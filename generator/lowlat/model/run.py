@@ -102,11 +102,9 @@ class Histogram:
 
     @classmethod
     def from_json(cls, value: object) -> Histogram:
-        unit, rows = (
-            (value.get("unit"), value.get("counts")) if isinstance(value, dict) else ("", 0)
-        )
-        if unit != "ns":
+        if not isinstance(value, dict) or value.get("unit") != "ns":
             raise Mistyped("ns is expected", ".unit")
+        rows = value.get("counts")
         # There are many thousand of these.
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise Mistyped("a list of 3 numbers each is expected", ".counts")
@@ -172,17 +170,6 @@ class CpuRun:
 
 
 @dataclass(frozen=True)
-class HostCore:
-    """Where a core lies; ``nodes`` are those of its memory."""
-
-    cpus: CpuSet
-    package: Optional[int] = None
-    die: Optional[int] = None
-    nodes: CpuSet = CpuSet()
-    cache: Optional[int] = None
-
-
-@dataclass(frozen=True)
 class HostFacts:
     """What of facts() is read again, "" and None where it was not recorded."""
 
@@ -190,7 +177,7 @@ class HostFacts:
     processor: str = ""
     hypervisor: str = ""
     online: Optional[CpuSet] = None
-    layout: tuple[HostCore, ...] = ()
+    layout: tuple[Core, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -263,10 +250,7 @@ class Run:
         return Machine(
             arch=self.host.arch or None,
             cpus=Cpus(online, CpuSet(), possible=online, boot=next(iter(online), 0)),
-            cores=tuple(
-                Core(core.cpus, core.package, core.die, nodes=tuple(core.nodes), cache=core.cache)
-                for core in self.host.layout
-            ),
+            cores=self.host.layout,
             processor=Processor(model=self.host.processor or None),
             hypervisor=self.host.hypervisor or None,
         )
@@ -295,10 +279,6 @@ class Run:
 
 def facts(machine: Machine) -> dict[str, object]:
     """A summary of the machine for the run's ``host`` key; unknown facts are null."""
-    layout = (
-        HostCore(core.cpus, core.package, core.die, CpuSet.of(core.nodes), core.cache)
-        for core in machine.cores
-    )
     return {
         "arch": machine.arch,
         "processor": machine.processor.model,
@@ -313,5 +293,5 @@ def facts(machine: Machine) -> dict[str, object]:
         "frequency_driver": machine.power.frequency_driver,
         "governors": list(machine.power.governors),
         "tuned_profile": machine.services.tuned_profile,
-        "layout": [encode(core) for core in layout],
+        "layout": encode(machine.cores),
     }

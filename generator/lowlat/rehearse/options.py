@@ -12,7 +12,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
-from lowlat.measure.expected_time import TIMES
+from lowlat.measure.options import TIMES
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine
 from lowlat.plan import profile

@@ -15,7 +15,6 @@ from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
-from lowlat.measure.policies import set_ups
 from lowlat.measure.run_file import read_run
 from lowlat.model.policy import word
 from lowlat.model.run import Run, facts
@@ -37,7 +36,7 @@ _SPARE_S = 900.0
 def limit(state: LoopState) -> float:
     """Seconds after which what is done in one boot has hung. Raises Refused where one of the times
     is none."""
-    runs = [options.seconds() for options in set_ups(_options(state))]
+    runs = [options.seconds() for options in _options(state).set_ups()]
     return 3 * sum(runs) + _COUNT_S + _SPARE_S
 
 
@@ -60,7 +59,7 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     host = facts(probe(root))
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(_options(state), label=arm, out=out, host=host)
-    path, *further = [_run(options) for options in set_ups(asked)]
+    path, *further = [_run(options) for options in asked.set_ups()]
     leg = Leg(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
         return leg

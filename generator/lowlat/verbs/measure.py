@@ -11,9 +11,7 @@ from typing import Optional
 
 from lowlat.base.errors import Unmet
 from lowlat.base.terminal import say
-from lowlat.measure.expected_time import THROUGHPUT_RUNS
-from lowlat.measure.options import MeasureOptions
-from lowlat.measure.policies import set_ups
+from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
 from lowlat.measure.runner import SIGNALLED, ending, measure
 from lowlat.verbs.arguments import flag, option, picked
 
@@ -63,7 +61,8 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     or invalid or could not be written (the others are made), and what else measure() raises.
     """
     complaints = []
-    for options in set_ups(picked(MeasureOptions, asked, host=_host() if host is None else host)):
+    wanted = picked(MeasureOptions, asked, host=_host() if host is None else host)
+    for options in wanted.set_ups():
         try:
             measured = measure(options)
         except Unmet as error:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
+from typing import TypeVar
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
@@ -30,6 +31,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, Comb
 
 Document = dict[str, object]
+_T = TypeVar("_T")
 
 _CHAINS_MAX = 20
 
@@ -46,19 +48,13 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
     capture = read_capture(folder)
     found = read_gaps(gaps)
     analyst = _Analyst(capture)
-    for item in _cpus(document):
-        cpu = next((one for one in capture.cpus if one.cpu == item.get("cpu")), None)
-        if cpu is not None:
-            item.update(analyst.cpu(cpu, found[cpu.cpu], item))
-    notes = list(_notes(capture))
-    document["attribution"] = {"observer": capture.observer, "notes": notes}
-
-
-def _cpus(document: Mapping[str, object]) -> Iterator[Document]:
+    captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
     for item in cpus if isinstance(cpus, list) else ():
-        if isinstance(item, dict):
-            yield item
+        if isinstance(item, dict) and item.get("cpu") in captured:
+            cpu = captured[item["cpu"]]
+            item.update(analyst.cpu(cpu, found[cpu.cpu], item))
+    document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
 
 
 def _notes(capture: Capture) -> Iterator[str]:
@@ -142,23 +138,20 @@ class _Analyst:
         counted = _counted(item, capture.counted_ns / 1e9)
         return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
 
+    def _longest(self, tallies: Mapping[_T, join.Tally]) -> list[tuple[_T, int, int]]:
+        """Each with its events and ns, the longest first."""
+        ordered = sorted(tallies.items(), key=lambda item: -item[1].ticks)
+        clock = self._capture.clock
+        return [(found, tally.events, round(clock.ns(tally.ticks))) for found, tally in ordered]
+
     def _causes(self, joined: join.Joined) -> list[Document]:
-        ordered = sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
-        found = (
-            Cause(*cause, tally.events, round(self._capture.clock.ns(tally.ticks)), remedy(*cause))
-            for cause, tally in ordered
-        )
-        return [encode(cause) for cause in found]
+        found = self._longest(joined.causes)
+        return [encode(Cause(*cause, events, ns, remedy(*cause))) for cause, events, ns in found]
 
     def _chains(self, joined: join.Joined) -> list[Document]:
-        ordered = sorted(joined.chains.items(), key=lambda item: -item[1].ticks)[:_CHAINS_MAX]
         return [
-            {
-                "chain": [f"{kind}: {cause}" for kind, cause in chain],
-                "gaps": tally.events,
-                "time_ns": round(self._capture.clock.ns(tally.ticks)),
-            }
-            for chain, tally in ordered
+            {"chain": [f"{kind}: {cause}" for kind, cause in chain], "gaps": gaps, "time_ns": ns}
+            for chain, gaps, ns in self._longest(joined.chains)[:_CHAINS_MAX]
         ]
 
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:

@@ -8,40 +8,33 @@ from dataclasses import dataclass, field
 
 from lowlat.measure.causes.ftrace import TraceEvent
 
-#: Interrupt vectors of x86 that other CPUs raise (arch/x86/include/asm/trace/irq_vectors.h).
-_IPI = {
-    "reschedule": "IPI reschedule",
-    "call_function": "IPI function call",
-    "call_function_single": "IPI function call",
-    "irq_work": "IPI irq_work",
-    "x86_platform_ipi": "IPI platform",
-}
-
-#: The rows of /proc/interrupts that count a vector (arch/x86/kernel/irq.c).
-_ROWS = {
-    "local_timer": "LOC",
-    "reschedule": "RES",
-    "call_function": "CAL",
-    "call_function_single": "CAL",
-    "irq_work": "IWI",
-    "thermal_apic": "TRM",
-    "threshold_apic": "THR",
-    "deferred_error_apic": "DFR",
-    "x86_platform_ipi": "PLT",
-    "spurious_apic": "SPU",
+#: Interrupt vectors of x86: the row of /proc/interrupts that counts one (arch/x86/kernel/irq.c),
+#: and its name where other CPUs raise it (arch/x86/include/asm/trace/irq_vectors.h).
+_VECTORS = {
+    "local_timer": ("LOC", ""),
+    "reschedule": ("RES", "IPI reschedule"),
+    "call_function": ("CAL", "IPI function call"),
+    "call_function_single": ("CAL", "IPI function call"),
+    "irq_work": ("IWI", "IPI irq_work"),
+    "thermal_apic": ("TRM", ""),
+    "threshold_apic": ("THR", ""),
+    "deferred_error_apic": ("DFR", ""),
+    "x86_platform_ipi": ("PLT", "IPI platform"),
+    "spurious_apic": ("SPU", ""),
 }
 
 
 def _named(vector: str) -> tuple[str, str]:
     """The class and the name of what a vector of x86 is a cause of."""
-    return ("ipi", _IPI[vector]) if vector in _IPI else ("irq", vector)
+    _, name = _VECTORS.get(vector, ("", ""))
+    return ("ipi", name) if name else ("irq", vector)
 
 
 #: The same by the row of /proc/interrupts that counts it.
 NAMES = {
     "NMI": ("nmi", "NMI"),
     "PMI": ("nmi", "performance counter"),
-    **{row: _named(vector) for vector, row in reversed(_ROWS.items())},
+    **{row: _named(vector) for vector, (row, _) in _VECTORS.items()},
 }
 
 
@@ -103,7 +96,7 @@ def entered(event: TraceEvent) -> Context:
     if vector == "ipi":  # arm64: the reason in brackets
         name = f"IPI {event.text.strip('()').removesuffix(' interrupts').lower()}"
         return Context("ipi", name, time, name, ARM_IPI)
-    return Context(*_named(vector), time, vector, _ROWS.get(vector, ""))
+    return Context(*_named(vector), time, vector, _VECTORS.get(vector, ("", ""))[0])
 
 
 def _bracketed(text: str, key: str) -> str:

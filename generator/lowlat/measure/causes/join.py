@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Optional
 
 from lowlat.measure.causes.capture import GapTimes
 from lowlat.measure.causes.context import Context
@@ -66,9 +67,11 @@ def join(
     ``entered`` is read after ``stretches`` has been consumed.
     """
     times = _charge(gaps, stretches, slack)
-    starts: dict[int, list[Context]] = {}
-    for context, index in _located(gaps, entered, slack):
-        starts.setdefault(index, []).append(context)
+    entered = sorted(entered, key=lambda found: found.begin)
+    places = _places(gaps, (context.begin for context in entered), slack)
+    starts: dict[Optional[int], list[Context]] = {}
+    for context, place in zip(entered, places):
+        starts.setdefault(place, []).append(context)
     joined = Joined()
     for index, (begin, end) in enumerate(zip(gaps.begins, gaps.ends)):
         shares = _shares(end - begin, times.get(index, {}), starts.get(index, []))
@@ -96,15 +99,12 @@ def _charge(
     return times
 
 
-def _located(
-    gaps: GapTimes, contexts: Iterable[Context], slack: int
-) -> Iterable[tuple[Context, int]]:
-    """Each context that begins in a gap, with that gap's place."""
+def _places(gaps: GapTimes, times: Iterable[int], slack: int) -> Iterator[Optional[int]]:
+    """Of each of the times, which are in order, the place of the gap that it lies in."""
     at = 0
-    for context in sorted(contexts, key=lambda found: found.begin):
-        at = _reached(gaps, at, context.begin - slack)
-        if at < len(gaps) and gaps.begins[at] - slack <= context.begin:
-            yield context, at
+    for time in times:
+        at = _reached(gaps, at, time - slack)
+        yield at if at < len(gaps) and gaps.begins[at] - slack <= time else None
 
 
 def _reached(gaps: GapTimes, at: int, time: int) -> int:
@@ -130,11 +130,7 @@ def _shares(
 
 def inside(gaps: GapTimes, times: Iterable[int], slack: int) -> int:
     """How many of the times, which are in order, lie inside a gap."""
-    found = at = 0
-    for time in times:
-        at = _reached(gaps, at, time - slack)
-        found += at < len(gaps) and gaps.begins[at] - slack <= time
-    return found
+    return sum(place is not None for place in _places(gaps, times, slack))
 
 
 def join_switches(gaps: GapTimes, outs: Sequence[int]) -> Joined:
