@@ -261,7 +261,8 @@ def test_the_keyboard_reaches_everything(view: Callable[..., Viewed]) -> None:
     viewed.page.keyboard.press("Tab")
     assert viewed.run("document.activeElement.textContent") == "Skip to the report"
     assert viewed.run("document.activeElement.getBoundingClientRect().left") >= 0
-    viewed.page.keyboard.press("Tab")
+    for _ in range(2):  # past the data of the first drawing
+        viewed.page.keyboard.press("Tab")
     viewed.page.keyboard.press("Enter")
     assert viewed.run("location.hash") == "#figures"
     reached = set()

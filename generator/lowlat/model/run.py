@@ -173,9 +173,12 @@ class CpuRun:
 class HostFacts:
     """What of facts() is read again, "" and None where it was not recorded."""
 
+    name: str = ""
     arch: str = ""
     processor: str = ""
     hypervisor: str = ""
+    #: CONFIG_HZ of the kernel.
+    hz: str = ""
     online: Optional[CpuSet] = None
     layout: tuple[Core, ...] = ()
 
@@ -277,9 +280,10 @@ class Run:
         return sum(self.cpu(number).runtime_ns for number in cpus) / 1e9
 
 
-def facts(machine: Machine) -> dict[str, object]:
-    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
+def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
+    """A summary of the machine of this name for the run's ``host`` key; unknown facts are null."""
     return {
+        "name": name,
         "arch": machine.arch,
         "processor": machine.processor.model,
         "hypervisor": machine.hypervisor,
@@ -289,6 +293,7 @@ def facts(machine: Machine) -> dict[str, object]:
         "nodes": len(machine.nodes),
         "clocksource": machine.clock.current,
         "realtime": machine.kernel.realtime,
+        "hz": machine.kernel.config.options.get("HZ") if machine.kernel.config else None,
         "idle_driver": machine.power.idle_driver,
         "frequency_driver": machine.power.frequency_driver,
         "governors": list(machine.power.governors),

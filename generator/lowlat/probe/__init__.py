@@ -8,7 +8,13 @@ from collections.abc import Iterable
 from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, CoreType, Machine
+from lowlat.model.run import facts
 from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
+
+
+def host_facts(root: Root) -> dict[str, object]:
+    """What a run keeps of the host it was made on. Raises what probe() raises."""
+    return facts(probe(root), root.read("/proc/sys/kernel/hostname"))
 
 
 def probe(root: Root) -> Machine:

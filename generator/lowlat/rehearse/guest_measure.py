@@ -6,6 +6,7 @@ Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; FOLDER is shared 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, read_messa
 from lowlat.host.root import Root
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
+from lowlat.probe import host_facts
 from lowlat.rehearse import exchange, guest_tuned
 from lowlat.rehearse.exchange import Facts, Task
 
@@ -95,6 +97,8 @@ class Guest:
             raise LowlatError("lowlat-measure did not end in the guest")
         if ended.status == 2 or not result.exists():
             raise LowlatError(ended.stderr.strip() or f"lowlat-measure: status {ended.status}")
+        document = json.loads(result.read_text())
+        result.write_text(json.dumps({**document, "host": host_facts(self.root)}))
 
     @contextmanager
     def _timed(self, name: str, title: str) -> Iterator[None]:

@@ -17,9 +17,9 @@ from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
 from lowlat.model.policy import word
-from lowlat.model.run import Run, facts
+from lowlat.model.run import Run
 from lowlat.plan import store
-from lowlat.probe import probe
+from lowlat.probe import host_facts
 from lowlat.report import as_json, as_markdown, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
@@ -56,7 +56,7 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     run is kept but counts for nothing."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
     _make_folder(root)
-    host = facts(probe(root))
+    host = host_facts(root)
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(_options(state), label=arm, out=out, host=host)
     path, *further = [_run(options) for options in asked.set_ups()]

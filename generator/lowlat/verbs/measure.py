@@ -82,7 +82,6 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
 def _host() -> Mapping[str, object]:
     # Imported late: `--help` and refused input need no probe.
     from lowlat.host.root import Root
-    from lowlat.model.run import facts
-    from lowlat.probe import probe
+    from lowlat.probe import host_facts
 
-    return facts(probe(Root()))
+    return host_facts(Root())

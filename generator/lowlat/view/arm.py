@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import Optional
@@ -12,24 +13,23 @@ from typing import Optional
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.model.run import Run
+from lowlat.report.arm import Arm
+from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.in_effect import VerifiedSetting
 from lowlat.report.verdict import REFUSED
 
-#: Colours of the style sheet.
+#: Colours of the style sheet. More arms than these cannot be told apart in one drawing.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)
 class ViewArm:
     """One arm, its runs in time order; ``kind`` is the class of the style sheet that gives it its
-    colour and its kind of line, one of its own as long as they are not many(); ``effect`` is what
-    verify found in its boots, None where that was not checked."""
+    colour and its kind of line."""
 
     name: str
     kind: str
     runs: tuple[Run, ...]
-    effect: Optional[Sequence[VerifiedSetting]] = None
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,27 @@ class Group:
     plan: Optional[Plan] = None
 
 
-def drawn(found: Comparison) -> tuple[ViewArm, ...]:
-    """The arms, the first one first."""
-    others = [_KINDS[1]] * len(found.reports) if many(found.arms) else _KINDS[1:]
-    kinds = (_KINDS[0], *others)
+def view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
+    """As many as can be told apart, each with a look of its own."""
     # Times of one form (ISO 8601, UTC) sort as text.
     return tuple(
-        ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)), arm.effect)
-        for arm, kind in zip(found.arms, kinds)
+        ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)))
+        for arm, kind in zip(arms, _KINDS)
     )
 
 
-def many(arms: Sequence[object]) -> bool:
-    """Whether they are too many for one drawing: then each is drawn by itself beside the first."""
-    return len(arms) > len(_KINDS)
+def drawn(found: Comparison) -> tuple[ViewArm, ...]:
+    """The first arm and those that compare with it; of many those that differ most from it."""
+    known = [report for report in found.reports if report.verdict != REFUSED]
+    kept = {report.name for report in sorted(known, key=_apart, reverse=True)[: len(_KINDS) - 1]}
+    return view_arms([arm for arm in found.arms if arm.name in {found.first, *kept}])
 
 
-def legend(arms: Sequence[ViewArm]) -> tuple[tuple[str, str], ...]:
-    """Every kind with the name of what looks like it."""
-    if many(arms):
-        return ((arms[0].kind, arms[0].name), (arms[1].kind, "the other arms"))
-    return tuple((arm.kind, arm.name) for arm in arms)
+def _apart(report: Report) -> float:
+    """How far from the first arm, in either direction."""
+    primary = report.primary
+    ratio = primary.ratio if primary else 1.0
+    return abs(math.log(ratio)) if ratio else math.inf
 
 
 def emulated(found: Comparison) -> bool:
@@ -73,16 +73,6 @@ def quietest(found: Comparison) -> int:
     """The place of the report with the smallest primary figure; the first where none is known."""
     primary = [(report.primary, place) for place, report in enumerate(found.reports)]
     return min([(one.after, place) for one, place in primary if one], default=(0.0, 0))[1]
-
-
-def comparing(found: Comparison) -> tuple[Comparison, tuple[ViewArm, ...]]:
-    """The arms that compare with the first one; all of them where none does."""
-    arms = drawn(found)
-    kept = [n for n, report in enumerate(found.reports) if report.verdict != REFUSED]
-    if not kept:
-        return found, arms
-    reports = tuple(found.reports[n] for n in kept)
-    return replace(found, reports=reports), (arms[0], *(arms[n + 1] for n in kept))
 
 
 def common_cpus(found: Comparison) -> CpuSet:

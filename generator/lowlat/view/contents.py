@@ -9,20 +9,12 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.report import summary
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.view import method, next_steps, settings
-from lowlat.view.arm import (
-    Group,
-    ViewArm,
-    common_cpus,
-    drawn,
-    emulated,
-    legend,
-    noisiest,
-    quietest,
-)
-from lowlat.view.plot import stacked_bars
+from lowlat.view import method, next_steps, opening, settings
+from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest, view_arms
+from lowlat.view.opening import Opening
+from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Cell, Data
-from lowlat.view.sections import sections
+from lowlat.view.sections import of_comparison
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
@@ -40,43 +32,57 @@ def tell(group: Group, place: int = 0) -> dict[str, object]:
     """The content of a page, or of its part at this place, from 1, as its templates name it; pure.
 
     ``prefix`` makes its addresses its own on the page, and ``spoken`` its names for those who
-    cannot see where they stand. ``endpoints`` are the figures over all CPUs and of the noisiest
-    ones; so many ``others`` have theirs not here. In the boots of ``unlooked`` verify did not look.
+    cannot see where they stand. ``arms`` are those that are drawn. ``endpoints`` are the figures
+    over all CPUs and of the noisiest ones; so many ``others`` have theirs not here. In the boots of
+    ``unlooked`` verify did not look.
     """
     found, plan = group.found, group.plan
-    arms, best = drawn(found), quietest(found)
-    report = found.reports[best]
-    reasons = settings.reasons(plan, arms)
+    reasons = settings.reasons(plan, found.arms)
     return {
         "prefix": f"g{place}-" if place else "",
         "spoken": f"{place}. {group.title}: " if place else "",
         "title": group.title,
-        "arms": arms,
-        "verdict": "several" if found.several else report.verdict,
-        "badge": f"{len(found.reports)} arms" if found.several else _VERDICTS[report.verdict],
-        "headline": summary.headline(found),
+        "names": [arm.name for arm in found.arms],
+        "arms": drawn(found),
+        "opening": _opening(found),
         "emulated": emulated(found),
         "flags": list(summary.notes(found)),
-        "sections": list(sections(found, reasons.names)),
-        "legend": legend(arms),
+        "sections": list(of_comparison(found, reasons.names)),
         "endpoints": endpoint_data(found, noisiest(found, _MOST_CPUS)),
         "others": max(len(common_cpus(found)) - _MOST_CPUS, 0),
         "reasons": reasons,
-        "changes": list(settings.changes(arms)) if found.several else (),
-        "effects": settings.effects(arms),
-        "unlooked": [arm.name for arm in arms[1:] if arm.effect is None],
+        "changes": list(settings.changes(found.arms)) if found.several else (),
+        "effects": settings.effects(found.arms),
+        "unlooked": [arm.name for arm in found.arms[1:] if arm.effect is None],
         "missing": list(summary.missing(found)),
-        "steps": next_steps.steps(found, plan, _left(found, arms[best + 1])),
+        "steps": next_steps.steps(found, plan, _left(found)),
         "method": method.about(found),
-        "facts": method.facts(arms),
-        "runs": method.runs(arms),
+        "facts": method.facts(found.arms),
+        "runs": method.runs(found.arms),
     }
 
 
-def _left(found: Comparison, arm: ViewArm) -> Optional[str]:
-    """What made most of the noise of an arm."""
-    cpus = common_cpus(found)
-    return stacked_bars.largest(stacked_bars.causes([arm], cpus)) if cpus else None
+def _opening(found: Comparison) -> Opening:
+    report = found.reports[quietest(found)]
+    headline, basis = summary.headline(found), ""
+    if not found.several:
+        # What the finding rests on stands at its end in parentheses, too long for large letters.
+        headline, _, basis = headline.removesuffix(").").partition(" (")
+    return Opening(
+        verdict="several" if found.several else report.verdict,
+        badge=f"{len(found.arms)} arms" if found.several else _VERDICTS[report.verdict],
+        headline=f"{headline.rstrip('.')}.",
+        basis=basis,
+        numbers=tuple(opening.numbers(found)),
+        figures=forest_plot.figure(found),
+        facts=tuple(filter(None, opening.facts([run for arm in found.arms for run in arm.runs]))),
+    )
+
+
+def _left(found: Comparison) -> Optional[str]:
+    """What made most of the noise of the quietest arm, where that was traced."""
+    cpus, arm = common_cpus(found), found.arms[quietest(found) + 1]
+    return parts.largest(parts.causes(view_arms([arm]), cpus)) if cpus else None
 
 
 def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:

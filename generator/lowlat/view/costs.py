@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Callable, Optional
 
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Risk
 from lowlat.model.run import PowerReading
 from lowlat.report.tables import Table
 from lowlat.report.wording import number
-from lowlat.view.arm import ViewArm, many
+from lowlat.view.arm import ViewArm
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
@@ -27,53 +26,40 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
 
 
 def power(arms: Sequence[ViewArm]) -> Table:
-    """What the runs tell of the processors' power control, without rows where nothing."""
-    clock = "clock of the measured CPUs, of the nominal one"
-    rows = [
-        _row(clock, arms, lambda power: power.pace, "{:.0%}".format),
-        *_idle(arms),
-        _row("interruptions by the firmware (SMI), a run", arms, lambda power: power.smi),
-    ]
-    lines = [("Power", *(arm.name for arm in arms)), *filter(None, rows)]
-    if many(arms):
-        lines = list(zip(*lines))  # a row for each arm
-    header, *known = lines
-    return Table(header, tuple(known), _governors(arms))
+    """What the runs tell of the processors' power control, the means of CPUs and runs; a row for
+    each arm, without rows where nothing is known."""
+    found = {arm.name: [dict(_known(one)) for one in _readings(arm)] for arm in arms}
+    columns = dict.fromkeys(name for own in found.values() for one in own for name in one)
+    rows = tuple(
+        (name, *(_mean([one[column] for one in own if column in one]) for column in columns))
+        for name, own in found.items()
+        if columns
+    )
+    return Table(("Power", *columns), rows, _governors(arms))
 
 
-def _idle(arms: Sequence[ViewArm]) -> Iterator[tuple[str, ...]]:
-    states = {state: None for power in _powers(arms) for state in power.idle_us}
-    for state in states:
-        yield _row(
-            f"in idle state {state}, ms of a run",
-            arms,
-            lambda power, state=state: power.idle_us.get(state, 0.0) / 1e3,  # type: ignore[misc]
-        )
+def _known(one: PowerReading) -> Iterator[tuple[str, float]]:
+    if one.pace is not None:
+        yield "clock, % of the nominal one", 100 * one.pace
+    yield from (
+        (f"in idle state {name}, ms of a run", us / 1e3) for name, us in one.idle_us.items()
+    )
+    if one.smi is not None:
+        yield "interruptions by the firmware (SMI), a run", one.smi
 
 
-def _powers(arms: Iterable[ViewArm]) -> Iterator[PowerReading]:
-    for run in (run for arm in arms for run in arm.runs):
-        yield from (cpu.power for cpu in run.cpus if cpu.power)
+def _readings(arm: ViewArm) -> list[PowerReading]:
+    return [cpu.power for run in arm.runs for cpu in run.cpus if cpu.power]
 
 
-def _row(
-    title: str,
-    arms: Sequence[ViewArm],
-    of: Callable[[PowerReading], Optional[float]],
-    form: Callable[[float], str] = number,
-) -> tuple[str, ...]:
-    """The mean over CPUs and runs of each arm; empty where nobody knows it."""
-    found = []
-    for arm in arms:
-        values = [value for power in _powers([arm]) if (value := of(power)) is not None]
-        found.append(form(fmean(values)) if values else "-")
-    return (title, *found) if any(cell != "-" for cell in found) else ()
+def _mean(values: Sequence[float]) -> str:
+    return number(fmean(values)) if values else "-"
 
 
 def _governors(arms: Sequence[ViewArm]) -> str:
     told: dict[str, list[str]] = {}
     for arm in arms:
-        names = sorted({power.governor for power in _powers([arm])} - {""})
+        names = sorted({power.governor for power in _readings(arm)} - {""})
         if names:
             told.setdefault(" and ".join(names), []).append(arm.name)
     words = (f"{' and '.join(owners)} {names}" for names, owners in told.items())

@@ -12,17 +12,18 @@ from markupsafe import Markup
 
 from lowlat import __version__
 from lowlat.base import encode, resources
+from lowlat.draw import text
 from lowlat.report.wording import number
 from lowlat.view import settings
 from lowlat.view.arm import Group
 from lowlat.view.contents import tell
-from lowlat.view.plot import axis, forest_plot
+from lowlat.view.plot import axis
 
 
 def render(group: Group) -> str:
     """The page of a comparison."""
     told = tell(group)
-    return _filled("page.html.j2", [told], str(told["badge"]))
+    return _filled("page.html.j2", [told], group.found.first)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
@@ -53,10 +54,11 @@ def _environment() -> jinja2.Environment:
         finalize=_safe,
     )
     environment.filters.update(mark=settings.mark, px=_pixels, points=_points)
-    # What all drawings share: where things lie, and how numbers are written.
-    environment.globals.update(
-        room=axis, short=axis.short, duration=axis.duration, times=forest_plot.times, number=number
+    environment.filters.update(
+        devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
+    # What all drawings share: where things lie, and how numbers are written.
+    environment.globals.update(room=axis, short=axis.short, duration=axis.duration, number=number)
     return environment
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lowlat.base.terminal import plain
 from lowlat.model.run import Run
 from lowlat.report import summary
+from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import TESTED
 from lowlat.report.wording import number
-from lowlat.view.arm import ViewArm, many
 from lowlat.view.plot.axis import duration
 
 #: A command line of a load in a table; the run has it in full.
@@ -33,25 +33,21 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
 )
 
 
-def facts(arms: Sequence[ViewArm]) -> Table:
-    """What was the same in all runs of a arm, and what was not."""
-    rows = [(name, *(_listed(map(of, arm.runs)) for arm in arms)) for name, of in _FACTS]
-    known = tuple(row for row in rows if any(row[1:]))
-    if many(arms):
-        return Table(("", "in the runs"), tuple(_upright(known, [arm.name for arm in arms])))
-    return Table(("", *(arm.name for arm in arms)), known)
+def facts(arms: Sequence[Arm]) -> Table:
+    """What was the same in all runs, and what was not: a row for each arm then."""
+    return Table(("", "in the runs"), tuple(_facts(arms)))
 
 
-def _upright(rows: Iterable[Sequence[str]], names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Once what is the same everywhere, else a row for each arm."""
-    for name, *values in rows:
-        if len(set(values)) == 1:
+def _facts(arms: Sequence[Arm]) -> Iterator[tuple[str, str]]:
+    for name, of in _FACTS:
+        values = [_listed(map(of, arm.runs)) for arm in arms]
+        if len(set(values)) > 1:
+            yield from ((f"{name}, {arm.name}", value) for arm, value in zip(arms, values))
+        elif values[0]:
             yield name, values[0]
-        else:
-            yield from ((f"{name}, {arm}", value) for arm, value in zip(names, values))
 
 
-def runs(arms: Sequence[ViewArm]) -> Table:
+def runs(arms: Sequence[Arm]) -> Table:
     """Every run, with its file."""
     rows = tuple(
         (
@@ -59,9 +55,9 @@ def runs(arms: Sequence[ViewArm]) -> Table:
             *(f"{run.duration_s:g}", "; ".join(_state(run))),
         )
         for arm in arms
-        for run in arm.runs
+        for run in sorted(arm.runs, key=lambda run: run.started)
     )
-    return Table(("side", "started", "boot", "label", "file", "seconds", "state"), rows)
+    return Table(("arm", "started", "boot", "label", "file", "seconds", "state"), rows)
 
 
 def about(found: Comparison) -> dict[str, object]:

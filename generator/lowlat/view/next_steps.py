@@ -109,7 +109,10 @@ def _remedy(cause: str, where: str) -> Iterator[NextStep]:
 
 
 def _left(report: Report, where: str) -> Iterator[NextStep]:
-    """The largest source that is left."""
+    """The largest source that is left, and how to know more."""
+    if not report.emulated and report.verdict != REFUSED:
+        why = "The runs name no causes of single gaps: as root, the kernel's trace tells them."
+        yield NextStep(why, "lowlat-gen measure --label NAME --causes")
     rows = parts_of(report, INTERRUPTS)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:

@@ -18,7 +18,7 @@ from lowlat.report.comparison import Comparison
 from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import next_steps
-from lowlat.view.arm import common_cpus, comparing, emulated, noisiest
+from lowlat.view.arm import common_cpus, drawn, emulated, noisiest
 from lowlat.view.plot import forest_plot, text_histogram
 from lowlat.view.plot.text_histogram import Chart
 
@@ -58,8 +58,8 @@ def render(found: Comparison) -> str:
     if _watched() and find_spec("rich") is not None:
         return _rich(found, chart)
     first, _, rest = as_text.render(found).partition("\n")
-    drawn = [*forest_plot.text(found), *text_histogram.text(chart)]
-    lines = map(printable, (*rest.splitlines(), *(["", *drawn] if drawn else [])))
+    charts = [*forest_plot.text(found), *text_histogram.text(chart)]
+    lines = map(printable, (*rest.splitlines(), *(["", *charts] if charts else [])))
     return Encoded("\n".join((bold(first), *lines, "")))
 
 
@@ -68,10 +68,9 @@ def _watched() -> bool:
 
 
 def _chart(found: Comparison) -> Chart:
-    found, drawn = comparing(found)
     shown = CpuSet() if emulated(found) else noisiest(found, text_histogram.MOST)
     left = len(common_cpus(found)) - len(shown)
-    return text_histogram.chart(drawn, shown, left, blocks=_blocks())
+    return text_histogram.chart(drawn(found), shown, left, blocks=_blocks())
 
 
 def _blocks() -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sections of a page that show figures: their tables and drawings, and what is missing."""
+"""The sections of a page that show figures: tables and drawings. What has none is left out."""
 
 from __future__ import annotations
 
@@ -8,36 +8,32 @@ from dataclasses import dataclass, field
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.report import summary, tables
-from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import ENDPOINTS, OBSERVATIONS
-from lowlat.report.tables import Table
-from lowlat.view import costs
-from lowlat.view.arm import ViewArm, common_cpus, comparing, emulated, many, noisiest
-from lowlat.view.plot import (
-    forest_plot,
-    histogram,
-    machine,
-    periods,
-    run_series,
-    stacked_bars,
-    time_series,
-)
+from lowlat.report.figures import ENDPOINTS, INTERRUPTS, OBSERVATIONS
+from lowlat.report.tables import Table, parts_of
+from lowlat.view import costs, periods
+from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest
+from lowlat.view.plot import histogram, machine, parts, run_series, time_series
 from lowlat.view.plot.figure import Figure
+from lowlat.view.plot.run_series import RunQuantity
 
 #: A page shows the histograms of so many CPUs, the worst after.
 _MOST_CPUS = 12
 
 _MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
+_TIMED = (
+    RunQuantity(_MEASURES["noise_ppm"], "Noise", "ppm of the time"),
+    RunQuantity(_MEASURES["max_ns"], "Longest gap", "us", 1e3),
+)
+_COUNTED = (RunQuantity(_MEASURES[INTERRUPTS], "Interrupts", "a second"),)
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Tables and drawings that are folded away below their title."""
+    """Tables that are folded away below their title."""
 
     title: str
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...]
 
 
 @dataclass(frozen=True)
@@ -52,33 +48,41 @@ class Section:
     folds: tuple[Fold, ...] = ()
     about: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def empty(self) -> bool:
+        return not (self.figures or self.tables or self.words or self.folds)
 
-def sections(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
+
+@dataclass(frozen=True)
+class Measured:
+    """What is drawn: arms, the CPUs that all of them measured, those of them that have room, and
+    for each arm its interrupts a second by their row. Durations only where they were ``timed``."""
+
+    arms: Sequence[ViewArm]
+    cpus: CpuSet
+    shown: CpuSet
+    interrupts: Sequence[Mapping[str, float]]
+    timed: bool
+
+
+def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
     """The sections in the order in which they are read; ``names`` are the settings made."""
-    if found.several:
-        yield Section("overview", forest_plot.figure(found), (summary.table(found),))
-    found, arms = comparing(found)
-    cpus, timed = common_cpus(found), not emulated(found)
-    if cpus:
-        yield _figures(found)
-        shown = noisiest(found, _MOST_CPUS)
-        drawn = histogram.figures(arms, shown) if timed else ()
-        about = {"timed": timed, "many": many(arms), "shown": len(shown), "of": len(cpus)}
-        yield Section("histograms", drawn, about=about)
-        yield _over_time(found.reports[0], arms, cpus, timed=timed)
-        yield _sources(found, arms, cpus, timed=timed)
-        looked = any(cpu.combs for arm in arms for run in arm.runs for cpu in run.cpus)
-        drawn = periods.figure(arms, cpus) if timed else ()
-        yield Section("periods", drawn, about={"timed": timed, "looked": looked})
-    last = {"arm": arms[1].name if found.several else ""}
-    yield Section("machine", machine.figure(arms[1].runs[-1]), about=last)
-    done, power = tables.throughput(found.reports), costs.power(arms)
-    yield Section(
-        "costs",
-        tables=tuple(table for table in (done, power) if table.rows),
-        words=tuple(costs.stated(names)),
-        about={"done": bool(done.rows), "power": bool(power.rows)},
+    arms, timed = drawn(found), not emulated(found)
+    measured = Measured(
+        arms, common_cpus(found), noisiest(found, _MOST_CPUS), _by_row(found, arms), timed
     )
+    stated = tuple(costs.stated(names))
+    done = (tables.throughput(found.reports), costs.power(arms)) if timed else ()
+    spent = Section("costs", tables=tuple(table for table in done if table.rows), words=stated)
+    every = (_figures(found), *of_runs(measured), spent)
+    return (section for section in every if not section.empty)
+
+
+def _by_row(found: Comparison, arms: Sequence[ViewArm]) -> Sequence[Mapping[str, float]]:
+    reports = {report.name: report for report in found.reports}
+    rows = [list(parts_of(reports[arm.name], INTERRUPTS)) for arm in arms[1:]]
+    first = {row.name: row.before for own in reversed(rows) for row in own}
+    return [first, *({row.name: row.after for row in own} for own in rows)]
 
 
 def _figures(found: Comparison) -> Section:
@@ -89,37 +93,42 @@ def _figures(found: Comparison) -> Section:
         for report in found.reports
         if (shown := tables.figures(report))
     )
-    return Section("figures", folds=tuple(folds))
+    return Section("figures", tables=(summary.table(found),), folds=tuple(folds))
 
 
-def _over_time(first: Report, arms: Sequence[ViewArm], cpus: CpuSet, *, timed: bool) -> Section:
-    by_run = [figure for one in _shown(first) for figure in run_series.figure(arms, cpus, one)]
-    shown = [time_series.NOISE, time_series.INTERRUPTS] if timed else [time_series.INTERRUPTS]
-    within = [time_series.figures(arms, cpus, one) for one in shown[: 1 if many(arms) else None]]
-    inside = tuple(figure for figures in within for figure in figures)
-    about = {"timed": timed, "inside": bool(inside)}
-    if many(arms):
-        folds = (Fold("Within a run, each arm beside the first", figures=inside),) if inside else ()
-        return Section("time", tuple(by_run), folds=folds, about=about)
-    return Section("time", (*inside, *by_run), about=about)
+def of_runs(found: Measured) -> Iterator[Section]:
+    """What the runs of one arm or more show, some sections empty."""
+    arms, cpus = found.arms, found.cpus
+    if cpus:
+        yield _sources(found)
+        if found.timed:
+            about = {"shown": len(found.shown), "of": len(cpus)}
+            yield Section("histograms", histogram.figures(arms, found.shown), about=about)
+        yield _over_time(found)
+        periodic = periods.table(arms, cpus)
+        yield Section("periods", words=(periodic,) if periodic.rows and found.timed else ())
+    last = arms[min(1, len(arms) - 1)]
+    named = last.name if len(arms) > 2 else ""
+    yield Section("machine", machine.figure(last.runs[-1]), about={"arm": named})
 
 
-def _shown(report: Report) -> Iterator[run_series.RunQuantity]:
-    if report.primary is not None and not report.emulated:
-        yield run_series.RunQuantity(_MEASURES["noise_ppm"], "Noise", "ppm of the time")
-        yield run_series.RunQuantity(_MEASURES["max_ns"], "Longest gap", "us", 1e3)
-    yield run_series.RunQuantity(_MEASURES["interrupts_per_s"], "Interrupts", "a second")
+def _over_time(found: Measured) -> Section:
+    inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
+    figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
+    by_run = _TIMED if found.timed else _COUNTED
+    figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
+    return Section("time", tuple(figures), about={"timed": found.timed})
 
 
-def _sources(found: Comparison, arms: Sequence[ViewArm], cpus: CpuSet, *, timed: bool) -> Section:
-    observers = {arm.name: {run.attribution.observer for run in arm.runs} for arm in arms}
-    known = [arm for arm in arms if observers[arm.name] != {""} and timed]
-    traced = stacked_bars.figures(stacked_bars.causes(known, cpus))
+def _sources(found: Measured) -> Section:
+    observers = {arm.name: {run.attribution.observer for run in arm.runs} for arm in found.arms}
+    known = [arm for arm in found.arms if observers[arm.name] != {""} and found.timed]
+    traced = parts.figures(parts.causes(known, found.cpus)) if known else ()
     about = {
-        "timed": timed,
+        "timed": found.timed,
         "named": bool(traced),
         "unknown": [name for name, own in observers.items() if own == {""}],
         "traced": set().union(*observers.values()) <= {"trace", ""},
     }
-    counted = stacked_bars.figures(stacked_bars.interrupts(found, arms))
+    counted = parts.figures(parts.interrupts(found.arms, found.interrupts))
     return Section("causes", (*traced, *counted), about=about)

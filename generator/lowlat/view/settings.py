@@ -11,11 +11,11 @@ from typing import Optional
 from lowlat.catalogue import CATALOGUE
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
+from lowlat.report.arm import Arm
 from lowlat.report.in_effect import VerifiedSetting
 from lowlat.report.tables import Table
 from lowlat.runtime.kthreads import spoken
 from lowlat.verify.finding import Standing
-from lowlat.view.arm import ViewArm
 
 _ORDER = [state.value for state in Standing]
 
@@ -49,7 +49,7 @@ class SettingReasons:
         return tuple(reason.name for reason in self.settings)
 
 
-def reasons(plan: Optional[Plan], arms: Sequence[ViewArm]) -> SettingReasons:
+def reasons(plan: Optional[Plan], arms: Sequence[Arm]) -> SettingReasons:
     """From the plan, else from the catalogue by the command lines of the runs after."""
     if plan is not None:
         return _planned(plan)
@@ -78,7 +78,7 @@ def _planned(plan: Plan) -> SettingReasons:
     )
 
 
-def _booted(arms: Sequence[ViewArm]) -> Iterator[SettingReason]:
+def _booted(arms: Sequence[Arm]) -> Iterator[SettingReason]:
     before, *others = map(_line, arms)
     for item in dict.fromkeys(item for after in others for item in after if item not in before):
         entry = _BY_NAME.get(cmdline.name_of(item))
@@ -89,7 +89,7 @@ def _booted(arms: Sequence[ViewArm]) -> Iterator[SettingReason]:
             yield SettingReason(cmdline.name_of(item), item, "boot", why, "")
 
 
-def changes(arms: Sequence[ViewArm]) -> Iterator[Table]:
+def changes(arms: Sequence[Arm]) -> Iterator[Table]:
     """What each arm has on its command line that the first has not, and the other way round."""
     first, *others = map(_line, arms)
     rows = [
@@ -104,7 +104,7 @@ def changes(arms: Sequence[ViewArm]) -> Iterator[Table]:
         yield Table((f"beside {arms[0].name}", "has", "has not"), tuple(rows))
 
 
-def _line(arm: ViewArm) -> dict[str, None]:
+def _line(arm: Arm) -> dict[str, None]:
     items = (item for run in arm.runs for item in cmdline.parse(run.cmdline))
     return {item: None for item in items if cmdline.name_of(item) not in _OWN}
 
@@ -124,7 +124,7 @@ class Effect:
         return ", ".join(words) or "nothing was planned"
 
 
-def effects(arms: Sequence[ViewArm]) -> tuple[Effect, ...]:
+def effects(arms: Sequence[Arm]) -> tuple[Effect, ...]:
     """Of every arm in whose boots verify looked."""
     looked = ((arm.name, arm.effect) for arm in arms if arm.effect is not None)
     return tuple(Effect(name, ordered(rows)) for name, rows in looked)

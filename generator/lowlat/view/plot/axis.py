@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Union
+from typing import Optional, Union
 
 from lowlat.report.wording import number
 
@@ -23,10 +23,8 @@ _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 #: Values further apart than this are drawn on a logarithmic axis.
 _WIDE = 15.0
 
-#: Ratios closer than this are labelled in even steps, others in these parts of a decade.
-_CLOSE = 4.0
-_NARROW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-_PARTS = ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 5))
+#: The part of a logarithmic axis that is zero's where there is one.
+_ZERO = 0.1
 
 #: More decades than this are labelled every other one.
 _MANY = 6
@@ -40,6 +38,9 @@ class Linear:
     start: float
     end: float
 
+    #: Nothing parts zero from the other values.
+    gap = None
+
     def at(self, value: float) -> float:
         return self.start + (self.end - self.start) * min(max(value / self.high, 0.0), 1.0)
 
@@ -51,62 +52,41 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class _Logarithmic:
-    """From ``low`` to ``high``; what is smaller, zero too, lies at the lower end."""
+class Log:
+    """Whole decades from ``low`` to ``high``. Zero, which no decade holds, has a place of its own
+    at ``start`` where a value is zero; the decades begin at ``begin`` then."""
 
     low: float
     high: float
     start: float
+    begin: float
     end: float
-
-    def at(self, value: float) -> float:
-        share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return self.start + (self.end - self.start) * min(share, 1.0)
-
-
-class Log(_Logarithmic):
-    """Whole decades from ``low`` to ``high``."""
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Log:
         """The decades that hold all positive values."""
+        values = tuple(values)
         known = [value for value in values if value > 0] or [1.0]
         low = math.floor(math.log10(min(known)) + 1e-9)
         high = max(math.ceil(math.log10(max(known)) - 1e-9), low + 1)
-        return cls(10.0**low, 10.0**high, start, end)
+        begin = start + _ZERO * (end - start) * any(value <= 0 for value in values)
+        return cls(10.0**low, 10.0**high, start, begin, end)
+
+    @property
+    def gap(self) -> Optional[float]:
+        """The middle between zero and the first decade, None where zero has no place."""
+        return (self.start + self.begin) / 2 if self.begin != self.start else None
+
+    def at(self, value: float) -> float:
+        if value <= 0:
+            return self.start
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.begin + (self.end - self.begin) * min(max(share, 0.0), 1.0)
 
     def ticks(self) -> tuple[float, ...]:
         first, last = round(math.log10(self.low)), round(math.log10(self.high))
-        return tuple(10.0**n for n in range(first, last + 1, 2 if last - first > _MANY else 1))
-
-
-class Ratio(_Logarithmic):
-    """Ratios on both arms of 1."""
-
-    @classmethod
-    def around(cls, values: Iterable[float], start: float, end: float) -> Ratio:
-        """From below the least to above the greatest, 1 among them."""
-        known = [value for value in values if value > 0] + [0.95, 1.05]
-        room = (max(known) / min(known)) ** 0.06
-        return cls(min(known) / room, max(known) * room, start, end)
-
-    def ticks(self) -> tuple[float, ...]:
-        """At most eight round values, 1 among them."""
-        if self.high / self.low < _CLOSE:
-            above, below = self.high - 1, 1 / self.low - 1
-            step = next(s for s in _NARROW if (above + below) / s <= 7)
-            more = [1 / (1 + step * n) for n in range(int(below / step), 0, -1)]
-            return (*more, *(1 + step * n for n in range(int(above / step) + 1)))
-        found = next(f for parts in _PARTS if len(f := self._factors(parts)) >= 3)
-        every = math.ceil(len(found) / 8)
-        return found[found.index(1.0) % every :: every]
-
-    def _factors(self, parts: Sequence[int]) -> tuple[float, ...]:
-        """The same ones on both arms of 1."""
-        decades = range(math.ceil(math.log10(max(self.high, 1 / self.low))) + 1)
-        every = [float(f"{part}e{n}") for n in decades for part in parts][1:]
-        less = [1 / factor for factor in reversed(every) if 1 / factor >= self.low]
-        return (*less, 1.0, *(factor for factor in every if factor <= self.high))
+        decades = range(first, last + 1, 2 if last - first > _MANY else 1)
+        return (*([0.0] if self.gap is not None else ()), *(10.0**n for n in decades))
 
 
 Axis = Union[Linear, Log]
@@ -114,9 +94,10 @@ Axis = Union[Linear, Log]
 
 def fitting(values: Iterable[float], start: float, end: float) -> Axis:
     """Logarithmic where values lie far apart, else linear from zero."""
+    values = tuple(values)
     known = [value for value in values if value > 0]
     if known and max(known) > _WIDE * min(known):
-        return Log.around(known, start, end)
+        return Log.around(values, start, end)
     return Linear(1.08 * max(known) if known else 1.0, start, end)
 
 

@@ -8,9 +8,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import Optional, Union
 
 from lowlat.base import encode
+from lowlat.report.tables import Table
 
 Cell = Union[str, int, float]
 
@@ -46,13 +47,15 @@ class Data:
 @dataclass(frozen=True)
 class Figure:
     """One drawing of a section: ``chart`` has what the macro of this ``kind`` (charts.html.j2)
-    draws, and as ``label`` what it shows to those who cannot see it."""
+    draws, and as ``label`` what it shows to those who cannot see it. ``key`` tells what its
+    numbered parts are, a row each."""
 
     kind: str
     title: str
     caption: str
     chart: Mapping[str, object]
     data: Data
+    key: Optional[Table] = None
 
 
 def csv_text(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

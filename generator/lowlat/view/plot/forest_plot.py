@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All arms at a glance: each one's ratio to the first with its interval, on a logarithmic axis."""
+"""All arms on one scale: each boot, what stands for them, and the interval of the change."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.report import summary
-from lowlat.report.build import Report
+from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.wording import change, interval
-from lowlat.view.plot.axis import END, Ratio, short
+from lowlat.report.figures import ENDPOINTS
+from lowlat.report.wording import change, number
+from lowlat.view.arm import common_cpus
+from lowlat.view.plot.axis import END, Axis, fitting, short
 from lowlat.view.plot.figure import Data, Figure
 
 #: Letters of a line of a drawing; characters of an axis on a terminal, at most and at least.
-_WIDE = 48
+_WIDE = 50
 _CHARACTERS = 40
 _FEWEST = 16
 
@@ -25,18 +27,18 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One arm: first/arm of the primary figure, None where nothing is left of it or nothing known;
-    ``low`` and ``high`` are the ends of the interval, a bound where ``high`` is None. ``label`` is
-    the name without that of the first, where it begins with it."""
+    """One arm: its primary figure, that of each of its boots, and the ends of the interval, as the
+    first arm's figure divided by those of the ratio's; None where there is none. ``label`` is the
+    name without that of the first, where it begins with it."""
 
     name: str
     label: str
     verdict: str
     words: str
-    between: str
-    ratio: Optional[float]
-    low: Optional[float]
-    high: Optional[float]
+    value: float
+    boots: tuple[float, ...]
+    low: Optional[float] = None
+    high: Optional[float] = None
 
     @property
     def clipped(self) -> str:
@@ -44,56 +46,78 @@ class ForestRow:
 
     @property
     def finding(self) -> str:
-        return f"{self.words}, {self.verdict}" if self.words else self.verdict
+        return f"{self.words}, {self.verdict}" if self.verdict else self.words
 
     @property
     def ends(self) -> tuple[float, ...]:
-        return tuple(value for value in (self.ratio, self.low, self.high) if value)
+        given = (self.low, self.high)
+        return (self.value, *self.boots, *(end for end in given if end is not None))
 
 
-def lines(found: Comparison) -> tuple[ForestRow, ...]:
-    """A line for each arm, in their order."""
-    return tuple(
-        _line(report, report.name.removeprefix(f"{found.first}-")) for report in found.reports
+def rows(found: Comparison) -> tuple[ForestRow, ...]:
+    """A row for each arm that has the figure, the first one first; none where no other has it."""
+    known = [(report, report.primary) for report in found.reports if report.primary]
+    if not known:
+        return ()
+    _, one = known[0]
+    measures = [measure for measure in ENDPOINTS if measure.name == one.name]
+    compared = {found.first, *(report.name for report, _ in known)}
+    boots = {
+        arm.name: arm.values(common_cpus(found), measures).get((one.name, "all"), ())
+        for arm in found.arms
+        if arm.name in compared
+    }
+    words = number(one.before)
+    first = ForestRow(found.first, found.first, "", words, one.before, boots[found.first])
+    others = (_row(found.first, report, end, boots[report.name]) for report, end in known)
+    return (first, *others)
+
+
+def _row(first: str, report: Report, primary: Endpoint, boots: tuple[float, ...]) -> ForestRow:
+    low, high = primary.ci95 or (primary.ratio_at_least, None)
+    return ForestRow(
+        name=report.name,
+        label=report.name.removeprefix(f"{first}-"),
+        verdict=report.verdict.replace("-", " "),
+        words=f"{number(primary.after)}, {change(primary)}",
+        value=primary.after,
+        boots=boots,
+        low=(primary.before / high if high else 0.0) if low else None,
+        high=primary.before / low if low else None,
     )
 
 
-def _line(report: Report, label: str) -> ForestRow:
-    primary = report.primary
-    verdict = report.verdict.replace("-", " ")
-    if primary is None:
-        return ForestRow(report.name, label, verdict, "", "", None, None, None)
-    low, high = primary.ci95 or (primary.ratio_at_least, None)
-    words = change(primary), interval(primary)
-    return ForestRow(report.name, label, verdict, *words, primary.ratio, low, high)
-
-
-def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Ratio:
-    return Ratio.around([value for line in drawn for value in line.ends], start, end)
+def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Axis:
+    return fitting([value for row in drawn for value in row.ends], start, end)
 
 
 def figure(found: Comparison) -> tuple[Figure, ...]:
-    """The drawing; none where no arm has a ratio."""
-    drawn = lines(found)
-    if not any(line.ends for line in drawn):
+    """The drawing; none where no arm compares."""
+    drawn = rows(found)
+    if not drawn:
         return ()
-    what = f"{summary.subject(found)} of {found.first}, divided by those of each arm"
-    title = f"{summary.subject(found)}: how many times less than {found.first}"
-    # Where a name and a finding do not fit side by side, they stand one below the other.
-    below = any(len(line.label) + len(line.finding) >= _WIDE for line in drawn)
+    unit = "a second" if summary.of_interrupts(found) else "ppm of the time"
+    title = f"{summary.subject(found)}, {unit}"
+    told = "; ".join(f"{row.name} {row.finding}" for row in drawn)
     chart = {
-        "label": f"{title}: {'; '.join(map(_told, drawn))}.",
+        "label": f"{title}: {told}.",
         "across": _scale(drawn, 12.0, END),
-        "first": found.first,
+        "unit": unit,
         "rows": drawn,
-        "below": below,
+        # Where a name and a finding do not fit side by side, they stand one below the other.
+        "below": any(len(row.label) + len(row.finding) >= _WIDE for row in drawn),
     }
-    caption = (
-        f"{what}: right of 1 it is quieter than {found.first}, left of 1 it is noisier. The square "
-        "is the ratio, the line its interval (95 %), each arm's own; an arrow is a bound, where "
-        "some boots or all counted nothing. The verdicts allow for the number of arms."
-    )
-    return (Figure("forest", title, caption, chart, _data(drawn)),)
+    return (Figure("forest", title, _caption(drawn), chart, _data(drawn, unit)),)
+
+
+def _caption(drawn: Sequence[ForestRow]) -> str:
+    first = drawn[0].name
+    words = [f"A dot is a boot, a square all boots of an arm; the dashed line is {first}."]
+    if any(row.low is not None for row in drawn):
+        words.append(f"The bar is the 95 % interval of the change, seen from {first}.")
+    if len(drawn) > 2:
+        words.append("The verdicts allow for the number of arms, the intervals do not.")
+    return " ".join(words)
 
 
 def clipped(label: str, room: int) -> str:
@@ -101,66 +125,60 @@ def clipped(label: str, room: int) -> str:
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
 
-def _told(line: ForestRow) -> str:
-    between = f", ratio {line.between}" if line.between else ""
-    return f"{line.name} {line.finding}{between}"
-
-
-def _data(drawn: Sequence[ForestRow]) -> Data:
-    header = ("arm", "ratio", "95 % from", "95 % to", "verdict")
-    known = ((line, (line.ratio, line.low, line.high)) for line in drawn)
+def _data(drawn: Sequence[ForestRow], unit: str) -> Data:
+    header = ("arm", unit, "95 % from", "95 % to", "verdict", "boots")
     rows = [
-        (line.name, *("" if v is None else v for v in values), line.verdict)
-        for line, values in known
+        (
+            *(row.name, row.value, *("" if end is None else end for end in (row.low, row.high))),
+            *(row.verdict, " ".join(f"{boot:.6g}" for boot in row.boots)),
+        )
+        for row in drawn
     ]
     return Data("arms.csv", header, rows)
 
 
 def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
-    """The same in characters: the ratio, between the ends of its interval; none where no arm has a
-    ratio, or there is but one. In ``width`` columns, where they are given, the axis is shorter and
-    long names lose their beginnings."""
-    drawn = lines(found)
-    if len(drawn) < 2 or not any(line.ends for line in drawn):
+    """The same of several arms in characters. In ``width`` columns, where they are given, the axis
+    is shorter and long names lose their beginnings."""
+    drawn = rows(found)
+    if len(drawn) < 3:
         return
-    name = max(len(line.label) for line in drawn)
-    words = max(len(line.words) for line in drawn)
+    name, words, verdict = (
+        max(map(len, column)) for column in zip(*((r.label, r.words, r.verdict) for r in drawn))
+    )
     room = _CHARACTERS
     if width is not None:
-        left = width - words - max(len(line.verdict) for line in drawn) - 3 * len(_GAP)
+        left = width - words - verdict - 3 * len(_GAP)
         room = min(max(left - name, _FEWEST), _CHARACTERS)
         name = max(min(name, left - room), 1)
     across = _scale(drawn, 0, room - 1)
-    yield f"how many times less than {found.first} (left of 1: more), and its interval (95 %)"
+    unit = "a second" if summary.of_interrupts(found) else "ppm of the time"
+    yield f"{summary.subject(found)}, {unit}: boots (.), all of them (o), interval of the change []"
     yield f"{'':{name}}{_GAP}{_scale_text(across)}"
-    for line in drawn:
-        label = f"{clipped(line.label, name):{name}}"
-        yield _GAP.join((label, _characters(line, across), f"{line.words:{words}}", line.verdict))
+    for row in drawn:
+        label = f"{clipped(row.label, name):{name}}"
+        line = _GAP.join((label, _characters(row, across), f"{row.words:{words}}", row.verdict))
+        yield line.rstrip()
 
 
-def times(ratio: float) -> str:
-    """How far from 1, on either arm."""
-    return "1" if ratio == 1 else f"{short(float(f'{max(ratio, 1 / ratio):.3g}'))}x"
-
-
-def _scale_text(across: Ratio) -> str:
+def _scale_text(across: Axis) -> str:
     cells = [" "] * (round(across.end) + 7)
     for value in across.ticks():
-        written = f"|{times(value)}"
+        written = f"|{short(value)}"
         place = round(across.at(value))
         if not "".join(cells[max(place - 1, 0) : place + len(written)]).strip():
             cells[place : place + len(written)] = written
     return "".join(cells).rstrip()
 
 
-def _characters(line: ForestRow, across: Ratio) -> str:
+def _characters(row: ForestRow, across: Axis) -> str:
     cells = [" "] * (round(across.end) + 1)
-    cells[round(across.at(1.0))] = ":"
-    if line.low:
-        first = round(across.at(line.low))
-        last = round(across.end) if line.high is None else round(across.at(line.high))
+    if row.low is not None and row.high is not None:
+        first, last = round(across.at(row.low)), round(across.at(row.high))
         cells[first : last + 1] = "-" * (last + 1 - first)
-        cells[first], cells[last] = "[", ">" if line.high is None else "]"
-    if line.ratio:
-        cells[round(across.at(line.ratio))] = "o"
+        cells[first], cells[last] = "[", "]"
+    for boot in row.boots:
+        place = round(across.at(boot))
+        cells[place] = "." if cells[place] in " -" else cells[place]
+    cells[round(across.at(row.value))] = "o"
     return "".join(cells)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.view.arm import ViewArm, many
+from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Log, duration, short
 from lowlat.view.plot.figure import Data, Figure
 
@@ -59,12 +59,8 @@ def edges(place: int, fine: int = FINE) -> tuple[float, float]:
 
 
 def figures(arms: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
-    """A drawing for each CPU; of many() arms one of each beside the first, of all CPUs together.
-    All of them have the same axes; there are none where no run has a histogram."""
-    drawn = {(f"CPU {n}", f"cpu{n}"): [curve(arm, [n]) for arm in arms] for n in cpus}
-    if many(arms):
-        first, *others = (curve(arm, cpus) for arm in arms)
-        drawn = {(one.name, one.name): [first, one] for one in others}
+    """A drawing for each CPU, all with the same axes; none where no run has a histogram."""
+    drawn = {n: [curve(arm, [n]) for arm in arms] for n in cpus}
     every = [one for curves in drawn.values() for one in curves if one.bins]
     if not every:
         return ()
@@ -74,19 +70,19 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
     ends += [one.longest_ns for one in every if one.longest_ns]
     across = Log.around(ends, LEFT, END)
     rates = [rate for one in every for rate in one.bins.values()]
-    upward = Log.around([*rates, 0.7 * min(rates)], FLOOR, TOP)
-    return tuple(_figure(*names, curves, across, upward) for names, curves in drawn.items())
+    upward = Log.around([0.0, *rates], FLOOR, TOP)
+    return tuple(_figure(cpu, curves, across, upward) for cpu, curves in drawn.items())
 
 
-def _figure(title: str, name: str, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
+def _figure(cpu: int, curves: Sequence[Curve], across: Log, upward: Log) -> Figure:
     told = "; ".join(map(_told, curves))
     chart = {
-        "label": f"Histogram of {title}: {told}.",
+        "label": f"Histogram of CPU {cpu}: {told}.",
         "across": across,
         "upward": upward,
         "curves": [(one, list(_outline(one, across, upward))) for one in curves],
     }
-    return Figure("histogram", title, told, chart, _data(name, curves))
+    return Figure("histogram", f"CPU {cpu}", told, chart, _data(f"cpu{cpu}", curves))
 
 
 def _told(one: Curve) -> str:
@@ -97,19 +93,15 @@ def _told(one: Curve) -> str:
 
 
 def _outline(one: Curve, across: Log, upward: Log) -> Iterable[tuple[float, float]]:
-    """Steps along the tops of the bins, down to the axis where a bin is empty."""
-    previous = None
-    for place, rate in one.bins.items():
-        left, right = (across.at(edge) for edge in edges(place))
-        if previous is not None and place != previous[0] + 1:
-            yield previous[1], upward.start
-        if previous is None or place != previous[0] + 1:
-            yield left, upward.start
-        yield left, upward.at(rate)
-        yield right, upward.at(rate)
-        previous = place, right
-    if previous is not None:
-        yield previous[1], upward.start
+    """Steps along the tops of the bins, down to zero where a bin is empty."""
+    if not one.bins:
+        return
+    first, last = min(one.bins), max(one.bins)
+    yield across.at(edges(first)[0]), upward.at(0)
+    for place in range(first, last + 1):
+        height = upward.at(one.bins.get(place, 0.0))
+        yield from ((across.at(edge), height) for edge in edges(place))
+    yield across.at(edges(last)[1]), upward.at(0)
 
 
 def _data(name: str, curves: Sequence[Curve]) -> Data:

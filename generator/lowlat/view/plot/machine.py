@@ -5,10 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from markupsafe import Markup
-
 from lowlat.draw.layout import arrange
-from lowlat.draw.svg import svg
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core
 from lowlat.model.run import Run
@@ -23,16 +20,15 @@ def figure(run: Run) -> tuple[Figure, ...]:
     isolated = run.isolated & online
     cores = machine.cores or tuple(Core(CpuSet.of([cpu])) for cpu in online)
     picture = arrange(replace(machine, cores=cores), isolated or None, roomy=True)
-    drawing = Markup(svg(picture, style=""))  # noqa: S704  # the drawing escapes what it is given
-    chart = {"drawing": drawing}
-    return (Figure("machine", "The machine", _caption(run, isolated), chart, _data(run, isolated)),)
+    caption = _caption(run, isolated, online - isolated)
+    return (Figure("machine", picture.title, caption, {"picture": picture}, _data(run, isolated)),)
 
 
-def _caption(run: Run, isolated: CpuSet) -> str:
+def _caption(run: Run, isolated: CpuSet, others: CpuSet) -> str:
     words = [
-        f"CPU {isolated} isolated by the kernel, the others housekeeping."
+        f"CPU {isolated} isolated by the kernel, CPU {others} housekeeping."
         if isolated
-        else "No CPU was isolated by the kernel in the runs after."
+        else f"No CPU of {others} was isolated by the kernel."
     ]
     if not run.machine.cores:
         words.append("The runs tell only the CPUs' numbers: each is drawn as a core of its own.")

@@ -41,9 +41,9 @@ class RunQuantity:
 
 
 def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[Figure, ...]:
-    """One drawing, or none where no run knows the figure."""
+    """One drawing, or none where no arm has several runs that know the figure."""
     points = sorted(_points(arms, cpus, shown), key=lambda point: point.run.started)
-    if not points:
+    if len(points) <= len(arms):
         return ()
     chart = {
         "label": f"{shown.title} of {len(points)} runs in time order: {_told(points, shown)}.",
@@ -56,7 +56,9 @@ def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[F
         "Each mark is a whole run, its thin line reaches from the quietest CPU to the noisiest; "
         "an upright line is a reboot."
     )
-    return (Figure("run_series", shown.title, caption, chart, _data(points, shown)),)
+    return (
+        Figure("run_series", f"{shown.title}, run by run", caption, chart, _data(points, shown)),
+    )
 
 
 def _points(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> Iterator[Point]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.view.arm import ViewArm, many
+from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import duration
 from lowlat.view.plot.histogram import Curve, curve
 
@@ -44,10 +44,9 @@ class Chart:
 def chart(arms: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
     """The histograms of these CPUs, beside which there are ``left`` others; without lines where no
     run has any. ``blocks``: the terminal shows block elements, else plain ASCII is used."""
-    groups = [cpus] if many(arms) else [CpuSet.of([cpu]) for cpu in cpus]
     curves = [
-        (f"CPU {group}" if arm is arms[0] else "", arm, curve(arm, group, _COARSE))
-        for group in groups
+        (f"CPU {cpu}" if arm is arms[0] else "", arm, curve(arm, [cpu], _COARSE))
+        for cpu in cpus
         for arm in arms
     ]
     places = [place for _, _, one in curves for place in one.bins]
