@@ -238,6 +238,12 @@ class Kernel:
         found = re.match(r"(\d+)\.(\d+)", self.release or "")
         return (int(found[1]), int(found[2])) if found else None
 
+    @property
+    def hz(self) -> Optional[int]:
+        """Ticks a second (CONFIG_HZ)."""
+        text = self.config.options.get("HZ", "") if self.config else ""
+        return int(text) if text.isdecimal() else None
+
 
 @dataclass(frozen=True)
 class Machine:

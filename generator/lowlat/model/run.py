@@ -177,10 +177,10 @@ class HostFacts:
     arch: str = ""
     processor: str = ""
     hypervisor: str = ""
-    #: CONFIG_HZ of the kernel.
-    hz: str = ""
     online: Optional[CpuSet] = None
     layout: tuple[Core, ...] = ()
+    #: Ticks a second of a CPU of this kernel.
+    hz: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -292,8 +292,8 @@ def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
         "smt": any(len(core.cpus) > 1 for core in machine.cores),
         "nodes": len(machine.nodes),
         "clocksource": machine.clock.current,
+        "hz": machine.kernel.hz,
         "realtime": machine.kernel.realtime,
-        "hz": machine.kernel.config.options.get("HZ") if machine.kernel.config else None,
         "idle_driver": machine.power.idle_driver,
         "frequency_driver": machine.power.frequency_driver,
         "governors": list(machine.power.governors),
