@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lowlat.base import encode
 from lowlat.draw.layout import Cell, MachinePart, Picture
-from lowlat.draw.text import absent_lines, device_lines, more, names
+from lowlat.draw.text import NOUNS, absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
 
 WIDTH = 960
@@ -33,19 +33,15 @@ _STYLE = """
 text { font: 12px system-ui, 'DejaVu Sans', 'Liberation Sans', sans-serif; fill: #374151 }
 .head { font-size: 17px; font-weight: 600; fill: #111827 }
 .name { font-weight: 600; fill: #111827 }
-.note { fill: #4b5563 }
-.page { fill: #ffffff; stroke: #d1d5db }
-.package { fill: #f3f4f6; stroke: #c3c9d3 }
-.node { fill: #ffffff; stroke: #d5dae2 }
-.cache { fill: #eef2f7; stroke: #dde3ec }
-.tile { stroke-width: 1 }
+.page { fill: #ffffff; stroke: #d5dae2 }
+.packages { fill: #f3f4f6; stroke: #c3c9d3 }
+.nodes { fill: #ffffff; stroke: #d5dae2 }
+.caches { fill: #eef2f7; stroke: #dde3ec }
 .isolated { fill: #0f766e; stroke: #0b5750 }
 .housekeeping { fill: #fde9b8; stroke: #d39b23 }
 .core { fill: #dbe4f3; stroke: #8fa5c9 }
 .number { font-size: 11px; text-anchor: middle; fill: #1f2937 }
 .light { fill: #ffffff }
-.line { stroke: #ffffff; stroke-opacity: .35 }
-.dark { stroke: #1f2937; stroke-opacity: .18 }
 """
 
 
@@ -58,12 +54,11 @@ class _Block:
     markup: str
 
 
-def svg(picture: Picture, style: str = _STYLE) -> str:
-    """The SVG document, with a title and a description for those who cannot see it. A page that
-    draws it in colours of its own, maybe several times, gives no ``style``."""
+def svg(picture: Picture) -> str:
+    """The SVG document, with a title and a description for those who cannot see it."""
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
-    parts += [_flow([_package(p, room) for p in picture.packages], room)]
+    parts += [_flow([_part(package, 0, room) for package in picture.packages], room)]
     parts += _notes(device_lines(picture.devices))
     parts += _notes(absent_lines(picture, 120))
     parts.append(_legend(picture))
@@ -71,26 +66,13 @@ def svg(picture: Picture, style: str = _STYLE) -> str:
     width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" role="img" {_named(picture, style)}'
-        f"{_styled(style)}"
+        f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">\n'
+        f'<title id="title">{encode.markup(_heading(picture))}</title>\n'
+        f'<desc id="description">{encode.markup(_description(picture))}</desc>\n'
+        f"<style>{_STYLE}</style>\n"
         f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>\n'
         f"{_moved(page, _PAD, _PAD)}</svg>\n"
     )
-
-
-def _named(picture: Picture, style: str) -> str:
-    heading, description = encode.markup(_heading(picture)), encode.markup(_description(picture))
-    if not style:  # addresses would not be its own in a page
-        words = f"{heading}. {description}".replace('"', "&quot;")
-        return f'aria-label="{words}">\n'
-    return (
-        'aria-labelledby="title description">\n'
-        f'<title id="title">{heading}</title>\n<desc id="description">{description}</desc>\n'
-    )
-
-
-def _styled(style: str) -> str:
-    return f"<style>{style}</style>\n" if style else ""
 
 
 def _heading(picture: Picture) -> str:
@@ -110,36 +92,33 @@ def _description(picture: Picture) -> str:
 # ----------------------------------------------------------------- the parts
 
 
-def _package(package: MachinePart, room: float) -> _Block:
-    inner = room - 2 * _PAD
-    boxes = [_box(box, inner) for box in package.parts]
-    parts = [_flow(boxes, inner), *_notes(more(package, "packages", _MORE))]
-    return _panel(package.title, "package", parts)
+def _part(part: MachinePart, depth: int, room: float) -> _Block:
+    """A package, a node, a cache or the cores of one type, with what is in it; a node without a
+    title and the cores have no panel of their own."""
+    panel = depth < len(NOUNS) and bool(part.title or NOUNS[depth] != "nodes")
+    inner = room - 2 * _PAD if panel else room
+    heading = "name" if depth < 2 else "note"
+    blocks = [_text_line(part.title, heading)] if part.title else []
+    within = [_part(one, depth + 1, inner) for one in part.parts]
+    # Types of cores stand one below the other, everything else side by side.
+    blocks += within if depth == len(NOUNS) - 1 else [_flow(within, inner)]
+    blocks += [_row(part.cells, inner)] if part.cells else []
+    if depth < len(NOUNS):
+        blocks += _notes(more(part, NOUNS[depth], _MORE))
+    whole = _stack(
+        [block for block in [*blocks, *_notes(device_lines(part.devices))] if block.width]
+    )
+    if not panel:
+        return whole
+    width, height = whole.width + 2 * _PAD, whole.height + 2 * _PAD
+    frame = _rect(0, 0, width, height, NOUNS[depth], 6)
+    return _Block(width, height, frame + _moved(whole, _PAD, _PAD))
 
 
-def _box(box: MachinePart, room: float) -> _Block:
-    inner = room - 2 * _PAD if box.title else room
-    domains = [_domain(domain, inner) for domain in box.parts]
-    parts = [_flow(domains, inner), *_notes(more(box, "nodes", _MORE))]
-    for domain in box.parts:
-        parts += _notes(more(domain, "caches", _MORE))
-    parts += _notes(device_lines(box.devices))
-    return _panel(box.title, "node", parts) if box.title else _stack(parts)
-
-
-def _domain(domain: MachinePart, room: float) -> _Block:
-    parts = []
-    for row in domain.parts:
-        if row.title:
-            parts.append(_text_line(row.title, "note"))
-        parts.append(_row(row, room - 2 * _PAD))
-    return _panel(domain.title, "cache", parts)
-
-
-def _row(row: MachinePart, room: float) -> _Block:
-    if len(row.cells) > _MANY:
-        return _flow([_mini(cell) for cell in row.cells], min(room, 32 * (_MINI + 3)), 3)
-    tiles = [_tile(cell) for cell in row.cells]
+def _row(cells: Sequence[Cell], room: float) -> _Block:
+    if len(cells) > _MANY:
+        return _flow([_mini(cell) for cell in cells], min(room, 32 * (_MINI + 3)), 3)
+    tiles = [_tile(cell) for cell in cells]
     widest = max(tile.width for tile in tiles) + 4
     # Few cores leave room for another package beside them; the lines are of equal length.
     fitting = (_NARROW if len(tiles) <= 16 else room) // widest
@@ -148,7 +127,7 @@ def _row(row: MachinePart, room: float) -> _Block:
 
 
 def _mini(cell: Cell) -> _Block:
-    return _Block(_MINI, _MINI, _hinted(cell, _rect(0, 0, _MINI, _MINI, _class(cell), 2)))
+    return _Block(_MINI, _MINI, _hinted(cell, _rect(0, 0, _MINI, _MINI, cell.role or "core", 2)))
 
 
 def _tile(cell: Cell) -> _Block:
@@ -157,22 +136,13 @@ def _tile(cell: Cell) -> _Block:
         width += 6
     columns = min(len(cell.cpus), 4)
     rows = math.ceil(len(cell.cpus) / columns)
-    markup = _rect(0, 0, columns * width, rows * height, _class(cell), 4)
-    light = cell.role == "isolated"
+    markup = _rect(0, 0, columns * width, rows * height, cell.role or "core", 4)
+    kind = "number light" if cell.role == "isolated" else "number"
     for position, cpu in enumerate(cell.cpus):
         row, column = divmod(position, columns)
-        if column:
-            line = f'x1="{column * width}" x2="{column * width}" y1="{row * height + 4}"'
-            shade = "line" if light else "dark"
-            markup += f'<line class="{shade}" {line} y2="{(row + 1) * height - 4}"/>'
         x, y = (column + 0.5) * width, (row + 0.5) * height + 4
-        kind = "number light" if light else "number"
         markup += f'<text class="{kind}" x="{x:g}" y="{y:g}">{cpu}</text>'
     return _Block(columns * width, rows * height, _hinted(cell, markup))
-
-
-def _class(cell: Cell) -> str:
-    return f"tile {cell.role or 'core'}"
 
 
 def _hinted(cell: Cell, markup: str) -> str:
@@ -185,19 +155,14 @@ def _notes(lines: Iterable[str]) -> list[_Block]:
 
 
 def _legend(picture: Picture) -> _Block:
-    entries = (
-        [("isolated", "isolated core"), ("housekeeping", "housekeeping core")]
-        if picture.roles
-        else [("core", "core")]
-    )
+    kinds = ("isolated", "housekeeping") if picture.roles else ("core",)
     blocks = []
-    for kind, words in entries:
-        text = _text_line(words, "note")
-        tile = _rect(0, 2, 22, 13, f"tile {kind}", 3)
+    for kind in kinds:
+        text = _text_line(f"{kind} core" if picture.roles else kind, "note")
+        tile = _rect(0, 2, 22, 13, kind, 3)
         blocks.append(_Block(text.width + 30, _LINE, tile + _moved(text, 28, 0)))
     blocks.append(_text_line("a tile is a core with the numbers of its hardware threads", "note"))
-    legend = _flow(blocks, WIDTH - 2 * _PAD, 18)
-    return _Block(legend.width, legend.height + 6, _moved(legend, 0, 6))
+    return _flow(blocks, WIDTH - 2 * _PAD, 18)
 
 
 # -------------------------------------------------------------------- layout
@@ -212,24 +177,12 @@ def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
     return _Block(len(shown) * letter, height, markup)
 
 
-def _panel(title: str, kind: str, parts: Iterable[_Block]) -> _Block:
-    heading = [_text_line(title, "name" if kind != "cache" else "note")] if title else []
-    inner = _stack([*heading, *parts])
-    width, height = inner.width + 2 * _PAD, inner.height + 2 * _PAD
-    return _Block(width, height, _rect(0, 0, width, height, kind, 6) + _moved(inner, _PAD, _PAD))
-
-
 def _stack(parts: Iterable[_Block]) -> _Block:
-    y = width = 0.0
-    markup = ""
-    for part in parts:
-        markup += _moved(part, 0, y)
-        y += part.height + 5
-        width = max(width, part.width)
-    return _Block(width, max(y - 5, 0), markup)
+    """The blocks one below the other: side by side where there is no room for two."""
+    return _flow(parts, 0, 5)
 
 
-def _flow(blocks: Sequence[_Block], room: float, gap: float = _GAP) -> _Block:
+def _flow(blocks: Iterable[_Block], room: float, gap: float = _GAP) -> _Block:
     """The blocks side by side, in as many lines as the room asks for."""
     x = y = width = line = 0.0
     markup = ""

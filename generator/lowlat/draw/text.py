@@ -20,6 +20,9 @@ WIDTH = 92
 _MANY = 32
 _MOST_DEVICES = 6
 
+#: What lies in what, from the outside.
+NOUNS = ("packages", "nodes", "caches")
+
 _COLOURS = {"isolated": "32", "housekeeping": "33"}
 
 
@@ -27,7 +30,7 @@ def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
     """The lines of the drawing; no line is longer than 100 columns."""
     pen = _Pen(colour)
     for package in picture.packages:
-        yield from pen.package(package)
+        yield from pen.part(package)
     yield from pen.devices(picture.devices, "")
     yield from absent_lines(picture)
     yield pen.legend(picture)
@@ -40,23 +43,18 @@ class _Pen:
     def _paint(self, text: str, code: str) -> str:
         return paint(text, code) if self._colour and code else printable(text)
 
-    def package(self, package: MachinePart) -> Iterator[str]:
-        indent = ""
-        if package.title:
-            yield self._paint(package.title, "1")
-            indent = "  "
-        for box in package.parts:
-            yield from self._box(box, indent)
-        yield from (indent + line for line in more(package, "packages"))
-
-    def _box(self, box: MachinePart, indent: str) -> Iterator[str]:
-        if box.title:
-            yield indent + self._paint(box.title, "1")
+    def part(self, part: MachinePart, depth: int = 0, indent: str = "") -> Iterator[str]:
+        """A package, or a node of it, with what is in it."""
+        if NOUNS[depth] == "caches":
+            yield from self._domain(part, indent)
+            return
+        if part.title:
+            yield indent + self._paint(part.title, "1")
             indent += "  "
-        for domain in box.parts:
-            yield from self._domain(domain, indent)
-        yield from self.devices(box.devices, indent)
-        yield from (indent + line for line in more(box, "nodes"))
+        for inner in part.parts:
+            yield from self.part(inner, depth + 1, indent)
+        yield from self.devices(part.devices, indent)
+        yield from (indent + line for line in more(part, NOUNS[depth]))
 
     def _domain(self, domain: MachinePart, indent: str) -> Iterator[str]:
         title = domain.title

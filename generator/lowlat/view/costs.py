@@ -41,9 +41,7 @@ def power(arms: Sequence[ViewArm]) -> Table:
 def _known(one: PowerReading) -> Iterator[tuple[str, float]]:
     if one.pace is not None:
         yield "clock, % of the nominal one", 100 * one.pace
-    yield from (
-        (f"in {name}, ms of a run", us / 1e3) for name, us in one.idle_us.items()
-    )
+    yield from ((f"in {name}, ms of a run", us / 1e3) for name, us in one.idle_us.items())
     if one.smi is not None:
         yield "interruptions by the firmware (SMI), a run", one.smi
 

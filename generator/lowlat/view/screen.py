@@ -20,14 +20,9 @@ from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCH
 from lowlat.view import next_steps
 from lowlat.view.arm import common_cpus, drawn, emulated, noisiest
 from lowlat.view.plot import forest_plot, text_histogram
-from lowlat.view.plot.text_histogram import Chart
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table as Grid
-
-#: From this many columns on tables stand arm by arm.
-_WIDE = 150
 
 #: Lines that the finding and what follows the tables may take, and the parts of one arm that are
 #: always shown.
@@ -49,16 +44,13 @@ _COLOURS = {
 _PADDING = 3
 _NAME = 12
 
-_SIDES = {"before": "yellow", "after": "cyan"}
-
 
 def render(found: Comparison) -> str:
     """The whole report for the terminal that standard output is."""
-    chart = _chart(found)
     if _watched() and find_spec("rich") is not None:
-        return _rich(found, chart)
+        return _rich(found)
     first, _, rest = as_text.render(found).partition("\n")
-    charts = [*forest_plot.text(found), *text_histogram.text(chart)]
+    charts = [*forest_plot.text(found), *_histograms(found)]
     lines = map(printable, (*rest.splitlines(), *(["", *charts] if charts else [])))
     return Encoded("\n".join((bold(first), *lines, "")))
 
@@ -67,10 +59,13 @@ def _watched() -> bool:
     return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def _chart(found: Comparison) -> Chart:
+def _histograms(found: Comparison) -> Iterator[str]:
     shown = CpuSet() if emulated(found) else noisiest(found, text_histogram.MOST)
+    lines = list(text_histogram.text(drawn(found), shown, blocks=_blocks()))
+    yield from lines
     left = len(common_cpus(found)) - len(shown)
-    return text_histogram.chart(drawn(found), shown, left, blocks=_blocks())
+    if lines and left:
+        yield f"{left} more CPUs: --html FILE draws them"
 
 
 def _blocks() -> bool:
@@ -82,9 +77,8 @@ def _blocks() -> bool:
     return True
 
 
-def _rich(found: Comparison, chart: Chart) -> str:
+def _rich(found: Comparison) -> str:
     from rich.console import Console, Group
-    from rich.table import Table as Grid
 
     out = io.StringIO()
     console = Console(
@@ -98,17 +92,10 @@ def _rich(found: Comparison, chart: Chart) -> str:
     console.print(_line(summary.headline(found), f"bold {colour}".strip()))
     glance = list(forest_plot.text(found, console.width))
     parts = [_table(table, console.width) for table in summary.shown(found, brief=bool(glance))]
-    if chart.lines:
-        parts.insert(1, _histograms(chart))
+    parts[1:1] = [Group("", *map(_line, _histograms(found)))]
     if glance:
         parts.insert(0, Group(*map(_line, glance), ""))
-        _stack(console, parts, least=1)
-    elif console.width < _WIDE:
-        _stack(console, parts, least=_LEAST)
-    else:
-        grid = Grid.grid(padding=(0, 4))
-        grid.add_row(Group(*parts[::2]), Group(*parts[1::2]))
-        console.print(grid)
+    _stack(console, parts, least=1 if glance else _LEAST)
     for style, line in _ending(found):
         console.print(_line(line, style))
     return Encoded(out.getvalue())
@@ -126,36 +113,18 @@ def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> 
         console.print(part)
 
 
-def _grid(header: Sequence[str], texts: int, caption: str) -> Grid:
-    """A table without rows; its first columns have texts, the others numbers."""
+def _table(table: Table, width: int) -> RenderableType:
+    """A row each; where they are too wide, the first cells lose their beginnings."""
     from rich import box
     from rich.table import Table as Grid
 
-    drawn = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=caption or None)
-    for place, title in enumerate(header):
-        drawn.add_column(_line(title), justify="right" if place >= texts else "left")
-    return drawn
-
-
-def _table(table: Table, width: int) -> RenderableType:
-    """A row each; where they are too wide, the first cells lose their beginnings."""
-    drawn = _grid(table.header, 1, table.note)
+    drawn = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, caption=table.note or None)
+    for place, title in enumerate(table.header):
+        drawn.add_column(_line(title), justify="right" if place else "left")
     widths = [max(map(len, column)) for column in zip(table.header, *table.rows)]
     first = max(width - sum(_PADDING + wide for wide in widths[1:]) - _PADDING, _NAME)
     for name, *row in table.rows:
         drawn.add_row(_line(forest_plot.clipped(name, first)), *map(_line, row))
-    return drawn
-
-
-def _histograms(chart: Chart) -> RenderableType:
-    header = ("gaps by length", "", chart.scale, "longest")
-    drawn = _grid(header, 3, text_histogram.others(chart))
-    for line in chart.lines:
-        style = _SIDES.get(line.arm.kind, "magenta")
-        drawn.add_row(
-            *(_line(line.cpu), _line(line.arm.name, style), _line(line.drawing, style)),
-            _line(line.longest),
-        )
     return drawn
 
 

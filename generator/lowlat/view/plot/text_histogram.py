@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.view.arm import ViewArm
@@ -22,50 +21,29 @@ _ASCII = " .:-=+*%#"
 MOST = 8
 
 
-@dataclass(frozen=True)
-class HistogramRow:
-    """One row: its CPU ("" below the first arm), its arm, the histogram and the longest gap."""
-
-    cpu: str
-    arm: ViewArm
-    drawing: str
-    longest: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Rows of equal length with the scale above them; ``left`` CPUs are not among them."""
-
-    scale: str
-    lines: tuple[HistogramRow, ...]
-    left: int
-
-
-def chart(arms: Sequence[ViewArm], cpus: CpuSet, left: int, *, blocks: bool) -> Chart:
-    """The histograms of these CPUs, beside which there are ``left`` others; without lines where no
-    run has any. ``blocks``: the terminal shows block elements, else plain ASCII is used."""
+def text(arms: Sequence[ViewArm], cpus: CpuSet, *, blocks: bool) -> Iterator[str]:
+    """The histograms of these CPUs as lines of text; none where no run has any. ``blocks``: the
+    terminal shows block elements, else plain ASCII is used."""
     curves = [
-        (f"CPU {cpu}" if arm is arms[0] else "", arm, curve(arm, [cpu], _COARSE))
+        (f"CPU {cpu}" if arm is arms[0] else "", curve(arm, [cpu], _COARSE))
         for cpu in cpus
         for arm in arms
     ]
-    places = [place for _, _, one in curves for place in one.bins]
+    places = [place for _, one in curves for place in one.bins]
     if not places:
-        return Chart("", (), 0)
+        return
     first = min(places) // _COARSE * _COARSE
-    last = max(max(places), first + _COARSE)
-    rates = [rate for _, _, one in curves for rate in one.bins.values()]
-    steps = _BLOCKS if blocks else _ASCII
-    lines = (
-        HistogramRow(
-            cpu=cpu,
-            arm=arm,
-            drawing=_drawing(one, range(first, last + 1), (min(rates), max(rates)), steps),
-            longest=duration(one.longest_ns) if one.longest_ns else "-",
-        )
-        for cpu, arm, one in curves
-    )
-    return Chart(_scale(first, last), tuple(lines), left)
+    shown = range(first, max(*places, first + _COARSE) + 1)
+    rates = [rate for _, one in curves for rate in one.bins.values()]
+    cpu, name = (max(map(len, words)) for words in zip(*((c, one.name) for c, one in curves)))
+    scale = "".join(f"{_mark(place):<{_COARSE}}" for place in shown[::_COARSE])
+    wide = max(len(scale), len(shown))
+    yield "gaps by their length, how often and how long both logarithmic"
+    yield f"{'':{cpu + name + 4}}{scale:{wide}}  longest"
+    for number, one in curves:
+        drawing = _drawing(one, shown, (min(rates), max(rates)), _BLOCKS if blocks else _ASCII)
+        longest = duration(one.longest_ns) if one.longest_ns else "-"
+        yield f"{number:{cpu}}  {one.name:{name}}  {drawing:{wide}}  {longest}"
 
 
 def _drawing(one: Curve, places: Iterable[int], ends: tuple[float, float], steps: str) -> str:
@@ -81,30 +59,5 @@ def _height(rate: float, ends: tuple[float, float], steps: int) -> int:
     return 1 + round(share * (steps - 2))
 
 
-def _scale(first: int, last: int) -> str:
-    """The decades, each where its first bin is drawn."""
-    marks = range(first, last + 1, _COARSE)
-    return "".join(f"{_mark(place):<{_COARSE}}" for place in marks).rstrip()
-
-
 def _mark(place: int) -> str:
     return "|" + duration(10.0 ** (place // _COARSE)).replace(" ", "")
-
-
-def text(found: Chart) -> Iterator[str]:
-    """The chart as lines of text; none where it has none."""
-    if not found.lines:
-        return
-    cpu, name = (max(map(len, words)) for words in zip(*((x.cpu, x.arm.name) for x in found.lines)))
-    wide = max(len(found.scale), *(len(line.drawing) for line in found.lines))
-    yield "gaps by their length, how often and how long both logarithmic"
-    yield f"{'':{cpu + name + 4}}{found.scale:{wide}}  longest"
-    for line in found.lines:
-        yield f"{line.cpu:{cpu}}  {line.arm.name:{name}}  {line.drawing:{wide}}  {line.longest}"
-    if found.left:
-        yield others(found)
-
-
-def others(found: Chart) -> str:
-    """Where the histograms of the other CPUs are; "" where there are none."""
-    return f"{found.left} more CPUs: --html FILE draws them" if found.left else ""
