@@ -105,9 +105,8 @@ def _part(part: MachinePart, depth: int, room: float) -> _Block:
     blocks += [_row(part.cells, inner)] if part.cells else []
     if depth < len(NOUNS):
         blocks += _notes(more(part, NOUNS[depth], _MORE))
-    whole = _stack(
-        [block for block in [*blocks, *_notes(device_lines(part.devices))] if block.width]
-    )
+    blocks += _notes(device_lines(part.devices))
+    whole = _stack(block for block in blocks if block.width)
     if not panel:
         return whole
     width, height = whole.width + 2 * _PAD, whole.height + 2 * _PAD
