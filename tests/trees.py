@@ -9,7 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -39,6 +39,17 @@ CONFIG_CPU_FREQ_GOV_PERFORMANCE=y
 CONFIG_RCU_LAZY=y
 CONFIG_DEBUG_FS=y
 """
+
+
+def fair_server(cpus: Iterable[int], *, planned: bool = True) -> dict[str, str]:
+    """The files of these CPUs' deadline server: as planned, else as the kernel makes them."""
+    runtime, period = (209715200, 4194304000) if planned else (50000000, 1000000000)
+    folder = "sys/kernel/debug/sched/fair_server"
+    files: dict[str, str] = {}
+    for cpu in cpus:
+        files[f"{folder}/cpu{cpu}/runtime"] = f"{runtime}\n"
+        files[f"{folder}/cpu{cpu}/period"] = f"{period}\n"
+    return files
 
 
 def write_tree(root: Path, files: Mapping[str, str]) -> Path:

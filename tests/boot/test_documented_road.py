@@ -7,7 +7,7 @@ import pytest
 from hosttree import NEEDS, RELEASE, Host
 
 from screens import DOCUMENTS, Screen, blocks
-from trees import CPU
+from trees import CPU, fair_server
 
 pytest_plugins = ["hosttree"]
 pytestmark = NEEDS
@@ -31,6 +31,7 @@ TUNED_BOOT = {
     "sys/devices/virtual/workqueue/cpumask": "1\n",
     "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
+    **fair_server(range(1, 4)),
     "var/log/dmesg": f"Linux version {RELEASE}\n"
     "rcu: \tOffload RCU callbacks from CPUs: 1-3.\n"
     "NO_HZ: Full dynticks CPUs: 1-3.\n",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lowlat import __version__
-from trees import CPU, lowlat, machine, write_tree
+from trees import CPU, fair_server, lowlat, machine, write_tree
 
 VALUES = {
     "proc/irq/default_smp_affinity": "f\n",
@@ -23,6 +23,7 @@ VALUES = {
     "sys/devices/virtual/workqueue/cpumask": "f\n",
     "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
+    **fair_server(range(1, 4), planned=False),
 }
 
 #: Right already: a tree would not print a chosen value back as the kernel does.
@@ -40,6 +41,7 @@ PLANNED = {
     "proc/sys/vm/compaction_proactiveness": "0",
     "sys/devices/virtual/workqueue/cpumask": "1",
     "sys/kernel/mm/transparent_hugepage/enabled": "madvise",
+    **{name: text.strip() for name, text in fair_server(range(1, 4)).items()},
 }
 
 

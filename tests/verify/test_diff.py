@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from trees import CONFIG, lowlat, machine, write_tree
+from trees import CONFIG, fair_server, lowlat, machine, write_tree
 
 MASK = "sys/devices/virtual/workqueue/cpumask"
 SETTLED = {
@@ -19,6 +19,7 @@ SETTLED = {
     "proc/irq/7/smp_affinity": "f\n",
     "proc/irq/8/smp_affinity": "1\n",
     "proc/irq/9/smp_affinity": "e\n",
+    **fair_server(range(1, 4)),
 }
 
 
@@ -58,7 +59,7 @@ def test_only_what_would_change_is_listed_and_the_rest_counted(tmp_path: Path) -
         change("workqueue.cpumask", f"/{MASK}", "f", "1"),
     ]
     # skew_tick; the timers, the default and the two other interrupts, writeback and memory.
-    assert found["unchanged"] == 1 + 7
+    assert found["unchanged"] == 1 + 13
 
 
 def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> None:
@@ -67,9 +68,9 @@ def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> No
     (root / "proc/cmdline").write_text(f"root=/dev/sda1 {document['cmdline']['text']}\n")
     (root / MASK).write_text("1\n")
     (root / "proc/irq/7/smp_affinity").write_text("1\n")
-    assert diff(root) == {"schema": "lowlat.diff/1", "changes": [], "unchanged": 6 + 9}
+    assert diff(root) == {"schema": "lowlat.diff/1", "changes": [], "unchanged": 6 + 15}
     out = lowlat("plan", "--root", root, "--diff").out
-    assert out.splitlines()[-1] == "0 would change, 15 are as planned already."
+    assert out.splitlines()[-1] == "0 would change, 21 are as planned already."
 
 
 def test_a_boot_of_another_plan_loses_what_the_new_one_has_not(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_the_words_tell_the_same(tmp_path: Path) -> None:
     out = lowlat("plan", "--root", host(tmp_path), "--diff").out
     assert "isolcpus                            nothing would become managed_irq,domain,1-3" in out
     assert f"workqueue.cpumask                   /{MASK}: f would become 1" in out
-    assert out.splitlines()[-1] == "8 would change, 7 are as planned already."
+    assert out.splitlines()[-1] == "8 would change, 13 are as planned already."
 
 
 def test_many_files_of_one_setting_are_one_line(tmp_path: Path) -> None:

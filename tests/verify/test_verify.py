@@ -19,7 +19,7 @@ from lowlat.host.archive import Recorder
 from lowlat.host.root import Root
 from lowlat.plan import store
 from lowlat.verify import evidence, verify
-from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, Answer, machine, write_tree
+from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, Answer, fair_server, machine, write_tree
 
 LINE = (
     "quiet isolcpus=managed_irq,domain,1-3 nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 "
@@ -58,6 +58,7 @@ TUNED_BOOT = {
     "sys/bus/workqueue/devices/writeback/cpumask": "1\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
     "var/log/dmesg": DMESG,
+    **fair_server(range(1, 4)),
 }
 
 
@@ -110,7 +111,7 @@ def test_all_in_effect(started: Path) -> None:
     found = rows(started, 0)
     assert {row["state"] for row in found.values()} == {"effective"}
     assert "Offload RCU callbacks" in found["rcu_nocbs"]["evidence"]
-    assert len(found) == 13
+    assert len(found) == 14
 
 
 @pytest.mark.parametrize(
@@ -716,7 +717,7 @@ def test_findings_come_first_and_the_last_line_counts(started: Path) -> None:
         "irq.smp_affinity undone by irqbalance: /proc/irq/24/smp_affinity is f"
     )
     assert any("TuneD is not installed" in line for line in said)
-    assert said[-1] == "13 settings: 12 effective, 1 undone"
+    assert said[-1] == "19 settings: 18 effective, 1 undone"
 
 
 @pytest.mark.parametrize("text", ["10", "2h", "s", "-1s", "10s "])

@@ -6,7 +6,17 @@ from __future__ import annotations
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import ARM_ONLY, ISOLATION, PHYSICAL, built_in, config, done_by
+from lowlat.catalogue.needs import (
+    ARM_ONLY,
+    INTEL,
+    ISOLATION,
+    PHYSICAL,
+    X86,
+    built_in,
+    config,
+    done_by,
+    feature,
+)
 
 _TRANSLATES = Need(
     lambda target: target.machine.is_x86 or bool(ARM_ONLY.test(target)),
@@ -55,6 +65,23 @@ ENTRIES = (
         ),
     ),
     Tunable(
+        name="intel_iommu",
+        why="switches address translation on where the distribution leaves it off: what hands a "
+        "device to user space or to a guest (VFIO) needs it",
+        source=f"{PARAMETERS} intel_iommu=; drivers/iommu/intel/iommu.c",
+        value="on",
+        needs=(X86, PHYSICAL, INTEL, config("INTEL_IOMMU")),
+        unneeded=built_in("INTEL_IOMMU_DEFAULT_ON", "with it"),
+        cost="without iommu.passthrough, a mapping for each transfer of the kernel's own devices",
+        risk=Risk.THROUGHPUT,
+        accepts=r"on",
+        # The parameter alone makes "DMAR: IOMMU enabled"; this comes when the units run.
+        sign=Sign(
+            proof=r"DMAR: Intel.* Virtualization Technology for Directed I/O",
+            contradiction=r"DMAR: (?:No DMAR devices found|IOMMU hardware disabled)",
+        ),
+    ),
+    Tunable(
         name="net.rps_cpus",
         silences=("ipi: * (rps_trigger_softirq)*",),
         why="takes the isolated CPUs out of receive packet steering, which interrupts them with "
@@ -65,6 +92,44 @@ ENTRIES = (
         needs=(ISOLATION, config("RPS")),
         unneeded=_left_out_already,
         tolerant=True,
+    ),
+    Tunable(
+        name="net.xps_cpus",
+        why="leaves the choice of a transmit queue to the housekeeping CPUs: drivers give each CPU "
+        "a queue of its own, whose completions then come to that CPU",
+        source="networking/scaling.rst (XPS); net/core/net-sysfs.c",
+        rows=(Value("/sys/class/net/*/queues/tx-*/xps_cpus", "{housekeeping}"),),
+        reads=Reads.WITHIN,
+        needs=(ISOLATION, config("XPS")),
+        cost="isolated CPUs that send share the queues with others, chosen by the connection",
+        risk=Risk.THROUGHPUT,
+        # A device with one queue answers ENOENT.
+        tolerant=True,
+    ),
+    Tunable(
+        name="net.threaded",
+        why="runs the polling of network cards in threads, which can be placed and given a "
+        "priority, instead of in softirqs that hold up what was interrupted",
+        source="networking/napi.rst (threaded NAPI); ABI/testing/sysfs-class-net",
+        rows=(Value("/sys/class/net/*/threaded", "1"),),
+        needs=(feature("/sys/class/net/lo/threaded", (5, 12)),),
+        cost="a context switch for each batch of packets",
+        risk=Risk.THROUGHPUT,
+        # Interfaces without polling, such as lo before 5.12, refuse.
+        tolerant=True,
+    ),
+    Tunable(
+        name="net.napi",
+        why="lets a busy network card be polled by a timer instead of interrupting for each batch "
+        "of packets, which programs that poll their sockets need",
+        source="networking/napi.rst (software IRQ coalescing); net/core/dev.c",
+        rows=(
+            Value("/sys/class/net/*/napi_defer_hard_irqs", "2"),
+            Value("/sys/class/net/*/gro_flush_timeout", "200000"),
+        ),
+        needs=(feature("/sys/class/net/lo/napi_defer_hard_irqs", (5, 8)),),
+        cost="a packet may wait 200 microseconds for the others of its batch",
+        risk=Risk.THROUGHPUT,
     ),
     Tunable(
         name="net.core.busy_poll",

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Kernel, Machine
+from lowlat.model.machine import Kernel, Machine, Node
+
+#: What the places in a text stand for, where it has none.
+NOWHERE: Mapping[str, object] = MappingProxyType({})
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
 
@@ -40,7 +44,8 @@ class Reads(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """What a value may depend on. ``enabled`` holds the names decided before this one."""
+    """What a value may depend on. ``enabled`` holds the names decided before this one;
+    ``interrupts`` are those of the device that the work is for."""
 
     machine: Machine
     kernel: Kernel
@@ -48,9 +53,32 @@ class Target:
     housekeeping: CpuSet
     guest: bool
     enabled: frozenset[str] = frozenset()
+    interrupts: tuple[int, ...] = ()
 
-    def fill(self, text: str, reads: Reads) -> str:
-        """A text of the catalogue with the CPUs of this machine in it, as ``reads`` says."""
+    def places(self, path: str, parts: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
+        """What the places in a path stand for, once for each file; ``parts`` are those of a value
+        that the user chose."""
+        if "{cpu}" in path:
+            return [{"cpu": cpu} for cpu in self.isolated]
+        if "{interrupt}" in path:
+            return [{"interrupt": number} for number in self.interrupts]
+        if "{package}" in path:
+            fastest = self.machine.power.uncore_khz
+            return [{"package": name, "khz": khz} for name, khz in fastest.items()]
+        if "{node}" in path:
+            return [{**parts, "node": node.id} for node in self.memory(parts.get("at"))]
+        return [parts]
+
+    def memory(self, wanted: object) -> list[Node]:
+        """The memory node of that number; for None those of the isolated CPUs, else all that have
+        CPUs."""
+        nodes = [node for node in self.machine.nodes if node.cpus or node.id == wanted]
+        near = [node for node in nodes if node.cpus & self.isolated] or nodes
+        return near if wanted is None else [node for node in nodes if node.id == wanted]
+
+    def fill(self, text: str, reads: Reads, place: Mapping[str, object] = NOWHERE) -> str:
+        """A text of the catalogue with the CPUs of this machine in it, as ``reads`` says, and what
+        else it has places for."""
         masks = reads in (Reads.MASK, Reads.WITHIN)
         isolated, housekeeping = (
             cpus.mask() if masks else str(cpus) for cpus in (self.isolated, self.housekeeping)
@@ -61,6 +89,7 @@ class Target:
             isolated_or_all=isolated or "all",
             # 0 would mean no bound at all.
             wake_us=max((s.latency_us or 1 for s in self.machine.power.lightest_sleeps), default=2),
+            **place,
         )
 
     def since(self, major: int, minor: int) -> Optional[bool]:
@@ -89,7 +118,7 @@ class Need:
 @dataclass(frozen=True)
 class Value:
     """One file of the running kernel, or a glob of files, with the value it shall hold. A path with
-    ``{cpu}`` in it is one for each isolated CPU.
+    a place in it, such as ``{cpu}``, is one for each of what Target.places says.
 
     What the kernel offers by system call only has a name of its own instead of a path:
     ``kthread:GLOB:affinity`` (a CPU mask) and ``kthread:GLOB:policy`` ("other" or "fifo:N") of the
@@ -150,13 +179,16 @@ class Tunable:
     ``value`` (boot; "" for a flag without value) and ``rows`` is given; {isolated} and
     {housekeeping} in them stand for these CPUs, {wake_us} for how long the isolated ones wake from
     their lightest sleep. ``instead`` are values that take the place of ``value``, each where its
-    test holds. Of rows that are ``either``, only the first file
-    that is there is set. ``evidence`` tells how to see the effect where ``sign`` and ``rows`` do
+    test holds. Of rows that are ``either``, only the first file that is there is set.
+    ``evidence`` tells how to see the effect where ``sign`` and ``rows`` do
     not. ``unneeded`` answers why the setting would change nothing here. ``accepts`` is the grammar
-    of values a user may give instead. ``implies`` names entries whose effect this one includes. An
-    entry with ``tuned``, a section of TuneD's, has the same value on every machine, and TuneD sets
-    it itself; ``tolerant`` ones may fail for single files. ``cgroup`` is the control group (v2)
-    whose files the rows are: it is made before they are written, and removed with them.
+    of values a user may give instead; ``parts`` takes such a value apart, for places of these
+    names, ``refuses`` says why it (None: the entry's own) is impossible on this machine, and
+    ``example`` is one, where the entry has none of its own. ``implies`` names entries whose effect
+    this one includes. An entry with ``tuned``, a section of TuneD's, has the same value on every
+    machine, and TuneD sets it itself; ``tolerant`` ones may fail for single files. ``cgroup`` is
+    the control group (v2) whose files the rows are: it is made before they are written, and
+    removed with them.
     ``silences`` are patterns (fnmatch) of the causes of noise that the entry removes, "class:
     cause" as in a run.
     """
@@ -181,6 +213,9 @@ class Tunable:
     tuned: Optional[str] = None
     tolerant: bool = False
     cgroup: Optional[str] = None
+    parts: Callable[[str], Mapping[str, object]] = lambda given: NOWHERE
+    refuses: Callable[[Target, Optional[str]], Optional[str]] = lambda target, given: None
+    example: str = ""
     silences: tuple[str, ...] = ()
 
     @property
@@ -193,14 +228,21 @@ class Tunable:
         value = next((text for text, test in self.instead if test(target)), self.value)
         return target.fill(value or "", Reads.LIST)
 
-    def settings(self, target: Target) -> Iterator[Value]:
-        """What is set in the running kernel of this machine."""
+    def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
+        """What is set in the running kernel of this machine; ``given`` is a value that a user
+        chose."""
         there = [row for row in self.rows if row.path in target.kernel.features]
         rows = there[:1] or self.rows if self.either else self.rows
-        each = target.isolated if any("{cpu}" in row.path for row in rows) else (0,)
-        for cpu in each:
+        parts = self.parts(given) if given else NOWHERE
+        for place in target.places("".join(row.path for row in rows), parts):
             for row in rows:
-                yield Value(row.path.format(cpu=cpu), target.fill(row.value, self.reads))
+                own = target.fill(row.value, self.reads, place)
+                yield Value(row.path.format(**place), own if parts or given is None else given)
+
+    @property
+    def usage(self) -> str:
+        """How a user asks for it."""
+        return self.parameter(self.example)
 
     def parameter(self, value: str) -> str:
         """The boot parameter as it stands on the command line."""

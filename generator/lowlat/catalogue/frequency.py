@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, config, done_by
+from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, PHYSICAL, config, done_by
 
 _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
@@ -86,6 +86,23 @@ ENTRIES = (
             "with the governor performance the driver prefers performance by itself",
         ),
         cost="power of the isolated CPUs",
+        risk=Risk.POWER,
+    ),
+    Tunable(
+        name="uncore.min_freq",
+        why="holds caches, memory controllers and the mesh between them at their highest "
+        "frequency, so that no access waits for them to speed up",
+        source="admin-guide/pm/intel_uncore_frequency_scaling.rst",
+        rows=(Value(f"{_CPU}/intel_uncore_frequency/{{package}}/min_freq_khz", "{khz}"),),
+        needs=(
+            PHYSICAL,
+            Need(
+                lambda target: bool(target.machine.power.uncore_khz),
+                "the module intel_uncore_frequency shows no package here",
+                wants="the module intel_uncore_frequency",
+            ),
+        ),
+        cost="power of every package, and turbo headroom of its cores",
         risk=Risk.POWER,
     ),
     Tunable(

@@ -3,8 +3,24 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import Reads, Sign, Tunable, Value
+from typing import Optional
+
+from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION
+
+_PRIORITY = r"fifo:[1-9][0-9]?"
+
+
+def _threaded(target: Target) -> Optional[bool]:
+    return True if "threadirqs" in target.enabled else target.kernel.realtime
+
+
+_THREADED = Need(
+    _threaded,
+    "interrupts have threads with threadirqs, or on a PREEMPT_RT kernel",
+    "assumed: not known whether the kernel is PREEMPT_RT",
+    wants="threadirqs enabled too, or a PREEMPT_RT kernel",
+)
 
 ENTRIES = (
     Tunable(
@@ -36,5 +52,38 @@ ENTRIES = (
         rows=(Value("/proc/irq/default_smp_affinity", "{housekeeping}"),),
         reads=Reads.MASK,
         needs=(ISOLATION,),
+    ),
+    Tunable(
+        name="irq.thread_priority",
+        why="lets the threads of the chosen device's interrupts run before those of all others, "
+        "which have priority 50",
+        source="kernel/irq/manage.c setup_irq_thread(); chrt(1)",
+        evidence="the threads irq/N-… of the device run as SCHED_FIFO of priority 60",
+        rows=(Value("kthread:irq/{interrupt}-*:policy", "fifo:60"),),
+        needs=(
+            _THREADED,
+            Need(
+                lambda target: bool(target.interrupts),
+                "no device with interrupts is chosen",
+                wants="--for-device with a device that has interrupts",
+            ),
+        ),
+        cost="work of a priority up to 60 waits for the device",
+        risk=Risk.THROUGHPUT,
+        accepts=_PRIORITY,
+    ),
+    Tunable(
+        name="irq.sound_priority",
+        why="lets the interrupts of sound cards, and of the USB and FireWire ports where some are "
+        "plugged in, be served before all others and before the programs that play and record",
+        source="kernel/irq/manage.c setup_irq_thread(); the script rtirq",
+        evidence="the threads irq/N-snd… and irq/N-xhci… run as SCHED_FIFO of priority 90",
+        rows=tuple(
+            Value(f"kthread:irq/*-{name}*:policy", "fifo:90") for name in ("snd", "?hci", "firewi")
+        ),
+        needs=(_THREADED,),
+        cost="a keyboard, mouse or disk at the same USB port interrupts real-time programs too",
+        risk=Risk.THROUGHPUT,
+        accepts=_PRIORITY,
     ),
 )

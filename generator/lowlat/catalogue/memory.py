@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import NOT_REALTIME, config, done_by
+from lowlat.catalogue.needs import NODES, NOT_REALTIME, config, done_by
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
+_NODE = "/sys/devices/system/node/node{node}"
+_KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20}
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
 
@@ -18,6 +21,30 @@ def _stat_skips(target: Target) -> Optional[str]:
     if "cpuset.partition" in target.enabled:  # 6.8 or newer
         return "the kernel leaves CPUs of isolated partitions out of this work (mm/vmstat.c)"
     return None
+
+
+def _huge_pages(given: str) -> Mapping[str, object]:
+    """The parts of SIZE:N[@NODE]."""
+    size, _, rest = given.partition(":")
+    pages, _, node = rest.partition("@")
+    return {
+        "kib": int(size[:-1]) * _KIB[size[-1]],
+        "pages": int(pages),
+        "at": int(node) if node else None,
+    }
+
+
+def _too_many(target: Target, given: Optional[str]) -> Optional[str]:
+    if given is None:
+        return "how many, only the owner of the work knows: hugepages=SIZE:N or SIZE:N@NODE"
+    parts = _huge_pages(given)
+    nodes = target.memory(parts["at"])
+    asked = int(str(parts["kib"])) * int(str(parts["pages"]))
+    for node in nodes:
+        if node.memory_kib is not None and asked > node.memory_kib * 0.8:
+            had = f"of the {node.memory_kib >> 10} MiB of node {node.id}"
+            return f"{asked >> 10} MiB are more than 80 percent {had}: the rest would starve"
+    return None if nodes else f"there is no memory node {parts['at']}"
 
 
 ENTRIES = (
@@ -52,6 +79,22 @@ ENTRIES = (
             "one NUMA node: the kernel balances nothing" if len(target.machine.nodes) == 1 else None
         ),
         cost="memory of long-running tasks is not moved near their CPUs: pin it",
+    ),
+    Tunable(
+        name="hugepages",
+        why="sets memory aside in huge pages for programs that ask for them, near the isolated "
+        "CPUs or on the node that is named: fewer TLB misses, and no page fault builds them",
+        source="admin-guide/mm/hugetlbpage.rst; mm/hugetlb_sysfs.c",
+        evidence="nodeN/hugepages/hugepages-*kB/nr_hugepages: what the kernel could set aside",
+        rows=(Value(f"{_NODE}/hugepages/hugepages-{{kib}}kB/nr_hugepages", "{pages}"),),
+        needs=(NODES, config("HUGETLBFS")),
+        cost="nothing else can use that memory; pages of a gigabyte are hard to get once it is "
+        "in pieces: start early after the boot",
+        risk=Risk.THROUGHPUT,
+        accepts=r"[1-9][0-9]{0,3}[KMG]:[0-9]{1,7}(@[0-9]{1,4})?",
+        parts=_huge_pages,
+        refuses=_too_many,
+        example="2M:64",
     ),
     Tunable(
         name="transparent_hugepage.enabled",

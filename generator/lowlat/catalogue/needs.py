@@ -91,6 +91,29 @@ OWNS_FREQUENCY = replace(
 
 X86 = Need(lambda target: target.machine.is_x86, "x86 only", wants="x86")
 
+NODES = Need(
+    lambda target: bool(target.machine.nodes),
+    "the kernel shows no memory nodes",
+    wants="a kernel that shows memory nodes",
+)
+
+
+def _made_by(vendor: str, name: str) -> Need:
+    def test(target: Target) -> Optional[bool]:
+        known = target.machine.processor.vendor
+        return None if known is None else known == vendor
+
+    return Need(
+        test,
+        f"{name} processors only",
+        "assumed: processor vendor not known",
+        wants=f"a processor of {name}'s",
+    )
+
+
+INTEL = _made_by("GenuineIntel", "Intel")
+AMD = _made_by("AuthenticAMD", "AMD")
+
 ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="ARM")
 
 

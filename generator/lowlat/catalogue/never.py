@@ -6,8 +6,16 @@ from __future__ import annotations
 
 _BANNED = "a ban list of ours would replace the one it makes by itself of isolcpus and nohz_full"
 _HUGEPAGES = (
-    "how many huge pages the work needs only its owner knows: 'default_hugepagesz=1G hugepagesz=1G "
-    "hugepages=N' in that order, or /sys/kernel/mm/hugepages"
+    "a size belongs before its count ('default_hugepagesz=1G hugepagesz=1G hugepages=N'); the "
+    "setting hugepages sets pages of any size aside at run time"
+)
+_SIBLINGS = (
+    "whoever can do without half the threads takes the siblings of isolated cores offline before "
+    "planning: echo 0 >/sys/devices/system/cpu/cpuN/online"
+)
+_RESCTRL = (
+    "a cache partition needs the work's own size: mount -t resctrl, then a group for the isolated "
+    "CPUs whose mask overlaps no other, and few ways for the default group (pqos does it)"
 )
 _LATENCY = (
     "it bounds every CPU while a program holds it open: the work may open it and write 0 while it "
@@ -100,8 +108,6 @@ NEVER = {
     "workqueue.writeback.cpumask decides where",
     "numa_balancing": "takes enable or disable, not 0; kernel.numa_balancing sets it at run time",
     # security
-    "mitigations": "buys throughput with security and no quiet: asynchronous noise stays",
-    "kpti": "buys throughput with security and no quiet: asynchronous noise stays",
     "selinux": "security, not noise",
     "apparmor": "security, not noise",
     "audit": "security, not noise",
@@ -141,34 +147,34 @@ NEVER = {
     "kernel.sched_autogroup_enabled": "divides time among sessions on one CPU: not noise",
 }
 
+_MITIGATIONS = (
+    "off makes system calls, interrupts and exits of guests faster by a microsecond or less, but "
+    "none rarer, and lets programs read what they may not: whoever trusts everything that runs on "
+    "the machine may decide it"
+)
+
 #: Useful to some, but decided by the work or by another tool: what to do instead.
 ELSEWHERE = {
     "/dev/cpu_dma_latency": _LATENCY,
     "force_latency": _LATENCY,
-    "hugepages": _HUGEPAGES,
     "hugepagesz": _HUGEPAGES,
     "default_hugepagesz": _HUGEPAGES,
     "CPUSetPartition": "the newest systemd can make a partition of a slice of yours; "
     "cpuset.partition makes lowlat.slice one on every version",
-    "resctrl": "a cache partition needs the work's own size: mount -t resctrl, then a group for "
-    "the isolated CPUs whose mask overlaps no other (pqos does it)",
+    "resctrl.housekeeping": _RESCTRL,
+    "resctrl": _RESCTRL,
     "rdt": "resctrl uses what the processor offers without it",
-    "intel_uncore_frequency": "the module of that name has min_freq_khz for each package: set it "
-    "to initial_max_freq_khz",
     "net.core.rps_default_mask": "the mask of interfaces made later, for machines that steer "
     "packets (RPS): give it the housekeeping CPUs",
-    "xps_cpus": "the driver spreads its transmit queues; narrow them with the queues (ethtool -L)",
     "queues": "ethtool -L DEVICE combined N, with as many queues as there are housekeeping CPUs; "
     "it makes new interrupts, so start the profile again after it",
     "coalescing": "ethtool -C DEVICE adaptive-rx off rx-usecs 0, where the driver knows it",
-    "/sys/class/net/X/threaded": "1 makes threads napi/X-N of the interface X: pin them beside the "
-    "device with taskset",
     "net.core.netdev_budget": "decides how long one round of packets takes on a housekeeping CPU: "
     "measure before you change it",
-    "cpuN/online": "offline siblings of isolated cores yourself where half the threads are no "
-    "loss: echo 0 >/sys/devices/system/cpu/cpuN/online",
-    "intel_iommu": "on is what VFIO needs where the distribution leaves it off: add it to the "
-    "command line yourself",
+    "smt.siblings": _SIBLINGS,
+    "cpuN/online": _SIBLINGS,
+    "mitigations": _MITIGATIONS,
+    "kpti": _MITIGATIONS,
     "cgroup_disable": "pressure stops the accounting for each control group: psi=0 stops all of it",
     "quiet": "slow consoles hold interrupts off: add quiet, or log to a console over the network",
     "kernel.printk": "slow consoles hold interrupts off: sysctl kernel.printk=3 keeps all but "
@@ -196,6 +202,11 @@ ALIASES = {
     "intel_pstate/no_turbo": "turbo",
     "cpufreq/boost": "turbo",
     "rps_cpus": "net.rps_cpus",
+    "xps_cpus": "net.xps_cpus",
+    "/sys/class/net/X/threaded": "net.threaded",
+    "napi_defer_hard_irqs": "net.napi",
+    "gro_flush_timeout": "net.napi",
+    "intel_uncore_frequency": "uncore.min_freq",
     "busy_poll": "net.core.busy_poll",
     "busy_read": "net.core.busy_read",
     "AllowedCPUs": "cpuset.cpus",

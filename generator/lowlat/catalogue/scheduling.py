@@ -5,7 +5,17 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import (
+    PARAMETERS,
+    Need,
+    Reads,
+    Risk,
+    Shows,
+    Sign,
+    Target,
+    Tunable,
+    Value,
+)
 from lowlat.catalogue.needs import (
     ISOLATION,
     REALTIME,
@@ -18,6 +28,23 @@ from lowlat.catalogue.needs import (
 from lowlat.model.machine import Kernel
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
+
+#: What it does to isolated CPUs.
+_BY_SERVER = (
+    "irq: * (*dl_task_timer*",
+    "ipi: * from *dl_task_timer*",
+    "ipi: * from start_dl_timer*",
+)
+_SERVED = (
+    ISOLATION,
+    config("DEBUG_FS"),
+    feature(FAIR_SERVER, (6, 12)),
+    Need(
+        lambda target: target.machine.firmware.locked_down is not True,
+        "the kernel is locked down, as Secure Boot does it: it lets nobody write debugfs",
+        wants="a kernel that is not locked down",
+    ),
+)
 
 
 def _full_already(target: Target) -> Optional[str]:
@@ -104,20 +131,33 @@ ENTRIES = (
     ),
     Tunable(
         name="fair_server",
-        silences=(
-            "irq: * (*dl_task_timer*",
-            "ipi: * from *dl_task_timer*",
-            "ipi: * from start_dl_timer*",
-        ),
+        silences=_BY_SERVER,
         why="switches off the deadline server that guarantees ordinary tasks 50 ms a second on "
-        "each CPU: its timer and the tick it restarts interrupt isolated CPUs about 3.5 times a "
-        "second",
+        "each CPU: its timer, and what that wakes, interrupt isolated CPUs 3 times a second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         rows=(Value(f"{FAIR_SERVER}/cpu{{cpu}}/runtime", "0"),),
-        needs=(ISOLATION, config("DEBUG_FS"), feature(FAIR_SERVER, (6, 12))),
+        needs=_SERVED,
         cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
         "starves ordinary tasks there, kernel threads included, for good",
         risk=Risk.STARVATION,
+    ),
+    Tunable(
+        name="fair_server.period",
+        silences=_BY_SERVER,
+        why="lets the deadline server that guarantees ordinary tasks 5 percent of each CPU come "
+        "round every 4.2 seconds instead of every second: it interrupts isolated CPUs a quarter as "
+        "often, and the guarantee stays",
+        source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
+        # In this order: 6.12 may have lost count of what isolated CPUs have promised, and then
+        # refuses any change to less than it was (__dl_overflow() in kernel/sched/deadline.c).
+        rows=(
+            Value(f"{FAIR_SERVER}/cpu{{cpu}}/runtime", "209715200"),
+            Value(f"{FAIR_SERVER}/cpu{{cpu}}/period", "4194304000"),
+        ),
+        needs=_SERVED,
+        conflicts=("fair_server",),
+        cost="ordinary tasks that a real-time task starves there wait up to 4 seconds, and then "
+        "hold it up for 0.2",
     ),
     Tunable(
         name="kernel.sched_rt_runtime_us",

@@ -5,11 +5,23 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable
-from lowlat.catalogue.needs import KVM_GUEST, PHYSICAL, X86, before, config
+from lowlat.catalogue.entry import PARAMETERS, Risk, Shows, Sign, Target, Tunable
+from lowlat.catalogue.needs import (
+    AMD,
+    INTEL,
+    KVM_GUEST,
+    PHYSICAL,
+    X86,
+    before,
+    config,
+    feature,
+)
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
 _GAP = "/sys/module/kvm_intel/parameters/ple_gap"
+_RECOVERY = "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio"
+_PAUSE = "/sys/module/kvm_amd/parameters/pause_filter_count"
+_AVIC = "/sys/module/kvm_amd/parameters/avic"
 
 
 def _polls_already(target: Target) -> Optional[str]:
@@ -17,18 +29,6 @@ def _polls_already(target: Target) -> Optional[str]:
         return "the idle driver is haltpoll already"
     return None
 
-
-def _is_intel(target: Target) -> Optional[bool]:
-    vendor = target.machine.processor.vendor
-    return None if vendor is None else vendor == "GenuineIntel"
-
-
-_INTEL = Need(
-    _is_intel,
-    "Intel processors only",
-    "assumed: processor vendor not known",
-    wants="an Intel processor",
-)
 
 ENTRIES = (
     Tunable(
@@ -78,10 +78,44 @@ ENTRIES = (
         "physical CPU to itself",
         source="arch/x86/kvm/vmx/vmx.c ple_gap; TuneD's realtime-virtual-host profile",
         value="0",
-        needs=(X86, PHYSICAL, _INTEL, config("KVM_INTEL")),
+        needs=(X86, PHYSICAL, INTEL, config("KVM_INTEL")),
         cost="guests that share a physical CPU waste it spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
         sign=Sign(path=_GAP, shows=Shows.COPY),
+    ),
+    Tunable(
+        name="kvm.nx_huge_pages_recovery_ratio",
+        silences=("thread: kvm-nx-lpage-re*",),
+        why="stops each guest's thread that takes split huge pages back once an hour or so, for "
+        "which every CPU of the guest has to leave it",
+        source=f"{PARAMETERS} kvm.nx_huge_pages_recovery_ratio; arch/x86/kvm/mmu/mmu.c",
+        value="0",
+        needs=(X86, PHYSICAL, config("KVM"), feature(_RECOVERY, (5, 4))),
+        cost="huge pages that a guest once ran code in stay split, and it has more TLB misses",
+        risk=Risk.THROUGHPUT,
+        accepts=r"0",
+        sign=Sign(path=_RECOVERY, shows=Shows.COPY),
+    ),
+    Tunable(
+        name="kvm_amd.pause_filter_count",
+        why="lets guest CPUs spin on a lock without an exit to the host, as kvm_intel.ple_gap does",
+        source="arch/x86/kvm/svm/svm.c pause_filter_count",
+        value="0",
+        needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
+        cost="guests that share a physical CPU waste it spinning",
+        risk=Risk.THROUGHPUT,
+        accepts=r"0",
+        sign=Sign(path=_PAUSE, shows=Shows.COPY),
+    ),
+    Tunable(
+        name="kvm_amd.avic",
+        why="lets the processor deliver interrupts into a guest that runs, without an exit",
+        source="arch/x86/kvm/svm/avic.c",
+        value="1",
+        needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
+        cost="guests with nested virtualization or some clocks of Windows fall back to exits",
+        # The module clears it where the processor cannot (avic_hardware_setup()).
+        sign=Sign(path=_AVIC, expected=lambda value: "Y"),
     ),
 )

@@ -37,7 +37,7 @@ def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
     yield "Set by", ", ".join(profiles_with(entry)) or "no profile: by name only"
     yield "Seen", entry.evidence or "; ".join(_signs(entry))
     yield "Source", entry.source
-    yield "Enable", f"lowlat-gen plan --enable {entry.name}"
+    yield "Enable", f"lowlat-gen plan --enable {entry.usage}"
 
 
 def _signs(entry: Tunable) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _signs(entry: Tunable) -> Iterator[str]:
 
 def _holds(path: str, reads: Reads, value: str) -> str:
     sysctl = "/proc/sys/"
-    what = path.replace("{cpu}", "N").replace("[0-9]*", "N")
+    what = re.sub(r"\{\w+\}|\[0-9\]\*", "N", path)
     if path.startswith(sysctl):
         what = f"sysctl {path[len(sysctl) :].replace('/', '.')}"
     role = re.search(r"{(isolated|housekeeping)", value)

@@ -228,7 +228,7 @@ def _cost(entry: Tunable) -> list[str]:
 
 
 def _run_time(word: Word, entry: Tunable, line: BootLine) -> Opinion:
-    path = entry.rows[0].path.replace("{cpu}", "N")
+    path = re.sub(r"\{\w+\}", "N", entry.rows[0].path)
     sysctl = path.startswith("/proc/sys/")
     fix = f"sysctl.{path[10:].replace('/', '.')}={word.value}" if sysctl else None
     if entry.name == "workqueue.cpumask" and line.target.since(6, 6) and line.target.isolated:

@@ -82,6 +82,7 @@ class Node:
     id: int
     cpus: CpuSet
     distances: tuple[int, ...] = ()
+    memory_kib: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -168,13 +169,15 @@ class IdleState:
 
 @dataclass(frozen=True)
 class PowerControl:
-    """Idle and frequency control as the running kernel offers it."""
+    """Idle and frequency control as the running kernel offers it. ``uncore_khz`` is the highest
+    frequency of each uncore, by the name of its folder."""
 
     idle_driver: Optional[str] = None
     frequency_driver: Optional[str] = None
     governors: tuple[str, ...] = ()
     smt_control: Optional[str] = None
     idle_states: tuple[IdleState, ...] = ()
+    uncore_khz: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def lightest_sleeps(self) -> tuple[IdleState, ...]:
@@ -187,10 +190,12 @@ class PowerControl:
 @dataclass(frozen=True)
 class Firmware:
     """``efi``: booted by EFI. ``smi_counter``: the processor counts system management interrupts,
-    and the device to read the counter is there; it is not read here."""
+    and the device to read the counter is there; it is not read here. ``locked_down``: the kernel
+    guards itself against root, as it does after a Secure Boot."""
 
     efi: Optional[bool] = None
     smi_counter: Optional[bool] = None
+    locked_down: Optional[bool] = None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[st
 
     Raises Refused where there is no such device.
     """
-    device = _find_device(machine, wanted)
+    device = find_device(machine, wanted)
     online = machine.cpus.online
     node = next((node for node in machine.nodes if node.id == device.node), None)
     if node is not None and node.cpus:
@@ -42,7 +42,8 @@ def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[st
     return None, (f"--for-device {wanted}: {why}, so the whole machine is used",)
 
 
-def _find_device(machine: Machine, wanted: str) -> Device:
+def find_device(machine: Machine, wanted: str) -> Device:
+    """The device of ``--for-device``. Raises Refused where there is none of that name."""
     address = wanted.lower() if wanted.count(":") != 1 else f"0000:{wanted.lower()}"
     controller = re.sub(r"^(nvme\d+)n\d+(p\d+)?$", r"\1", wanted)
     for device in machine.devices:

@@ -23,6 +23,7 @@ from lowlat.model.plan import (
     Skipped,
 )
 from lowlat.plan.cpu_request import CpuRequest, merge
+from lowlat.plan.locality import find_device
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
 
@@ -53,13 +54,17 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
             f"profile {profile.name} isolates no CPU: there is none to choose",
             hint="leave the options out, or choose another --profile",
         )
-    division = split(machine, merge(profile.request, options.request))
+    request = merge(profile.request, options.request)
+    division = split(machine, request)
     target = Target(
         machine=machine,
         kernel=kernel,
         isolated=division.isolated,
         housekeeping=division.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
+        interrupts=find_device(machine, request.for_device).interrupts
+        if request.for_device
+        else (),
     )
     made = _PlanMaker(target, _Requested(profile, options), options.as_booted).make()
     line = cmdline.join(parameter.word for parameter in made.parameters)
@@ -180,20 +185,23 @@ class _PlanMaker:
         elif self._wanted.disabled(entry):
             self.skipped.append(Skipped(entry.name, "switched off by --disable"))
         else:
-            self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.name}"))
+            self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.usage}"))
 
     def _set(self, entry: Tunable, why: str) -> None:
         given = self._wanted.value(entry)
         if given is not None:
             _check_value(entry, given)
+        refused = entry.refuses(self._target, given)
+        if refused:
+            self._leave_out(entry, refused)
+            return
         fixed = (why, entry.source, entry.risk.value)
         if entry.value is not None:
             value = entry.own_value(self._target) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))
             self._note_absence(entry.name, value)
-        for row in entry.settings(self._target):
-            value = row.value if given is None else given
-            self.runtime.append(PlannedSetting(entry.name, row.path, value, *fixed))
+        for row in entry.settings(self._target, given):
+            self.runtime.append(PlannedSetting(entry.name, row.path, row.value, *fixed))
         enabled = self._target.enabled | {entry.name}
         self._target = replace(self._target, enabled=enabled)
 

@@ -28,12 +28,16 @@ PLANS = f"{files.STATE}/plans"
 #: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
 IN_USE = "/run/lowlat/plan.json"
 
-#: A CPU's number, and a CPU list, in the patterns of what the catalogue sets.
-_CPU = r"[0-9]{1,5}"
-_CPUS = rf"{_CPU}(?:[-,]{_CPU})*"
+#: What the places in a text of the catalogue may become; of those not named here a CPU list.
+_NUMBER = r"[0-9]{1,10}"
+_CPUS = r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
+_PLACES = {
+    **dict.fromkeys(("cpu", "interrupt", "node", "kib", "pages", "khz"), _NUMBER),
+    "package": r"[a-z0-9_]{1,40}",
+}
 
-#: A plan for 4096 CPUs is a tenth of this.
-_LARGEST = 4 << 20
+#: A plan for 4096 CPUs is a quarter of this.
+_LARGEST = 16 << 20
 
 
 def plan_path(release: str) -> str:
@@ -158,8 +162,8 @@ def _fits(entry: Tunable, own: str, value: str) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """What a text of the catalogue may become: {cpu} any number, other places any CPU list."""
+    """What a text of the catalogue may become."""
     parts = re.split(r"\{(\w+)\}", text)
     parts[0::2] = map(re.escape, parts[0::2])
-    parts[1::2] = [_CPU if name == "cpu" else _CPUS for name in parts[1::2]]
+    parts[1::2] = [_PLACES.get(name, _CPUS) for name in parts[1::2]]
     return "".join(parts)

@@ -92,7 +92,16 @@ def read_power(root: Root, boot: int, examples: Iterable[int]) -> PowerControl:
         governors=tuple((root.read(f"{policy}/scaling_available_governors") or "").split()),
         smt_control=root.read(f"{CPU}/smt/control"),
         idle_states=tuple(state for cpu in examples for state in _idle_states(root, cpu)),
+        uncore_khz={name: khz for name, khz in _uncores(root) if khz},
     )
+
+
+def _uncores(root: Root) -> Iterable[tuple[str, Optional[int]]]:
+    """admin-guide/pm/intel_uncore_frequency_scaling.rst"""
+    folder = f"{CPU}/intel_uncore_frequency"
+    for name in root.names(folder):
+        if re.fullmatch(r"package_\d{1,4}_die_\d{1,4}|uncore\d{1,4}", name, re.ASCII):
+            yield name, root.read_int(f"{folder}/{name}/initial_max_freq_khz")
 
 
 def _idle_states(root: Root, cpu: int) -> Iterable[IdleState]:
@@ -109,13 +118,19 @@ def _idle_states(root: Root, cpu: int) -> Iterable[IdleState]:
 
 
 def read_firmware(root: Root, vendor: Optional[str], boot: int) -> Firmware:
-    """How the system was booted, and whether system management interrupts can be counted."""
+    """How the system was booted, whether system management interrupts can be counted, and whether
+    the kernel is locked down (kernel_lockdown(7))."""
     efi = True if root.exists("/sys/firmware/efi") else None
     if efi is None and root.names("/sys/firmware"):
         efi = False
     # MSR_SMI_COUNT is Intel's; the device is missing where the msr module is not loaded.
     counts = vendor == "GenuineIntel" and root.exists(f"/dev/cpu/{boot}/msr")
-    return Firmware(efi=efi, smi_counter=True if counts else None)
+    lockdown = root.read("/sys/kernel/security/lockdown")
+    return Firmware(
+        efi=efi,
+        smi_counter=True if counts else None,
+        locked_down=None if lockdown is None else "[none]" not in lockdown,
+    )
 
 
 def read_boot_loader(root: Root) -> Optional[str]:

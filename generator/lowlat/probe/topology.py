@@ -86,9 +86,15 @@ def read_nodes(root: Root, online: CpuSet) -> tuple[Node, ...]:
             id=node,
             cpus=_node_cpus(root, node) & online,
             distances=_integers(root.read(f"{NODE}/node{node}/distance")),
+            memory_kib=_memory(root.read(f"{NODE}/node{node}/meminfo") or ""),
         )
         for node in numbered(root.names(NODE), "node")
     )
+
+
+def _memory(meminfo: str) -> Optional[int]:
+    found = re.search(r"MemTotal:\s+([0-9]{1,15}) kB", meminfo)
+    return int(found[1]) if found else None
 
 
 def _node_cpus(root: Root, node: int) -> CpuSet:

@@ -69,6 +69,7 @@ def _hardware(machine: Machine) -> _Facts:
     yield "Frequency", _with(power.frequency_driver, power.governors)
     yield "SMT control", power.smt_control
     yield "Firmware", {True: "EFI", False: "no EFI", None: None}[machine.firmware.efi]
+    yield "Locked down", "yes" if machine.firmware.locked_down else None
     yield "SMI counter", "can be read" if machine.firmware.smi_counter else None
     yield "Interrupts", _interrupts(machine)
 

@@ -48,7 +48,8 @@ _ALWAYS = (
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
     paths = (row.path for entry in CATALOGUE for row in entry.rows)
-    return sorted({path.format(cpu="[0-9]*") for path in paths if not path.startswith(SCHEME)})
+    files = (path.replace("{package}", "*") for path in paths if not path.startswith(SCHEME))
+    return sorted({re.sub(r"\{\w+\}", "[0-9]*", path) for path in files})
 
 
 def _signs() -> Iterator[str]:

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Settings whose files depend on the machine or on the user's value: memory nodes, packages,
+interrupts of a device, network interfaces, virtual machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, lowlat, machine, write_tree
+
+NODE = "sys/devices/system/node"
+UNCORE = f"{CPU}/intel_uncore_frequency"
+OPTIONS = "HUGETLBFS XPS KVM KVM_AMD INTEL_IOMMU IOMMU_SUPPORT"
+BUILT = CONFIG + "".join(f"CONFIG_{name}=y\n" for name in OPTIONS.split())
+
+
+def two_nodes() -> dict[str, str]:
+    """CPUs 0-3 and 4-7, with 8 GiB each."""
+    files = machine(8, config=BUILT)
+    for node, cpus in enumerate(("0-3", "4-7")):
+        files[f"{NODE}/node{node}/cpulist"] = f"{cpus}\n"
+        files[f"{NODE}/node{node}/meminfo"] = f"Node {node} MemTotal:        8388608 kB\n"
+    return files
+
+
+def planned(root: Path, *asked: object) -> dict[str, str]:
+    """The run-time settings of a plan: values by file."""
+    answer = lowlat("plan", "--root", root, "--json", *asked)
+    assert answer.status == 0, answer.err
+    return {item["target"]: item["value"] for item in answer.json()["runtime"]}
+
+
+# ---------------------------------------------------------------- huge pages
+
+
+@pytest.mark.parametrize(
+    ("asked", "size", "expected"),
+    [
+        ("2M:512", 2048, {0: "512", 1: "512"}),
+        ("1G:4@1", 1048576, {1: "4"}),
+        ("64K:16@0", 64, {0: "16"}),
+    ],
+)
+def test_huge_pages_lie_on_the_nodes_of_the_work(
+    asked: str, size: int, expected: dict[int, str], tmp_path: Path
+) -> None:
+    found = planned(write_tree(tmp_path, two_nodes()), "--enable", f"hugepages={asked}")
+    files = {path: value for path, value in found.items() if "hugepages-" in path}
+    folder = f"hugepages/hugepages-{size}kB"
+    assert files == {
+        f"/{NODE}/node{node}/{folder}/nr_hugepages": pages for node, pages in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("hugepages=1G:7@0", "80 percent of the 8192 MiB of node 0"),
+        ("hugepages=1G:7", "80 percent of the 8192 MiB of node 0"),
+        ("hugepages=1G:1@2", "no memory node 2"),
+        ("hugepages", "hugepages=SIZE:N"),
+        ("hugepages=4", "is not possible"),
+        ("hugepages=1G:1@0 x", "is not possible"),
+    ],
+)
+def test_huge_pages_that_cannot_be(asked: str, why: str, tmp_path: Path) -> None:
+    root = write_tree(tmp_path, two_nodes())
+    assert why in lowlat("plan", "--root", root, "--enable", asked).refused()
+
+
+def test_huge_pages_are_set_and_given_back(tmp_path: Path) -> None:
+    pages = f"{NODE}/node1/hugepages/hugepages-2048kB/nr_hugepages"
+    root = write_tree(tmp_path, {**two_nodes(), pages: "3\n"})
+    plan = lowlat("plan", "--root", root, "--json", "--enable", "hugepages=2M:64@1").out
+    write_tree(root, {"var/lib/lowlat/plan.json": plan})
+    lowlat("runtime", "start", "--root", root, "--plan", root / "var/lib/lowlat/plan.json")
+    assert (root / pages).read_text() == "64"
+    (root / pages).write_text("61\n")  # what the kernel could find in one piece
+    rows = lowlat("verify", "--root", root, "--json").json()["settings"]
+    assert [row["state"] for row in rows if row["name"] == "hugepages"] == ["undone"]
+    lowlat("runtime", "stop", "--root", root)
+    assert (root / pages).read_text() == "3"
+
+
+# ---------------------------------------------------------------- packages, interrupts, interfaces
+
+
+def test_the_uncore_stays_at_its_own_highest_frequency(tmp_path: Path) -> None:
+    packages = {"package_00_die_00": "2400000", "package_01_die_00": "2200000"}
+    files = {f"{UNCORE}/{name}/initial_max_freq_khz": f"{khz}\n" for name, khz in packages.items()}
+    root = write_tree(tmp_path, {**two_nodes(), **files})
+    found = planned(root, "--enable", "uncore.min_freq")
+    assert {path: value for path, value in found.items() if "uncore" in path} == {
+        f"/{UNCORE}/{name}/min_freq_khz": khz for name, khz in packages.items()
+    }
+    without = write_tree(tmp_path / "without", machine())
+    assert "intel_uncore_frequency" in lowlat(
+        "plan", "--root", without, "--enable", "uncore.min_freq"
+    ).refused()  # fmt: skip
+
+
+def network_card(interrupts: str = "24 25") -> dict[str, str]:
+    folder = "sys/devices/pci0000:00/0000:00:03.0"
+    files = {f"{folder}/msi_irqs/{number}": "msix\n" for number in interrupts.split()}
+    rows = "".join(f" {number}: 1 1 1 1 PCI-MSIX eth0\n" for number in interrupts.split())
+    return {
+        **files,
+        f"{folder}/class": "0x020000\n",
+        f"{folder}/net/eth0/address": "0\n",
+        "proc/interrupts": f"     CPU0 CPU1 CPU2 CPU3\n{rows}",
+    }
+
+
+def test_threads_of_the_devices_interrupts_go_first(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(), **network_card()})
+    bus = root / "sys/bus/pci/devices"
+    bus.mkdir(parents=True)
+    (bus / "0000:00:03.0").symlink_to("../../../devices/pci0000:00/0000:00:03.0")
+    asked = ("--enable", "irq.thread_priority", "--enable", "threadirqs")
+    found = planned(root, *asked, "--for-device", "eth0")
+    assert {path for path, value in found.items() if value == "fifo:60"} == {
+        "kthread:irq/24-*:policy",
+        "kthread:irq/25-*:policy",
+    }
+    assert "--for-device" in lowlat("explain", "irq.thread_priority").out
+    assert "no device" in lowlat("plan", "--root", root, *asked).refused()
+    assert "threadirqs" in lowlat("plan", "--root", root, *asked[:2]).refused()
+
+
+def test_network_settings_reach_every_interface(tmp_path: Path) -> None:
+    names = ("net.napi", "net.threaded", "net.xps_cpus")
+    asked = [word for name in names for word in ("--enable", name)]
+    found = planned(write_tree(tmp_path, machine(config=BUILT)), *asked)
+    assert found["/sys/class/net/*/napi_defer_hard_irqs"] == "2"
+    assert found["/sys/class/net/*/gro_flush_timeout"] == "200000"
+    assert found["/sys/class/net/*/threaded"] == "1"
+    assert found["/sys/class/net/*/queues/tx-*/xps_cpus"] == "1"
+
+
+# ---------------------------------------------------------------- processors of one vendor
+
+
+def line(root: Path, profile: str) -> list[str]:
+    answer = lowlat("plan", "--root", root, "--json", "--profile", profile)
+    assert answer.status == 0, answer.err
+    text: Any = answer.json()["cmdline"]["text"]
+    return list(text.split())
+
+
+def test_virtual_machines_and_translation_by_vendor(tmp_path: Path) -> None:
+    amd = CPUINFO_X86.replace("GenuineIntel", "AuthenticAMD") + f"flags\t\t: {FLAGS}\n"
+    intel = write_tree(tmp_path / "intel", machine(config=BUILT))
+    other = write_tree(tmp_path / "amd", machine(config=BUILT, cpuinfo=amd))
+    assert {"intel_iommu=on", "iommu.passthrough=1"} <= {*line(intel, "lowlat-nfv")}
+    assert not [word for word in line(other, "lowlat-nfv") if "intel" in word]
+    assert "kvm_amd.pause_filter_count=0" in line(other, "lowlat-kvm-host")
+    assert "kvm_amd.pause_filter_count=0" not in line(intel, "lowlat-kvm-host")
+    assert "kvm.nx_huge_pages_recovery_ratio=0" in line(intel, "lowlat-kvm-host")
