@@ -165,6 +165,24 @@ def _check_once(entry: str, words: Sequence[str], word: str) -> None:
         raise Refused(f"{entry}: {name} is on its line twice, as {word[:60]} and {other[:60]}")
 
 
+def of_kernel(running: str) -> list[str]:
+    """The words of a running line but BOOT_IMAGE and initrd, which the loader puts before them."""
+    added = ("BOOT_IMAGE", "initrd")
+    return [word for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
+
+
+def started(words: Iterable[str]) -> str:
+    """The line that a kernel gets for these words. Raises Refused where the loader would put in
+    what it alone knows."""
+    line = []
+    for word in words:
+        if _VARIABLE.search(word):
+            raise Refused(f"'{word[:60]}' on its line stands for what the boot loader knows")
+        plain = _plain(word)
+        line.append(f'"{plain}"' if " " in plain else plain)
+    return " ".join(line)
+
+
 def _plain(word: str) -> str:
     """A word without the quotes and backslashes that GRUB takes away."""
     return re.sub(r"""\\(.)|["']""", r"\1", word)
@@ -173,11 +191,10 @@ def _plain(word: str) -> str:
 def same(running: str, words: Sequence[str]) -> Optional[str]:
     """None where a running command line is that of an entry, else the first word that differs.
 
-    The loader puts BOOT_IMAGE and initrd before it. What a variable may have added, which only the
-    loader knows, must not touch a parameter of the entry.
+    What a variable may have added, which only the loader knows, must not touch a parameter of the
+    entry.
     """
-    added = ("BOOT_IMAGE", "initrd")
-    have = [_plain(word) for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
+    have = [_plain(word) for word in of_kernel(running)]
     want = [_plain(word) for word in words if not _VARIABLE.search(word)]
     open_ended = any(_VARIABLE.search(word) for word in words)
     names = {cmdline.name_of(word) for word in want}

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host.root import Root
@@ -23,26 +24,71 @@ _OWNERS = (
 )
 
 
-def recognise(root: Root) -> Optional[tuple[str, str]]:
-    """A loader that lowlat does not write: its name, and where the line is added by hand."""
+@dataclass(frozen=True)
+class ForeignLoader:
+    """A loader that lowlat does not write. ``step`` is what a person does to have it boot with more
+    words: {words} stands for them, and {each} begins the form of each single one."""
+
+    name: str
+    step: str
+    each: str = "{}"
+    between: str = " "
+
+    def steps(self, words: Sequence[str]) -> str:
+        joined = self.between.join(self.each.format(word) for word in words)
+        return self.step.format(words=joined)
+
+
+_KERNEL_CMDLINE = "append to the line of /etc/kernel/cmdline: {words}\n"
+
+_NIXOS = ForeignLoader(
+    "NixOS",
+    "add to configuration.nix: boot.kernelParams = [ {words} ];\nthen: nixos-rebuild boot",
+    '"{}"',
+)
+_BOOTC = ForeignLoader(
+    "bootc",
+    "build into the image: /usr/lib/bootc/kargs.d/50-lowlat.toml\nkargs = [{words}]",
+    '"{}"',
+    ", ",
+)
+_OSTREE = ForeignLoader("rpm-ostree", "rpm-ostree kargs {words}", "--append={}")
+_ZIPL = ForeignLoader("zipl", "append to parameters= in /etc/zipl.conf: {words}\nthen: zipl")
+_EXTLINUX = ForeignLoader(
+    "U-Boot extlinux",
+    "append to U_BOOT_PARAMETERS in /etc/default/u-boot: {words}\nthen: u-boot-update",
+)
+_IMAGES = ForeignLoader(
+    "unified kernel images", _KERNEL_CMDLINE + "then build the image anew: kernel-install add-all"
+)
+UNKNOWN = ForeignLoader(
+    "a boot loader that was not recognised", "append to its kernel line: {words}"
+)
+
+
+def recognise(root: Root) -> Optional[ForeignLoader]:
+    """The loader of this tree that lowlat does not write."""
+    if root.exists("/etc/NIXOS"):
+        return _NIXOS
     if root.exists("/run/ostree-booted") or root.exists("/ostree/repo"):
-        if root.exists("/usr/bin/bootc"):
-            return "bootc", "in a file of /usr/lib/bootc/kargs.d"
-        return "rpm-ostree", "with rpm-ostree kargs --append=PARAMETER"
+        return _BOOTC if root.exists("/usr/bin/bootc") else _OSTREE
     if root.exists("/usr/bin/sdbootutil"):
         kind = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
         if kind and kind[1] in ("grub2-bls", "systemd-boot"):
-            where = "in /etc/kernel/cmdline, then 'sdbootutil update-all-entries'"
-            return f"{kind[1]} by sdbootutil", where
+            step = _KERNEL_CMDLINE + "then: sdbootutil update-all-entries"
+            return ForeignLoader(f"{kind[1]} by sdbootutil", step)
     for folder in ("/boot/firmware", "/boot"):
         if root.exists(f"{folder}/cmdline.txt") and root.exists(f"{folder}/config.txt"):
-            return "Raspberry Pi firmware", f"at the end of the one line of {folder}/cmdline.txt"
+            step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
+            return ForeignLoader("Raspberry Pi firmware", step)
     if root.exists("/boot/extlinux/extlinux.conf") and not root.exists("/boot/grub/grub.cfg"):
-        return "U-Boot extlinux", "in U_BOOT_PARAMETERS of /etc/default/u-boot, then u-boot-update"
+        return _EXTLINUX
+    if root.exists("/etc/zipl.conf") and not root.exists("/boot/grub/grub.cfg"):
+        return _ZIPL
     for folder in ("/boot/efi", "/efi", "/boot"):
         images = [name for name in root.names(f"{folder}/EFI/Linux") if name.endswith(".efi")]
         if images:
-            return "unified kernel images", "in /etc/kernel/cmdline, then rebuild the image"
+            return _IMAGES
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, hooks, trials
+from lowlat.boot import entry_line, hooks, kexec, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
@@ -45,30 +45,50 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     return chosen
 
 
-def check_returns(root: Root, loader: Loader) -> None:
+def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
     """Raises Refused where the boot after the trial might not be stock."""
-    loader.check_one_shot()
+    if by_kexec:
+        kexec.check(root)
+    else:
+        loader.check_one_shot()
     if not hooks.has_systemd(root):
         raise Refused("systemd does not start this system: nobody would record the trial")
-    kexec = root.read("/etc/default/kexec") or ""
-    if root.read("/sys/kernel/kexec_loaded") == "1" or "LOAD_KEXEC=true" in kexec:
+    settings = root.read("/etc/default/kexec") or ""
+    theirs = kexec.is_loaded(root) and not waits(root, trials.read(root))
+    if theirs or "LOAD_KEXEC=true" in settings:
         raise Refused(
             "reboots go through kexec here, past the boot loader",
             hint="unload it with 'kexec -u' and set LOAD_KEXEC=false in /etc/default/kexec",
         )
 
 
-def try_once(root: Root, loader: Loader, entry: BootEntry) -> BootEntry:
-    """Set the trial entry of this entry for the next boot, once; returns it."""
+def waits(root: Root, known: Trials) -> bool:
+    """Whether ``systemctl kexec`` starts the trial that was set."""
+    pending = known.pending
+    in_this_boot = pending is not None and pending.boot_id == (root.read(BOOT_ID) or "")
+    return in_this_boot and pending is not None and pending.kexec and kexec.is_loaded(root)
+
+
+def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = False) -> BootEntry:
+    """Set the trial entry of this entry for the next boot, once, or load it for ``systemctl
+    kexec``; returns it. The other way, where it was set before, is taken back."""
     boot_id = root.read(BOOT_ID) or ""
     with lock(Disk(root)):
-        trial = loader.describe().by_id(entry_line.trial_id(entry.id))
+        boot = loader.describe()
+        trial = boot.by_id(entry_line.trial_id(entry.id))
         if trial is None:
             raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
         known = trials.read(root)
-        pending = Pending(entry.id, entry.release, trial.words, boot_id)
+        pending = Pending(entry.id, entry.release, trial.words, boot_id, by_kexec)
         # The record first: a trial that nobody knows of could not be seen to come up.
         with trials.written(root, replace(known, pending=pending, failed="")):
+            if by_kexec:
+                kexec.load(root, entry.release, trial.words)
+                if boot.next is not None and boot.next.ours:
+                    loader.one_shot(None)
+                return trial
+            if waits(root, known):
+                kexec.unload()
             loader.one_shot(trial)
             if loader.describe().next != trial:
                 raise Refused(f"{loader.name} does not boot {trial.id} next")
@@ -105,6 +125,8 @@ def failure(root: Root, known: Trials) -> str:
     boot_id = root.read(BOOT_ID) or ""
     if known.pending is None or known.pending.boot_id == boot_id:
         return ""
+    if known.pending.kexec:
+        return f"{known.pending.entry} was loaded for kexec; it was not started, or did not come up"
     return f"{known.pending.entry} was booted and did not reach its target"
 
 

@@ -3,12 +3,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.base.errors import LowlatError, Unmet
+from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.boot import decision as decisions
-from lowlat.boot import entry_line, foreign, programs, trials, tuned_plugin, tuned_profile
+from lowlat.boot import (
+    entry_line,
+    foreign,
+    kexec,
+    programs,
+    promote,
+    trials,
+    tuned_plugin,
+    tuned_profile,
+)
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import BESIDE, Disk
 from lowlat.boot.loaders.interface import Loader
@@ -40,6 +50,7 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
     disk = Disk(root)
     with lock(disk):
         journal = journals.read(disk)
+        _unload(root)
         # While its files are still there: TuneD undoes with them what it did.
         failed = _restart_tuned(root) if tuned_profile.restore(disk) else ""
         tuned_profile.restore_line(disk)
@@ -59,6 +70,13 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
             hint="restart tuned.service",
         )
     return kept
+
+
+def _unload(root: Root) -> None:
+    """The trial that waits for ``systemctl kexec``."""
+    with suppress(Refused):  # a damaged record stops nobody
+        if promote.waits(root, trials.read(root)):
+            kexec.unload()
 
 
 def _restart_tuned(root: Root) -> str:

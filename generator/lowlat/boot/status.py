@@ -47,10 +47,11 @@ class Status:
     "default", "next": {"entry", "kernel", "ours": bool}|null,
     "running": {"kernel": str|null, "plan": id|null, "ours": bool, "trial": bool},
     "kernels": [{"kernel", "entry", "plan": id|null, "tried": bool, "default": bool}],
-    "edited": [path], "missing": ["boot"|"runtime"], "notes": [str]}
+    "edited": [path], "missing": ["boot"|"runtime"], "notes": [str], "loaded": bool}
 
     ``kernels`` are those with a tuned entry; ``edited`` the files that somebody changed since
-    lowlat wrote them; ``missing`` the half that this boot lacks where it has the other one.
+    lowlat wrote them; ``missing`` the half that this boot lacks where it has the other one;
+    ``loaded`` whether ``systemctl kexec`` boots the trial that is set.
     """
 
     loader: Optional[str]
@@ -63,6 +64,7 @@ class Status:
     edited: tuple[str, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
+    loaded: bool
 
     @property
     def state(self) -> str:
@@ -73,7 +75,7 @@ class Status:
             return "interrupted"
         if self.boot.default and self.boot.default.ours:
             return "promoted"
-        if self.boot.next and self.boot.next.ours:
+        if self.loaded or (self.boot.next and self.boot.next.ours):
             return "trial-set"
         return "tried" if tuned_ids.intersection(self.trials.seen) else "applied"
 
@@ -100,6 +102,7 @@ class Status:
             "edited": list(self.edited),
             "missing": list(self.missing),
             "notes": list(self.notes),
+            "loaded": self.loaded,
         }
 
 
@@ -126,7 +129,17 @@ def read(root: Root) -> Status:
         notes.append(advice)
     missing = tuple(_missing(root, running, decision))
     return Status(
-        name, decision, boot, running, known, plans, bool(journal), edited, missing, tuple(notes)
+        name,
+        decision,
+        boot,
+        running,
+        known,
+        plans,
+        bool(journal),
+        edited,
+        missing,
+        tuple(notes),
+        promote.waits(root, known),
     )
 
 

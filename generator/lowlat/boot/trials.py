@@ -20,12 +20,14 @@ SCHEMA = "lowlat.trials/1"
 
 @dataclass(frozen=True)
 class Pending:
-    """A trial that was asked for: the entry tried, its trial entry's words, the boot before it."""
+    """A trial that was asked for: the entry tried, its trial entry's words, the boot before it, and
+    whether kexec starts it, not the boot loader."""
 
     entry: str
     release: str
     words: tuple[str, ...]
     boot_id: str
+    kexec: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.terminal import plain, say
-from lowlat.boot import programs, promote, status, trials
+from lowlat.boot import kexec, programs, promote, status, trials
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
@@ -97,11 +97,12 @@ class Loop:
 
     def reboot(self) -> None:
         """Raises LowlatError where the system does not."""
-        argv = [programs.need(self._root, "systemctl"), "reboot"]
+        verb = "kexec" if kexec.is_loaded(self._root) else "reboot"
+        argv = [programs.need(self._root, "systemctl"), verb]
         done = programs.run(self._root, argv)
         if done.status != 0:
             raise LowlatError(
-                f"systemctl reboot fails: {done.last_words}",
+                f"systemctl {verb} fails: {done.last_words}",
                 hint="reboot by hand: the loop goes on after it",
             )
 
@@ -113,8 +114,11 @@ class Loop:
         check_default(found.describe(), self.state.kernel)
         enable_unit(self._root, steps.limit(self.state))
         if self.state.due == TUNED:
-            promote.check_returns(self._root, found)
-            promote.try_once(self._root, found, self._entry())
+            promote.check_returns(self._root, found, self.state.kexec)
+            promote.try_once(self._root, found, self._entry(), self.state.kexec)
+        elif self.state.kexec:
+            stock = check_default(found.describe(), self.state.kernel)
+            kexec.load(self._root, stock.release, stock.words)
         self._move(phase=Phase.BOOT, boot_id=boot_id(self._root))
 
     def _measure(self) -> None:
@@ -148,6 +152,8 @@ class Loop:
             if boot.next is not None and boot.next.ours:
                 found.one_shot(None)
             known = trials.read(self._root)
+            if kexec.is_loaded(self._root) and self.state.kexec:
+                kexec.unload()
             if known.pending is not None:
                 trials.write(self._root, replace(known, pending=None))
         if self.state.outcome is not Outcome.PROMOTED:

@@ -24,13 +24,15 @@ from lowlat.tune.state import STOCK, LoopState, Phase, read, write
 @dataclass(frozen=True)
 class Wish:
     """How to measure: ``boots`` of each kind, None for one trial; times with their units;
-    ``policy`` as of the verb measure, one or several."""
+    ``policy`` as of the verb measure, one or several; ``kexec`` past the boot loader, in both
+    arms: the devices start warm in the one as in the other."""
 
     boots: Optional[int]
     duration: str
     warmup: str
     reboot: bool
     policy: str = "other"
+    kexec: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
             hint="allow that with --reboot",
         )
     default = check_default(found.describe(), plan.kernel)
-    promote.check_returns(root, found)
+    promote.check_returns(root, found, wish.kexec)
     find_harness()
     steps.check_folder(root)
     state = _first(root, plan, default.id, wish)

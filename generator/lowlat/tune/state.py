@@ -67,7 +67,8 @@ class LoopState:
     before; ``boots`` the number of each kind that was asked for, null for one trial; ``order`` the
     boots from first to last, shuffled with ``seed``; ``legs`` those measured; ``boot_id`` the boot
     in which ``phase`` began; ``reboot`` whether it may reboot by itself; ``policy`` the detectors'
-    scheduling policies, comma-separated, of which the first decides.
+    scheduling policies, comma-separated, of which the first decides; ``kexec`` whether boots go
+    past the boot loader.
     """
 
     started: str
@@ -90,6 +91,7 @@ class LoopState:
     why: str = ""
     report: Optional[str] = None
     policy: str = "other"
+    kexec: bool = False
 
     @property
     def policies(self) -> tuple[str, ...]:

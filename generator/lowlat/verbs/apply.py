@@ -9,6 +9,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import apply, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
+from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
@@ -59,7 +60,7 @@ def propose(
     runtime: str = "tuned",
 ) -> tuple[Proposal, Loader]:
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
-    found = detect(root, plan.boot_line)
+    found = detect(root)
     apply.check(root, found, boot, runtime)
     decision = Decision(choice.profile, plan.isolated, choice.wanted.options(), boot, runtime)
     return apply.propose(decision, plan, machine, found.describe(), root), found
@@ -95,6 +96,9 @@ def _tell(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -
     boot = apply.apply(proposal, found, root, accept_pending)
     for note in proposal.notes:
         print(f"note: {note}")
+    if isinstance(found, ByHand):
+        _tell_steps(found)
+        return
     for entry in boot.tuned():
         print(f"added the entry {entry.id}")
     default = boot.default
@@ -104,3 +108,10 @@ def _tell(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -
             print(f"note: {promoted} was promoted and is gone: it has another line now")
         print(f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}")
     print("'lowlat-gen trial' boots the tuned entry once")
+
+
+def _tell_steps(found: ByHand) -> None:
+    print(f"this machine boots by {found.name}: the plan is stored, no boot entry is written")
+    print("'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader")
+    print("to boot it from then on:")
+    print(found.steps())

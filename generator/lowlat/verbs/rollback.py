@@ -7,9 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from lowlat.base.errors import LowlatError, Unmet
-from lowlat.boot import decision, programs, rollback
+from lowlat.boot import decision, programs, rollback, status
 from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
@@ -38,12 +39,15 @@ def main(asked: RollbackArguments) -> int:
         return 0
     programs.check_mounted(root)
     # Also where the machine boots by something else by now.
-    found = find(root)
+    found = None if by_hand.is_used(root) else find(root)
     if found is not None:
         found.check()
     by_tuned = _by_tuned(root)
+    added = "" if found else _added(root)
     kept = rollback.reverse(root, found)
     left = rollback.left(root, found) if found else []
+    if added:
+        left = [f"the line of plan {added} was added by hand"]
     whole = not kept and not left
     print("the boot is as it was before lowlat" if whole else "the rest is as it was")
     if by_tuned:
@@ -53,6 +57,12 @@ def main(asked: RollbackArguments) -> int:
     if left:
         raise Unmet("; ".join(left), hint="take it away there")
     return 0
+
+
+def _added(root: Root) -> str:
+    """The plan whose line a person gave to a loader that lowlat does not write."""
+    here = status.read_boot(root, set())
+    return "" if here.trial else here.plan or ""
 
 
 def _by_tuned(root: Root) -> bool:

@@ -21,6 +21,8 @@ _STATES = {
     "interrupted": "a change was interrupted: 'lowlat-gen rollback' takes it back",
 }
 
+_LOADED = "the trial is loaded: run 'systemctl kexec' when it suits"
+
 
 @dataclass(frozen=True)
 class StatusArguments:
@@ -35,7 +37,7 @@ def main(asked: StatusArguments) -> int:
 
 
 def _describe(found: Status) -> Iterator[str]:
-    yield _STATES[found.state]
+    yield _LOADED if found.loaded else _STATES[found.state]
     made = found.decision
     if made is not None:
         yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"

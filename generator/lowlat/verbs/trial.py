@@ -12,29 +12,43 @@ from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option
+from lowlat.verbs.arguments import flag, option
 
 
 @dataclass(frozen=True)
-class TrialArguments(options.HostArguments):
+class EntryArguments(options.HostArguments):
     kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
+
+
+@dataclass(frozen=True)
+class TrialArguments(EntryArguments):
+    kexec: bool = flag("load it for 'systemctl kexec': past the boot loader, which stays as it is")
 
 
 def main(asked: TrialArguments) -> int:
     root, found, entry = applied_entry(asked)
-    promote.check_returns(root, found)
+    promote.check_returns(root, found, asked.kexec)
+    name = entry_line.trial_id(entry.id)
     if asked.dry_run:
-        print(f"the next boot would be {entry_line.trial_id(entry.id)}, once")
+        print(
+            f"would load {name} for kexec"
+            if asked.kexec
+            else f"the next boot would be {name}, once"
+        )
         return 0
-    trial = promote.try_once(root, found, entry)
-    print(f"the next boot is {trial.id}; the one after it is stock again")
+    trial = promote.try_once(root, found, entry, asked.kexec)
+    if asked.kexec:
+        print(f"{name} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry")
+    else:
+        print(f"the next boot is {name}; the one after it is stock again")
     print("a panic or a boot that does not get through reboots by itself")
     print(_hard_hang(root, trial))
-    print("reboot when it suits, then 'lowlat-gen promote'")
+    start = "run 'systemctl kexec'" if asked.kexec else "reboot"
+    print(f"{start} when it suits, then 'lowlat-gen promote'")
     return 0
 
 
-def applied_entry(asked: TrialArguments) -> tuple[Root, Loader, BootEntry]:
+def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:
     """The tree, its boot loader, and the tuned entry of --kernel.
 
     Raises Refused where nothing is applied, or where the loader or its entries are not as needed.

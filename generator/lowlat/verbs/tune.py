@@ -43,6 +43,9 @@ class TuneArguments(options.HostArguments):
         "other",
     )
     reboot: bool = flag("reboot by itself, as often as needed")
+    kexec: bool = flag(
+        "boot both kinds by kexec, past the boot loader: saves the firmware's minutes"
+    )
     accept_pending: bool = flag("as apply's option")
     status: bool = flag("tell where the loop stands", group="action")
     resume: bool = flag("take the loop on in this boot", group="action")

@@ -286,6 +286,41 @@ def trial(folder: Path) -> dict[str, Any]:
     return {"trial": lowlat("trial"), **after("trial")}
 
 
+def kexec(folder: Path) -> dict[str, Any]:
+    """The trial is loaded for kexec, which changes no file of the boot; then it is started."""
+    before = _boot_files()
+    said = lowlat("trial", "--kexec")
+    found = {"trial": said, "changed": changed(before, _boot_files()), **after("trial")}
+    return {**found, "started": run("systemctl", "--no-block", "kexec")}
+
+
+def _boot_files() -> dict[str, str]:
+    """The digest of every file of the boot."""
+    paths = (path for top in ("/boot", "/etc") for path in Path(top).rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def panic(folder: Path) -> dict[str, Any]:
+    """A moment after the step has been told."""
+    argv = ["sh", "-c", "sleep 20; sync; echo c >/proc/sysrq-trigger"]
+    subprocess.Popen(argv, start_new_session=True)
+    return {}
+
+
+def nixos(folder: Path) -> dict[str, Any]:
+    """As if something booted this machine that lowlat does not write; GRUB still does."""
+    Path("/etc/NIXOS").touch()
+    return {}
+
+
+def by_hand(folder: Path) -> dict[str, Any]:
+    """A person does what promote tells."""
+    said = lowlat("promote")
+    words = said[1].partition("[ ")[2].partition(" ]")[0].replace('"', "")
+    Path("/etc/default/grub.d/person.cfg").write_text(f'GRUB_CMDLINE_LINUX="{words}"\n')
+    return {"promote": said, "generated": run("update-grub"), "status after": told("status")}
+
+
 def verify(folder: Path) -> dict[str, Any]:
     return {"verify": told("verify", "--duration", "5s"), "runtime": lowlat("runtime", "verify")}
 

@@ -5,28 +5,22 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.base.errors import Refused
 from lowlat.boot import foreign, programs
 from lowlat.boot.loaders import grub, grub_bls, systemd_boot
+from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 
 
-def detect(root: Root, words: str = "") -> Loader:
-    """The boot loader of this tree. ``words`` is the line to add by hand to one that is not ours.
+def detect(root: Root) -> Loader:
+    """The boot loader of this tree; one that lowlat does not write is a person's to change.
 
-    Raises Refused, naming it, for such a one.
+    Raises Refused where a file system of the boot is not mounted.
     """
     programs.check_mounted(root)
     other = foreign.recognise(root)
-    if other is not None:
-        name, where = other
-        raise Refused(f"this machine boots by {name}: add the line by hand {where}", hint=words)
-    found = find(root)
-    if found is None:
-        why = "no boot loader was recognised: add the line by hand"
-        raise Refused(why, hint=words or "'lowlat-gen plan'")
-    return found
+    found = None if other else find(root)
+    return found or ByHand(root, other or foreign.UNKNOWN)
 
 
 def find(root: Root) -> Optional[Loader]:

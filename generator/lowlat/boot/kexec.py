@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A trial without the boot loader: kexec_file_load(2) takes a kernel, its initramfs and a line into
+memory, and ``systemctl kexec`` stops the services and starts it. No file of the boot changes, so a
+panic, a reset or a power cut leads to the loader's own default."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.boot import entry_line
+from lowlat.host.root import Root
+
+_LOADED = "/sys/kernel/kexec_loaded"
+
+#: The system call's number (arch/*/kernel/syscalls and include/uapi/asm-generic/unistd.h).
+_NUMBER = {"x86_64": 320, "ppc64le": 382, "s390x": 381, "aarch64": 294, "riscv64": 294}
+
+#: include/uapi/linux/kexec.h: KEXEC_FILE_UNLOAD, KEXEC_FILE_NO_INITRAMFS.
+_UNLOAD, _NO_INITRAMFS = 1, 4
+
+#: Where distributions keep the images of a release, the loader's own folder of them last.
+_PLACES = ("/boot/{token}/{release}", "/efi/{token}/{release}", "/boot/efi/{token}/{release}")
+_KERNELS = (
+    "/boot/vmlinuz-{release}",
+    "/usr/lib/modules/{release}/vmlinuz",
+    "/boot/Image-{release}",
+    *(f"{place}/linux" for place in _PLACES),
+)
+_INITRAMFS = (
+    "/boot/initrd.img-{release}",
+    "/boot/initramfs-{release}.img",
+    "/boot/initrd-{release}",
+    *(f"{place}/{name}" for place in _PLACES for name in ("initrd", "initrd.img-{release}")),
+)
+
+_UNSIGNED = "its image is not signed as the kernel that runs wants it (Secure Boot)"
+
+#: What the kernel means by its answer (kernel/kexec_file.c, arch/arm64/kernel/machine_kexec.c).
+_WHY = {
+    errno.ENOSYS: "the kernel that runs has no kexec_file_load (CONFIG_KEXEC_FILE)",
+    errno.EPERM: "the kernel that runs is locked down",
+    errno.ENOEXEC: "the kernel that runs cannot load an image of this form",
+    errno.EBUSY: "the other CPUs cannot be stopped for it (no PSCI), or another load is under way",
+    errno.ENOMEM: "there is not enough memory",
+    errno.EADDRNOTAVAIL: "there is not enough memory",
+    errno.ENODATA: _UNSIGNED,
+    errno.EBADMSG: _UNSIGNED,
+    errno.ENOKEY: _UNSIGNED,
+    errno.EKEYREJECTED: _UNSIGNED,
+}
+
+
+def is_loaded(root: Root) -> bool:
+    """Whether a kernel waits for ``systemctl kexec``, whoever loaded it."""
+    return root.read(_LOADED) == "1"
+
+
+def check(root: Root) -> None:
+    """Raises Refused where this machine cannot start a kernel by kexec."""
+    if not root.live:
+        raise Refused("kexec starts a kernel on this machine only", hint="leave --root out")
+    if os.geteuid() != 0:
+        raise Refused("root alone may load a kernel for kexec", hint="run as root")
+    if platform.machine() not in _NUMBER:
+        raise Refused(f"no trial by kexec on {platform.machine()}")
+    if root.read("/proc/sys/kernel/kexec_load_disabled") == "1":
+        raise Refused("kernel.kexec_load_disabled is set", hint="it is 0 again after a reboot")
+
+
+def load(root: Root, release: str, words: Sequence[str]) -> None:
+    """Load a kernel with these words as its line, in place of one that is loaded.
+
+    Raises Refused where an image is missing or others than root could change it, or where the
+    kernel that runs refuses.
+    """
+    kernel = _find(root, _KERNELS, release)
+    if kernel is None:
+        raise Refused(f"Linux {release}: its image was not found below /boot")
+    initramfs = _find(root, _INITRAMFS, release)
+    if initramfs is None and any(word.startswith("root=UUID=") for word in words):
+        raise Refused(f"Linux {release}: its initramfs was not found below /boot")
+    line = entry_line.started(words).encode() + b"\0"
+    try:
+        with Path(kernel).open("rb") as image, Path(initramfs or os.devnull).open("rb") as first:
+            _call(image.fileno(), first.fileno(), line, 0 if initramfs else _NO_INITRAMFS)
+    except OSError as error:
+        raise Refused(f"{kernel}: {_WHY.get(error.errno or 0, error.strerror)}") from error
+
+
+def unload() -> None:
+    """Forget the kernel that is loaded."""
+    try:
+        _call(-1, -1, b"", _UNLOAD)
+    except OSError as error:
+        raise Refused(f"the kernel loaded for kexec stays: {error.strerror}") from error
+
+
+def _find(root: Root, patterns: Iterable[str], release: str) -> Optional[str]:
+    token = root.read("/etc/kernel/entry-token") or root.read("/etc/machine-id") or "none"
+    paths = (pattern.format(release=release, token=token.strip()) for pattern in patterns)
+    found = next((path for path in paths if root.exists(path)), None)
+    if found is not None:
+        root.check_owned(found)
+    return found
+
+
+def _call(kernel: int, initramfs: int, line: bytes, flags: int) -> None:
+    number = _NUMBER[platform.machine()]
+    libc = ctypes.CDLL(None, use_errno=True)
+    words = [ctypes.c_long(each) for each in (number, kernel, initramfs, len(line))]
+    if libc.syscall(*words, ctypes.c_char_p(line), ctypes.c_ulong(flags)) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))

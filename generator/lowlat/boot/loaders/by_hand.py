@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A boot loader that lowlat does not write. A person adds the line, once a trial by kexec has shown
+that it boots; lowlat tells what to add and where, and sees when it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.base import files
+from lowlat.base.errors import Refused
+from lowlat.boot import decision, entry_line
+from lowlat.boot.disk import Disk
+from lowlat.boot.foreign import ForeignLoader
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, PlanOf
+from lowlat.boot.state_file import StateFile, lenient
+from lowlat.boot.transaction import Transaction
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_running
+
+
+@dataclass(frozen=True)
+class _Stock:
+    """The line that this kernel was booted with before there was one of ours."""
+
+    release: str
+    words: tuple[str, ...]
+
+
+_STOCK = StateFile(
+    f"{files.STATE}/stock.json", "lowlat.stock/1", lenient(_Stock), "'lowlat-gen rollback'"
+)
+
+
+def is_used(root: Root) -> bool:
+    """Whether what is applied here was left to a person, whatever loaders there are."""
+    return not root.absent(_STOCK.path)
+
+
+class ByHand(Loader):
+    def __init__(self, root: Root, loader: ForeignLoader) -> None:
+        self._root = root
+        self._loader = loader
+        self.name = loader.name
+
+    def steps(self) -> str:
+        """What a person does to make the tuned line the default; "" where no plan is applied."""
+        boot = self.describe()
+        plan = decision.stored(self._root, boot.entries[0].release) if boot.entries else None
+        if plan is None:
+            return ""
+        replaced = entry_line.conflicting(boot.entries[0].words, plan)
+        instead = f"\nin place of: {' '.join(replaced)}" if replaced else ""
+        return self._loader.steps(entry_line.planned(plan)) + instead
+
+    def check(self) -> None:
+        pass
+
+    def describe(self) -> BootMenu:
+        """Of the kernel that was running when the plan was applied: its stock line, ours, and the
+        trial's. The default is what the running line tells."""
+        known = self._stock()
+        if known is None:
+            return BootMenu(())
+        stock = BootEntry("stock", known.release, known.words)
+        plan = decision.stored(self._root, known.release)
+        if plan is None:
+            return BootMenu((stock,), stock)
+        ours = self._entry(known, plan)
+        trial = self._entry(known, plan, entry_line.trial_words(self._root))
+        added = entry_line.same(self._root.read("/proc/cmdline") or "", ours.words) is None
+        return BootMenu((stock, ours, trial), ours if added else stock)
+
+    def _entry(self, stock: _Stock, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
+        words = entry_line.tuned(stock.words, plan)
+        name = entry_line.entry_id(stock.release, words)
+        if trial:
+            name = entry_line.trial_id(name)
+            words = entry_line.tuned(stock.words, plan, trial)
+        return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
+
+    def _stock(self) -> Optional[_Stock]:
+        """As it was kept, else the running one; None where that is unknown or ours."""
+        kept = _STOCK.read(Disk(self._root))
+        line = self._root.read("/proc/cmdline") or ""
+        words = tuple(entry_line.of_kernel(line))
+        release = read_running(self._root).release
+        if kept is None and release and not entry_line.marked(words):
+            return _Stock(release, words)
+        return kept
+
+    def pending(self) -> Sequence[str]:
+        return ()
+
+    def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+        stock = self._stock()
+        if stock is None:
+            raise Refused(
+                "the running line is lowlat's own, and the stock one is not known",
+                hint="boot the stock line first",
+            )
+        change.write(_STOCK.path, _STOCK.text(stock))
+        boot = self.describe()
+        for entry in boot.tuned():
+            plan = next(plan for plan in plans if plan.kernel == entry.release)
+            entry_line.check_planned(entry.id, entry.words, plan)
+        return boot
+
+    def check_one_shot(self) -> None:
+        raise Refused(
+            f"this machine boots by {self.name}: lowlat cannot have it boot a line once",
+            hint="'lowlat-gen trial --kexec' tries the line without the loader",
+        )
+
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
+        self.check_one_shot()
+
+    def make_default(
+        self, change: Transaction, entry: Optional[BootEntry], follow: bool
+    ) -> BootMenu:
+        if entry is not None:
+            raise Refused(
+                f"this machine boots by {self.name}: its default is yours to change",
+                hint="'lowlat-gen promote' prints the step",
+            )
+        return self.describe()
+
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
+        return ""
+
+    def remove(self) -> None:
+        pass

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Boot loaders that lowlat does not write: the plan is stored, the line is a person's to add."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+_STOCK = f"/vmlinuz-{RELEASE} root=PARTUUID=1 ro quiet isolcpus=9"
+
+_PI = {"boot/firmware/cmdline.txt": "root=/dev/sda\n", "boot/firmware/config.txt": ""}
+
+_TRIAL = (
+    "panic=30 rd.shell=0 rd.emergency=reboot systemd.crash_reboot=1 "
+    "systemd.wants=lowlat-trial.service"
+)
+
+
+def _host(tmp_path: Path, namespace: Namespace, files: Mapping[str, str]) -> Host:
+    host = bare(tmp_path / "host", namespace, files)
+    host.boot_line(_STOCK, "boot-0")
+    return host
+
+
+def _tuned(host: Host) -> str:
+    return " ".join((_STOCK.replace(" isolcpus=9", ""), *plan_of(host, RELEASE)))
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "step"),
+    [
+        ({"run/ostree-booted": ""}, "rpm-ostree", "rpm-ostree kargs --append=isolcpus="),
+        (
+            {"run/ostree-booted": "", "usr/bin/bootc": ""},
+            "bootc",
+            '/usr/lib/bootc/kargs.d/50-lowlat.toml\nkargs = ["isolcpus=',
+        ),
+        ({"boot/efi/EFI/Linux/linux.efi": ""}, "unified kernel images", "kernel-install add-all"),
+        (
+            {
+                "usr/bin/sdbootutil": "",
+                "etc/sysconfig/bootloader": 'LOADER_TYPE="grub2-bls"\n',
+                "boot/grub2/grub.cfg": "",
+            },
+            "grub2-bls by sdbootutil",
+            "then: sdbootutil update-all-entries",
+        ),
+        ({"boot/extlinux/extlinux.conf": "label l0\n"}, "U-Boot extlinux", "U_BOOT_PARAMETERS"),
+        (_PI, "Raspberry Pi firmware", "/boot/firmware/cmdline.txt: isolcpus="),
+        ({"etc/NIXOS": ""}, "NixOS", 'boot.kernelParams = [ "isolcpus='),
+        ({"etc/zipl.conf": ""}, "zipl", "then: zipl"),
+        ({}, "a boot loader that was not recognised", "append to its kernel line: isolcpus="),
+    ],
+)
+def test_the_plan_is_stored_and_the_step_told(
+    tmp_path: Path, namespace: Namespace, files: dict[str, str], name: str, step: str
+) -> None:
+    host = _host(tmp_path, namespace, {k: v for k, v in files.items() if not k.startswith("usr/")})
+    for path in (path for path in files if path.startswith("usr/")):
+        host.chroot("touch", f"/{path}")
+    before = host.snapshot()
+    said = host.done("apply")
+    assert f"boots by {name}" in said and step in said and "trial --kexec" in said
+    assert "in place of: isolcpus=9" in said
+    assert host.status()["state"] == "applied"
+    assert host.status()["default"] == {"entry": "stock", "kernel": RELEASE, "ours": False}
+    assert {path for path in host.snapshot() if path.startswith("boot/")} == {
+        path for path in before if path.startswith("boot/")
+    }
+    for path in (path for path in files if path.startswith("usr/")):
+        host.chroot("rm", f"/{path}")
+    host.done("rollback")
+    assert host.snapshot() == before
+
+
+def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Namespace) -> None:
+    host = _host(tmp_path, namespace, _PI)
+    host.done("apply")
+    assert "trial --kexec" in refusal(host, "trial")
+    assert "this machine only" in refusal(host, "trial", "--kexec")
+    assert "not tried yet" in refusal(host, "promote")
+    (kernel,) = host.status()["kernels"]
+    _loaded(host, kernel["entry"])
+
+    host.boot_line(f"{_tuned(host)} {_TRIAL}", "boot-1")
+    host.done("boot", "start")
+    assert "came up" in host.done("boot", "record")
+    assert host.status()["state"] == "tried" and host.status()["running"]["trial"]
+    assert "/boot/firmware/cmdline.txt: isolcpus=" in host.done("promote")
+    assert host.status()["state"] == "tried"
+
+    host.boot_line(_tuned(host), "boot-2")
+    host.done("boot", "start")
+    status = host.status()
+    assert (status["state"], status["default"]["entry"]) == ("promoted", kernel["entry"])
+    answer = host.lowlat("rollback")
+    assert answer.status == 1 and "was added by hand" in answer.err
+    host.boot_line(_STOCK, "boot-3")
+    assert host.status()["state"] == "none"
+
+
+def test_a_trial_that_kexec_did_not_start_is_told(tmp_path: Path, namespace: Namespace) -> None:
+    host = _host(tmp_path, namespace, {})
+    host.done("apply")
+    entry = host.status()["kernels"][0]["entry"]
+    _loaded(host, entry)
+    assert host.status()["state"] == "trial-set" and host.status()["loaded"]
+    host.boot_line(_STOCK, "boot-1")
+    host.write("sys/kernel/kexec_loaded", "0\n")
+    notes = host.status()["notes"]
+    assert [note for note in notes if "was loaded for kexec; it was not started, or" in note]
+    host.done("boot", "start")
+    assert host.status()["state"] == "applied"
+
+
+def _loaded(host: Host, entry: str) -> None:
+    """As if ``trial --kexec`` had loaded it: no test loads a kernel into this machine."""
+    words = f"{_tuned(host)} {_TRIAL}".split()[1:]
+    pending = {"entry": entry, "release": RELEASE, "words": words, "boot_id": "boot-0"}
+    state = {"schema": "lowlat.trials/1", "pending": {**pending, "kexec": True}}
+    host.write("var/lib/lowlat/trials.json", json.dumps(state))
+    host.write("sys/kernel/kexec_loaded", "1\n")
