@@ -21,7 +21,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
 .PHONY: test-security test-packages test-pairs-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
-.PHONY: test-cuts-full test-power-cuts-full
+.PHONY: test-cuts-full test-power-cuts-full test-kexec
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
@@ -170,6 +170,11 @@ test-power-cuts-full: vm-fetch
 	LOWLAT_CUTS=1 LOWLAT_RESULTS='$(CURDIR)/build/power-cuts' \
 		$(PYTEST) -m vm --durations=20 tests/vm/test_power_cuts.py
 	$(BIN)/python tests/vm/results.py cuts build/power-cuts >tests/vm/POWER_CUTS.md
+
+# A trial by kexec in a Debian guest: tuned, a panic, stock again, promoted; and past a loader that
+# lowlat does not write.
+test-kexec: vm-fetch
+	$(PYTEST) -m vm --durations=20 tests/vm/test_kexec_guest.py
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup
