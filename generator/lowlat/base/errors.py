@@ -40,5 +40,3 @@ class Refused(LowlatError):
 
 class Unmet(LowlatError):
     """The work was done, but its result is not as wished (exit status 1)."""
-
-    status = 1

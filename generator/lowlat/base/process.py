@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
 from lowlat.base import bounds
-from lowlat.base.errors import LowlatError
+from lowlat.base.errors import LowlatError, Refused
 
 #: A program that start() started, and where its output may go.
 Child = subprocess.Popen[bytes]
@@ -47,6 +47,12 @@ def find(program: str) -> Optional[str]:
     """The program's path, also from /usr/sbin and /sbin, which a user's PATH often lacks."""
     path = os.environ.get("PATH", os.defpath)
     return shutil.which(program, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
+
+
+def missing(what: str, package: str = "", *, hint: str = "") -> Refused:
+    """The refusal of work for which a program is not there that ``package`` brings."""
+    how = f"install the package {package}" if package else None
+    return Refused(f"{what} is not installed", hint=hint or how)
 
 
 def start(

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -24,6 +24,13 @@ def colour_wanted(stream: TextIO) -> bool:
 
 def bold(text: str) -> str:
     return paint(text, "1") if colour_wanted(sys.stdout) else text
+
+
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines below a title, with a blank line before; nothing where there are none."""
+    kept = tuple(lines)
+    if kept:
+        yield from ("", bold(title), *kept)
 
 
 def paint(text: str, code: str) -> str:
@@ -54,7 +61,7 @@ def is_shown(char: str) -> bool:
 
 
 class Encoded(str):
-    """Text that is as its reader shall get it: another program's, or with colours of ours."""
+    """Text that is as its reader shall get it: another program's, or in colour."""
 
     def __str__(self) -> str:
         return self

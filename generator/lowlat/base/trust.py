@@ -95,9 +95,6 @@ def _sticky(held: os.stat_result) -> bool:
     return stat.S_ISDIR(held.st_mode) and bool(held.st_mode & stat.S_ISVTX)
 
 
-# ------------------------------------------------------------------- programs
-
-
 def _parts(path: str, top: str) -> Iterator[str]:
     """What runs where a program is run, beside the program."""
     interpreter = _interpreter(path, top)

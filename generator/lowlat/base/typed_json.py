@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Callable, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Callable, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
@@ -40,25 +40,24 @@ class Mistyped(Refused, ValueError):
         self.where = where
 
 
-def decode(kind: type[_T], value: object, where: str = "", *, strict: bool = False) -> _T:
+def decode(kind: type[_T], value: object, where: str = "") -> _T:
     """JSON's ``value`` as ``kind``: a dataclass of an object with its fields, a tuple, frozenset or
     Mapping, an Enum, a Path, bytes (base64), what is Optional, what has from_json(), or a plain
     type. A float is a number, zero or above. A field is called in JSON as in its metadata's "json",
     if it has that; it may be missing where it has a default.
 
-    Keys that are not known are left out, as of what another version of lowlat wrote; with
-    ``strict``, for what others give, they are refused. Raises Mistyped, which names the place below
-    ``where``.
+    Keys that are not known are left out, as of what another version of lowlat wrote. Raises
+    Mistyped, which names the place below ``where``.
     """
     wanted: Any = kind
-    found: _T = _decoded(_decoder(wanted, strict), value, where)
+    found: _T = _decoded(_decoder(wanted, False), value, where)
     return found
 
 
 def decode_fields(kind: type[_T], value: object, where: str = "", *, measured: bool = False) -> _T:
     """A dataclass of an object of its fields, also where it has a from_json() of its own; of what
     was ``measured``, null is what was not known: a default, or no entry of a mapping."""
-    found: _T = _decoded(partial(_object, kind, None if measured else False), value, where)
+    found: _T = _decoded(partial(_object, kind, measured), value, where)
     return found
 
 
@@ -71,26 +70,25 @@ def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
 
 
 @cache
-def _decoder(kind: Any, strict: Optional[bool]) -> _Decoder:
-    """What reads a value of this kind; made once for each, as a histogram has thousands. ``strict``
-    is None of what was measured."""
+def _decoder(kind: Any, measured: bool) -> _Decoder:
+    """What reads a value of this kind; made once for each, as a histogram has thousands."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return lambda value: value
     if origin is Union:
-        known = _decoder(inner[0], strict)
+        known = _decoder(inner[0], measured)
         return lambda value: None if value is None else known(value)
     if origin is tuple and inner[1:] != (...,):
-        return partial(_row, [_decoder(item, strict) for item in inner])
+        return partial(_row, [_decoder(item, measured) for item in inner])
     if origin in (tuple, frozenset):
-        return partial(_items, origin, _decoder(inner[0], strict))
+        return partial(_items, origin, _decoder(inner[0], measured))
     if origin in (Mapping, dict):
-        null = strict is not None or _knows_null(inner[1])
-        return partial(_mapping, _decoder(inner[1], strict), null)
+        null = not measured or _knows_null(inner[1])
+        return partial(_mapping, _decoder(inner[1], measured), null)
     if hasattr(kind, "from_json"):
         return lambda value: kind.from_json(value)
     if is_dataclass(kind):
-        return partial(_object, kind, strict)
+        return partial(_object, kind, measured)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return partial(_enum, kind)
     if kind is Path:
@@ -155,13 +153,10 @@ def _mapping(inner: _Decoder, null: bool, value: Any) -> Mapping[str, Any]:
     return read
 
 
-def _object(kind: Any, strict: Optional[bool], value: Any) -> Any:
-    known = _fields(kind, strict)
+def _object(kind: Any, measured: bool, value: Any) -> Any:
     _plain(dict, value)
-    if strict and (others := value.keys() - {key for key, *_ in known}):
-        raise Mistyped("not known here", f".{min(others)}")
     read: dict[str, Any] = {}
-    for key, name, inner, default, null in known:
+    for key, name, inner, default, null in _fields(kind, measured):
         if default and (key not in value or (value[key] is None and not null)):
             continue
         if key not in value:
@@ -174,7 +169,7 @@ def _object(kind: Any, strict: Optional[bool], value: Any) -> Any:
 
 
 @cache
-def _fields(kind: Any, strict: Optional[bool]) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
+def _fields(kind: Any, measured: bool) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
     """Of each field: its key, its name, its decoder, whether it has a default, and whether a null
     is a value of it."""
     kinds = get_type_hints(kind)
@@ -182,9 +177,9 @@ def _fields(kind: Any, strict: Optional[bool]) -> tuple[tuple[str, str, _Decoder
         (
             _key(field),
             field.name,
-            _decoder(kinds[field.name], strict),
+            _decoder(kinds[field.name], measured),
             field.default is not MISSING or field.default_factory is not MISSING,
-            strict is not None or _knows_null(kinds[field.name]),
+            not measured or _knows_null(kinds[field.name]),
         )
         for field in fields(kind)
     )
@@ -228,17 +223,18 @@ def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: st
 
     Raises Refused where the file cannot be read, is not JSON, of another kind or damaged.
     """
+    hint = f"give a file of {writer}"
+    with files.told(str(path), hint):
+        text = files.read(path, bounds.DOCUMENT)
     try:
-        data = bounds.read_json(files.read(path, bounds.DOCUMENT), _no_constant)
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}", hint=f"give a file of {writer}") from error
+        data = bounds.read_json(text, _no_constant)
     except ValueError as error:
-        raise Refused(f"{path}: not JSON: {error}", hint=f"give a file of {writer}") from error
+        raise Refused(f"{path}: not JSON: {error}", hint=hint) from error
     if not isinstance(data, dict) or data.get("schema") != schema:
-        raise Refused(f"{path}: not a {schema} document", hint=f"give a file of {writer}")
+        raise Refused(f"{path}: not a {schema} document", hint=hint)
     wanted: Any = kind
     try:
-        found: _T = _decoded(_decoder(wanted, None), data, "")
+        found: _T = _decoded(_decoder(wanted, True), data, "")
         return found
     except Mistyped as error:
         raise Refused(f"{path}: {error.message}", hint=redo) from error
@@ -256,4 +252,4 @@ def write_value(path: Path, value: object) -> None:
 def read_value(path: Path, kind: type[_T]) -> _T:
     """The value in a plain file. Raises OSError, or ValueError where it is another."""
     data = bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False))
-    return decode(kind, data, strict=True)
+    return decode(kind, data)

@@ -156,9 +156,6 @@ def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_
     return answer
 
 
-# ------------------------------------------------------------------- writing
-
-
 def dump(contents: Contents, remarks: tuple[str, ...] = ()) -> str:
     """The archive's text, in order of the paths."""
     lines = [f"{SCHEMA} lowlat-gen {__version__}"]
@@ -207,18 +204,13 @@ def _word(text: str) -> str:
     return _escape(text).replace(" ", "\\x20").replace("\t", "\\x09")
 
 
-# ------------------------------------------------------------------- reading
-
-
 def load(path: str) -> Archive:
     """The archive in a file, plain or compressed with gzip.
 
     Raises Refused, naming the line, where it is damaged or not an archive.
     """
-    try:
+    with files.told(f"--root {path}"):
         data = files.read(path, bounds.ARCHIVE)
-    except OSError as error:
-        raise Refused(f"--root {path}: {error.strerror}") from error
     try:
         return Archive(str(Path(path).absolute()), parse(bounds.unpack(data, bounds.ARCHIVE)))
     except ValueError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from lowlat.host.archive import Contents
 from lowlat.host.kmsg import LOG
@@ -54,36 +55,29 @@ _MAC_NAME = re.compile(r"\b(enx|wlx|wwx|slx)[0-9a-f]{12}\b")
 
 
 def redact(contents: Contents, host_name: str = "") -> Contents:
-    """The contents without what identifies; paths and names are replaced alike everywhere."""
-    names = _MacNames()
+    """The contents without what identifies; paths and names are replaced alike
+    everywhere, interfaces named after a MAC address by numbers in the order they are met."""
+    numbers: dict[str, str] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return numbers.setdefault(found[0], f"{found[1]}{len(numbers):012}")
+
+    named = partial(_MAC_NAME.sub, number)
     files = {
-        names.replace(path): names.replace(_file(path, data, host_name))
+        named(path): named(_file(path, data, host_name))
         for path, data in sorted(contents.files.items())
     }
     return replace(
         contents,
         files={path: data.encode("utf-8", "surrogateescape") for path, data in files.items()},
         folders={
-            names.replace(path): tuple(sorted(map(names.replace, found)))
+            named(path): tuple(sorted(map(named, found)))
             for path, found in sorted(contents.folders.items())
         },
-        links={names.replace(p): names.replace(t) for p, t in sorted(contents.links.items())},
-        modes={names.replace(path): mode for path, mode in sorted(contents.modes.items())},
-        present=set(map(names.replace, sorted(contents.present))),
+        links={named(p): named(t) for p, t in sorted(contents.links.items())},
+        modes={named(path): mode for path, mode in sorted(contents.modes.items())},
+        present=set(map(named, sorted(contents.present))),
     )
-
-
-class _MacNames:
-    """Interfaces named after a MAC address, numbered in the order they are met."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, str] = {}
-
-    def replace(self, text: str) -> str:
-        return _MAC_NAME.sub(self._number, text)
-
-    def _number(self, found: re.Match[str]) -> str:
-        return self._numbers.setdefault(found[0], f"{found[1]}{len(self._numbers):012}")
 
 
 def _file(path: str, data: bytes, host_name: str) -> str:

@@ -73,13 +73,10 @@ class Root:
         finally:
             os.close(at)
 
-    def _inside(self, real: str) -> bool:
-        # An absolute link inside a captured tree would otherwise answer with this host's file.
-        return real == self.path or real.startswith(self.path + "/")
-
     def holds(self, fd: int) -> bool:
-        """Whether an open file lies in this tree, and no link led out of it."""
-        return self.live or self._inside(os.readlink(f"/proc/self/fd/{fd}"))
+        """Whether an open file lies in this tree, and no link led out of it: an absolute one inside
+        a captured tree would otherwise answer with this host's file."""
+        return self.live or f"{os.readlink(f'/proc/self/fd/{fd}')}/".startswith(f"{self.path}/")
 
     def host(self, path: str) -> str:
         """The real path of a host's path, for the few who write."""

@@ -40,15 +40,15 @@ def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator
 
 
 def keep(root: Root, path: str, text: str) -> None:
-    """Write a file of ours whole or not at all, through no link. Raises Refused where that is not
-    possible."""
+    """Write one of lowlat's files whole or not at all, through no link. Raises Refused where that
+    is not possible."""
     folder, name = posixpath.split(path)
     with files.told(path), root.folder(folder, make=True) as at:
         files.replace(name, text.encode(), at)
 
 
 def forget(root: Root, path: str) -> None:
-    """Remove a file of ours, if it is there. Raises Refused where that is not possible."""
+    """Remove a file of lowlat's, if it is there. Raises Refused where that is not possible."""
     folder, name = posixpath.split(path)
     with files.told(path), suppress(FileNotFoundError), root.folder(folder) as at:
         os.unlink(name, dir_fd=at)

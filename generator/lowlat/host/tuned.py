@@ -52,7 +52,7 @@ class TunedProfile:
 
 
 def state(root: Root) -> str:
-    """One of absent, stopped, running and one-shot: installed, but told to run without a daemon."""
+    """One of absent, stopped, running and one-shot: installed, but configured without a daemon."""
     if not any(root.exists(path) for path in PROGRAMS):
         return "absent"
     if _main(root).get("daemon", "1").lower() in ("0", "no", "false", "off"):
@@ -104,7 +104,7 @@ def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> 
     if sections is None:
         return False
     for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
-        # What TuneD would compute first cannot be told here.
+        # What TuneD would compute first is not known here.
         if included and "$" not in included and not _load(root, included, loaded, seen):
             return False
     loaded.append(TunedProfile(_plain(name), path, sections))

@@ -17,7 +17,6 @@ from typing import IO, Any, Callable, Optional
 
 import lowlat
 from lowlat.base import files, process, trust
-from lowlat.base.errors import Refused
 from lowlat.base.process import Finished, find
 
 PROGRAM = "lowlat-measure"
@@ -41,7 +40,7 @@ def find_harness() -> str:
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     found = next(beside, None) or find(PROGRAM)
     if found is None:
-        raise Refused(f"{PROGRAM}: not found", hint="build it with 'make harness' or install it")
+        raise process.missing(PROGRAM, "lowlat, or build it with 'make harness'")
     # Who runs lowlat-gen out of a folder of others has made up his mind.
     if trust.held(lowlat.__file__):
         trust.check(found, why="and it would run as root", hint="install the package lowlat")

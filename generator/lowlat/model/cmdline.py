@@ -14,7 +14,7 @@ LIMIT = 2048
 #: The parameter that names the plan of a tuned boot.
 MARKER = "lowlat.plan"
 
-#: What may stand in a parameter of ours: nothing a shell, GRUB or the kernel takes apart.
+#: What may stand in a planned parameter: nothing a shell, GRUB or the kernel takes apart.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
 #: What virtme-ng puts on a guest's line for its own init.
@@ -44,7 +44,7 @@ def values(line: str, name: str) -> list[str]:
 
 
 def without(line: str, names: Iterable[str]) -> str:
-    """The line without these parameters and our marker: the stock line, read in a boot of ours."""
+    """The line without these parameters and our marker: the stock line, read in a tuned boot."""
     left_out = {name.replace("-", "_") for name in (*names, MARKER)}
     return " ".join(item for item in parse(line) if name_of(item) not in left_out)
 

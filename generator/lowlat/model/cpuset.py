@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Optional
 
 from lowlat.base import bounds
@@ -93,16 +94,9 @@ class CpuSet:
         )
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        first: Optional[int] = None
-        previous = -2
-        for cpu in self:
-            if cpu != previous + 1:
-                if first is not None:
-                    yield first, previous
-                first = cpu
-            previous = cpu
-        if first is not None:
-            yield first, previous
+        for _, found in groupby(enumerate(self), lambda pair: pair[1] - pair[0]):
+            cpus = [cpu for _, cpu in found]
+            yield cpus[0], cpus[-1]
 
     def mask(self) -> str:
         """The hexadecimal mask, a comma every 32 bits, as the kernel accepts and prints it."""

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lowlat.host import daemons
 from lowlat.host.root import Root
-from lowlat.model.machine import ARM, CoreType, Machine
+from lowlat.model.machine import ARM, Machine
 from lowlat.model.run import facts
 from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
 
@@ -24,13 +22,15 @@ def probe(root: Root) -> Machine:
     unknown in the result.
     """
     cpuinfo = root.read("/proc/cpuinfo") or ""
-    # What tells of the whole machine is with its first CPU, or after the last one.
+    # What describes the whole machine is with its first CPU, or after the last one.
     ends = f"{cpuinfo[:16384]}\n{cpuinfo[-2048:]}"
     cpus = topology.read_cpus(root, cpuinfo)
     nodes = topology.read_nodes(root, cpus.online)
     caches = topology.read_caches(root, cpus.online)
     arch = platform.read_arch(root, ends)
     core_types = topology.read_core_types(root, cpus.online, arch in ARM)
+    # A CPU of each core type, the boot CPU for its own.
+    examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
     processor = platform.parse_processor(cpuinfo)
     rows = interrupts.read_interrupts(root)
     return Machine(
@@ -43,7 +43,7 @@ def probe(root: Root) -> Machine:
         processor=processor,
         hypervisor=hypervisor.read_hypervisor(root, ends),
         clock=platform.read_clock(root),
-        power=platform.read_power(root, cpus.boot, _examples(cpus.boot, core_types)),
+        power=platform.read_power(root, cpus.boot, examples),
         kernel=kernel.read_running(root),
         cmdline=root.read("/proc/cmdline"),
         boot_loader=platform.read_boot_loader(root),
@@ -53,9 +53,3 @@ def probe(root: Root) -> Machine:
         firmware=platform.read_firmware(root, processor.vendor, cpus.boot),
         services=services.read_services(root),
     )
-
-
-def _examples(boot: int, core_types: Iterable[CoreType]) -> list[int]:
-    """A CPU of each core type, the boot CPU for its own."""
-    firsts = [kind.cpus.first for kind in core_types if boot not in kind.cpus]
-    return [boot, *firsts]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.host.root import Root
@@ -88,48 +89,29 @@ def _read_pci(
     kind = next((kind for prefix, kind in _KINDS if code.startswith(prefix)), "other")
     if kind == "network" and not names:
         names = list(root.names(f"{folder}/net"))
-    driver = _driver(root, folder)
     numbers = rows.of(address, names, _message_interrupts(root, folder))
-    if kind in ("network", "nvme") or driver or numbers:
-        yield Device(
-            address=address,
-            kind=kind,
-            names=tuple(name for name in names if not name.startswith("virtio")),
-            driver=driver,
-            node=_node(root, folder),
-            cpus=_local(root, folder, online),
-            interrupts=numbers,
-            model=models.get(address) or _numbers(root, folder),
-        )
+    if kind in ("network", "nvme") or numbers or root.link(f"{folder}/driver"):
+        shown = tuple(name for name in names if not name.startswith("virtio"))
+        model = models.get(address) or _numbers(root, folder)
+        known = Device(address, kind, shown, interrupts=numbers, model=model)
+        yield _device(root, folder, online, known)
 
 
 def _read_alone(root: Root, name: str, parent: str, online: CpuSet, rows: _Rows) -> Device:
-    folder = f"/sys/class/net/{name}/device"
-    return Device(
-        address=parent,
-        kind="network",
-        names=(name,),
-        driver=_driver(root, folder),
-        node=_node(root, folder),
-        cpus=_local(root, folder, online),
-        interrupts=rows.of(parent, [name, parent], []),
-    )
+    numbers = rows.of(parent, [name, parent], [])
+    alone = Device(parent, "network", (name,), interrupts=numbers)
+    return _device(root, f"/sys/class/net/{name}/device", online, alone)
 
 
-def _driver(root: Root, folder: str) -> Optional[str]:
-    return (root.link(f"{folder}/driver") or "").rpartition("/")[2] or None
-
-
-def _node(root: Root, folder: str) -> Optional[int]:
+def _device(root: Root, folder: str, online: CpuSet, known: Device) -> Device:
+    """The device with what its folder tells."""
+    driver = (root.link(f"{folder}/driver") or "").rpartition("/")[2] or None
     node = root.read_int(f"{folder}/numa_node")
-    return None if node is None or node < 0 else node
-
-
-def _local(root: Root, folder: str, online: CpuSet) -> Optional[CpuSet]:
+    node = None if node is None or node < 0 else node
     cpus = root.read_cpus(f"{folder}/local_cpulist", f"{folder}/local_cpus")
-    if cpus is None or cpus == online:
-        return None if cpus is None else online  # one set for all devices keeps big machines small
-    return cpus & online
+    # One set for all devices keeps big machines small.
+    cpus = online if cpus == online else cpus and cpus & online
+    return replace(known, driver=driver, node=node, cpus=cpus)
 
 
 def _message_interrupts(root: Root, folder: str) -> list[int]:
@@ -170,9 +152,6 @@ class _Rows:
             for sign in (address, *names):
                 found |= self._by_sign.get(sign, set())
         return tuple(sorted(found))
-
-
-# ---------------------------------------------------------------------- udev
 
 
 def parse_udev(text: str) -> Mapping[str, str]:

@@ -8,27 +8,21 @@ from typing import Optional
 
 from lowlat.host.root import Root
 
-#: DMI text (systemd's virt.c knows the same table) and what it says.
+#: What DMI text says (systemd's virt.c has the same table), and the patterns it is seen by.
 _DMI_SIGNS = (
-    ("KVM", "kvm"),
-    ("KubeVirt", "kvm"),
-    ("OpenStack", "kvm"),
-    ("Amazon EC2", "amazon"),
-    ("QEMU", "qemu"),
-    ("VMware", "vmware"),
-    ("VMW", "vmware"),
-    ("innotek GmbH", "virtualbox"),
-    ("VirtualBox", "virtualbox"),
-    ("Xen", "xen"),
-    ("HVM domU", "xen"),
-    ("Bochs", "bochs"),
-    ("Parallels", "parallels"),
-    ("BHYVE", "bhyve"),
-    ("Hyper-V", "hyperv"),
-    ("Virtual Machine", "hyperv"),
-    ("Apple Virtualization", "apple"),
-    ("Google Compute Engine", "google"),
-    ("Alibaba Cloud", "alibaba"),
+    ("kvm", "kvm|kubevirt|openstack"),
+    ("amazon", "amazon ec2"),
+    ("qemu", "qemu"),
+    ("vmware", "vmw"),
+    ("virtualbox", "innotek gmbh|virtualbox"),
+    ("xen", "xen|hvm domu"),
+    ("bochs", "bochs"),
+    ("parallels", "parallels"),
+    ("bhyve", "bhyve"),
+    ("hyperv", "hyper-v|virtual machine"),
+    ("apple", "apple virtualization"),
+    ("google", "google compute engine"),
+    ("alibaba", "alibaba cloud"),
 )
 
 _TREE = "/proc/device-tree"
@@ -60,7 +54,7 @@ def _dmi(root: Root) -> Optional[str]:
     texts = [(root.read(f"/sys/class/dmi/id/{name}") or "").lower() for name in names]
     if "metal" in texts[0]:
         return None
-    found = (kind for text in texts for sign, kind in _DMI_SIGNS if sign.lower() in text)
+    found = (kind for text in texts for kind, signs in _DMI_SIGNS if re.search(signs, text))
     return next(found, None)
 
 

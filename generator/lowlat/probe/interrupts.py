@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Optional
 
 from lowlat.host import interrupts
 from lowlat.host.root import Root
@@ -25,6 +24,9 @@ def _with_affinity(root: Root, interrupt: Interrupt) -> Interrupt:
     if mode is None:
         mode = root.mode(f"{folder}/smp_affinity")
     settable = None if mode is None else bool(mode & 0o200)
+    # Only message-signalled interrupts are spread by the kernel (kernel/irq/affinity.c). A file
+    # with write permission says nothing: before 6.12 managed interrupts have it too.
+    managed = "MSI" in interrupt.chip if settable is False else None
     return replace(
         interrupt,
         affinity=root.read_cpus(f"{folder}/smp_affinity_list", f"{folder}/smp_affinity"),
@@ -32,14 +34,8 @@ def _with_affinity(root: Root, interrupt: Interrupt) -> Interrupt:
             f"{folder}/effective_affinity_list", f"{folder}/effective_affinity"
         ),
         settable=settable,
-        managed=_managed(interrupt.chip, settable),
+        managed=managed,
     )
-
-
-def _managed(chip: str, settable: Optional[bool]) -> Optional[bool]:
-    # Only message-signalled interrupts are spread by the kernel (kernel/irq/affinity.c). A file
-    # with write permission says nothing: before 6.12 managed interrupts have it too.
-    return None if settable is not False else "MSI" in chip
 
 
 def parse_interrupts(text: str) -> list[Interrupt]:

@@ -15,18 +15,21 @@ _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 _PARAMETER = re.compile(r"\.parmtype=(\w+):")
 
 
-def read_running(root: Root) -> Kernel:
-    """The kernel that runs, or ran when the machine was captured; its release is None where what is
-    said to be one is none."""
+def running_release(root: Root) -> Optional[str]:
+    """The release of the kernel that runs; None where what is said to be one is none."""
     release = root.read("/proc/sys/kernel/osrelease")
-    version = root.read("/proc/version") or ""
     if release is None:
-        found = re.match(r"Linux version (\S+)", version)
+        found = re.match(r"Linux version (\S+)", root.read("/proc/version") or "")
         # Else the one whose image the boot loader named.
         line = root.read("/proc/cmdline") or ""
         found = found or re.search(r"(?:^|\s)BOOT_IMAGE=\S*vmlinuz-(\S+)", line)
         release = found[1] if found else None
-    release = release if release and RELEASE.fullmatch(release) else None
+    return release if release and RELEASE.fullmatch(release) else None
+
+
+def read_running(root: Root) -> Kernel:
+    """The kernel that runs, or ran when the machine was captured."""
+    release, version = running_release(root), root.read("/proc/version") or ""
     config = _read_config(root, release) if release else None
     text = root.read("/proc/config.gz") if config is None else None
     if text:
@@ -36,7 +39,7 @@ def read_running(root: Root) -> Kernel:
 
 
 def read_installed(root: Root, release: str) -> Optional[Kernel]:
-    """An installed kernel by its release; None where nothing on the machine tells of it."""
+    """An installed kernel by its release; None where nothing of it is on the machine."""
     if not RELEASE.fullmatch(release):
         return None
     config = _read_config(root, release)

@@ -55,7 +55,8 @@ def _read_online(root: Root, present: CpuSet, cpuinfo: str) -> CpuSet:
     )
     if found:
         return found
-    listed = parse_cpuinfo_cpus(cpuinfo) or _parse_stat_cpus(root.read("/proc/stat") or "")
+    stat = re.findall(r"^cpu(\d{1,5})\s", root.read("/proc/stat") or "", re.MULTILINE)
+    listed = parse_cpuinfo_cpus(cpuinfo) or _known(map(int, stat))
     return listed or CpuSet.of(c for c in present if root.read(f"{CPU}/cpu{c}/online") != "0")
 
 
@@ -68,10 +69,6 @@ def parse_cpuinfo_cpus(cpuinfo: str) -> CpuSet:
         re.MULTILINE,
     )
     return _known(int("".join(number)) for number in listed)
-
-
-def _parse_stat_cpus(text: str) -> CpuSet:
-    return _known(int(cpu) for cpu in re.findall(r"^cpu(\d{1,5})\s", text, re.MULTILINE))
 
 
 def _known(cpus: Iterable[int]) -> CpuSet:

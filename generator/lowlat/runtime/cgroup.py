@@ -38,7 +38,8 @@ def way(root: Root, group: str) -> str:
         return _SLICE
     if root.exists(f"{group}/cpuset.cpus"):
         return ""
-    return _FOLDER if "cpuset" in _controllers(root, group) else _ENABLED
+    given = (root.read(f"{Path(group).parent}/cgroup.subtree_control") or "").split()
+    return _FOLDER if "cpuset" in given else _ENABLED
 
 
 def make(root: Root, group: str, how: str, cpus: str) -> str:
@@ -94,10 +95,6 @@ def _unmake_slice(root: Root, group: str, busy: bool) -> str:
 def populated(root: Root, group: str) -> bool:
     """Whether tasks run in a group or below it (cgroup-v2.rst, cgroup.events)."""
     return "populated 1" in (root.read(f"{group}/cgroup.events") or "").splitlines()
-
-
-def _controllers(root: Root, group: str) -> list[str]:
-    return (root.read(f"{Path(group).parent}/cgroup.subtree_control") or "").split()
 
 
 def _enable(root: Root, group: str, change: str) -> str:

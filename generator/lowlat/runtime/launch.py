@@ -108,9 +108,6 @@ def _rescue(place: Launch, root: Root) -> str:
     return saved if all(budgets) else "only fair_server saves them, which root alone can look at"
 
 
-# ---------------------------------------------------------------- the doing
-
-
 def become(command: Sequence[str], place: Launch) -> NoReturn:
     """Become the program, on its CPUs. Raises Refused where they cannot be had, CannotRun where
     the program cannot."""

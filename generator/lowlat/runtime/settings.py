@@ -12,12 +12,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.schema import stamped
+from lowlat.base.typed_json import decode
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
@@ -41,17 +42,22 @@ class RuntimeRecord:
     interrupts do), and every value that was effective after ``start``. Among the old values stands
     how each control group was made."""
 
-    old: dict[str, str]
-    refused: dict[str, str]
-    done: dict[str, str]
+    old: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    done: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path, text in (*self.old.items(), *self.refused.items(), *self.done.items()):
+            if not targets.is_path(path) and not cgroup.is_key(path):
+                raise ValueError("no path of a setting")
+            text.encode()
 
 
 @dataclass(frozen=True)
 class Inspected:
     """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
     that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
-    kernel keeps in its place. ``entry`` is the
-    setting's in the catalogue."""
+    kernel keeps in its place. ``entry`` is the setting's in the catalogue."""
 
     setting: PlannedSetting
     entry: Tunable
@@ -247,7 +253,7 @@ def stop(root: Root) -> Leftovers:
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
     left = {path: old[path] for path in old if problems[path] or kept.get(path)}
     if left:
-        _write_journal(root, RuntimeRecord(left, {}, {}))
+        _write_journal(root, RuntimeRecord(left))
     else:
         runstate.forget(root, JOURNAL)
         runstate.forget(root, store.IN_USE)
@@ -272,22 +278,12 @@ def read_journal(root: Root) -> RuntimeRecord:
     try:
         document = json.loads(root.read(JOURNAL) or "{}")
         if document.get("boot") not in (None, root.read(BOOT_ID)):
-            return RuntimeRecord({}, {}, {})
-        maps = (_texts(document.get(name, {})) for name in ("old", "refused", "done"))
-        return RuntimeRecord(*maps)
+            return RuntimeRecord()
+        return decode(RuntimeRecord, document)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise LowlatError(
             f"{JOURNAL} is damaged", hint="remove it: the old values are back after a reboot"
         ) from error
-
-
-def _texts(document: Any) -> dict[str, str]:
-    """Paths of ours with a text each. Raises ValueError for anything else."""
-    for path, text in document.items():
-        if not targets.is_path(path) and not cgroup.is_key(path):
-            raise ValueError(path)
-        text.encode()
-    return dict(document)
 
 
 def _write_journal(root: Root, journal: RuntimeRecord) -> None:

@@ -67,7 +67,7 @@ def write(root: Root, path: str, value: str) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text can be a path of ours: a kernel thread's, or below /proc or /sys."""
+    """Whether a text can be the path of a setting: a kernel thread's, or below /proc or /sys."""
     parts = text.split("/")
     below = parts[:2] in (["", "proc"], ["", "sys"]) and ".." not in parts and "\0" not in text
     return below or kthreads.is_path(text)
