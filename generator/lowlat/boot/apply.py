@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Applying a decision: what is written, in which order, and what is told about it."""
+"""Applying a decision: what is written, in which order, and the notes about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lowlat.base import encode
+from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_profile
@@ -51,10 +51,8 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
             hint="boot the stock entry first, or take everything back with 'lowlat-gen rollback'",
         )
     if runtime == "tuned" and tuned.state(root) == "absent":
-        raise Refused(
-            "TuneD is not installed, which does the run-time half",
-            hint="install the package tuned, or apply --runtime none",
-        )
+        # It does the run-time half.
+        raise process.missing("TuneD", "tuned, or apply --runtime none")
     loader.check()
     for folder in ("/etc/lowlat", store.PLANS):
         root.check_owned(folder)
@@ -71,7 +69,7 @@ def propose(
     was asked for is not among them."""
     stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
     plans, notes = [], []
-    planner = Planner(decision, root, machine)
+    planner, known = Planner(decision, root, machine), foreign.tuned_variables(root)
     for release, entry in stock.items():
         try:
             made = plan if release == plan.kernel else planner.plan(release)
@@ -81,7 +79,7 @@ def propose(
                 notes.append(f"no tuned entry for Linux {release}: {error}")
             continue
         plans.append(made)
-        words = entry_line.expanded(entry.words, foreign.tuned_variables(root))
+        words = entry_line.expanded(entry.words, known)
         for word in entry_line.conflicting(words, made):
             notes.append(
                 f"{word} on the stock line ({foreign.source(root, word)}) is left out of the tuned "
@@ -103,7 +101,9 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
         if by_tuned:
             write_profile(change, proposal.plan)
         else:
-            _drop_profiles(change)
+            for path in tuple(change.journal.entries):
+                if path.startswith("/etc/tuned/"):
+                    change.put_back(path)
         hooks.write_units(change, tuned=by_tuned)
         change.write(store.PLAN, proposal.plan.text())
         decisions.keep(proposal.decision, proposal.plans, change)
@@ -113,23 +113,9 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
     """TuneD's profile of this machine, ``by_plugin`` with the line too. The one it includes is
     written only where no package brought the same."""
-    for file in files.render(plan, change.root, programs.ourselves(change.root)):
-        if "/tuned/" not in file.path:
-            continue
+    program = programs.ourselves(change.root)
+    for file in files.tuned_files(plan, change.root, program, by_plugin=by_plugin):
         held = change.disk.get(file.path)
         if file.path.startswith("/usr/") and held and held.content == file.content.encode():
             continue
-        path = file.path.replace("/usr/lib/", "/etc/", 1)
-        local = path.endswith(f"/{tuned.LOCAL}/tuned.conf")
-        more = (
-            f"\n[bootloader]\ncmdline_lowlat=+{encode.ini(plan.boot_line)}\n"
-            if by_plugin and local
-            else ""
-        )
-        change.write(path, file.content + more, file.mode)
-
-
-def _drop_profiles(change: Transaction) -> None:
-    for path in tuple(change.journal.entries):
-        if path.startswith("/etc/tuned/"):
-            change.put_back(path)
+        change.write(file.path.replace("/usr/lib/", "/etc/", 1), file.content, file.mode)

@@ -17,8 +17,8 @@ from lowlat.plan import store
 
 
 def select(root: Root) -> str:
-    """Select lowlat-local in a boot of ours and make this kernel's plan the applied one; restore
-    the administrator's profile in every other boot, and where it cannot be told. Returns what was
+    """In a tuned boot, select lowlat-local and make this kernel's plan the applied one. In every
+    other boot, and where that is not known, restore the administrator's profile. Returns what was
     done."""
     if _plan(root) is not None:
         with Transaction(root, AT_BOOT_S) as change:
@@ -36,7 +36,9 @@ def select(root: Root) -> str:
 def _select(change: Transaction, plan: Plan) -> str:
     kept = ""
     try:
-        _adopt(change, plan)
+        # Other kernels have plans of their own: TuneD and ``runtime`` read this one's from now on.
+        change.write(store.PLAN, plan.text())
+        apply.write_profile(change, plan)
     except Refused as error:
         kept = f" ({error})"
     tuned_profile.select(change.disk)
@@ -50,9 +52,3 @@ def _plan(root: Root) -> Optional[Plan]:
         plan = decision.stored(root, here.kernel or "")
         return plan if plan and plan.id == here.plan else None
     return None
-
-
-def _adopt(change: Transaction, plan: Plan) -> None:
-    """Other kernels have plans of their own: what TuneD and ``runtime`` read becomes this one's."""
-    change.write(store.PLAN, plan.text())
-    apply.write_profile(change, plan)

@@ -11,8 +11,7 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import Refused
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import PATIENT_S, Transaction
 from lowlat.host.root import Root

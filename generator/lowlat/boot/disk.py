@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.boot.file_snapshot import FileSnapshot
 from lowlat.host.root import Root
 
 #: A file is written under its name with this behind it, then renamed. grub-mkconfig runs no script
@@ -21,6 +22,39 @@ BESIDE = ".lowlat~"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _LARGEST = 64 << 20
+
+
+@dataclass(frozen=True)
+class FileSnapshot:
+    """A file as a value, with all that is needed to put it back exactly: a plain one, or a symbolic
+    link whose content is where it points. Its JSON form is the journal's."""
+
+    content: bytes
+    mode: int = 0o644
+    uid: int = field(default_factory=os.geteuid)
+    gid: int = field(default_factory=os.getegid)
+    xattrs: Mapping[str, bytes] = field(default_factory=dict)
+    link: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mode <= 0o7777:
+            raise ValueError("no mode of a file")
+
+    def finish(self, fd: int) -> None:
+        """Give a file that has the content all the rest."""
+        if (self.uid, self.gid) != (os.geteuid(), os.getegid()):
+            os.fchown(fd, self.uid, self.gid)
+        os.fchmod(fd, self.mode)
+        for label, value in self.xattrs.items():
+            os.setxattr(fd, label, value)
+
+
+def digest(held: Optional[FileSnapshot]) -> str:
+    """What tells two states of a file apart; "absent" where there is none."""
+    if held is None:
+        return "absent"
+    kind = "link" if held.link else f"{held.mode:o} {held.uid} {held.gid}"
+    return hashlib.sha256(kind.encode() + b"\0" + held.content).hexdigest()
 
 
 class Disk:

@@ -80,7 +80,7 @@ def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
 
 
 def _names(plan: Plan, trial: Sequence[str] = ()) -> set[str]:
-    """The parameters of ours that no other word may give."""
+    """The parameters that only the plan and the trial may give."""
     return {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
 
 
@@ -115,7 +115,7 @@ def entry_id(release: str, words: Iterable[str]) -> str:
 
 
 def release_of(entry: str) -> str:
-    """The kernel that an entry's id names; "" where it is none of ours."""
+    """The kernel that an entry's id names; "" where that is not an entry of lowlat."""
     found = re.search(r"lowlat-(.+)-[0-9a-f]{10}$", entry)
     return found[1] if found else ""
 

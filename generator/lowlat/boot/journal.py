@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The journal: what was there before lowlat wrote, and what lowlat wrote. It is on the disk before
-the write it tells of."""
+the write that it announces."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from lowlat.base import files
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.state_file import StateFile, lenient
 
 JOURNAL = f"{files.STATE}/journal.json"

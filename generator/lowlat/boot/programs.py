@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import encode, process, trust
+from lowlat.base import encode, files, process, trust
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.process import Finished
 from lowlat.host.root import Root
@@ -31,7 +31,7 @@ def need(root: Root, *names: str) -> str:
     """Raises Refused where the tree has none of them."""
     path = find(root, *names)
     if path is None:
-        raise Refused(f"{' or '.join(names)} is not installed")
+        raise process.missing(" or ".join(names))
     return path
 
 
@@ -67,9 +67,7 @@ def ourselves(root: Root) -> str:
     if path is None and root.live:
         path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None
     if path is None:
-        raise Refused(
-            f"lowlat-gen is not installed in {root.path}", hint="install the package lowlat there"
-        )
+        raise process.missing("lowlat-gen", f"lowlat in {root.path}")
     encode.path(path)
     hint = "install the package lowlat"
     trust.check_program(path, root.path, why="and root's boot scripts would run it", hint=hint)
@@ -104,10 +102,8 @@ def check_mounted(root: Root) -> None:
 
 def check_writable(root: Root, folder: str) -> None:
     """Raises Refused where nothing can be written there."""
-    try:
+    with files.told(folder):
         read_only = os.statvfs(root.host(folder)).f_flag & os.ST_RDONLY
-    except OSError as error:
-        raise Refused(f"{folder}: {error.strerror}") from error
     if read_only:
         raise Refused(f"{folder} is mounted read-only", hint="mount it writable first")
     if not os.access(root.host(folder), os.W_OK | os.X_OK):

@@ -14,11 +14,11 @@ from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
 from lowlat.host.root import BOOT_ID, Root
-from lowlat.probe.kernel import read_running
+from lowlat.probe.kernel import running_release
 
 
 def check_applied(root: Root) -> None:
-    """Raises Refused where there are no entries of ours to choose."""
+    """Raises Refused where lowlat has no entries here to choose from."""
     made = decisions.read(root)
     if made is None:
         raise Refused("nothing is applied here", hint="'lowlat-gen apply' comes first")
@@ -33,7 +33,7 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     """The tuned entry of a kernel: of the one asked for, else of the running one, else of the
     newest. Raises Refused where there is none."""
     found = list(boot.tuned())
-    wanted = release or read_running(root).release
+    wanted = release or running_release(root)
     chosen = next((entry for entry in found if entry.release == wanted), None)
     if chosen is None and release is None and found:
         chosen = found[0]

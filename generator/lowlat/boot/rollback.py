@@ -91,7 +91,7 @@ def _restart_tuned(root: Root) -> str:
 
 
 def left(root: Root, loader: Loader) -> list[str]:
-    """What puts a line of ours onto stock entries still, which is not lowlat's to change: a person,
+    """What still puts a plan's line onto stock entries, which is not lowlat's to change: a person,
     or what TuneD left behind where it did not run."""
     found = (
         f"{entry.id} still carries {word}, from {foreign.source(root, word)}"

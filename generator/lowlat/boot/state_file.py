@@ -12,8 +12,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.schema import is_later, later, stamped
 from lowlat.base.typed_json import decode, encode, encode_fields
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.disk import Disk, FileSnapshot
 
 T = TypeVar("T")
 

@@ -20,11 +20,11 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.plan import profile
-from lowlat.probe.kernel import read_running
+from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
 
-#: What it tells of a decision.
+#: What it shows of a decision.
 _SHOWN = ("profile", "isolated", "boot", "runtime")
 
 
@@ -149,7 +149,7 @@ def read_boot(root: Root, known: set[str]) -> Running:
     marker = cmdline.values(text, cmdline.MARKER)
     plan = marker[-1] if marker else None
     trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
-    return Running(read_running(root).release, plan, plan in known, trial and plan is not None)
+    return Running(running_release(root), plan, plan in known, trial and plan is not None)
 
 
 def _loader(root: Root) -> tuple[Optional[str], BootMenu, list[str]]:

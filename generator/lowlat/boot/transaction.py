@@ -17,8 +17,7 @@ from typing import Optional, Union
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import journal as journals
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.journal import Journal, JournalEntry
 from lowlat.host.root import Root
 
@@ -169,7 +168,7 @@ def edited(disk: Disk, journal: Journal) -> list[str]:
 
 
 def roll_back(disk: Disk, journal: Journal) -> list[str]:
-    """Put everything back that the journal tells of, byte for byte; what somebody edited since is
+    """Put back every file that the journal lists, byte for byte; what somebody edited since is
     kept and returned. The journal itself stays: whatever stops this, it can be done again."""
     kept = []
     for path, entry in reversed(list(journal.entries.items())):

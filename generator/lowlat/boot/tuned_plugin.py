@@ -58,5 +58,5 @@ def faults(boot: BootMenu, plan: Plan) -> Iterator[str]:
 
 
 def marked(boot: BootMenu) -> Iterator[BootEntry]:
-    """The stock entries that carry a line of ours."""
+    """The stock entries that carry a plan's line."""
     return (entry for entry in boot.entries if not entry.ours and entry_line.marked(entry.words))

@@ -10,8 +10,7 @@ from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.typed_json import decode
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.state_file import StateFile
 from lowlat.host.root import Root
 from lowlat.host.tuned import LOCAL
@@ -40,7 +39,7 @@ _KEPT = StateFile(
 
 
 def selected(root: Root) -> bool:
-    """Whether TuneD is told to load the profile of this machine."""
+    """Whether TuneD will load lowlat-local, the profile of this machine."""
     return (root.read(_ACTIVE) or "").split()[:1] == [LOCAL]
 
 

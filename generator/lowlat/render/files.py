@@ -39,18 +39,22 @@ def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[Render
         RenderedFile("/etc/lowlat/cmdline", 0o644, f"{plan.boot_line}\n"),
         *hooks.grub(program),
         *([RenderedFile(plan_path(plan.kernel), 0o644, document)] if plan.kernel else []),
-        *_tuned(plan, root, program),
+        *tuned_files(plan, root, program),
     )
 
 
-def _tuned(plan: Plan, root: Root, program: str) -> Iterator[RenderedFile]:
-    """The profile of this machine, and the one it includes: in TuneD's first folder (/usr/lib)
-    where it is packaged, in its last (/etc) where it is the user's."""
+def tuned_files(
+    plan: Plan, root: Root, program: str, *, by_plugin: bool = False
+) -> Iterator[RenderedFile]:
+    """The profile of this machine, ``by_plugin`` with the line for TuneD's bootloader plugin, and
+    the one it includes: in TuneD's first folder (/usr/lib) where it is packaged, in its last (/etc)
+    where it is the user's."""
     wanted = profile.load(plan.profile, root)
     folders = tuned.profile_folders(root)
     script = hooks.template("tuned/script.sh", program)
     sections = _local_sections(plan, wanted)
-    local = _expand("tuned/lowlat-local.conf.j2", encode.ini, plan=plan, sections=sections)
+    known = {"plan": plan, "sections": sections, "by_plugin": by_plugin}
+    local = _expand("tuned/lowlat-local.conf.j2", encode.ini, **known)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
     packaged = plan.profile in profile.packaged_names()

@@ -4,7 +4,7 @@ about how much noise went away; the report makes that, from enough boots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
@@ -47,9 +47,10 @@ def _interrupts(report: Report, isolated: CpuSet) -> Iterator[str]:
     if unknown:
         yield f"interrupts per second are not known on CPU {unknown}"
     if higher:
+        where = CpuSet.of(item.cpu for item in higher if isinstance(item.cpu, int))
         worst = max(higher, key=lambda endpoint: endpoint.after - endpoint.before)
         yield (
-            f"interrupts per second are not lower on CPU {_cpus(higher)} "
+            f"interrupts per second are not lower on CPU {where} "
             f"(CPU {worst.cpu}: {number(worst.before)} before, {number(worst.after)} after)"
         )
 
@@ -68,7 +69,3 @@ def _change(what: str, found: Optional[Endpoint]) -> str:
     if found is None:
         return ""
     return f"{what} {number(found.before)} before, {number(found.after)} after"
-
-
-def _cpus(endpoints: Iterable[Endpoint]) -> CpuSet:
-    return CpuSet.of(item.cpu for item in endpoints if isinstance(item.cpu, int))

@@ -41,7 +41,7 @@ def alone(root: Root) -> AbstractContextManager[None]:
 
 
 def boot_id(root: Root) -> str:
-    """Raises Refused where boots cannot be told apart: the loop would reboot for ever."""
+    """Raises Refused where boots cannot be distinguished: the loop would reboot for ever."""
     found = root.read(BOOT_ID)
     if not found:
         raise Refused(f"{BOOT_ID} cannot be read")
@@ -76,7 +76,8 @@ class Loop:
                 return step
             try:
                 if step is LoopStep.FAIL:
-                    raise LowlatError(self._with_reason(why))
+                    failed = trials.read(self._root).failed if self.state.due == TUNED else ""
+                    raise LowlatError(f"{why} ({failed})" if failed else why)
                 actions[step]()
             except LowlatError as error:
                 if step is LoopStep.CLOSE:
@@ -105,8 +106,6 @@ class Loop:
                 f"systemctl {verb} fails: {done.last_words}",
                 hint="reboot by hand: the loop goes on after it",
             )
-
-    # ------------------------------------------------------------------ steps
 
     def _arm(self) -> None:
         """Set the next boot up. A stock one needs nothing but the unit: it is the default."""
@@ -173,8 +172,6 @@ class Loop:
             known = trials.read(self._root)
             trials.write(self._root, replace(known, promoted=None, follow=False))
 
-    # -------------------------------------------------------------- the loader
-
     def _found(self) -> Loader:
         if self._loader is None:
             self._loader = detect(self._root)
@@ -187,13 +184,9 @@ class Loop:
             raise Refused(f"{self.state.entry} is gone: its kernel or its line changed")
         return entry
 
-    def _with_reason(self, why: str) -> str:
-        failed = trials.read(self._root).failed
-        return f"{why} ({failed})" if failed and self.state.due == TUNED else why
-
 
 def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
-    """The entry that every boot falls back to. Raises Refused where that is one of ours, or not
+    """The entry that every boot falls back to. Raises Refused where that is a tuned one, or not
     of the kernel that is measured."""
     if boot.default is None:
         raise Refused("the boot loader's default entry is not known", hint="set a default first")

@@ -75,8 +75,6 @@ def wrong(state: LoopState, here: Running) -> str:
     return "" if here.ours else f"plan {here.plan[:64]} was booted, not {state.plan}"
 
 
-# ------------------------------------------------------------------- in words
-
 _OUTCOMES = {
     Outcome.NONE: "",
     Outcome.PROMOTED: "the tuned entry is the default",

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lowlat.base.errors import Refused, Unmet
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions
@@ -55,7 +54,8 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     """Measure this boot. Raises Refused or LowlatError where nothing came of it, Unmet where the
     run is kept but counts for nothing."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
-    _make_folder(root)
+    Disk(root).make_folders(f"{RUNS}/run")
+    check_folder(root)
     host = host_facts(root)
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(_options(state), label=arm, out=out, host=host)
@@ -97,7 +97,11 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 
 def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Report, str]:
     before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
-    found = comparison.compare(Arm("before", before), Arm("after", after, _verified(root, state)))
+    paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
+    rows = (row for path in paths for row in in_effect.read_verify(Path(root.host(path))))
+    # What is the same in several boots is one row.
+    effect = tuple(dict.fromkeys(rows))
+    found = comparison.compare(Arm("before", before), Arm("after", after, effect))
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(found))
     _keep(root, state.path(f"{name}.md"), as_markdown.render(found))
@@ -106,13 +110,6 @@ def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Repor
 
 def _runs(root: Root, legs: Sequence[Leg], number: int) -> tuple[Run, ...]:
     return tuple(read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs)
-
-
-def _verified(root: Root, state: LoopState) -> tuple[in_effect.VerifiedSetting, ...]:
-    """What verify found in all tuned boots; what is the same in several is one row."""
-    paths = [leg.verify for leg in state.arm(TUNED) if leg.verify]
-    rows = (in_effect.read_verify(Path(root.host(path))) for path in paths)
-    return tuple(dict.fromkeys(row for found in rows for row in found))
 
 
 def _keep(root: Root, path: str, text: str) -> None:
@@ -125,8 +122,3 @@ def check_folder(root: Root) -> None:
     if not root.absent(RUNS):
         with Disk(root).folder(RUNS):
             return
-
-
-def _make_folder(root: Root) -> None:
-    Disk(root).make_folders(f"{RUNS}/run")
-    check_folder(root)

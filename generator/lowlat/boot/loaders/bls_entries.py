@@ -28,7 +28,7 @@ _COUNTER = re.compile(r"\+\d+(-\d+)?$")
 
 _RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
 
-#: What an entry of ours does not take from the stock one.
+#: What a tuned entry does not take from the stock one.
 _DROPPED = frozenset({"id", "options", "title", "initrd", "sort-key"})
 
 _VARIABLE = re.compile(r"\$\{?\w+\}?")

@@ -24,7 +24,7 @@ def detect(root: Root) -> Loader:
 
 
 def find(root: Root) -> Optional[Loader]:
-    """The one of ours that this tree has, whatever else boots it; None where it has none."""
+    """The loader of this tree that lowlat can write, whatever else boots it; None without one."""
     # Where that one booted the system, a grub.cfg that is left over boots nothing.
     first = systemd_boot.find(root) if systemd_boot.booted(root) else None
     return first or grub_bls.find(root) or grub.find(root) or systemd_boot.find(root)

@@ -13,8 +13,7 @@ from typing import Callable, Optional
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import entry_line, hooks
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot
+from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.boot.loaders import bls_entries
 from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, PlanOf, check_entry, named
@@ -65,7 +64,7 @@ class EntryFiles(Loader, ABC):
 
     @abstractmethod
     def _next(self) -> str:
-        """What it is told to boot once."""
+        """The entry that it will boot next, once; "" for none."""
 
     def _known(self) -> Mapping[str, str]:
         """The loader's variables."""
@@ -80,8 +79,6 @@ class EntryFiles(Loader, ABC):
 
     def _snippets(self) -> list[Snippet]:
         return bls_entries.read(self._root, self.path)
-
-    # ---------------------------------------------------------------- writing
 
     def pending(self) -> Sequence[str]:
         return ()
@@ -166,8 +163,6 @@ class EntryFiles(Loader, ABC):
         # What a crash left beside them too.
         self._remove(filter(bls_entries.is_ours, self._root.names(self.path)))
 
-    # ------------------------------------------------------------ the default
-
     def make_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> BootMenu:
@@ -197,8 +192,8 @@ class EntryFiles(Loader, ABC):
         self._set_default(name)
 
     def _give_way(self) -> str:
-        """Where the default is one of ours that is gone, make its kernel's stock entry the default;
-        where that is gone too, put the first one back. Returns what to say about it."""
+        """Where the default is a tuned entry that is gone, make its kernel's stock entry the
+        default; where that is gone too, put the first one back. Returns what to say about it."""
         now, boot = bls_entries.base_name(self._default() or ""), self.describe()
         if not bls_entries.is_ours(now) or named(boot.entries, now):
             return ""

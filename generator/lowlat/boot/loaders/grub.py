@@ -60,8 +60,6 @@ class Grub:
             raise Refused(f"{_LINUX}: is not there", hint="is GRUB installed in full?")
         programs.check_writable(self._root, self._config.folder)
 
-    # ------------------------------------------------------------- describing
-
     def describe(self) -> BootMenu:
         return self._boot(grub_cfg.parse(self._config.live()))
 
@@ -73,8 +71,6 @@ class Grub:
         following = menu.find(kept["next_entry"]) if kept.get("next_entry") else None
         chosen = (None if item is None else entries[item] for item in (default, following))
         return BootMenu(tuple(entries.values()), *chosen)
-
-    # ---------------------------------------------------------------- writing
 
     def pending(self) -> Sequence[str]:
         # Our own section is no pending change of somebody's: an apply that was cut left it out.
@@ -127,8 +123,6 @@ class Grub:
                 raise Refused(f"{SCRIPT} made no entry for kernel {plan.kernel}")
         _check_last(menu)
         return boot
-
-    # --------------------------------------------------------------- choosing
 
     def check_one_shot(self) -> None:
         self._environment.check_one_shot(self._config.path, self._config.live())
@@ -212,8 +206,8 @@ def _without_ours(text: str) -> str:
 
 
 def _is_tried(before: BootMenu, after: BootMenu) -> bool:
-    """Whether the default is none of ours, or every line that there was before is still there: with
-    followed kernels the default is a number, which another line may have now."""
+    """Whether the default is a stock entry, or every line that there was before is still there:
+    with followed kernels the default is a number, which another line may have now."""
     if after.default is None or not after.default.ours:
         return True
     return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}

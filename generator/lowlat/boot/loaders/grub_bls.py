@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""GRUB that reads entry files (Fedora, RHEL): what boots is told in GRUB's environment block."""
+"""GRUB that reads entry files (Fedora, RHEL): GRUB's environment block says what boots."""
 
 from __future__ import annotations
 

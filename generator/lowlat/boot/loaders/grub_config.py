@@ -10,8 +10,7 @@ from typing import Callable, Optional, TypeVar
 from lowlat.base import files
 from lowlat.base.errors import Refused
 from lowlat.boot import programs
-from lowlat.boot.disk import Disk
-from lowlat.boot.file_snapshot import FileSnapshot, digest
+from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.transaction import PATIENT_S
 from lowlat.host.root import Root
 

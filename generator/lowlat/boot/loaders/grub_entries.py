@@ -20,7 +20,7 @@ PLACE = "lowlat.line"
 SUBMENU = "lowlat"
 
 #: The submenu's first entry has the stock line, of the kernel whose entry was promoted: GRUB boots
-#: the first one where the one that it was told to boot is gone, mostly because its line changed.
+#: the first one where the entry that it shall boot is gone, mostly because its line changed.
 STOCK = "lowlat-stock"
 
 _HEAD = re.compile(
@@ -52,7 +52,7 @@ def submenu(
     """Our submenu for the entries in ``text``; "" where no kernel has a plan and none is promoted.
 
     ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables,
-    ``promoted`` the entry of ours that is the default, or its number.
+    ``promoted`` the tuned entry that is the default, or its number.
     """
     found = list(stock_entries(text))
     planned = [(stock, plan) for stock in found if (plan := plan_of(stock.release))]

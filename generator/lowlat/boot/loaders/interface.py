@@ -61,7 +61,7 @@ def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
 
 
 def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> None:
-    """Raises Refused where an entry of ours, read back, is not the stock one and the plan."""
+    """Raises Refused where a tuned entry, read back, is not the stock one and the plan."""
     trial = entry_line.trial_words(root) if entry.trial else ()
     entry_line.check(entry.id, entry.words, stock.words, plan, trial)
 
@@ -111,7 +111,7 @@ class Loader(Protocol):
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
         """Make the entries follow the kernels that came or went; with ``follow`` the newest tuned
-        one is the default where an older one was. Returns what there is to say: a default of ours
+        one is the default where an older one was. Returns what there is to say: a tuned default
         that is gone gives way to its kernel's stock entry."""
 
     def remove(self) -> None:
