@@ -34,7 +34,6 @@ from lowlat.rehearse import boots, enclosure, guest_measure, guest_tuned, qemu, 
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import harness_argv
 from lowlat.rehearse.exchange import TASK, Facts, Task, read_facts
-from lowlat.rehearse.jobs import Failure
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, shape
@@ -223,7 +222,7 @@ def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
         "    process.follow(run, {'PATH': '/bin:/usr/bin'}, log, 60, stop)\n"
         "def rehearse(options, results, jobs):\n"
         "    store.Request(options, (), {}).make(results)\n"
-        "    queue.work([queue.Job(n, partial(boot, results / n)) for n in 'abc'], jobs)\n"
+        "    queue.work({n: partial(boot, results / n) for n in 'abc'}, jobs)\n"
         "verb.rehearse = rehearse\n"
         "from lowlat import cli\n"
         f"sys.exit(cli.main(['rehearse', '--jobs', '2', '--out', {str(tmp_path)!r}]))\n"
@@ -382,8 +381,8 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
         ),
     )
     played: Any = type("Played", (), {"booted": booted, "plan": tuned.plan})
-    failure = Failure("lowlat 2 on 6.12.1", LowlatError("panicked"))
-    done: Any = type("Done", (), {"played": (played,), "failed": (failure,)})
+    failed = {"lowlat 2 on 6.12.1": LowlatError("panicked")}
+    done: Any = type("Done", (), {"played": (played,), "failed": failed})
     assert list(results.findings(done)) == [
         "lowlat 2 on 6.12.1: panicked",
         "stock-1: isolcpus: '2-3' in sysfs, '' expected",

@@ -107,7 +107,8 @@ def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Itera
     """The planner is asked anew without the setting: what it would then do instead is part of what
     the setting is worth."""
     for item in settings(whole):
-        less = replace(wanted, disable=(*wanted.disable, item), enable=_without(wanted, item))
+        enable = tuple(word for word in wanted.enable if word.partition("=")[0] != item)
+        less = replace(wanted, disable=(*wanted.disable, item), enable=enable)
         plan = _plan(machine, name, less)
         yield PlannedArm(f"{name}-without-{item}", plan.boot_line, name, plan)
 
@@ -116,7 +117,3 @@ def settings(plan: Plan) -> tuple[str, ...]:
     """The names of all that a plan sets, each once."""
     names = [item.name for item in plan.parameters] + [item.name for item in plan.runtime]
     return tuple(dict.fromkeys(names))
-
-
-def _without(wanted: Options, item: str) -> tuple[str, ...]:
-    return tuple(word for word in wanted.enable if word.partition("=")[0] != item)

@@ -60,7 +60,7 @@ class Booted:
 
     @property
     def verify(self) -> Optional[Path]:
-        """What verify found, where it looked: in the boots of a plan of ours."""
+        """What verify found; None in boots without a plan, where it does not look."""
         return self.folder / exchange.VERIFY if self.arm.plan else None
 
     @property
@@ -142,8 +142,10 @@ class KernelBoots:
             with exchange.shared(folder) as share:
                 if arm.plan:
                     files.write(files.render(arm.plan, Root()), str(share / exchange.PLAN_FILES))
-                write_value(share / exchange.TASK, self._task(arm, plan))
                 seconds = self.options.seconds()
+                harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
+                task = Task(arm, plan.isolated, harness, 3 * seconds + 120)
+                write_value(share / exchange.TASK, task)
                 vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:
             # Its work may be done all the same: what failed at its end is not to be counted.
@@ -171,19 +173,12 @@ class KernelBoots:
         return self.folder / f"{arm.name}-{number}"
 
     def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.GuestBoot:
-        return vm.GuestBoot(
-            kernel=self.kernel,
-            line=line,
-            shape=self.shape,
-            kvm=self.kvm,
-            folder=folder,
-            command=_command(module, folder),
-            limit=_BOOT_S[self.kvm] + _PACE[self.kvm] * measure,
-        )
-
-    def _task(self, arm: PlannedArm, plan: Plan) -> Task:
-        harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
-        return Task(arm, plan.isolated, harness, 3 * self.options.seconds() + 120)
+        root = Path(lowlat.__file__).resolve().parents[1]
+        # -B: the guest's bytecode would only fill its memory.
+        python = (sys.executable, "-B", "-m", f"lowlat.rehearse.{module}", str(folder))
+        command = ("env", f"PYTHONPATH={root}", "PYTHONUNBUFFERED=1", *python)
+        limit = _BOOT_S[self.kvm] + _PACE[self.kvm] * measure
+        return vm.GuestBoot(self.kernel, line, self.shape, self.kvm, folder, command, limit)
 
     def _line(self, arm: PlannedArm) -> str:
         words = arm.line.split()
@@ -213,13 +208,6 @@ def clock_words(machine: Machine) -> Iterator[str]:
     """
     if {"constant_tsc", "nonstop_tsc", "tsc_adjust"} <= machine.processor.flags:
         yield "tsc=nowatchdog"
-
-
-def _command(module: str, folder: Path) -> tuple[str, ...]:
-    root = Path(lowlat.__file__).resolve().parents[1]
-    # -B: the guest's bytecode would only fill its memory.
-    python = (sys.executable, "-B", "-m", f"lowlat.rehearse.{module}", str(folder))
-    return ("env", f"PYTHONPATH={root}", "PYTHONUNBUFFERED=1", *python)
 
 
 def _fresh(folder: Path) -> Path:

@@ -2,13 +2,12 @@
 """What a guest can reach of this host: under root its QEMU has none of root's rights, and of what
 only root can enter it finds just what it runs on.
 
-``python -m lowlat.rehearse.enclosure PATH... -- PROGRAM...`` runs a program so, in a file tree of
-its own in which folders closed to others hold only these paths.
+``python -m lowlat.rehearse.enclosure PATH... -- PROGRAM...``, started by unshare(1) in a file tree
+of its own, runs a program so: folders closed to others hold only these paths there.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
 import sys
@@ -22,10 +21,6 @@ from lowlat.base.errors import LowlatError, Refused
 #: Who QEMU is instead of root: nobody, who owns nothing.
 USER = 65534
 
-# mount(2), unshare(2)
-_NEW_TREE = 0x00020000
-_NOSUID, _NODEV, _BIND, _RECURSIVE, _PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
-
 _TRY_S = 20.0
 
 
@@ -34,7 +29,8 @@ def argv(paths: Iterable[Path], command: Sequence[str]) -> list[str]:
     shown = [str(path) for path in _both(paths) if closed(path)]
     if not shown:
         return list(command)
-    return [sys.executable, "-m", __name__, *shown, "--", *command]
+    alone = ("unshare", "--mount", "--propagation", "private", "--")
+    return [*alone, sys.executable, "-m", __name__, *shown, "--", *command]
 
 
 def check(paths: Sequence[Path]) -> None:
@@ -76,34 +72,25 @@ def _both(paths: Iterable[Path]) -> list[Path]:
 
 
 def _enclose(paths: Sequence[Path]) -> None:
-    """Give this process a file tree of its own. Raises OSError where that is not possible."""
+    """Hide what is closed to others. Raises LowlatError or OSError where that is not possible."""
     os.umask(0o022)
-    libc = ctypes.CDLL(None, use_errno=True)
-    _done(libc.unshare(_NEW_TREE))
-    _mount(libc, "none", Path("/"), _RECURSIVE | _PRIVATE)
     held = {path: os.open(path, os.O_PATH) for path in paths}
     for folder in sorted({folder for path in paths if (folder := closed(path))}):
-        _mount(libc, "tmpfs", folder, _NOSUID | _NODEV)
-        folder.chmod(0o755)
+        _mount("-t", "tmpfs", "-o", "nosuid,nodev,mode=755", "tmpfs", folder)
     os.chdir("/")
     for path, fd in held.items():
         if not os.path.lexists(path):  # a folder that is shown already holds it
             path.parent.mkdir(parents=True, exist_ok=True)
             make = path.mkdir if stat.S_ISDIR(os.fstat(fd).st_mode) else path.touch
             make()
-            _mount(libc, f"/proc/self/fd/{fd}", path, _BIND | _RECURSIVE)
+            _mount("--no-canonicalize", "--rbind", f"/proc/{os.getpid()}/fd/{fd}", path)
         os.close(fd)
 
 
-def _mount(libc: ctypes.CDLL, source: str, target: Path, flags: int) -> None:
-    kind = b"tmpfs" if source == "tmpfs" else None
-    _done(libc.mount(source.encode(), os.fsencode(target), kind, ctypes.c_ulong(flags), None))
-
-
-def _done(status: int) -> None:
-    if status:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+def _mount(*words: object) -> None:
+    ended = process.run(["mount", *map(str, words)], timeout=_TRY_S)
+    if ended.status:
+        raise LowlatError(f"cannot mount {words[-1]}: {ended.last_words}")
 
 
 def main(words: Sequence[str]) -> None:

@@ -42,8 +42,6 @@ class Guest:
         self.problems: list[str] = []
         self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
         self.runtime_by = ""
-        #: The planned parameters that this boot's command line has.
-        self.parameters: Iterable[str] = ()
 
     def work(self) -> None:
         refused = ""
@@ -59,7 +57,6 @@ class Guest:
             with self._timed("runtime", "applying the run-time half"):
                 self._apply()
         if arm.plan:
-            self.parameters = [item.name for item in arm.plan.parameters]
             with self._timed("verify", "verifying"):
                 self._verify()
         with self._timed("measure", f"measuring CPUs {self.task.isolated}"):
@@ -108,14 +105,15 @@ class Guest:
         self.seconds[name] = time.monotonic() - begin
 
     def _facts(self, refused: str) -> Facts:
-        messages = read_messages(self.root)
+        messages, plan = read_messages(self.root), self.task.arm.plan
+        parameters = [item.name for item in plan.parameters] if plan else []
         text = messages.text if messages else ""
         (self.folder / exchange.MESSAGES).write_text(f"{text}\n")
         return Facts(
             cmdline=self.root.read("/proc/cmdline") or "",
             isolated=self._cpus("/sys/devices/system/cpu/isolated"),
             nohz_full=self._cpus("/sys/devices/system/cpu/nohz_full"),
-            complaints=tuple(complaints(text, self.parameters)),
+            complaints=tuple(complaints(text, parameters)),
             runtime_by=self.runtime_by,
             problems=tuple(self.problems),
             seconds={name: round(value, 1) for name, value in self.seconds.items()},
@@ -127,7 +125,7 @@ class Guest:
 
 
 def complaints(messages: str, parameters: Iterable[str]) -> Iterator[str]:
-    """Each line that tells of a parameter the kernel did not take as it was given.
+    """Each line that says that the kernel did not take a parameter as it was given.
 
     ``parameters`` are the catalogue's names of those that were planned: only what contradicts one
     of them counts. An emulated clock may be called unstable in any boot.

@@ -47,10 +47,9 @@ def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, 
     """
     _check_guest(root)
     if process.find("tuned") is None:
-        raise Refused("TuneD is not installed: it has no profiles to compare with")
+        raise process.missing("TuneD", "tuned")
     for path in _MAIN.parent.glob("*-variables.conf"):
-        kept = re.sub(r"(?m)^\s*isolated_cores\s*=.*\n?", "", path.read_text())
-        path.write_text(f"{kept.rstrip()}\nisolated_cores={isolated}\n")
+        _set(path, "isolated_cores", str(isolated))
     return f"TuneD's {name}, without its daemon", _by_tuned(name, log)
 
 
@@ -73,7 +72,7 @@ def _check_guest(root: Root) -> None:
 
 
 def _by_tuned(name: str, log: Path) -> list[str]:
-    _one_shot()
+    _set(_MAIN, "daemon", "0")
     argv = [process.find("tuned") or "tuned", "--no-dbus", "--no-socket", "--profile", name]
     ended = process.run(argv, timeout=_APPLY_S)
     text = ended.stdout + ended.stderr
@@ -112,10 +111,10 @@ def _write_program() -> None:
     _PROGRAM.chmod(0o755)
 
 
-def _one_shot() -> None:
-    text = _MAIN.read_text() if _MAIN.exists() else ""
-    kept = re.sub(r"(?m)^\s*daemon\s*=.*\n?", "", text)
-    _MAIN.write_text(f"{kept.rstrip()}\ndaemon = 0\n")
+def _set(path: Path, key: str, value: str) -> None:
+    text = path.read_text() if path.exists() else ""
+    kept = re.sub(rf"(?m)^\s*{key}\s*=.*\n?", "", text)
+    path.write_text(f"{kept.rstrip()}\n{key}={value}\n")
 
 
 def _complaints(text: str) -> Iterator[str]:

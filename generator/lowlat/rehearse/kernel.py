@@ -93,7 +93,8 @@ def find(
     if "/" in text or (text and Path(text).is_file()):
         return _of_file(Path(text))
     wanted = KernelRequest.parse(text)
-    for known in (_installed(boot), _cached(cache or cache_folder())):
+    kept = _listed(cache or cache_folder(), "*/boot/vmlinuz-*")
+    for known in (_installed(boot), {path.parents[1].name: path for path in kept}):
         release = wanted.best(known)
         if release is not None:
             return BootableKernel(release, _readable(known[release]))
@@ -105,10 +106,6 @@ def _installed(boot: Path) -> dict[str, Path]:
     # /boot last: its image is the one the boot loader takes.
     found.update({path.name.partition("-")[2]: path for path in _listed(boot, "vmlinuz-*")})
     return {release: path for release, path in found.items() if _RELEASE.fullmatch(release)}
-
-
-def _cached(cache: Path) -> dict[str, Path]:
-    return {path.parents[1].name: path for path in _listed(cache, "*/boot/vmlinuz-*")}
 
 
 def _listed(folder: Path, pattern: str) -> Iterator[Path]:

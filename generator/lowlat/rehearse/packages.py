@@ -128,7 +128,7 @@ def detect() -> Distribution:
 
 
 def _mirrors() -> list[tuple[str, str]]:
-    """(suite, site) of every list of packages the host's apt is told to use."""
+    """(suite, site) of every list of packages that the host's apt uses."""
     argv = ["apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages"]
     pairs = [line.split() for line in process.run(argv, timeout=30).stdout.splitlines()]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
@@ -181,7 +181,7 @@ def _suites(lines: Sequence[str]) -> str:
 
 
 def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:
-    """What apt tells of packages."""
+    """apt's description of packages."""
     return process.run(["apt-cache", "show", *names], timeout=60, env=environment).stdout
 
 

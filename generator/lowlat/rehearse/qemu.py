@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from lowlat.base import process
-from lowlat.base.errors import Refused
 from lowlat.rehearse import enclosure
 
 _KVM_PROBE_S = 15.0
@@ -35,17 +34,13 @@ _ROUND_US = 1000
 
 
 def program() -> str:
-    name = f"qemu-system-{platform.machine()}"
-    found = process.find(name)
+    """Raises Refused where it is not installed."""
+    machine = platform.machine()
+    found = process.find(f"qemu-system-{machine}")
     if found is None:
-        raise Refused(f"{name} is not installed", hint=f"apt install {_package(name)}")
+        package = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
+        raise process.missing(f"qemu-system-{machine}", package.get(machine, "qemu-system"))
     return found
-
-
-def _package(name: str) -> str:
-    return {"qemu-system-x86_64": "qemu-system-x86", "qemu-system-aarch64": "qemu-system-arm"}.get(
-        name, "qemu-system"
-    )
 
 
 def emulation(release: str, cpus: int) -> tuple[str, ...]:

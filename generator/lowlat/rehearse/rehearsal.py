@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.errors import Refused
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import say, step
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
@@ -24,7 +24,7 @@ from lowlat.rehearse import enclosure, packages, qemu, store, vm
 from lowlat.rehearse import kernel as kernels
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import Booted, KernelBoots
-from lowlat.rehearse.jobs import Failure, Job, work
+from lowlat.rehearse.jobs import work
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.store import Request
@@ -51,7 +51,8 @@ class Played:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """``made_with`` tells what made its results; ``host_plan`` is what would be planned for this
+    """``made_with`` tells what made its results, ``failed`` by title which boots failed and why;
+    ``host_plan`` is what would be planned for this
     machine itself, ``host_refused`` why there is none."""
 
     options: RehearseOptions
@@ -60,7 +61,7 @@ class Rehearsal:
     host_plan: Optional[Plan]
     host_refused: str
     played: tuple[Played, ...]
-    failed: tuple[Failure, ...]
+    failed: Mapping[str, LowlatError]
 
 
 def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None) -> Rehearsal:
@@ -75,7 +76,7 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
         _scout(machine, stages, jobs)
         booted, failed = _boot(stages, options.boots, jobs)
     plan, why = _host_plan(options, machine)
-    return Rehearsal(options, results, made_with, plan, why, booted, tuple(failed))
+    return Rehearsal(options, results, made_with, plan, why, booted, failed)
 
 
 def prepare(
@@ -139,21 +140,18 @@ def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
 
 def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
     """Have the arms planned on every kernel that has no plans yet."""
-    todo = [
-        Job(
-            f"planning boot of {stage.kernel.release}",
-            partial(stage.scout, _given(stage, machine)),
-        )
+    todo = {
+        f"planning boot of {stage.kernel.release}": partial(stage.scout, _given(stage, machine))
         for stage in stages
         if not stage.arms()
-    ]
-    for failure in work(todo, jobs):
-        raise failure.why
+    }
+    for error in work(todo, jobs).values():
+        raise error
 
 
 def _boot(
     stages: Sequence[KernelBoots], boots: int, jobs: int
-) -> tuple[tuple[Played, ...], list[Failure]]:
+) -> tuple[tuple[Played, ...], Mapping[str, LowlatError]]:
     planned = [(stage, stage.arms()) for stage in stages]
     order = _order(planned, boots)
     booted = [stage.kept(arm, number) for stage, _, arm, number in order]
@@ -162,11 +160,11 @@ def _boot(
         stage, plan, arm, number = order[at]
         booted[at] = stage.boot(arm, number, plan, stop)
 
-    todo = [
-        Job(f"{arm.name} {number} on {stage.kernel.release}", partial(play, at))
+    todo = {
+        f"{arm.name} {number} on {stage.kernel.release}": partial(play, at)
         for at, (stage, _, arm, number) in enumerate(order)
         if not booted[at]
-    ]
+    }
     if len(todo) < len(order):
         say(f"  {len(order) - len(todo)} boots were done before")
     failed = work(todo, jobs, done=len(order) - len(todo))

@@ -26,7 +26,7 @@ def findings(rehearsal: Rehearsal) -> Iterator[str]:
 
     Lesser complaints of TuneD's about its own profiles are none of them.
     """
-    yield from (f"{failure.title}: {failure.why}" for failure in rehearsal.failed)
+    yield from (f"{title}: {error}" for title, error in rehearsal.failed.items())
     for played in rehearsal.played:
         for booted in played.booted:
             yield from (f"{booted.name}: {text}" for text in _wrong(booted, played.plan))

@@ -30,6 +30,8 @@ REQUEST = "request.json"
 
 SCHEMA = "lowlat.rehearsal-request/1"
 
+_ASK_S = 20.0
+
 #: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
 
@@ -39,16 +41,14 @@ def name(out: Optional[Path]) -> Path:
 
     Raises Refused where it cannot be shared with a guest or holds a rehearsal already.
     """
-    folder = _shared("--out", out or state_folder() / "runs" / _now())
+    fresh = f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
+    folder = _shared("--out", out or state_folder() / "runs" / fresh)
     if os.path.lexists(folder / REQUEST):
         raise Refused(
             f"--out {folder}: holds a rehearsal already",
             hint=f"--resume {folder} goes on with it, or name another folder",
         )
     return folder
-
-
-_ASK_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,10 @@ class Request:
 
     def make(self, folder: Path) -> None:
         """Make the folder and keep this in it. Raises Refused where that is not possible."""
-        try:
+        with files.told(f"--out {folder}", "name a writable folder"):
             folder.mkdir(parents=True, exist_ok=True)
             _check_owner("--out", folder)
             write_value(folder / REQUEST, self)
-        except OSError as error:
-            hint = "name a writable folder"
-            raise Refused(f"--out {folder}: {error.strerror}", hint=hint) from error
 
     @classmethod
     def read(cls, folder: Path) -> Optional[Request]:
@@ -150,28 +147,18 @@ def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, 
 
 
 def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from error
+    with files.told(str(path)), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _package(name: str) -> str:
-    try:
+    with suppress(metadata.PackageNotFoundError):
         return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return ""
+    return ""
 
 
 def _line(program: str, option: str) -> str:
-    try:
-        ended = process.run([program, option], timeout=_ASK_S) if program else None
-    except LowlatError:
-        return ""
-    lines = ended.stdout.splitlines() if ended and not ended.status else []
-    return lines[0].strip() if lines else ""
-
-
-def _now() -> str:
-    return f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
+    with suppress(LowlatError):
+        ended = process.run([program, option], timeout=_ASK_S)
+        return "" if ended.status else ended.stdout.partition("\n")[0].strip()
+    return ""

@@ -65,7 +65,7 @@ def check_tools() -> None:
     # virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
     for program, package in (("busybox", "busybox-static"), ("file", "file")):
         if process.find(program) is None:
-            raise Refused(f"{program} is not installed", hint=f"apt install {package}")
+            raise process.missing(program, package)
 
 
 def check_paths(results: Path) -> None:
@@ -159,5 +159,5 @@ def runner() -> str:
     beside = Path(sys.executable).with_name("virtme-run")
     found = str(beside) if beside.exists() else process.find("virtme-run")
     if found is None:
-        raise Refused("virtme-ng is not installed", hint="pip install 'lowlat[rehearse]'")
+        raise process.missing("virtme-ng", hint="pip install 'lowlat[rehearse]'")
     return found
