@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from lowlat.catalogue import AREAS
 from lowlat.catalogue.entry import Tunable
@@ -50,12 +50,7 @@ def rest() -> Iterator[str]:
         ("Also known as", {name: f"see {here}" for name, here in ALIASES.items()}),
     ):
         yield from ("", f"## {title}", "", "| name | |", "|---|---|")
-        yield from _rows(rows)
-
-
-def _rows(rows: Mapping[str, str]) -> Iterator[str]:
-    for name, text in rows.items():
-        yield f"| {code(name)} | {_text(text)} |"
+        yield from (f"| {code(name)} | {_text(text)} |" for name, text in rows.items())
 
 
 def code(text: str) -> str:

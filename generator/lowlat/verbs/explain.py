@@ -39,12 +39,9 @@ def main(asked: ExplainArguments) -> int:
     elif asked.all:
         print("\n\n".join(explain(entry) for entry in CATALOGUE))
     else:
-        print(_one(asked.name) if asked.name else _overview())
+        guides = f"Work on the isolated CPUs:\n  {', '.join(GUIDES)}"
+        print(_one(asked.name) if asked.name else f"{overview()}\n\n{guides}")
     return 0
-
-
-def _overview() -> str:
-    return f"{overview()}\n\nWork on the isolated CPUs:\n  {', '.join(GUIDES)}"
 
 
 def _one(name: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Optional
 
-from lowlat.base import bounds
+from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, plain
+from lowlat.base.terminal import bold, plain, section
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.words import BootLine, WordVerdict
 from lowlat.host.archive import open_root
@@ -85,7 +85,8 @@ def given(arguments: Sequence[str]) -> Optional[str]:
     elif len(arguments) > 1 or not _is_file(text):
         return text
     else:
-        text = _read(Path(text))
+        with files.told(text, "give a file that can be read"), Path(text).open("rb") as file:
+            text = _decoded(file)
     if len(text) > bounds.BOOT_LINE:
         raise Refused(f"{arguments[0][:60]}: is too long for a boot line")
     return the_line(text)
@@ -96,14 +97,6 @@ def _is_file(text: str) -> bool:
         return Path(text).is_file() or (text.startswith(("/", "./")) and "=" not in text)
     except (OSError, ValueError):
         return False
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return _decoded(file)
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from error
 
 
 def _decoded(file: BinaryIO) -> str:
@@ -165,44 +158,28 @@ def describe(
     yield bold(f"For kernel {kernel.release or 'unknown'}, CPU {machine.cpus.online}")
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]
-        if not words:
-            continue
-        yield ""
-        yield bold(verdict.value.capitalize())
-        if verdict is WordVerdict.UNKNOWN:
-            yield from _filled("  ", " ".join(plain(word.word) for word in words))
-            continue
-        for word in words:
-            fix = f" -> {word.fix}" if word.fix else ""
-            yield from _item(word.word, f"{word.why}{fix}")
-    if result.missing:
-        yield ""
-        yield bold("Missing")
-    for missed, why in result.missing:
-        yield from _item(missed, why)
-    yield from _describe_ours(result.against)
-    if undone:
-        yield ""
-        yield bold("At run time, otherwise than lowlat would set it")
-    for name, why in undone:
-        yield from _item(name, why)
+        pairs = ((w.word, f"{w.why}{f' -> {w.fix}' if w.fix else ''}") for w in words)
+        unknown = _filled("  ", " ".join(plain(word.word) for word in words))
+        lines = unknown if verdict is WordVerdict.UNKNOWN else _items(pairs)
+        yield from section(verdict.value.capitalize(), lines)
+    yield from section("Missing", _items(result.missing))
+    yield from section("Against lowlat's line for the same CPUs", _ours(result.against))
+    yield from section("At run time, otherwise than lowlat would set it", _items(undone))
     yield ""
     bad = sum(word.verdict.bad for word in result.words)
     yield f"{len(result.words)} words, {bad} findings, {len(result.missing)} missing"
 
 
-def _describe_ours(ours: Against) -> Iterator[str]:
-    yield ""
-    yield bold("Against lowlat's line for the same CPUs")
+def _ours(ours: Against) -> Iterator[str]:
     yield from _filled("  ", ours.line or ours.why or "")
     for title, differences in (("it adds", ours.adds), ("it leaves out", ours.leaves_out)):
-        for one in differences:
-            yield from _item(f"{title} {one.word}", f"{one.why}; costs: {one.cost}")
+        yield from _items((f"{title} {d.word}", f"{d.why}; costs: {d.cost}") for d in differences)
 
 
-def _item(label: str, text: str) -> Iterator[str]:
-    yield from _filled("  ", label)
-    yield from _filled("      ", text)
+def _items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for label, text in pairs:
+        yield from _filled("  ", label)
+        yield from _filled("      ", text)
 
 
 def _filled(indent: str, text: str) -> list[str]:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, plain
+from lowlat.base.terminal import bold, plain, section
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
@@ -80,28 +80,17 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield ""
     for reason in plan.cpus.reasons:
         yield from _item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
-    yield ""
-    yield bold("Kernel command line")
-    yield f"  {plan.cmdline.text or '(nothing to add)'}"
-    for parameter in plan.parameters:
-        yield from _item(parameter.name, parameter.why)
-    yield ""
-    yield bold("Run time")
-    if not plan.runtime:
-        yield "  (nothing to set)"
-    shown: set[str] = set()
-    for setting in plan.runtime:
-        if setting.name not in shown:
-            yield from _item(f"{setting.name} = {setting.value}", setting.why)
-        shown.add(setting.name)
-    if plan.skipped:
-        yield ""
-        yield bold("Left out")
-        yield from _by_reason((skipped.name, skipped.why) for skipped in plan.skipped)
-    if plan.optional:
-        yield ""
-        yield bold("At your own risk")
-        yield from _by_reason((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
+    line = f"  {plan.cmdline.text or '(nothing to add)'}"
+    parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
+    yield from section("Kernel command line", (line, *parameters))
+    # Of several files that a setting has, the first stands for all.
+    settings = reversed({setting.name: setting for setting in reversed(plan.runtime)}.values())
+    shown = list(_items((f"{item.name} = {item.value}", item.why) for item in settings))
+    yield from section("Run time", shown or ["  (nothing to set)"])
+    skipped = ((skipped.name, skipped.why) for skipped in plan.skipped)
+    yield from section("Left out", _by_reason(skipped))
+    offers = ((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
+    yield from section("At your own risk", _by_reason(offers))
     for warning in plan.warnings:
         yield ""
         yield from _item("Warning", warning)
@@ -110,25 +99,22 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
 def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
     """What would change, in words: boot parameters, then run-time values by setting."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, compared with the running system")
-    boot = [change for change in found.changes if change.where == CMDLINE]
-    if boot:
-        yield ""
-        yield bold("Kernel command line")
-        for change in boot:
-            yield from _item(change.name, _becomes(change))
+    boot = (change for change in found.changes if change.where == CMDLINE)
+    lines = _items((change.name, _becomes(change)) for change in boot)
+    yield from section("Kernel command line", lines)
     others: dict[str, list[Change]] = {}
     for change in found.changes:
         if change.where != CMDLINE:
             others.setdefault(change.name, []).append(change)
-    if others:
-        yield ""
-        yield bold("Run time")
-    for name, changes in others.items():
-        more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
-        yield from _item(name, f"{spoken(changes[0].where)}: {_becomes(changes[0])}{more}")
+    yield from section("Run time", _items((name, _first(them)) for name, them in others.items()))
     yield ""
     count = len(found.changes)
     yield f"{count} would change, {found.unchanged} are as planned already."
+
+
+def _first(changes: Sequence[Change]) -> str:
+    more = f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
+    return f"{spoken(changes[0].where)}: {_becomes(changes[0])}{more}"
 
 
 def _becomes(change: Change) -> str:
@@ -145,8 +131,12 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for name, why in items:
         names.setdefault(why, []).append(name)
-    for why, found in names.items():
-        yield from _item(", ".join(found), why)
+    return _items((", ".join(found), why) for why, found in names.items())
+
+
+def _items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for label, text in pairs:
+        yield from _item(label, text)
 
 
 def _item(label: str, text: str) -> Iterator[str]:

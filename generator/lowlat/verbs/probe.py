@@ -76,7 +76,10 @@ def _hardware(machine: Machine) -> _Facts:
 
 def _system(machine: Machine) -> _Facts:
     services = machine.services
-    yield "Kernel", _kernel(machine)
+    kernel = machine.kernel
+    config = kernel.config.path if kernel.config else "configuration not found"
+    realtime = " PREEMPT_RT" if kernel.realtime else ""
+    yield "Kernel", f"{kernel.release or 'unknown'}{realtime} ({config})"
     yield "Command line", machine.cmdline
     yield "Boot loader", machine.boot_loader or "none found"
     yield "Control groups", services.cgroup
@@ -99,10 +102,3 @@ def _interrupts(machine: Machine) -> Optional[str]:
     words += [f"{managed} managed by the kernel"] if managed else []
     words += [f"{fixed} that cannot be moved"] if fixed else []
     return ", ".join(words)
-
-
-def _kernel(machine: Machine) -> str:
-    kernel = machine.kernel
-    config = kernel.config.path if kernel.config else "configuration not found"
-    realtime = " PREEMPT_RT" if kernel.realtime else ""
-    return f"{kernel.release or 'unknown'}{realtime} ({config})"

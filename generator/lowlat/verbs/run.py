@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``run``: the user's own program on the isolated CPUs.
 
-The program has the output and the exit status for itself, so what is to be known beforehand is told
-by ``--dry-run``.
+The program has the output and the exit status for itself, so ``--dry-run``
+is what says beforehand what there is to know.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
-from typing import IO, Callable, Optional
+from typing import Callable, Optional
 
 from lowlat.base import process
 from lowlat.base.duration import seconds
@@ -55,7 +54,7 @@ def _harness(asked: TopArguments) -> Iterator[process.Child]:
     options = [f"--duration={asked.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
     given = (("cpus", asked.cpus), ("threshold", asked.threshold))
     options += [f"--{name}={value}" for name, value in given if value is not None]
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     child = process.start([find_harness(), *options])
     try:
         yield child
@@ -64,10 +63,6 @@ def _harness(asked: TopArguments) -> Iterator[process.Child]:
     finally:
         process.end_group(child)
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_number: int, _frame: Optional[FrameType]) -> None:
-    raise KeyboardInterrupt
 
 
 def _follow(
@@ -91,19 +86,14 @@ def _follow(
 
 def _check(child: process.Child, shown: bool) -> None:
     """The harness has ended by itself."""
-    status, said = child.wait(), process.last_line(_text(child.stderr))
-    words = said.removeprefix("lowlat-measure: ") or f"ended with status {status}"
+    status, said = child.wait(), process.text(child.stderr.read() if child.stderr else b"")
+    words = (
+        process.last_line(said).removeprefix("lowlat-measure: ") or f"ended with status {status}"
+    )
     if status == 2:
         raise Refused(words)
     if not shown or status < 0:
         raise LowlatError(f"lowlat-measure told nothing: {words}")
-
-
-def _text(stream: Optional[IO[bytes]]) -> str:
-    return process.text(stream.read()) if stream else ""
-
-
-# ------------------------------------------------------------------- view
 
 
 def _screen() -> Callable[[Second, int], None]:
@@ -113,15 +103,12 @@ def _screen() -> Callable[[Second, int], None]:
     return lambda second, lines: say(Encoded(f"{home}{visible(_plain(second, lines))}{end}"))
 
 
-def _title(second: Second) -> str:
-    cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
-    return f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
-
-
 def _plain(second: Second, lines: int) -> str:
+    cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
+    title = f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
     rows = [_COLUMNS, *_rows(second, lines)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return "\n".join([_title(second), *(_padded(row, widths) for row in rows)])
+    return "\n".join([title, *(_padded(row, widths) for row in rows)])
 
 
 def _padded(row: _Row, widths: list[int]) -> str:

@@ -79,9 +79,6 @@ def main(asked: TuneArguments) -> int:
         return _go(root, start.start(root, beginning, asked.accept_pending))
 
 
-# ------------------------------------------------------------------ beginning
-
-
 def _prepare(root: Root, asked: TuneArguments) -> Beginning:
     start.check_none(root)
     machine, plan = options.make_plan(asked.plan, root)
@@ -112,9 +109,6 @@ def _boots(state: LoopState) -> str:
     if state.boots is None:
         return "in this boot and in a tuned one"
     return f"in {state.boots} stock and {state.boots} tuned boots in random order"
-
-
-# ---------------------------------------------------------------- going on
 
 
 def _resume(root: Root, asked: TuneArguments) -> int:
