@@ -54,7 +54,7 @@ LINES: Mapping[str, set[str]] = {
     "lowlat-gen cpus --profile=own iso": {"isolated"},
     "lowlat-gen rehearse --profile own --profile lowlat-n": {"lowlat-nfv"},
     "lowlat-gen plan --enable ": TUNABLES,
-    "lowlat-gen apply --disable irq.": {"irq.smp_affinity", "irq.default_smp_affinity"},
+    "lowlat-gen apply --disable cpuset.": {"cpuset.cpus", "cpuset.partition"},
     "lowlat-gen explain ": {*TUNABLES, *PROFILES, "containers", "dpdk", "taskset"},
     "lowlat-gen plan --for-device ": {"eth7", "nvme0"},
     "lowlat-gen trial --kernel ": KERNELS,

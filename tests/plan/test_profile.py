@@ -10,7 +10,7 @@ import pytest
 
 from lowlat.host.root import Root
 from lowlat.plan import profile
-from trees import lowlat, machine, write_tree
+from trees import CONFIG, CPU, lowlat, machine, write_tree
 
 
 def host(tmp_path: Path, **profiles: str) -> Path:
@@ -124,6 +124,8 @@ def test_a_packaged_profile_says_whom_it_is_for_and_what_it_costs(name: str) -> 
 def test_the_packaged_profiles_are_these() -> None:
     assert profile.packaged_names() == [
         "lowlat",
+        "lowlat-audio",
+        "lowlat-bench",
         "lowlat-desktop",
         "lowlat-hpc",
         "lowlat-kvm-guest",
@@ -132,3 +134,30 @@ def test_the_packaged_profiles_are_these() -> None:
         "lowlat-poll",
         "lowlat-rt",
     ]
+
+
+def test_a_desktop_that_records(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, machine())
+    document = lowlat("plan", "--root", root, "--profile", "lowlat-audio", "--json").json()
+    assert document["cpus"]["isolated"] == ""
+    assert "threadirqs" in document["cmdline"]["text"].split()
+    priorities = {s["target"]: s["value"] for s in document["runtime"] if "kthread" in s["target"]}
+    assert {"kthread:irq/*-snd*:policy", "kthread:irq/*-?hci*:policy"} <= set(priorities)
+    assert set(priorities.values()) == {"fifo:90"}
+    assert any("@audio - rtprio 85" in warning for warning in document["warnings"])
+    assert "rtprio" in lowlat("explain", "lowlat-audio").out
+
+
+@pytest.mark.parametrize("groups", ["cpuset cpu memory", None])
+def test_a_machine_that_compares_programs(groups: str | None, tmp_path: Path) -> None:
+    files = machine(config=f"{CONFIG}CONFIG_CPUSETS=y\n")
+    if groups:
+        files["sys/fs/cgroup/cgroup.controllers"] = f"{groups}\n"
+    files[f"{CPU}/intel_pstate/no_turbo"] = "0\n"
+    root = write_tree(tmp_path, files)
+    document = lowlat("plan", "--root", root, "--profile", "lowlat-bench", "--json").json()
+    line, settings = document["cmdline"]["text"], {s["name"]: s for s in document["runtime"]}
+    assert ("cpuset.partition" in settings) == bool(groups)
+    assert ("domain" in line) == (not groups)
+    assert "nohz_full" not in line and "idle" not in line
+    assert settings["turbo"]["value"] == "1"

@@ -93,6 +93,8 @@ def explain_profile(wanted: Profile) -> str:
         _paragraph("For", _sentence(wanted.audience or "not said")),
         _paragraph("Costs", _sentence(wanted.costs or "not said")),
     ]
+    if wanted.needs:
+        lines.append(_paragraph("Needs", _sentence(wanted.needs)))
     if not wanted.isolates:
         lines.append(_paragraph("CPUs", "isolates none"))
     if harmless:

@@ -83,7 +83,11 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         runtime=tuple(made.runtime),
         optional=tuple(made.optional),
         skipped=tuple(made.skipped),
-        warnings=(*division.warnings, *_warnings(machine, made.parameters, target)),
+        warnings=(
+            *division.warnings,
+            *_warnings(machine, made.parameters, target),
+            *([f"left to you: {profile.needs}"] if profile.needs else ()),
+        ),
     )
     stock = cmdline.without(machine.cmdline or "", [p.name for p in result.parameters])
     cmdline.check_length(f"{stock} {result.boot_line}", "the kernel command line")

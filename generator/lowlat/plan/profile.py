@@ -24,8 +24,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 @dataclass(frozen=True)
 class Profile:
     """``settings`` maps catalogue names to "on", "off" or a value; ``request`` are the profile's
-    own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file), and
-    ``costs`` what it takes away."""
+    own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file),
+    ``costs`` what it takes away, and ``needs`` what is left to the user, as each plan warns."""
 
     name: str
     summary: str
@@ -33,6 +33,7 @@ class Profile:
     request: CpuRequest = CpuRequest()
     audience: str = ""
     costs: str = ""
+    needs: str = ""
 
     @property
     def isolates(self) -> bool:
@@ -88,8 +89,8 @@ def _build(
     if unknown:
         raise Refused(f"profile {name}: there is no section [{sorted(unknown)[0]}]")
     main = _section(parser, "main")
-    if set(main) - {"parent", "summary", "for", "costs"}:
-        raise Refused(f"profile {name}: [main] has only parent, summary, for and costs")
+    if set(main) - {"parent", "summary", "for", "costs", "needs"}:
+        raise Refused(f"profile {name}: [main] has only parent, summary, for, costs and needs")
     for key, text in main.items():
         encode.line(text, f"profile {name}: {key}")
     parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
@@ -100,6 +101,7 @@ def _build(
         request=merge(parent.request, _request(name, _section(parser, "cpus"))),
         audience=main.get("for", parent.audience),
         costs=main.get("costs", parent.costs),
+        needs=main.get("needs", parent.needs),
     )
 
 
