@@ -148,23 +148,27 @@ static void kill_children(void)
 	}
 }
 
+/* Collects what died. Returns whether children are left; the program's status is set once it ended. */
+static bool reap(pid_t program, int *status)
+{
+	int one;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &one, WNOHANG)) > 0) {
+		if (pid == program)
+			*status = one;
+	}
+	return pid == 0;
+}
+
 /* Orphans become the reaper's children, so killing children until there are none gets them all. */
 static void kill_all(pid_t program, int *status)
 {
 	const uint64_t deadline = clock_raw_ns() + KILL_NS;
 
-	while (clock_raw_ns() < deadline) {
-		int one;
-		pid_t pid = waitpid(-1, &one, WNOHANG);
-
-		if (pid < 0 && errno == ECHILD)
-			return;
-		if (pid > 0 && pid == program)
-			*status = one;
-		if (pid == 0) {
-			kill_children();
-			usleep(1000);
-		}
+	while (reap(program, status) && clock_raw_ns() < deadline) {
+		kill_children();
+		usleep(1000);
 	}
 }
 
@@ -175,21 +179,6 @@ static int until(uint64_t deadline)
 	if (now >= deadline)
 		return 0;
 	return deadline - now > 1000 * NS_PER_S ? 1000000 : (int)((deadline - now) / NS_PER_MS) + 1;
-}
-
-/* Collects what died. Returns true once the program itself did. */
-static bool reap(pid_t program, int *status)
-{
-	bool ended = false;
-	int one;
-
-	for (pid_t pid = waitpid(-1, &one, WNOHANG); pid > 0; pid = waitpid(-1, &one, WNOHANG)) {
-		if (pid != program)
-			continue;
-		*status = one;
-		ended = true;
-	}
-	return ended;
 }
 
 /*
@@ -205,7 +194,7 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 	struct signalfd_siginfo info;
 	uint64_t order;
 
-	while (!reap(program, &report->status)) {
+	for (reap(program, &report->status); report->status < 0; reap(program, &report->status)) {
 		if (poll(fds, 2, until(deadline)) < 0 && errno != EINTR)
 			break;
 		if (fds[1].revents && read(signals, &info, sizeof(info)) < 0)

@@ -18,7 +18,8 @@ struct tool {
 	const char *package;
 	/* What stands before the version in its help. */
 	const char *version_mark;
-	void (*add)(const struct opinion_options *options, const char *cpus, const char *help,
+	/* Adds what it is told: the scheduler too, but not --json. */
+	void (*add)(const struct opinion_options *options, const char *cpus,
 		    struct opinion *opinion);
 };
 
@@ -37,39 +38,30 @@ static void add_policy(const struct opinion_options *options, const char *fifo, 
 		strings_add_words(command, "%s", other);
 }
 
-static void add_json(const char *help, struct opinion *opinion)
-{
-	if (strstr(help, "--json"))
-		strings_add(&opinion->command, "--json=%s.json", opinion_name(opinion->tool));
-}
-
-static void add_oslat(const struct opinion_options *options, const char *cpus, const char *help,
+static void add_oslat(const struct opinion_options *options, const char *cpus,
 		      struct opinion *opinion)
 {
 	strings_add_words(&opinion->command,
 			  "--quiet --cpu-list %s --cpu-main-thread %u --duration %" PRIu64, cpus,
 			  options->main_cpu, whole_seconds(options));
 	add_policy(options, "--rtprio ", "", &opinion->command);
-	add_json(help, opinion);
 }
 
 /* A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. */
 static void add_cyclictest(const struct opinion_options *options, const char *cpus,
-			   const char *help, struct opinion *opinion)
+			   struct opinion *opinion)
 {
 	strings_add_words(&opinion->command,
 			  "--quiet --mlockall --affinity=%s --threads=%zu --mainaffinity=%u "
 			  "--interval=1000 --histogram=1000 --duration=%" PRIu64,
 			  cpus, options->cpus->count, options->main_cpu, whole_seconds(options));
 	add_policy(options, "--priority=", "--policy=other", &opinion->command);
-	add_json(help, opinion);
 }
 
 /* With root's settings of the tracer, apart from the threshold, which is 5 us by default. */
-static void add_rtla(const struct opinion_options *options, const char *cpus, const char *help,
+static void add_rtla(const struct opinion_options *options, const char *cpus,
 		     struct opinion *opinion)
 {
-	(void)help;
 	strings_add_words(&opinion->command, "%s hist --cpus %s --duration %" PRIu64 "s",
 			  opinion_name(opinion->tool), cpus, whole_seconds(options));
 	add_policy(options, "--priority=f:", "--priority=o:0", &opinion->command);
@@ -118,7 +110,9 @@ int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
 	if (!ret->version)
 		ret->version = text_format("unknown");
 	strings_add(&ret->command, "%s", tools[tool].program);
-	tools[tool].add(options, cpus, help ? help : "", ret);
+	tools[tool].add(options, cpus, ret);
+	if (help && strstr(help, "--json"))
+		strings_add(&ret->command, "--json=%s.json", tools[tool].name);
 	child.argv = ret->command.items;
 	return child_start(&child, &ret->child);
 }

@@ -106,8 +106,8 @@ double moments_variance(const struct moments *moments)
 
 static void work_on(struct work_thread *thread)
 {
-	const struct clock_source *clock = thread->work->options.clock;
-	void (*piece)(struct work_thread *) = kinds[thread->work->options.kind].piece;
+	const struct clock_source *clock = thread->work->clock;
+	void (*piece)(struct work_thread *) = kinds[thread->work->kind].piece;
 
 	while (!atomic_load_explicit(&thread->work->stop, memory_order_relaxed)) {
 		const uint64_t begin = clock_now(clock);
@@ -128,11 +128,11 @@ static void *thread_main(void *arg)
 
 	thread->result->error = cpulist_bind(&own);
 	if (!thread->result->error)
-		thread->result->error = policy_apply(work->options.policy);
+		thread->result->error = policy_apply(work->policy);
 	memset(thread->memory, 1, WORK_MEMORY_BYTES);
 	hist_reset(&thread->result->hist);
 	for (int i = 0; i < WARM_PIECES; i++)
-		kinds[work->options.kind].piece(thread);
+		kinds[work->kind].piece(thread);
 	atomic_fetch_add(&work->ready, 1);
 	while (!atomic_load(&work->go))
 		usleep(200);
@@ -149,25 +149,24 @@ static int start_thread(struct work *work, size_t index)
 	*thread = (struct work_thread){ .work = work };
 	thread->result = xcalloc(1, sizeof(*thread->result));
 	thread->memory = xcalloc(1, WORK_MEMORY_BYTES);
-	thread->result->kind = work->options.kind;
-	thread->result->cpu = work->options.cpus->cpus[index];
-	thread->result->beside = cpulist_format(work->options.cpus);
+	thread->result->kind = work->kind;
+	thread->result->cpu = work->cpus->cpus[index];
+	thread->result->beside = cpulist_format(work->cpus);
 	err = pthread_create(&thread->thread, NULL, thread_main, thread);
 	thread->started = !err;
 	return -err;
 }
 
-int work_start(const struct work_options *options, struct work *ret)
+int work_start(struct work *work)
 {
 	int err = 0;
 
-	*ret = (struct work){ .options = *options };
-	ret->threads = xcalloc(options->cpus->count, sizeof(*ret->threads));
-	while (!err && ret->count < options->cpus->count)
-		err = start_thread(ret, ret->count++);
-	while (!err && atomic_load(&ret->ready) < ret->count)
+	work->threads = xcalloc(work->cpus->count, sizeof(*work->threads));
+	while (!err && work->count < work->cpus->count)
+		err = start_thread(work, work->count++);
+	while (!err && atomic_load(&work->ready) < work->count)
 		usleep(200);
-	atomic_store(&ret->go, true);
+	atomic_store(&work->go, true);
 	return err;
 }
 

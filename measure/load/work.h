@@ -60,19 +60,16 @@ struct work_result {
 	int error;
 };
 
-struct work_options {
+struct work_thread;
+
+/* One kind at work, on all of its CPUs at once. What it points to outlives it. */
+struct work {
 	enum work_kind kind;
 	const struct cpulist *cpus;
 	const struct policy *policy;
 	/* Calibrated. */
 	const struct clock_source *clock;
-};
-
-struct work_thread;
-
-/* One kind at work, on all of its CPUs at once. */
-struct work {
-	struct work_options options;
+	/* Its own. */
 	struct work_thread *threads;
 	size_t count;
 	atomic_size_t ready;
@@ -83,7 +80,7 @@ struct work {
  * Starts one thread a CPU and lets them work, uncounted at first, until work_finish(). Returns 0 or
  * the -errno of pthread_create(); work_finish() is due in either case.
  */
-int work_start(const struct work_options *options, struct work *ret);
+int work_start(struct work *work);
 
 /*
  * Ends it. results: room for one a CPU, each to be freed by work_result_free(). Returns how many there

@@ -23,24 +23,29 @@ static void sum(const struct counters *counters, size_t cpus, uint32_t *ret)
 	}
 }
 
-static void read_step(struct series *series, uint64_t at_ns)
+static void add_sums(struct series *series, uint64_t at_ns, const struct counters *counters)
 {
 	_cleanup_free_ uint32_t *sums = xcalloc(series->cpus->count, sizeof(*sums));
+
+	sum(counters, series->cpus->count, sums);
+	series_add(series, at_ns, series->counted ? sums : NULL);
+}
+
+static void read_step(struct series *series, uint64_t at_ns)
+{
 	struct counters counters = { 0 };
 	int err = 0;
 
 	if (series->counted)
 		err = counters_read("/proc/interrupts", series->cpus, &counters);
-	sum(&counters, series->cpus->count, sums);
-	counters_deinit(&counters);
 	if (err)
 		series->error = err;
 	/* It went offline. */
 	if (err == -ENXIO)
 		series->counted = false;
-	else if (err)
-		return;
-	series_add(series, at_ns, series->counted ? sums : NULL);
+	if (!err || err == -ENXIO)
+		add_sums(series, at_ns, &counters);
+	counters_deinit(&counters);
 }
 
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
@@ -127,13 +132,11 @@ void series_tick(struct series *series)
 void series_end(struct series *series, const struct counter_snapshot *after)
 {
 	const uint64_t at_ns = after->raw_ns - series->start_ns;
-	_cleanup_free_ uint32_t *sums = xcalloc(series->cpus->count, sizeof(*sums));
 
 	if (series->count && at_ns - series->ends_ns[series->count - 1] < series->step_ns / 2)
 		series->count--;
-	sum(&after->interrupts, series->cpus->count, sums);
 	series->counted &= after->interrupts.count > 0;
-	series_add(series, at_ns, series->counted ? sums : NULL);
+	add_sums(series, at_ns, &after->interrupts);
 }
 
 void series_deinit(struct series *series)

@@ -29,21 +29,19 @@ uint64_t works_longest_ns(const struct run *run)
 
 static void make_on(struct run *run, enum work_kind kind, const struct cpulist *cpus)
 {
-	const struct work_options options = {
+	struct work work = {
 		.kind = kind,
 		.cpus = cpus,
 		.policy = &run->options.policy,
 		.clock = &run->clock,
 	};
-	struct work work;
-	int err = work_start(&options, &work);
+	int err = work_start(&work);
 
-	if (err) {
+	if (err)
 		run_partial(run, "--work %s: could not be started (%s)", work_name(kind),
 			    strerror(-err));
-	} else {
+	else
 		run_wait_until(run, clock_raw_ns() + duration(run));
-	}
 	for (size_t i = work_finish(&work, run->works + run->work_count); i > 0; i--) {
 		const struct work_result *result = run->works[run->work_count++];
 

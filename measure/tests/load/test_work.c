@@ -17,11 +17,10 @@ static struct clock_source source;
 static struct work_result *work_on(enum work_kind kind, const struct cpulist *cpus, unsigned int us)
 {
 	const struct policy policy = { .kind = POLICY_OTHER };
-	const struct work_options options = { kind, cpus, &policy, &source };
+	struct work work = { .kind = kind, .cpus = cpus, .policy = &policy, .clock = &source };
 	struct work_result *results[8] = { NULL };
-	struct work work;
 
-	if (work_start(&options, &work))
+	if (work_start(&work))
 		abort();
 	usleep(us);
 	work_finish(&work, results);
