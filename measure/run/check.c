@@ -49,20 +49,19 @@ static void check_throttling(struct run *run, const struct detector *detector)
 
 	if (found->pattern.kind == THROTTLE_NONE)
 		return;
-	strings_add(&run->problems,
-		    "CPU %u: %" PRIu64 " gaps of about %.1f ms, one each %s, are the kernel's own "
-		    "(%s) and count as noise",
-		    detector->cpu, found->events, found->time_ns / (double)found->events / 1e6,
-		    format_time((uint64_t)found->pattern.period_ns, period, sizeof(period)),
-		    throttle_name(found->pattern.kind));
+	run_note(run,
+		 "CPU %u: %" PRIu64 " gaps of about %.1f ms, one each %s, are the kernel's own "
+		 "(%s) and count as noise",
+		 detector->cpu, found->events, found->time_ns / (double)found->events / 1e6,
+		 format_time((uint64_t)found->pattern.period_ns, period, sizeof(period)),
+		 throttle_name(found->pattern.kind));
 }
 
 static void check_isolation(struct run *run, const struct detector *detector)
 {
 	if (detector->isolation)
-		strings_add(&run->problems,
-			    "CPU %u: the kernel offers task isolation and refused it (%s)",
-			    detector->cpu, strerror(-detector->isolation));
+		run_note(run, "CPU %u: the kernel offers task isolation and refused it (%s)",
+			 detector->cpu, strerror(-detector->isolation));
 }
 
 static void check_detector(struct run *run, const struct detector *detector)
@@ -87,10 +86,10 @@ static void check_detector(struct run *run, const struct detector *detector)
 		run_invalid(run, "CPU %u: the clock went backwards %" PRIu64 " times",
 			    detector->cpu, spin->backwards);
 	if (spin->log_lost)
-		strings_add(&run->problems,
-			    "CPU %u: the event log was full, %" PRIu64
-			    " events are in the histogram only",
-			    detector->cpu, spin->log_lost);
+		run_note(run,
+			 "CPU %u: the event log was full, %" PRIu64
+			 " events are in the histogram only",
+			 detector->cpu, spin->log_lost);
 }
 
 static void check_clock(struct run *run)
@@ -100,14 +99,13 @@ static void check_clock(struct run *run)
 		"/sys/devices/system/clocksource/clocksource0/available_clocksource");
 
 	if (!run->clock.invariant)
-		strings_add(&run->problems,
-			    "the processor does not promise a constant rate of the time-stamp "
-			    "counter; it moved by %.1f ppm in this run",
-			    drift);
+		run_note(run,
+			 "the processor does not promise a constant rate of the time-stamp "
+			 "counter; it moved by %.1f ppm in this run",
+			 drift);
 	if (strcmp(run->clock.name, "tsc") == 0 && sources && !strstr(sources, "tsc"))
-		strings_add(&run->problems,
-			    "the kernel does not trust the time-stamp counter (available: %s)",
-			    sources);
+		run_note(run, "the kernel does not trust the time-stamp counter (available: %s)",
+			 sources);
 	if (run->start_hz > 0 && fabs(drift) > DRIFT_MAX_PPM)
 		run_invalid(run, "the clock's rate moved by %.0f ppm during the run (%d allowed)",
 			    drift, DRIFT_MAX_PPM);
@@ -120,30 +118,30 @@ static void check_floor(struct run *run)
 		const double floor = clock_ns(&run->clock, detector->floor[0]);
 
 		if (detector->measured && floor > TRAPPED_NS)
-			strings_add(&run->problems,
-				    "CPU %u: one reading of the clock takes %.0f ns, so it is "
-				    "probably trapped by a hypervisor",
-				    detector->cpu, floor);
+			run_note(run,
+				 "CPU %u: one reading of the clock takes %.0f ns, so it is "
+				 "probably trapped by a hypervisor",
+				 detector->cpu, floor);
 	}
 }
 
 static void check_cpus(struct run *run)
 {
 	if (!run->setup.rest.count)
-		strings_add(&run->problems, "every allowed CPU is measured: the harness itself "
-					    "runs on them and is part of the noise");
+		run_note(run, "every allowed CPU is measured: the harness itself "
+			      "runs on them and is part of the noise");
 	for (size_t i = 0; i < run->setup.load.count; i++) {
 		if (cpulist_has(&run->setup.measured, run->setup.load.cpus[i]))
-			strings_add(&run->problems, "CPU %u is measured and carries the load",
-				    run->setup.load.cpus[i]);
+			run_note(run, "CPU %u is measured and carries the load",
+				 run->setup.load.cpus[i]);
 	}
 }
 
 void check_run(struct run *run)
 {
 	if (run->host.emulated) {
-		strings_add(&run->problems, "the CPUs are emulated: durations mean nothing, "
-					    "counts of interrupts do");
+		run_note(run, "the CPUs are emulated: durations mean nothing, "
+			      "counts of interrupts do");
 	} else {
 		check_clock(run);
 		check_floor(run);

@@ -24,10 +24,10 @@ int loads_prepare(struct run *run, struct message *message)
 	err = load_limits_init(load, run->setup.load.count, run->host.memory_available,
 			       &run->limits, message);
 	if (!err && scratch_in_memory(&run->limits.scratch))
-		strings_add(&run->problems,
-			    "--load %s: its files lie in memory, not on a disk; name a folder on "
-			    "one in TMPDIR",
-			    load->name);
+		run_note(run,
+			 "--load %s: its files lie in memory, not on a disk; name a folder on "
+			 "one in TMPDIR",
+			 load->name);
 	return err;
 }
 
@@ -52,8 +52,8 @@ static int start_part(struct run *run, size_t part)
 	int err = load_start(&options, load);
 
 	for (size_t i = 0; !err && part == 0 && i < load->missing.count; i++)
-		strings_add(&run->problems, "--load %s: this stress-ng (%s) has no --%s",
-			    options.scenario->name, run->load_tool.version, load->missing.items[i]);
+		run_note(run, "--load %s: this stress-ng (%s) has no --%s", options.scenario->name,
+			 run->load_tool.version, load->missing.items[i]);
 	return err;
 }
 
@@ -93,10 +93,10 @@ static void report_load(struct run *run, const struct load *load, bool early)
 		return;
 	/* A stressor that is stopped half-way may spoil its count. */
 	if (miscounted && !early && load->child.file)
-		strings_add(&run->problems,
-			    "stress-ng doubts its own counts (status %d: %s); the load was there, "
-			    "its throughput may be wrong",
-			    code, complaint ? complaint : "no message");
+		run_note(run,
+			 "stress-ng doubts its own counts (status %d: %s); the load was there, "
+			 "its throughput may be wrong",
+			 code, complaint ? complaint : "no message");
 	else if (early)
 		run_partial(run,
 			    "stress-ng ended before the run did (status %d), so part of it had no "

@@ -39,10 +39,10 @@ static void choose_threshold(struct run *run)
 	floor = clock_ns(&run->clock, floor);
 	run->threshold_ns = measurement_threshold(run->options.threshold_ns, floor);
 	if (run->threshold_ns != run->options.threshold_ns)
-		strings_add(&run->problems,
-			    "threshold raised from %" PRIu64 " ns to %" PRIu64
-			    " ns: reading the clock alone takes %.1f ns",
-			    run->options.threshold_ns, run->threshold_ns, floor);
+		run_note(run,
+			 "threshold raised from %" PRIu64 " ns to %" PRIu64
+			 " ns: reading the clock alone takes %.1f ns",
+			 run->options.threshold_ns, run->threshold_ns, floor);
 }
 
 static uint64_t to_ticks(const struct run *run, uint64_t ns)
@@ -141,9 +141,9 @@ static void measure(struct run *run)
 		run->complete = false;
 		run_invalid(run, "a measured CPU went offline, and the run ended there");
 	} else if (run->series.error) {
-		strings_add(&run->problems, "the series %s (/proc/interrupts: %s)",
-			    run->series.counted ? "lacks steps" : "is without interrupts",
-			    strerror(-run->series.error));
+		run_note(run, "the series %s (/proc/interrupts: %s)",
+			 run->series.counted ? "lacks steps" : "is without interrupts",
+			 strerror(-run->series.error));
 	}
 	capture_end(&run->capture);
 	run->capture.counted_ns = run->after.raw_ns - run->before.raw_ns;

@@ -100,10 +100,10 @@ static int make_scratch(struct run *run)
 	if (!err || needed)
 		return err;
 	run->options.oslat = OSLAT_OFF;
-	strings_add(&run->problems,
-		    "oslat was left out: no private folder can be made (%s); set "
-		    "TMPDIR to a writable folder",
-		    strerror(-err));
+	run_note(run,
+		 "oslat was left out: no private folder can be made (%s); set "
+		 "TMPDIR to a writable folder",
+		 strerror(-err));
 	return 0;
 }
 

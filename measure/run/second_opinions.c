@@ -36,12 +36,10 @@ static void report_missing(struct run *run, enum opinion_tool tool, int err)
 	if (is_wanted(run, tool))
 		run->complete = false;
 	if (err == -ENOENT)
-		strings_add(&run->problems,
-			    "%s is not installed, so there is no second opinion; install %s",
-			    opinion_name(tool), opinion_package(tool));
+		run_note(run, "%s is not installed, so there is no second opinion; install %s",
+			 opinion_name(tool), opinion_package(tool));
 	else
-		strings_add(&run->problems, "%s could not be started (%s)", opinion_name(tool),
-			    strerror(-err));
+		run_note(run, "%s could not be started (%s)", opinion_name(tool), strerror(-err));
 }
 
 static void report_output(struct run *run, const struct child *child, const char *name)
@@ -66,16 +64,16 @@ static void report(struct run *run, const struct opinion *opinion)
 	if (code > 128 || is_wanted(run, opinion->tool))
 		run->complete = false;
 	if (opinion->child.late)
-		strings_add(&run->problems, "%s did not end in time and was killed", name);
+		run_note(run, "%s did not end in time and was killed", name);
 	else if (code > 128)
-		strings_add(&run->problems, "%s was killed by signal %d%s", name, code - 128,
-			    code - 128 == SIGXFSZ ? ": it wrote too much" : "");
+		run_note(run, "%s was killed by signal %d%s", name, code - 128,
+			 code - 128 == SIGXFSZ ? ": it wrote too much" : "");
 	else
-		strings_add(&run->problems, "%s failed with status %d (%s); it needs root%s", name,
-			    code, complaint ? complaint : "no message",
-			    rtla ? " and a kernel with CONFIG_OSNOISE_TRACER or "
-				   "CONFIG_TIMERLAT_TRACER" :
-				   ", or LimitMEMLOCK and LimitRTPRIO raised");
+		run_note(run, "%s failed with status %d (%s); it needs root%s", name, code,
+			 complaint ? complaint : "no message",
+			 rtla ? " and a kernel with CONFIG_OSNOISE_TRACER or "
+				"CONFIG_TIMERLAT_TRACER" :
+				", or LimitMEMLOCK and LimitRTPRIO raised");
 }
 
 static void make_one(struct run *run, enum opinion_tool tool)
@@ -92,8 +90,7 @@ static void make_one(struct run *run, enum opinion_tool tool)
 	int err;
 
 	if (run->host.emulated && !is_wanted(run, tool)) {
-		strings_add(&run->problems, "%s was left out: it measures durations only",
-			    opinion_name(tool));
+		run_note(run, "%s was left out: it measures durations only", opinion_name(tool));
 		return;
 	}
 	err = opinion_start(tool, &options, &run->opinions[tool]);

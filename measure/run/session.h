@@ -70,6 +70,7 @@ struct run {
 };
 
 /* Adds a sentence to run->problems, and makes the run partial or invalid. */
+#define run_note(run, ...) strings_add(&(run)->problems, __VA_ARGS__)
 #define run_partial(run, ...) ((run)->complete = false, strings_add(&(run)->problems, __VA_ARGS__))
 #define run_invalid(run, ...) ((run)->valid = false, strings_add(&(run)->problems, __VA_ARGS__))
 

@@ -70,8 +70,8 @@ void works_make(struct run *run)
 		return;
 	run->works = xcalloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
 	if (run->host.emulated)
-		strings_add(&run->problems, "--work measures durations only, which mean nothing "
-					    "where the CPUs are emulated");
+		run_note(run, "--work measures durations only, which mean nothing "
+			      "where the CPUs are emulated");
 	for (int kind = 0; kind < WORK_KINDS; kind++) {
 		if (run->options.work[kind] && !run->interrupted)
 			make_kind(run, (enum work_kind)kind);
