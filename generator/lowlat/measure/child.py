@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import FrameType
-from typing import IO, Any, Callable, Optional
+from typing import IO, Any, Callable
 
 import lowlat
 from lowlat.base import files, process, trust
@@ -60,65 +59,44 @@ def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> F
     A signal to end is handed on, and the harness is given time to write what it has; a second
     one ends it at once. Raises LowlatError where it cannot be started.
     """
-    with _memory() as out, _memory() as err:
-        with _Forwarder() as forwarder:
-            child = process.start(argv, stdout=out, stderr=err)
-            try:
-                forwarder.attach(child)
-                timed_out = not _watch(child, tick, forwarder, limit)
-            finally:
-                # One that has ended, killed or not, has left nothing: its keepers see to that.
-                process.end_group(child)
+    with _memory() as out, _memory() as err, _noted() as received:
+        child = process.start(argv, stdout=out, stderr=err)
+        try:
+            timed_out = not _watch(child, tick, received, limit)
+        finally:
+            # One that has ended, killed or not, has left nothing: its keepers see to that.
+            process.end_group(child)
         return Finished(child.returncode, _content(out), _content(err), timed_out)
 
 
-def _watch(
-    child: process.Child, tick: Callable[[], None], forwarder: _Forwarder, limit: float
-) -> bool:
-    begin = time.monotonic()
-    while True:
-        if process.wait(child, _POLL_S) is not None:
-            return True
-        if time.monotonic() > min(begin + limit, forwarder.deadline):
-            return False
-        if forwarder.child:
-            tick()
-
-
-class _Forwarder:
-    """Hands signals on to the child while it runs; what nohup ignores stays ignored."""
-
-    def __init__(self) -> None:
-        self.child: Optional[process.Child] = None
-        self.deadline = float("inf")
-        self._received: list[int] = []
-        self._saved: dict[int, Any] = {}
-
-    def __enter__(self) -> _Forwarder:
-        nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        wanted = [number for number in _FORWARDED if not (nohup and number == signal.SIGHUP)]
-        self._saved = {number: signal.signal(number, self._receive) for number in wanted}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._saved.items():
+@contextmanager
+def _noted() -> Iterator[list[int]]:
+    """The signals to end that come meanwhile; what nohup ignores stays ignored."""
+    received: list[int] = []
+    nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    wanted = [number for number in _FORWARDED if not (nohup and number == signal.SIGHUP)]
+    saved = {number: signal.signal(number, lambda n, _: received.append(n)) for number in wanted}
+    try:
+        yield received
+    finally:
+        for number, handler in saved.items():
             signal.signal(number, handler)
 
-    def attach(self, child: process.Child) -> None:
-        self.child = child
-        for number in self._received:
-            self._hand_on(child, number)
 
-    def _receive(self, number: int, _frame: Optional[FrameType]) -> None:
-        self._received.append(number)
-        if self.child:
-            self._hand_on(self.child, number)
-
-    def _hand_on(self, child: process.Child, number: int) -> None:
-        again = self.deadline < float("inf")
-        self.deadline = time.monotonic() if again else time.monotonic() + _GRACE_S
-        if not again:
-            child.send_signal(_FORWARDED[signal.Signals(number)])
+def _watch(
+    child: process.Child, tick: Callable[[], None], received: Sequence[int], limit: float
+) -> bool:
+    """Whether it ended by itself, in its time and before a second signal."""
+    deadline, handed_on = time.monotonic() + limit, False
+    while process.wait(child, _POLL_S) is None:
+        if received and not handed_on:
+            handed_on = True
+            child.send_signal(_FORWARDED[signal.Signals(received[0])])
+            deadline = min(deadline, time.monotonic() + _GRACE_S)
+        if len(received) > 1 or time.monotonic() > deadline:
+            return False
+        tick()
+    return True
 
 
 def _memory() -> IO[bytes]:
