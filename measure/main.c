@@ -70,17 +70,6 @@ static int write_file(const struct run *run, const char *path, writer write)
 	return err;
 }
 
-/* Before the result, which has to tell when they are missing. */
-static void finish_events(struct run *run)
-{
-	const int err = write_file(run, run->options.events, events_write);
-
-	if (!err)
-		return;
-	run_partial(run, "--events: can't be written (%s), the histograms hold them all",
-		    strerror(-err));
-}
-
 /* A run that took hours is not lost for want of room on a disk. */
 static bool finish_json(const struct run *run)
 {
@@ -107,9 +96,13 @@ static int finish_stdout(bool said)
 
 static int finish(struct run *run)
 {
+	int err = write_file(run, run->options.events, events_write);
 	bool json;
 
-	finish_events(run);
+	/* Before the result, which has to tell when they are missing. */
+	if (err)
+		run_partial(run, "--events: can't be written (%s), the histograms hold them all",
+			    strerror(-err));
 	json = finish_json(run);
 	unblock_signals(stdout);
 	if (json && !run->options.follow && (!run->options.json || strcmp(run->options.json, "-")))

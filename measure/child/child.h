@@ -74,7 +74,7 @@ void child_wait(struct child *child);
 /* Kills all of it, waits, and frees what it wrote. Harmless when it has ended already. */
 void child_deinit(struct child *child);
 
-/* Runs one that tells of itself, for 20 s at most. ret: what, to be freed by the caller; NULL: nothing. */
+/* Runs one that tells of itself, for 20 s at most. ret: what, for the caller to free; or NULL. */
 int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 
 /* The status as a shell gives it: exit code, or 128 + signal. */

@@ -28,8 +28,8 @@ struct memgroup {
 int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason);
 
 /*
- * Makes it, with `limit` bytes of memory and no swap, and removes what a killed harness left. Returns
- * 0, or -errno with the reason set.
+ * Makes it, with `limit` bytes of memory and no swap, and removes what a killed harness left.
+ * Returns 0, or -errno with the reason set.
  */
 int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason);
 
@@ -42,5 +42,5 @@ int memgroup_enter(const struct memgroup *group);
 /* How many processes were killed in it for want of memory. */
 uint64_t memgroup_kills(const struct memgroup *group);
 
-/* Kills all that is in it (v2; in v1 the reaper has to) and removes it. Harmless when there is none. */
+/* Kills all in it (v2; in v1 the reaper has to) and removes it. Harmless when there is none. */
 void memgroup_deinit(struct memgroup *group);

@@ -42,9 +42,9 @@ static int limit_files(const struct child_options *options)
 }
 
 /*
- * Refuses this process, and all that it starts, sched_setaffinity(): with it a program goes wherever
- * it likes (tlb-shootdown of stress-ng 0.19 does), cpuset or not. A kernel without seccomp filters
- * can't do that; the program then runs without.
+ * Refuses this process, and all that it starts, sched_setaffinity(): with it a program goes
+ * wherever it likes (tlb-shootdown of stress-ng 0.19 does), cpuset or not. A kernel without seccomp
+ * filters can't do that; the program then runs without.
  */
 static void confine_to_cpus(void)
 {
@@ -148,7 +148,7 @@ static void kill_children(void)
 	}
 }
 
-/* Collects what died. Returns whether children are left; the program's status is set once it ended. */
+/* Collects what died, the program's status too. Returns whether children are left. */
 static bool reap(pid_t program, int *status)
 {
 	int one;
@@ -202,7 +202,7 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		if (fds[0].revents && read(orders, &order, sizeof(order)) != sizeof(order))
 			break;
 		if (fds[0].revents) {
-			/* To it alone: stress-ng's workers lose their counts when they get it too. */
+			/* To it alone: workers of stress-ng that get it too lose their counts. */
 			kill(program, SIGINT);
 			deadline = clock_raw_ns() + order;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A private folder for what the loads write; gone at the end. Who made it holds it locked, and so do
- * the processes forked meanwhile: what nobody holds was left by a run that was killed.
+ * A private folder for what the loads write; gone at the end. Who made it holds it locked, and so
+ * do the processes forked meanwhile: what nobody holds was left by a run that was killed.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ struct clock_source {
 	struct clock_pair last;
 };
 
-/* Serialises nothing on x86: an interrupt does that itself, and a fence costs a third of the loop. */
+/* Serialises nothing on x86: an interrupt does that, and a fence costs a third of the loop. */
 static inline uint64_t clock_counter(void)
 {
 #if defined(__x86_64__)

@@ -96,12 +96,6 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 	return buffer;
 }
 
-/* Then there is nothing to ask of a kernel that may know no sched_setattr(). */
-static bool is_default(void)
-{
-	return sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) == 0;
-}
-
 int policy_apply(const struct policy *policy)
 {
 	static const uint32_t numbers[] = {
@@ -118,7 +112,9 @@ int policy_apply(const struct policy *policy)
 		.period = policy->period_ns,
 	};
 
-	if (policy->kind == POLICY_OTHER && is_default())
+	/* Then there is nothing to ask of a kernel that may know no sched_setattr(). */
+	if (policy->kind == POLICY_OTHER && sched_getscheduler(0) == SCHED_OTHER &&
+	    getpriority(PRIO_PROCESS, 0) == 0)
 		return 0;
 	return syscall(SYS_sched_setattr, 0, &attributes, 0) ? -errno : 0;
 }

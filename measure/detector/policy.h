@@ -40,9 +40,9 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 int policy_apply(const struct policy *policy);
 
 /*
- * Whether the kernel grants it to a thread on each measured CPU: tries it with the calling one, which
- * is bound to one of them afterwards, or to all of `online`. A deadline's share of time is free again
- * on return: the kernel keeps it to the end of a period.
+ * Whether the kernel grants it to a thread on each measured CPU: tries it with the calling one,
+ * which is bound to one of them afterwards, or to all of `online`. A deadline's share of time is
+ * free again on return: the kernel keeps it to the end of a period.
  *
  * Returns 0, or -EINVAL with the message set.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel takes from a real-time detector so that nothing else starves, seen in its gaps. */
+/* What the kernel takes from a real-time detector lest others starve, seen in its gaps. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,9 @@ enum throttle_kind {
 	THROTTLE_NONE,
 	/* The budget of the policy itself is spent. */
 	THROTTLE_DEADLINE,
-	/* sched_rt_runtime_us: all real-time tasks together (up to 6.11, later with group scheduling). */
+	/* sched_rt_runtime_us: all real-time tasks (up to 6.11, later by group scheduling). */
 	THROTTLE_RT,
-	/* Ordinary tasks have waited for long (6.12, "sched/rt: Remove default bandwidth control"). */
+	/* Ordinary tasks have waited (6.12, "sched/rt: Remove default bandwidth control"). */
 	THROTTLE_FAIR_SERVER,
 };
 
@@ -55,7 +55,7 @@ void throttle_settings_read(const char *root, const char *kernel, unsigned int c
 struct throttle_pattern throttle_expect(const struct policy *policy,
 					const struct throttle_settings *settings);
 
-/* Counts the gaps that fit it; THROTTLE_NONE where they are fewer than two, or than one in two periods. */
+/* Counts the gaps that fit it; NONE where they are fewer than two, or one in two periods. */
 struct throttle throttle_find(const struct throttle_pattern *pattern, const struct hist *hist,
 			      double runtime_ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A command line, read by a table of its options, and the names of tables' rows as it takes them. */
+/* A command line, read by a table of its options, and the names that other tables give it. */
 #pragma once
 
 #include <stddef.h>

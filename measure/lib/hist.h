@@ -57,8 +57,8 @@ static inline void hist_add(struct hist *hist, uint64_t value)
 void hist_reset(struct hist *hist);
 
 /*
- * Walks the buckets that hold something, ascending, the overflow bucket last; the cursor is 0 before
- * the first call. Returns 1 and fills ret, or 0 at the end.
+ * Walks the buckets that hold something, ascending, the overflow bucket last; the cursor is 0
+ * before the first call. Returns 1 and fills ret, or 0 at the end.
  */
 int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret);
 

@@ -23,6 +23,6 @@ struct host {
 	uint64_t memory_available;
 };
 
-/* Leaves the calling thread on all CPUs that are allowed. Returns 0, or -EINVAL with the message set. */
+/* Leaves the calling thread on all CPUs allowed. Returns 0, or -EINVAL with the message set. */
 int host_init(struct host *ret, struct message *message);
 void host_deinit(struct host *host);

@@ -22,11 +22,11 @@ bool output_same(const char *one, const char *other);
 /* Tries whether it can be written; leaves nothing behind. */
 int output_check(const char *path);
 
-/* A character device, a pipe and a descriptor of ours are written in place; a link to one is refused. */
+/* Character devices, pipes and descriptors of ours are written in place, links to them refused. */
 int output_open(const char *path, struct output *ret);
 
 /*
- * Writes all to disk and renames; the file is closed in either case. written: 0, or the -errno of who
- * wrote it; then what had the name before keeps it.
+ * Writes all to disk and renames; the file is closed in either case. written: 0, or the -errno of
+ * who wrote it; then what had the name before keeps it.
  */
 int output_commit(struct output *output, int written);

@@ -17,7 +17,7 @@ struct strings {
 	size_t count;
 };
 
-/* Sets the message, control characters replaced. Returns -EINVAL, so that a refusal is one statement. */
+/* Sets the message, control characters replaced. Returns -EINVAL: a refusal is one statement. */
 int message_set(struct message *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* To be freed by the caller. */
@@ -31,8 +31,8 @@ void strings_take_words(struct strings *strings, char *text);
 void strings_deinit(struct strings *strings);
 
 /*
- * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible. ret: text ending
- * in NUL, to be freed by the caller; untouched where the file can't be opened.
+ * Reads at most `limit` bytes of a file, of /proc too, in as few calls as possible. ret: text
+ * ending in NUL, to be freed by the caller; untouched where the file can't be opened.
  */
 int text_read(const char *path, size_t limit, char **ret);
 

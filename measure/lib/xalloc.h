@@ -12,7 +12,7 @@ static inline void *xalloc_check(void *memory)
 	static const char reason[] = "lowlat-measure: no memory is left; free some\n";
 
 	if (!memory)
-		/* Not exit(): in a forked process that would write the parent's files a second time. */
+		/* Not exit(): a forked process would write the parent's files a second time. */
 		_exit(write(STDERR_FILENO, reason, sizeof(reason) - 1) < 0 ? 1 : 2);
 	return memory;
 }

@@ -20,10 +20,9 @@
 /* How many times its limit a load that exhausts memory asks for. */
 #define EXCESS 4
 
-static int ask(const struct scratch *scratch, const char *option, char **ret)
+static int ask(const struct scratch *scratch, char *option, char **ret)
 {
-	char *const argv[] = { "stress-ng", (char *)option, NULL };
-	int err = child_ask(argv, scratch, ret);
+	int err = child_ask((char *[]){ "stress-ng", option, NULL }, scratch, ret);
 
 	return err || *ret ? err : -EPROTO;
 }

@@ -73,6 +73,7 @@ char *load_complaint(const struct load *load);
 
 /*
  * The lowest run of `count` ports of IPv4 from `first` on that are free for TCP and UDP now, below
- * those that the kernel gives out by itself (32768). Returns its first port; `first`: there is none.
+ * those that the kernel gives out by itself (32768). Returns its first port; `first`: there is
+ * none.
  */
 uint16_t ports_find(uint16_t first, uint16_t count);

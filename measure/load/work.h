@@ -83,8 +83,8 @@ struct work {
 int work_start(struct work *work);
 
 /*
- * Ends it. results: room for one a CPU, each to be freed by work_result_free(). Returns how many there
- * are: fewer than CPUs where work_start() failed.
+ * Ends it. results: room for one a CPU, each to be freed by work_result_free(). Returns how many
+ * there are: fewer than CPUs where work_start() failed.
  */
 size_t work_finish(struct work *work, struct work_result **results);
 void work_result_free(struct work_result *result);

@@ -59,14 +59,15 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 /* Records the detectors' switches where there is no trace; they must run already. */
 void capture_attach(struct capture *capture, const struct detectors *detectors);
 
-/* Around the measurement; the one between is called now and then: it empties rings of limited size. */
+/* Around the measurement; the one between empties rings of limited size now and then. */
 void capture_begin(struct capture *capture);
 void capture_drain(struct capture *capture);
 void capture_end(struct capture *capture);
 
 /*
- * Writes the folder's files and removes all traces of recording. The clock is calibrated at the end;
- * sentences for the user go into problems. The -errno may be that of the trace asked for by name.
+ * Writes the folder's files and removes all traces of recording. The clock is calibrated at the
+ * end; sentences for the user go into problems. The -errno may be that of the trace asked for by
+ * name.
  */
 int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);
@@ -80,6 +81,6 @@ void capture_deinit(struct capture *capture);
  */
 int capture_folder_open(const char *path);
 
-/* Writes capture.json behind the records; nothing is overwritten, and nothing left after a failure. */
+/* Writes capture.json behind the records; overwrites nothing, leaves nothing of a failure. */
 int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
 			 const struct clock_source *clock);

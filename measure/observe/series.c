@@ -13,7 +13,7 @@ struct series_point *series_point(const struct series *series, size_t cpu, size_
 	return &series->points[cpu * SERIES_STEPS + step];
 }
 
-/* The counters are 32 bits wide, and so is a sum of them: what it has grown is right across a wrap. */
+/* The counters are 32 bits wide, and so is their sum: its growth is right across a wrap. */
 static void sum(const struct counters *counters, size_t cpus, uint32_t *ret)
 {
 	memset(ret, 0, cpus * sizeof(*ret));

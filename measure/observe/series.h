@@ -3,7 +3,8 @@
  * The run in steps of a second: what each CPU had shown by the end of each.
  *
  * Once they are SERIES_STEPS, pairs of them become one and the next ones twice as long, so that a
- * run of any length has fewer than that. One thread writes, from a CPU that is not measured; the loops know nothing of it.
+ * run of any length has fewer than that. One thread writes, from a CPU that is not measured; the
+ * loops know nothing of it.
  */
 #pragma once
 
@@ -44,8 +45,8 @@ struct series {
 
 /*
  * Makes the room, and does once what a step does: later ones touch no new memory, which could
- * interrupt the CPUs whose threads share it. counted: whether a CPU is left to read /proc/interrupts
- * on. The detectors are borrowed, and are on these CPUs in this order.
+ * interrupt the CPUs whose threads share it. counted: whether a CPU is left to read
+ * /proc/interrupts on. The detectors are borrowed, and are on these CPUs in this order.
  */
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
 		 struct series *ret);
@@ -55,8 +56,8 @@ void series_deinit(struct series *series);
 void series_begin(struct series *series, const struct counter_snapshot *before);
 
 /*
- * Ends a step where one is due. Where the interrupts can't be read it goes on into the next one; once
- * a CPU has none any more, none are counted.
+ * Ends a step where one is due. Where the interrupts can't be read it goes on into the next one;
+ * once a CPU has none any more, none are counted.
  */
 void series_tick(struct series *series);
 

@@ -39,8 +39,8 @@ void trace_deinit(struct trace *trace);
 void trace_stop(struct trace *trace);
 
 /*
- * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders". made:
- * the names of the files made so far, those of a failure too.
+ * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders".
+ * made: the names of the files made so far, those of a failure too.
  */
 int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
 	       struct strings *made);

@@ -17,8 +17,8 @@ struct instance {
 };
 
 /*
- * Opens the tracefs: where it is mounted, else one that is mounted for this process alone. Returns a
- * file descriptor, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has none).
+ * Opens the tracefs: where it is mounted, else one that is mounted for this process alone. Returns
+ * a file descriptor, or -errno (-EPERM, -EACCES: not permitted; -ENODEV: the kernel has none).
  */
 int tracefs_open(void);
 
@@ -35,8 +35,8 @@ void instance_deinit(int root, struct instance *instance);
 void instance_switch(const struct instance *instance, bool on);
 
 /*
- * A process that removes the instances of a run that was killed: the pipe between them ends with the
- * run, whatever ended it. Where both are killed, the next run removes them.
+ * A process that removes the instances of a run that was killed: the pipe between them ends with
+ * the run, whatever ended it. Where both are killed, the next run removes them.
  */
 struct trace_keeper {
 	/* 0: there is none. */
@@ -46,8 +46,8 @@ struct trace_keeper {
 };
 
 /*
- * Starts it, before the instances are made, as it would hold them open; and ends it, if it is there,
- * once they are removed.
+ * Starts it, before the instances are made, as it would hold them open; and ends it, if it is
+ * there, once they are removed.
  */
 int trace_keeper_init(struct trace_keeper *ret);
 void trace_keeper_deinit(struct trace_keeper *keeper);

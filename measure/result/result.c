@@ -38,13 +38,6 @@ static json_t *series_to_json(const struct run *run)
 	return json_pack("{s:f, s:o}", "step_s", (double)series->step_ns / 1e9, "ends_s", ends);
 }
 
-static json_t *policy_to_json(const struct run *run)
-{
-	char text[POLICY_TEXT_MAX];
-
-	return value_text(policy_format(&run->options.policy, text));
-}
-
 static const char *isolation_word(const struct run *run)
 {
 	if (!run->detectors.isolation)
@@ -59,7 +52,9 @@ static const char *isolation_word(const struct run *run)
 static json_t *run_to_json(const struct run *run)
 {
 	json_t *root = json_object();
+	char policy[POLICY_TEXT_MAX];
 
+	policy_format(&run->options.policy, policy);
 	json_object_set_new(root, "schema", json_string("lowlat.run/1"));
 	json_object_set_new(root, "label", value_text(run->options.label));
 	json_object_set_new(root, "started", value_text(run->host.started));
@@ -68,7 +63,7 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "cmdline", value_text(run->host.cmdline));
 	json_object_set_new(root, "duration_s", json_real((double)run->options.duration_ns / 1e9));
 	json_object_set_new(root, "threshold_ns", value_count(run->threshold_ns));
-	json_object_set_new(root, "policy", policy_to_json(run));
+	json_object_set_new(root, "policy", json_string(policy));
 	json_object_set_new(root, "seed", value_count(run->options.seed));
 	json_object_set_new(root, "emulated", json_boolean(run->host.emulated));
 	json_object_set_new(root, "complete", json_boolean(run->complete));

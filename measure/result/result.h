@@ -17,9 +17,9 @@ void summary_write(const struct run *run, FILE *file);
 int events_write(const struct run *run, FILE *file);
 
 /*
- * Its parts, each a new reference: arrays with an object for each CPU that was measured, each part of
- * the load, each second opinion but oslat's (that is an object, or null where it did not run), and
- * each work kind on each CPU, the throughput last.
+ * Its parts, each a new reference: arrays with an object for each CPU that was measured, each part
+ * of the load, each second opinion but oslat's (that is an object, or null where it did not run),
+ * and each work kind on each CPU, the throughput last.
  */
 json_t *result_cpus(const struct run *run);
 json_t *result_loads(const struct run *run);
@@ -47,7 +47,7 @@ struct figures {
 
 struct figures figures_of(const struct run *run, const struct detector *detector);
 
-/* Floor and loop period are means over the measured CPUs; all else is 0, as where none was measured. */
+/* Floor and loop period are means over the measured CPUs, 0: there are none; no more is set. */
 struct figures figures_means(const struct run *run);
 
 /* Growth of one row per second; window: between the two snapshots. */

@@ -57,13 +57,6 @@ static void check_throttling(struct run *run, const struct detector *detector)
 		 throttle_name(found->pattern.kind));
 }
 
-static void check_isolation(struct run *run, const struct detector *detector)
-{
-	if (detector->isolation)
-		run_note(run, "CPU %u: the kernel offers task isolation and refused it (%s)",
-			 detector->cpu, strerror(-detector->isolation));
-}
-
 static void check_detector(struct run *run, const struct detector *detector)
 {
 	const struct spin *spin = &detector->spin;
@@ -78,7 +71,9 @@ static void check_detector(struct run *run, const struct detector *detector)
 	}
 	check_conservation(run, detector);
 	check_throttling(run, detector);
-	check_isolation(run, detector);
+	if (detector->isolation)
+		run_note(run, "CPU %u: the kernel offers task isolation and refused it (%s)",
+			 detector->cpu, strerror(-detector->isolation));
 	if (detector->page_faults)
 		run_invalid(run, "CPU %u: %ld page faults in the measuring loop", detector->cpu,
 			    detector->page_faults);

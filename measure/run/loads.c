@@ -84,7 +84,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 {
 	_cleanup_free_ char *complaint = load_complaint(load);
 	const int code = child_exit_code(&load->child);
-	/* "One or more stressors failed", "the bogo ops metrics maybe untrustworthy" (stress-ng(1)). */
+	/* stress-ng(1): "one or more stressors failed", "bogo ops metrics maybe untrustworthy". */
 	const bool miscounted = code == 2 || code == 7;
 
 	if (load->child.truncated)

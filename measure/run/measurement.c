@@ -69,14 +69,6 @@ static void end_follow(struct run *run, int err)
 	run_partial(run, "--follow ended early (%s)", strerror(-err));
 }
 
-static void start_follow(struct run *run)
-{
-	int err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
-
-	if (err)
-		end_follow(run, err);
-}
-
 /* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
 static void tell(struct run *run)
 {
@@ -98,7 +90,7 @@ static void attend_until(struct run *run, uint64_t deadline)
 {
 	uint64_t now = clock_raw_ns(), step;
 
-	/* The detector of a CPU that went offline was moved to another one: what follows is wrong. */
+	/* The detector of a CPU that went offline was moved to another: what follows is wrong. */
 	while (!run->interrupted && now < deadline && run->series.error != -ENXIO) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
 		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
@@ -112,14 +104,17 @@ static void attend_until(struct run *run, uint64_t deadline)
 static void measure(struct run *run)
 {
 	const uint64_t duration = to_ticks(run, run->options.duration_ns);
-	uint64_t levels[SPIN_LEVELS], deadline;
+	uint64_t levels[SPIN_LEVELS];
+	int err = 0;
 
 	for (int i = 0; i < SPIN_LEVELS; i++)
 		levels[i] = to_ticks(run, run_levels_ns[i]);
 	/* Outside the counted stretch: reading a register interrupts its CPU. */
 	power_snapshot_take("", &run->setup.measured, &run->power_before);
 	if (run->options.follow)
-		start_follow(run);
+		err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
+	if (err)
+		end_follow(run, err);
 	series_init(&run->detectors, &run->setup.measured, run->setup.rest.count > 0, &run->series);
 	capture_begin(&run->capture);
 	unshare_pages();
@@ -127,8 +122,7 @@ static void measure(struct run *run)
 	take_counters(run, &run->before);
 	series_begin(&run->series, &run->before);
 	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
-	deadline = run->before.raw_ns + run->options.duration_ns;
-	attend_until(run, deadline);
+	attend_until(run, run->before.raw_ns + run->options.duration_ns);
 	while (!run->interrupted && run->series.error != -ENXIO &&
 	       !detectors_finished(&run->detectors))
 		run_wait_ns(run, CLOSE_LOOK_NS);
@@ -172,15 +166,6 @@ static void start_capture(struct run *run)
 	capture_start(&options, &run->clock, &run->capture);
 }
 
-static void end_capture(struct run *run)
-{
-	if (!run->options.capture)
-		return;
-	clock_calibrate(&run->clock);
-	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
-		run->complete = false;
-}
-
 void measurement_make(struct run *run)
 {
 	const uint64_t start = clock_raw_ns();
@@ -204,5 +189,9 @@ void measurement_make(struct run *run)
 		measure(run);
 	}
 	detectors_join(&run->detectors);
-	end_capture(run);
+	if (!run->options.capture)
+		return;
+	clock_calibrate(&run->clock);
+	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
+		run->complete = false;
 }

@@ -56,7 +56,7 @@ struct run {
 	bool opined[OPINION_TOOLS];
 	struct work_result **works;
 	size_t work_count;
-	/* Runs of stress-ng's matrix, as many as were begun, and what those did a second that told. */
+	/* Runs of stress-ng's matrix, as many as were begun, and what they did a second. */
 	struct load *throughput;
 	size_t throughput_count;
 	struct moments products;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The run, and its steps. What goes wrong is noted in it; nothing is begun once it is interrupted. */
+/* The run, and its steps. What goes wrong is noted in it; none begins once it is interrupted. */
 #pragma once
 
 #include "session.h"
 #include "spin.h"
 
 /*
- * Makes the run of run->options. SIGINT, SIGTERM and SIGHUP must be blocked in the caller; they end it
- * early. Returns 0, or -EINVAL with the message set when it is refused before anything was started.
+ * Makes the run of run->options. SIGINT, SIGTERM and SIGHUP must be blocked in the caller; they end
+ * it early. Returns 0, or -EINVAL with the message set when it is refused before anything was
+ * started.
  */
 int run_make(struct run *run, struct message *message);
 void run_deinit(struct run *run);
@@ -25,15 +26,15 @@ void loads_deinit(struct run *run);
 void measurement_make(struct run *run);
 
 /*
- * The threshold in use: the one asked for where the clock's own reading fits into it twice, else the
- * next of 1, 3, 10, 30, ... ns where it does. Readings that differ a little choose the same, so that
- * runs compare.
+ * The threshold in use: the one asked for where the clock's own reading fits into it twice, else
+ * the next of 1, 3, 10, 30, ... ns where it does. Readings that differ a little choose the same, so
+ * that runs compare.
  */
 uint64_t measurement_threshold(uint64_t asked_ns, double floor_ns);
 
 /*
- * The work kinds that were asked for, one after another, and what all of them together take; and the
- * throughput, once the load has ended.
+ * The work kinds that were asked for, one after another, and what all of them together take; and
+ * the throughput, once the load has ended.
  */
 void works_make(struct run *run);
 uint64_t works_longest_ns(const struct run *run);
