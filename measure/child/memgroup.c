@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cgroup.h"
 #include "cleanup.h"
 
 #define NAME "lowlat-measure."
@@ -27,17 +28,114 @@ static const struct {
 	[2] = { "memory.max", "memory.swap.max", "memory.current", "memory.events" },
 };
 
-/* A group with processes in it can't hand memory on (cgroup-v2.rst), so it is one above or none. */
-static bool find_open(const struct cgroup_hierarchy *hierarchy, char *path)
+/* Where a hierarchy with a memory controller is mounted, and the caller's own group in it. */
+struct hierarchy {
+	/* 1 or 2. */
+	int version;
+	char mount[PATH_MAX];
+	/* Equal to the mount at the top. */
+	char own[PATH_MAX];
+};
+
+static int cgroup_write(const char *folder, const char *name, const char *text)
 {
-	strcpy(path, hierarchy->own);
-	if (hierarchy->version == 1)
-		return true;
-	do {
-		if (cgroup_hands_memory_on(path))
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return text_write(AT_FDCWD, path, text);
+}
+
+/* Whether one of the words, parted by any of the separators, is `word`. */
+static bool has_word(const char *text, const char *separators, const char *word)
+{
+	const size_t length = strlen(word);
+
+	for (const char *c = text; c && *c;) {
+		const size_t one = strcspn(c, separators);
+
+		if (one == length && !strncmp(c, word, length))
 			return true;
-	} while (cgroup_go_up(hierarchy, path));
+		c += one;
+		c += strspn(c, separators);
+	}
 	return false;
+}
+
+static bool has_memory(const char *root, const struct mntent *mount, struct hierarchy *ret)
+{
+	_cleanup_free_ char *controllers = NULL;
+
+	snprintf(ret->mount, sizeof(ret->mount), "%s%s", root, mount->mnt_dir);
+	ret->version = strcmp(mount->mnt_type, "cgroup2") == 0 ? 2 : 1;
+	if (ret->version == 1)
+		return strcmp(mount->mnt_type, "cgroup") == 0 && hasmntopt(mount, "memory");
+	controllers = text_read_trimmed("%s/cgroup.controllers", ret->mount);
+	return has_word(controllers, " ", "memory");
+}
+
+/* In a namespace the path may lead elsewhere than here; then the top has to do. */
+static void set_own(struct hierarchy *hierarchy, const char *path)
+{
+	struct stat status;
+
+	if ((size_t)snprintf(hierarchy->own, sizeof(hierarchy->own), "%s%s", hierarchy->mount,
+			     path) >= sizeof(hierarchy->own) ||
+	    stat(hierarchy->own, &status))
+		strcpy(hierarchy->own, hierarchy->mount);
+}
+
+/* "N:CONTROLLERS:PATH" of proc_pid_cgroup(5), where v2 is "0::PATH". */
+static void find_own(const char *root, struct hierarchy *hierarchy)
+{
+	_cleanup_free_ char *text = text_read_trimmed("%s/proc/self/cgroup", root);
+	char *next = text;
+
+	strcpy(hierarchy->own, hierarchy->mount);
+	for (char *line; (line = strsep(&next, "\n"));) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path || strcmp(path + 1, "/") == 0)
+			continue;
+		*path = '\0';
+		if (hierarchy->version == 2 ? controllers[1] == '\0' :
+					      has_word(controllers + 1, ",", "memory"))
+			set_own(hierarchy, path + 1);
+	}
+}
+
+/* Returns 0, or -ENOENT where none is mounted. */
+static int find_memory(const char *root, struct hierarchy *ret)
+{
+	_cleanup_free_ char *path = text_format("%s/proc/self/mounts", root);
+	FILE *mounts = setmntent(path, "re");
+	const struct mntent *mount = NULL;
+
+	while (mounts && (mount = getmntent(mounts)) && !has_memory(root, mount, ret))
+		;
+	if (mounts)
+		endmntent(mounts);
+	if (mount)
+		find_own(root, ret);
+	return mount ? 0 : -ENOENT;
+}
+
+/* Cuts the last part off the path of a group. Returns false at the top. */
+static bool go_up(const struct hierarchy *hierarchy, char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (strlen(path) <= strlen(hierarchy->mount) || !slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+static bool hands_memory_on(const char *path)
+{
+	_cleanup_free_ char *handed = text_read_trimmed("%s/cgroup.subtree_control", path);
+
+	return has_word(handed, " ", "memory");
 }
 
 /* Those of harnesses that are gone, killed together with their reapers. */
@@ -93,13 +191,17 @@ static int make_in(const char *parent, struct memgroup *ret)
 
 int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason)
 {
-	struct cgroup_hierarchy hierarchy = { 0 };
+	struct hierarchy hierarchy = { 0 };
 
-	if (cgroup_find_memory(root, &hierarchy)) {
+	if (find_memory(root, &hierarchy)) {
 		message_set(reason, "no cgroup hierarchy with a memory controller is mounted");
 		return -ENOENT;
 	}
-	if (!find_open(&hierarchy, parent)) {
+	strcpy(parent, hierarchy.own);
+	/* In v2 one with processes in it can't (cgroup-v2.rst), so it is one above or none. */
+	while (hierarchy.version == 2 && !hands_memory_on(parent)) {
+		if (go_up(&hierarchy, parent))
+			continue;
 		message_set(reason, "%.300s does not hand the memory controller on (cgroup v2)",
 			    hierarchy.mount);
 		return -EOPNOTSUPP;
@@ -137,18 +239,18 @@ static uint64_t room_in(const char *path, int version)
 
 uint64_t memgroup_room(void)
 {
-	struct cgroup_hierarchy hierarchy = { 0 };
+	struct hierarchy hierarchy = { 0 };
 	uint64_t least = UINT64_MAX;
 	char path[PATH_MAX];
 
-	if (cgroup_find_memory("", &hierarchy))
+	if (find_memory("", &hierarchy))
 		return least;
 	strcpy(path, hierarchy.own);
 	do {
 		const uint64_t room = room_in(path, hierarchy.version);
 
 		least = room < least ? room : least;
-	} while (cgroup_go_up(&hierarchy, path));
+	} while (go_up(&hierarchy, path));
 	return least;
 }
 
