@@ -20,7 +20,7 @@ from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupant, Occupants, parse_stat
 from lowlat.measure.follow import parse_line
 from lowlat.model.cpuset import CpuSet
-from measuring import needs_two_cpus, online
+from measuring import children, needs_two_cpus, online
 from ordinary_user import AS_NOBODY, OrdinaryUser
 
 pytest_plugins = ["measuring", "ordinary_user"]
@@ -93,18 +93,6 @@ def top(program: str, *args: str) -> list[str]:
     return [sys.executable, "-c", code, beside, "top", f"--cpus={online()[-1]}", *args]
 
 
-def children(program: str) -> list[int]:
-    """Our harness processes: below this test's own."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes().split(b"\0")[0] == program.encode():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
-
-
 @needs_two_cpus
 def test_once_shows_a_second_and_ends(program: str) -> None:
     done = subprocess.run(
@@ -131,16 +119,15 @@ def test_it_works_without_root(ordinary_user: OrdinaryUser) -> None:
 @needs_two_cpus
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_and_the_harness(program: str, number: signal.Signals) -> None:
-    before = set(children(program))
     child = subprocess.Popen(top(program), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()  # the first second is there
-    started = set(children(program)) - before
+    started = children(child.pid)
     assert started
     child.send_signal(number)
     _, errors = child.communicate(timeout=30)
     assert (child.returncode, errors) == (0, b"")
-    assert not started & set(children(program))
+    assert not any(Path(f"/proc/{pid}").exists() for pid in started)
 
 
 @needs_two_cpus

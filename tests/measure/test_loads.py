@@ -77,7 +77,7 @@ def test_the_load_may_run_everywhere(bench: Bench) -> None:
 @pytest.mark.root
 def test_oom_stays_in_its_own_memory_group(bench: Bench) -> None:
     begin = Path("/proc/vmstat").read_text()
-    others = list(Path("/sys/fs/cgroup").rglob("lowlat-measure.*"))
+    others = _left_groups()
     done = bench.call("--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "oom")
     if done.status == 2:
         pytest.skip(done.err.strip())
@@ -92,7 +92,13 @@ def test_oom_stays_in_its_own_memory_group(bench: Bench) -> None:
     kills = [int(line.split()[1]) for text in (begin, Path("/proc/vmstat").read_text())
              for line in text.splitlines() if line.startswith("oom_kill ")]  # fmt: skip
     assert kills[1] - kills[0] >= group["oom_kills"]
-    assert list(Path("/sys/fs/cgroup").rglob("lowlat-measure.*")) == others
+    assert _left_groups() <= others
+
+
+def _left_groups() -> set[Path]:
+    """The memory groups of harnesses that are gone: another test's may run beside this one."""
+    found = Path("/sys/fs/cgroup").rglob("lowlat-measure.*")
+    return {group for group in found if not Path("/proc", group.suffix[1:]).exists()}
 
 
 @needs_root
