@@ -124,6 +124,58 @@ def test_a_word_alone(word: str, verdict: str, host: Path) -> None:
     assert judged(host, word)[word] == verdict
 
 
+@pytest.mark.parametrize(
+    ("word", "verdict"),
+    [
+        ("isolcpus=2-7,", "effective"),
+        ("nohz_full=2,,3", "effective"),
+        ("nohalt", "ignored"),
+        ("numa_balancing=disable", "assumed"),
+        ("cgroup_disable=memory", "unknown"),
+        ("rcupdate.rcu_expedited=0", "redundant"),
+        ("clocksource=tcs", "ignored"),
+        ("amd_iommu=pt", "ignored"),
+        ("slab_strict_numa", "unknown"),
+        ("hugetlb_cma_only=1", "unknown"),
+    ],
+)
+def test_words_that_were_judged_wrongly_once(word: str, verdict: str, host: Path) -> None:
+    assert judged(host, word)[word] == verdict
+
+
+def test_a_kernel_newer_than_the_known_names(tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, release="9.1.0-x")
+    assert judged(root, "some_news=1")["some_news=1"] == "unknown"
+    assert judged(root, "isolcpu=2-7")["isolcpu=2-7"] == "ignored"
+
+
+def test_an_iommu_that_is_asked_for_and_switched_off(host: Path) -> None:
+    assert judged(host, "intel_iommu=off iommu=pt")["intel_iommu=off"] == "contradictory"
+    assert judged(host, "iommu=pt iommu=nopt")["iommu=nopt"] == "contradictory"
+    assert judged(host, "intel_iommu=on iommu=off")["iommu=off"] == "contradictory"
+    assert judged(host, "intel_iommu=off")["intel_iommu=off"] != "contradictory"
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [
+        ("hugepages=3000", True),
+        ("hugepages=4000", False),
+        ("hugepagesz=1G hugepages=6", True),
+        ("hugepagesz=1G hugepages=4 hugepagesz=2M hugepages=2000", False),
+        ("default_hugepagesz=1G hugepages=7", False),
+        ("hugepagesz=1G hugepages=0:3,1:4", False),
+    ],
+)
+def test_huge_pages_leave_memory_to_the_system(line: str, fits: bool, tmp_path: Path) -> None:
+    root = reference.bare_metal(tmp_path, cpus=8)
+    text = "Node 0 MemTotal:        8388608 kB\n"
+    write_tree(root, {"sys/devices/system/node/node0/meminfo": text})
+    found = judged(root, line)
+    counts = {found[word] for word in line.split() if word.startswith("hugepages=")}
+    assert counts == ({"assumed"} if fits else {"harmful"})
+
+
 def test_the_kernel_reads_onn_as_on_and_lint_says_so(host: Path) -> None:
     answer = lowlat("lint", "--root", host, "nohz=onn")
     assert answer.status == 1

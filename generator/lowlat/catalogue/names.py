@@ -5,6 +5,7 @@ sources: what tells a foreign parameter from a misspelt one."""
 from __future__ import annotations
 
 import difflib
+import re
 from functools import cache
 from typing import Optional
 
@@ -18,8 +19,18 @@ _ALIKE = 0.84
 @cache
 def kernel_names() -> frozenset[str]:
     """The names, "-" being "_" in them."""
-    text = resources.parameters().read_text("utf-8")
-    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
+    return frozenset(line for line in _lines() if not line.startswith("#"))
+
+
+@cache
+def newest() -> tuple[int, int]:
+    """The newest kernel whose names are known."""
+    versions = re.findall(r"(\d+)\.(\d+)", _lines()[0])
+    return max((int(major), int(minor)) for major, minor in versions)
+
+
+def _lines() -> list[str]:
+    return resources.parameters().read_text("utf-8").splitlines()
 
 
 def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:

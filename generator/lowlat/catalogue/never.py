@@ -56,6 +56,7 @@ NEVER = {
     "intel_idle.max_cstate bounds the sleep with the driver in place",
     "idle=nomwait": "keeps the better idle driver from loading; intel_idle.max_cstate bounds the "
     "sleep",
+    "nohalt": "of the IA-64 architecture, which current kernels do not have",
     "idle=mwait": "current kernels reject it",
     "idle=wfi": "only kernels after 7.0 know it on ARM; cpuidle.off does the same on all",
     "idle=yield": "only kernels after 7.0 know it on ARM; nohlt keeps CPUs awake on all",
@@ -214,4 +215,5 @@ ALIASES = {
     "cpuset.cpus.partition": "cpuset.partition",
     "timer_migration": "kernel.timer_migration",
     "sched_rt_runtime_us": "kernel.sched_rt_runtime_us",
+    "sched_rt_runtime": "kernel.sched_rt_runtime_us",
 }

@@ -13,6 +13,7 @@ from typing import Callable, Optional
 
 from lowlat.catalogue.entry import Target
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Machine
 
 
 class WordVerdict(Enum):
@@ -33,11 +34,13 @@ class WordVerdict(Enum):
 
 @dataclass(frozen=True)
 class BootLine:
-    """A boot line on a machine. ``values`` holds the value that counts of each parameter;
+    """A boot line on a machine. ``words`` are the kernel's, "-" in their names being "_", and
+    ``values`` holds the value that counts of each parameter;
     ``domains``, ``tickless``, ``offloaded`` and ``managed`` are the CPUs that isolcpus takes from
     the scheduler, nohz_full, rcu_nocbs and isolcpus=managed_irq. Target.isolated joins them."""
 
     target: Target
+    words: frozenset[str]
     values: Mapping[str, str]
     domains: CpuSet = CpuSet()
     tickless: CpuSet = CpuSet()
@@ -94,6 +97,11 @@ def _no_intel_iommu(line: BootLine) -> bool:
     return line.vendor == "GenuineIntel" and by_default is False and not on
 
 
+def _uses_iommu(line: BootLine) -> bool:
+    asking = {"iommu=pt", "iommu.passthrough=1", "intel_iommu=on"}
+    return bool(asking & line.words) or any(word.startswith("vfio") for word in line.words)
+
+
 def _is_not(vendor: str) -> Callable[[BootLine], object]:
     return lambda line: line.vendor is not None and line.vendor != vendor
 
@@ -138,6 +146,7 @@ RULES = (
         "rcu_nocbs= or nohz_full= beside it",
         lambda line: not (line.offloaded or line.tickless or line.built(_ALL_OFFLOADED)),
     ),
+    WordRule(_REDUNDANT, r"rcupdate\.rcu_(?:expedited|normal)=0|skew_tick=0", "it is the default"),
     WordRule(_REDUNDANT, r"rcu_nocbs", "without a list no CPU is offloaded: it may be, later"),
     WordRule(
         _ASSUMED,
@@ -162,6 +171,8 @@ RULES = (
         lambda line: line.target.since(6, 13) is False,
     ),
     WordRule(_ASSUMED, r"preempt=lazy", "tasks may run on to the next tick before they yield"),
+    WordRule(_ASSUMED, r"numa_balancing=disable", "kernel.numa_balancing=0 from the start"),
+    WordRule(WordVerdict.UNKNOWN, r"cgroup_disable=(?!.*pressure).*", "switches other things off"),
     # idle states
     WordRule(
         _BAD,
@@ -295,6 +306,20 @@ RULES = (
     ),
     WordRule(_IGNORED, r"amd_iommu=on", None, _DELETE),
     WordRule(
+        WordVerdict.CONTRADICTORY,
+        r"(?:intel_iommu|amd_iommu|iommu)=(?:.*,)?off(?:,.*)?",
+        "it switches the IOMMU off, and other words here ask something of it",
+        "leave out one of the two",
+        _uses_iommu,
+    ),
+    WordRule(
+        WordVerdict.CONTRADICTORY,
+        r"iommu=nopt|iommu\.passthrough=[0nN].*",
+        "iommu=pt asks for the opposite; the last one counts",
+        "keep one of them",
+        lambda line: "iommu=pt" in line.words,
+    ),
+    WordRule(
         _REDUNDANT,
         r"intel_iommu=on",
         "the kernel is built with it on",
@@ -337,6 +362,8 @@ VALUES = {
     r"per_cpu_perf_limits)",
     "amd_pstate": r"disable|passive|active|guided|undefined",
     "tsc": r"reliable|noirqtime|nowatchdog|unstable|recalibrate|watchdog",
+    "clocksource": r"tsc|hpet|acpi_pm|kvm-clock|xen|(?:refined-)?jiffies|pit|timebase|tod|"
+    r"(?:arch|hyperv|riscv)_\w+",
     "preempt": r"none|voluntary|full|lazy",
     "transparent_hugepage": r"always|madvise|never",
     "numa_balancing": r"enable|disable",
@@ -352,6 +379,8 @@ VALUES = {
     "hpet": r"disable|force|verbose|enable",
     "iommu": r"(?:off|force|noforce|biomerge|panic|nopanic|merge|nomerge|forcesac|allowdac|nodac|"
     r"usedac|soft|pt|nopt|calgary)(?:,.*)?",
+    "amd_iommu": r"(?:off|on|fullflush|force_isolation|force_enable|pgtbl_v[12]|irtcachedis|"
+    r"nohugepages|v2_pgsizes_only|,)+",
     "intel_iommu": r"(?:on|off|igfx_off|forcedac|strict|sp_off|sm_on|sm_off|tboot_noforce|,)+",
     "hugepagesz": r"\d+[kKmMgG][bB]?|\d{4,}",
     "default_hugepagesz": r"\d+[kKmMgG][bB]?|\d{4,}",
@@ -376,8 +405,12 @@ STANDS_FOR = {"iommu=pt": "iommu.passthrough", "nmi_watchdog=0": "kernel.nmi_wat
 #: The value that turns a parameter of that name into what was meant, where it takes another one.
 MEANT = {
     "pcie_aspm=performance": "pcie_aspm.policy=performance",
+    "amd_iommu=pt": "iommu=pt",
+    "intel_iommu=pt": "iommu=pt",
     "intel_pstate=off": "intel_pstate=disable",
 }
+
+_NONE_RESERVED = "no hugepages= follows this size: none is reserved"
 
 #: Lists of CPUs that are to lie outside the isolated ones, and those that make these.
 KEPT_LISTS = frozenset({"irqaffinity", "systemd.cpu_affinity", "workqueue.unbound_cpus"})
@@ -452,11 +485,7 @@ def hugepages(words: list[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
     for place, (name, _) in enumerate(words):
         if name == "hugepagesz":
             if size is not None and not counted:
-                yield (
-                    size,
-                    "no hugepages= follows this size: none is reserved",
-                    "hugepages=N after it",
-                )
+                yield size, _NONE_RESERVED, "hugepages=N after it"
             size, counted = place, False
         elif name == "hugepages":
             if counted:
@@ -467,4 +496,30 @@ def hugepages(words: list[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
                 )
             counted = True
     if size is not None and not counted:
-        yield size, "no hugepages= follows this size: none is reserved", "hugepages=N after it"
+        yield size, _NONE_RESERVED, "hugepages=N after it"
+
+
+def too_many_hugepages(words: list[tuple[str, str]], machine: Machine) -> Optional[str]:
+    """Why the huge pages of these (name, value) leave the system too little; None where they do
+    not, or the machine's memory is not known."""
+    memory = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
+    sizes = dict(words)
+    size, asked = _kib(sizes.get("default_hugepagesz", "2M")), 0
+    for name, value in words:
+        if name == "hugepagesz":
+            size = _kib(value)
+        elif name == "hugepages":
+            counts = [count.rpartition(":")[2] for count in value.split(",")]
+            asked += size * sum(int(count) for count in counts if count.isdecimal())
+    if not memory or asked <= sum(memory) * 0.8:
+        return None
+    share = f"{asked >> 10} MiB of huge pages, of {sum(memory) >> 10} MiB in all"
+    return f"{share}: too little is left for everything else, and the boot may fail"
+
+
+def _kib(size: str) -> int:
+    found = re.match(r"(\d{1,9})([kKmMgG]?)", size)
+    if not found:
+        return 0
+    unit = {"": 0, "k": 10, "m": 20, "g": 30}[found[2].lower()]
+    return int(found[1]) << unit >> 10

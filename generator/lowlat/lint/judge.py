@@ -11,7 +11,7 @@ from typing import Optional
 
 from lowlat.catalogue import CATALOGUE, alias
 from lowlat.catalogue.entry import Risk, Tunable
-from lowlat.catalogue.names import is_boot_parameter, kernel_names, nearest
+from lowlat.catalogue.names import is_boot_parameter, kernel_names, nearest, newest
 from lowlat.catalogue.needs import ISOLATION
 from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.catalogue.words import (
@@ -27,9 +27,11 @@ from lowlat.catalogue.words import (
     BootLine,
     WordVerdict,
     hugepages,
+    too_many_hugepages,
 )
 from lowlat.lint.line import Word
 from lowlat.lint.lists import Opinion, judge_list
+from lowlat.model.machine import Machine
 
 _ENTRIES = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
@@ -57,7 +59,7 @@ def judge(
     words: Sequence[Word], line: BootLine, shown: Mapping[str, tuple[WordVerdict, str]]
 ) -> tuple[JudgedWord, ...]:
     """Every word with its verdict; ``shown`` is what the running kernel shows, by name."""
-    places = _by_place(words)
+    places = _by_place(words, line.target.machine)
     found = []
     for place, word in enumerate(words):
         finding = places.get(place) or _judge(word, line)
@@ -80,11 +82,16 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
     return Opinion(verdict, evidence, finding.fix)
 
 
-def _by_place(words: Sequence[Word]) -> dict[int, Opinion]:
+def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
     """Findings that depend on the words around: cut off, behind "--", given twice, huge pages."""
     found: dict[int, Opinion] = {}
     kernel = [(place, word) for place, word in enumerate(words) if word.place == "kernel"]
-    for place, why, fix in hugepages([(word.name, word.value) for _, word in kernel]):
+    named = [(word.name, word.value) for _, word in kernel]
+    starved = too_many_hugepages(named, machine)
+    if starved:
+        counts = (place for place, word in kernel if word.name == "hugepages")
+        found.update((place, Opinion(WordVerdict.HARMFUL, starved, "fewer")) for place in counts)
+    for place, why, fix in hugepages(named):
         found[kernel[place][0]] = Opinion(WordVerdict.IGNORED, why, fix)
     found.update(_repeated(kernel))
     for place, word in enumerate(words):
@@ -241,7 +248,7 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
     """A word without entry: what never.py says, else what the kernel's names tell."""
     name = word.name
     if name.startswith("sysctl."):
-        return _sysctl(name[len("sysctl.") :], line)
+        return _sysctl(name[len("sysctl.") :], word.value, line)
     said = _said(word)
     if name.startswith(("kernel.", "vm.", "net.core.", "fs.")) and name not in kernel_names():
         why = said or "a sysctl, no boot parameter"
@@ -259,10 +266,15 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
     if "." in name:
         why = "the parameter of a module that is not known here"
         return Opinion(WordVerdict.UNKNOWN, why)
-    return Opinion(WordVerdict.IGNORED, "no mainline kernel up to 6.12 knows it: init gets it")
+    major, minor = newest()
+    if line.target.since(major, minor + 1):
+        why = f"newer than the names that lint knows (up to {major}.{minor}), or none at all"
+        return Opinion(WordVerdict.UNKNOWN, why)
+    why = f"no mainline kernel up to {major}.{minor} knows it: init gets it"
+    return Opinion(WordVerdict.IGNORED, why)
 
 
-def _sysctl(name: str, line: BootLine) -> Opinion:
+def _sysctl(name: str, value: str, line: BootLine) -> Opinion:
     entry = _BY_NAME.get(name.replace("/", "."))
     said = _UNSET.get(name)
     if entry is None or said:
@@ -271,4 +283,7 @@ def _sysctl(name: str, line: BootLine) -> Opinion:
     unneeded = entry.unneeded(line.target)
     if unneeded:
         return Opinion(WordVerdict.REDUNDANT, unneeded, _DELETE)
+    usual = entry.rows[0].value
+    if "{" not in usual and value != usual and not re.fullmatch(entry.accepts or "(?!)", value):
+        return Opinion(WordVerdict.ASSUMED, f"lowlat would set {usual}: {entry.why}")
     return Opinion(WordVerdict.ASSUMED, "; ".join([entry.why, *_cost(entry)]))

@@ -99,8 +99,10 @@ def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[Cp
     """A list as the kernel reads it; None where it cannot. Kernels before 5.13 know no N nor all,
     which is what ``words`` tells."""
     last = max(machine.cpus.possible | machine.cpus.online) if words else None
+    # The kernel steps over commas too many (bitmap_find_region() in lib/bitmap-str.c).
+    single = re.sub(",+", ",", text).strip(",")
     try:
-        return CpuSet.parse_list(text, last=last) if text.isascii() else None
+        return CpuSet.parse_list(single, last=last) if text.isascii() else None
     except CpuSetError:
         return None
 
@@ -135,6 +137,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
     )
     return BootLine(
         target,
+        frozenset(word.normal for word in words if word.place == "kernel"),
         values,
         domains,
         tickless,
