@@ -27,13 +27,11 @@ class LoopStep(Enum):
 
 def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
     """The boots to measure. Without a number: the one that runs, then a tuned one. With one: that
-    many of each, in a random order in which every arrangement is equally likely, for that is what a
-    permutation test assumes."""
+    many pairs, each in an order drawn at random, so that the arms take turns."""
     if boots is None:
         return (STOCK, TUNED)
-    arms = [STOCK, TUNED] * boots
-    random.Random(seed).shuffle(arms)  # noqa: S311
-    return tuple(arms)
+    draw = random.Random(seed)  # noqa: S311
+    return tuple(arm for _ in range(boots) for arm in draw.sample((STOCK, TUNED), 2))
 
 
 def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str]:
