@@ -19,7 +19,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
-.PHONY: test-security test-packages test-pairs-full test-faults test-fuzz-full
+.PHONY: test-security test-packages test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
 .PHONY: test-cuts-full test-power-cuts-full test-kexec
 .PHONY: instrument instrument-full soak
@@ -120,6 +120,10 @@ test-pairs-full: setup
 test-faults: setup
 	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py tests/runtime/test_runtime_faults.py \
 		tests/measure/test_measure_faults.py
+
+# Campaigns of known truth, a thousand a row of tests/report/CLAIMS.md, which it writes: ten minutes.
+test-claims-full: setup
+	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m full tests/report/test_claims.py
 
 # 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
 test-fuzz-full: setup

@@ -226,7 +226,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l arm -xka "(_lowlat
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l verify -xka "(_lowlat_file)" -d 'what '"'"'lowlat-gen verify --json'"'"' printed after'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l json -d 'print lowlat.report/1'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l markdown -d 'print Markdown for a ticket'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l require -x -d 'exit with 1 unless before/after reaches N, the low end of its interval where there is one; such as '"'"'interrupts_per_s>=40'"'"', or '"'"'ARM:interrupts_per_s>=40'"'"''
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l require -x -d 'exit with 1 unless the low end of the interval of before/after reaches N; such as '"'"'interrupts_per_s>=40'"'"', or '"'"'ARM:interrupts_per_s>=40'"'"''
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l html -xka "(_lowlat_file)" -d 'write a page with drawings, in one file'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l csv -xka "(_lowlat_file)" -d 'write every figure as a table for programs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l open -d 'show the page (kept in the state folder without --html)'

@@ -212,7 +212,7 @@ def test_a_harness_that_cannot_be_started(stage: Stage) -> None:
 
 def test_a_harness_that_hangs_is_ended(stage: Stage) -> None:
     stage.play("sleep 300")
-    finished = child.execute([str(stage.program)], lambda: None, limit=0.3)
+    finished = child.execute([str(stage.program)], lambda: None, lambda: None, limit=0.3)
     assert finished.timed_out and finished.status == -signal.SIGTERM
 
 
@@ -367,6 +367,22 @@ def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
     assert _interrupted(stage, number) == status
     assert stage.kept()["schema"] == "lowlat.run/1"
     assert "host" in stage.kept()
+
+
+def test_an_interrupt_is_answered_before_the_harness_has_ended(stage: Stage) -> None:
+    stage.play('trap "" INT TERM; echo $$ >"$(dirname "$0")/pid"; while :; do sleep 0.05; done')
+    code = DRIVER.format(program=str(stage.program), out=str(stage.out))
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as started:
+        _await(stage.program.with_name("pid"))
+        started.send_signal(signal.SIGINT)
+        assert started.stdout is not None
+        answer = f"ending the run: what was measured so far will be in {stage.out}\n"
+        assert any(line == answer for line in started.stdout)
+        assert started.poll() is None
+        started.send_signal(signal.SIGINT)
+        started.wait(20)
 
 
 def test_what_nohup_ignores_ends_nothing(stage: Stage) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -58,7 +58,10 @@ def test_no_measurable_change_says_what_is_excluded(bench: Bench) -> None:
         "--against",
         *bench.runs("a", *arm("t", BEFORE, first=1)),
     )
-    assert out.startswith("Noise on the isolated CPUs did not measurably change: 100.4 ppm before")
+    assert out.startswith(
+        "Noise on the isolated CPUs did not measurably change: 100.4 ppm (0.010 %) in s, "
+        "100.4 ppm (0.010 %) in t (p = 1, 5 boots each; ratios below"
+    )
 
 
 def test_the_text_has_interval_and_p(bench: Bench) -> None:
@@ -68,15 +71,15 @@ def test_the_text_has_interval_and_p(bench: Bench) -> None:
         *bench.runs("a", *arm("t", AFTER, first=1)),
     ]
     _, out = bench.call(*files)
-    assert (
-        "2.0 times less (ratio 1.88 to 2.06 (95 %), p = 0.0079, 5 boots each)."
-        in out.splitlines()[0]
+    assert out.splitlines()[0] == (
+        "Noise on the isolated CPUs fell from 100.4 ppm (0.010 %) in s to 51.0 ppm (0.0051 %) in "
+        "t: ratio 1.97 (1.87 to 2.07 with 95 % confidence; p = 0.0079, 5 boots each)."
     )
     (row,) = [line for line in out.splitlines() if line.startswith("interrupts, /s")]
-    assert row.split()[-4:] == ["1.88", "to", "2.06", "0.0079"]
+    assert row.split()[-5:] == ["1.97", "1.87", "to", "2.07", "0.0079"]
     assert max(map(len, out.splitlines()[1:-4])) <= 110
     _, marked = bench.call(*files, "--markdown")
-    assert "| change | ratio, 95 % | p |" in marked
+    assert "| s | t | ratio | 95 % | p |" in marked
 
 
 def test_a_small_change_that_is_found_is_never_called_the_same(bench: Bench) -> None:
@@ -85,12 +88,11 @@ def test_a_small_change_that_is_found_is_never_called_the_same(bench: Bench) -> 
     more = bench.runs("u", *arm("u", [100.5, 100.51, 100.49, 100.52, 100.48], first=1))
     _, out = bench.call(*before, "--against", *less)
     assert out.startswith(
-        "Noise on the isolated CPUs fell from 100.0 ppm to 99.5 ppm: 0.5 % less "
-        "(ratio 1.005 to 1.005 (95 %), p = 0.0079, 5 boots each)."
+        "Noise on the isolated CPUs fell from 100.0 ppm (0.0100 %) in s to 99.5 ppm (0.0099 %) in "
+        "t: ratio 1.01 (1.005 to 1.005 with 95 % confidence; p = 0.0079, 5 boots each)."
     )
-    assert not [line for line in out.splitlines() if "same" in line and "0.0079" in line]
     _, out = bench.call(*before, "--against", *less, "--arm", "more", *more)
-    assert out.startswith("Noise against before: after reduced (-0.5 %), more increased (+0.5 %).")
+    assert out.startswith("Noise against s: t reduced (ratio 1.01), more increased (ratio 0.995).")
 
 
 @pytest.mark.parametrize("boots", [(4, 5), (5, 4), (1, 1), (2, 9)])
@@ -114,8 +116,7 @@ def test_no_softirq_at_all_is_none_and_not_an_unknown_number(bench: Bench, unkno
     assert result["verdict"] == "reduced"
     found = endpoint(result, "softirqs_per_s")
     if unknown:
-        # The rule of three, over five runs of two CPUs and 120 s.
-        assert (found["before"], found["ratio_at_least"]) == (2.0, pytest.approx(2.0 * 1200 / 3))
+        assert (found["before"], found["counts"]) == (2.0, None)
     else:
         assert found["before"] == 1.6 and found["after"] == 0.0
 
@@ -157,122 +158,104 @@ def test_under_emulation_the_primary_is_interrupts(bench: Bench) -> None:
     assert {e["name"] for e in result["endpoints"] if e["p"] is not None} == {"interrupts_per_s"}
 
 
-@pytest.mark.parametrize("emulated", [False, True])
-def test_how_long_the_longest_gaps_were_looked_for_is_told(bench: Bench, emulated: bool) -> None:
-    """They are shown and never claimed; under emulation no duration is told."""
-    runs = [arm(name, AFTER, first=n, emulated=emulated) for n, name in enumerate("st")]
-    result = bench.json(runs[0], runs[1])
-    told = (
-        "the longest gap grows with the time measured: 5 x 120 s before, 5 x 120 s after, each CPU"
-    )
-    assert (told in result["flags"]) is not emulated
-    longest = [e for e in result["endpoints"] if e["name"] == "max_ns" and e["cpu"] == "all"]
-    assert [(e["after"], e["p"]) for e in longest] == ([] if emulated else [(5400, None)])
+def test_the_longest_gap_is_never_claimed_by_another_name(bench: Bench) -> None:
+    """In a run of 10 s a millionth of the time is 10 us: p99.9999 lies within a gap of 30 us."""
+    arms = [
+        arm(name, values, first=n) for n, (name, values) in enumerate((("s", BEFORE), ("t", AFTER)))
+    ]
+    told = endpoint(bench.json(arms[0], arms[1]), "tw_p99.9999_ns")
+    assert told["p"] is not None
+    for run in (*arms[0], *arms[1]):
+        run["duration_s"] = 10
+        for cpu in run["cpus"]:
+            cpu.update(runtime_ns=10_000_000_000, max_ns=30_000)
+    result = bench.json(arms[0], arms[1])
+    found = endpoint(result, "tw_p99.9999_ns")
+    assert (found["p"], found["ci95"]) == (None, None)
+    assert "tw_p99.9999_ns: not tested, it lies within the longest gap" in " ".join(result["flags"])
+    assert endpoint(result, "tw_p99.99_ns")["p"] is not None
+    assert [e["p"] for e in result["endpoints"] if e["name"] == "max_ns"] == [None] * 3
 
 
 # Zero
 
 
-def test_nothing_left_is_told_by_rank_and_bounded(bench: Bench) -> None:
-    runs = [
-        [
-            {**run, "emulated": True, "cpus": [cpu_run(2, rate)]}
-            for run, rate in zip(arm(*given), rates)
-        ]
-        for given, rates in (
-            (("s", BEFORE), (250.0, 240.0, 260.0, 255.0, 245.0)),
-            (("t", AFTER), [0.0] * 5),
-        )
-    ]
-    result = bench.json(runs[0], runs[1])
-    found = endpoint(result, "interrupts_per_s")
-    assert result["verdict"] == "reduced"
-    assert (found["ratio"], found["ci95"]) == (None, None)
-    assert found["p"] == pytest.approx(SMALLEST)
-    # None in 600 s; the least of 5 boots before takes 1/32 of the 5 %.
-    assert found["ratio_at_least"] == pytest.approx(240 * 600 / -math.log(0.05 - 1 / 32))
-    # Boots without a single event cannot tell how boots differ.
-    assert any("holds if boots do not differ in it" in flag for flag in result["flags"])
-
-
-def test_a_gate_on_a_bound_names_its_condition(bench: Bench) -> None:
+def counted(bench: Bench, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
+    """Arms of one CPU in an emulator, which had so many interrupts in each boot of 120 s."""
     sides = [
         [
-            {**run, "emulated": True, "cpus": [cpu_run(2, rate)]}
-            for run in arm(name, BEFORE, first=n)
+            {**run, "cpus": [cpu_run(2, events / 120)]}
+            for run, events in zip(arm(name, [1.0] * len(own), first=n, emulated=True), own)
         ]
-        for n, (name, rate) in enumerate((("s", 250.0), ("t", 0.0)))
+        for n, (name, own) in enumerate((("s", before), ("t", after)))
     ]
-    files = [*bench.runs("b", *sides[0]), "--against", *bench.runs("a", *sides[1])]
-    status, out = bench.call(*files, "--require", "interrupts_per_s>=1000")
-    assert status == 0
-    assert "37,721 times fewer if boots do not differ in it (" in out.splitlines()[0]
-    assert "--require takes the bound of interrupts_per_s, of which nothing" in out
+    return bench.json(sides[0], sides[1])
 
 
-def test_zero_in_some_boots_is_ranked(bench: Bench) -> None:
-    after = (0.0, 0.0, 1.0, 0.0, 2.0)
-    result = compared(bench, after)
-    found = endpoint(result, "noise_ppm")
-    assert (found["after"], found["ci95"]) == (pytest.approx(0.6), None)
-    assert (found["before"], found["ratio"]) == (pytest.approx(100.4), pytest.approx(100.4 / 0.6))
-    assert any("the ratio is of plain means" in flag for flag in result["flags"])
-    assert found["p"] == pytest.approx(SMALLEST)
-    both = bench.json(arm("s", [0.0] * 5), arm("t", [0.0] * 5, first=1))
-    assert both["verdict"] == "no-measurable-change"
-
-
-def test_zero_in_some_boots_leaves_a_bound(bench: Bench) -> None:
-    """Each of them is taken for a single event, in 120 s on one CPU."""
-
-    def entries(name: str, rates: Sequence[float]) -> list[dict[str, Any]]:
-        runs = arm(name, rates, first=int(name == "t"), emulated=True)
-        return [{**run, "cpus": [cpu_run(2, rate)]} for run, rate in zip(runs, rates)]
-
-    before, after = entries("s", [1e3 * value for value in BEFORE]), (0.0, 0.1, 0.05, 0.0, 0.2)
-    result = bench.json(before, entries("t", after), "--require", "interrupts_per_s>=100000")
+def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Bench) -> None:
+    """Eight boots each; one storm after, which makes most of the few events."""
+    after = (1, 1, 1, 0, 0, 0, 92, 1)
+    result = counted(bench, [9228 + n for n in range(8)], after)
     found = endpoint(result, "interrupts_per_s")
-    raised = bench.json(before, entries("t", [rate or 1 / 120 for rate in after]))
-    (least, _) = endpoint(raised, "interrupts_per_s")["ci95"]
-    assert (found["ci95"], found["ratio_at_least"]) == (None, pytest.approx(least))
-    assert result["verdict"] == "reduced" and least > 100_000
-    out = bench.call(*bench.runs("b", *before), "--against", *bench.runs("a", *entries("t", after)))
-    assert f"(ratio at least {least:,.0f} (95 %), p = " in out[1].splitlines()[0]
+    assert result["verdict"] == "reduced"
+    assert found["counts"] == [9228 * 8 + 28, 96]
+    assert found["ratio"] == pytest.approx(9231.5 / 12)
+    assert found["ci95"][0] == found["ratio_at_least"] < found["ratio"] < found["ci95"][1]
+    files = [str(bench.folder / f"{name}{n}.json") for name in "ba" for n in range(8)]
+    words = [*files[:8], "--against", *files[8:], "--require"]
+    with pytest.raises(Unmet, match="measured 769.3, at least"):
+        bench.call(*words, "interrupts_per_s>=700")
+    assert bench.call(*words, f"interrupts_per_s>={found['ratio_at_least'] * 0.999:.3f}")[0] == 0
 
 
-def test_a_run_that_counted_something_is_not_nothing(bench: Bench) -> None:
-    """Three runs a boot, whose median is zero in every boot: there is no bound for zero events."""
+def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: Bench) -> None:
+    """Of Poisson's events alone none in five boots leaves 0.6 a boot possible (95 %)."""
+    result = counted(bench, (30_000, 28_800, 31_200, 30_600, 29_400), [0] * 5)
+    found = endpoint(result, "interrupts_per_s")
+    assert result["verdict"] == "reduced"
+    assert (found["ratio"], found["ci95"], found["counts"]) == (None, None, [150_000, 0])
+    assert 30_000 / 10 < found["ratio_at_least"] < 30_000 / 3.7
+
+
+def test_no_estimand_changes_where_a_boot_counts_nothing(bench: Bench) -> None:
+    """One event or none in one boot is all that differs: the ratio and its bound hardly do."""
+    before = (3100, 3000, 3200, 3150, 3050)
+    none, one = (
+        endpoint(counted(bench, before, (2, 1, few, 3, 2)), "interrupts_per_s") for few in (0, 1)
+    )
+    assert none["ratio"] == pytest.approx(3100 / 1.6) and one["ratio"] == pytest.approx(3100 / 1.8)
+    assert none["ratio_at_least"] == pytest.approx(one["ratio_at_least"], rel=0.35)
+
+
+def test_runs_of_a_boot_add_up(bench: Bench) -> None:
+    """Three runs a boot, of which one counted something."""
     before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]
     after = [
         {**run, "label": f"{n}", "cpus": [cpu_run(2, rate)]}
         for run in arm("t", AFTER, first=1, emulated=True)
-        for n, rate in enumerate((0.0, 0.0, 50.0))
+        for n, rate in enumerate((0.0, 0.0, 60.0))
     ]
     found = endpoint(bench.json(before, after), "interrupts_per_s")
-    assert (found["after"], found["ratio"], found["ratio_at_least"]) == (0.0, None, None)
-    calm = [run for run in after if run["label"] != "2"]
-    bound = endpoint(bench.json(before, calm), "interrupts_per_s")["ratio_at_least"]
-    assert bound == pytest.approx(250 * 1200 / -math.log(0.05 - 1 / 32))
+    assert (found["after"], found["counts"]) == (20.0, [150_000, 36_000])
 
 
-def test_only_time_in_which_it_was_counted_bounds_a_zero(bench: Bench) -> None:
-    before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]
-    after = [{**run, "cpus": [cpu_run(2, 0.0)]} for run in arm("t", AFTER, emulated=True)]
-    blind = [
-        {**run, "label": "blind", "cpus": [cpu_run(2, 0.0, interrupts_per_s=None)]} for run in after
-    ]
-    plain = endpoint(bench.json(before, after), "interrupts_per_s")
-    assert endpoint(bench.json(before, [*after, *blind]), "interrupts_per_s") == plain
+def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: Bench) -> None:
+    """Less than one gap at the threshold is not told apart: 100 ns in 240 s of two CPUs."""
+    found = endpoint(compared(bench, (0.0, 0.0, 1.0, 0.0, 2.0)), "noise_ppm")
+    assert found["after"] == pytest.approx((0.1 / 240) ** 0.6 * 2**0.2)
+    assert found["ratio"] == pytest.approx(found["before"] / found["after"])
+    assert found["p"] == pytest.approx(SMALLEST)
+    both = bench.json(arm("s", [0.0] * 5), arm("t", [0.0] * 5, first=1))
+    assert both["verdict"] == "no-measurable-change"
+    assert endpoint(both, "noise_ppm")["ratio"] is None
 
 
-def test_ranks_and_mean_in_opposite_directions_are_no_claim(bench: Bench) -> None:
-    """All boots but one fell, one to nothing; the one that rose outweighs them in the mean."""
-    before, after = range(90, 98), (0, 11, 12, 13, 14, 15, 16, 100_000)
-    result = bench.json(arm("s", list(before)), arm("t", list(after), first=1))
-    found = endpoint(result, "noise_ppm")
-    assert result["verdict"] == "descriptive-only"
-    assert "most boots and the mean of noise_ppm changed in opposite directions" in result["why"]
-    assert (found["p"], found["ci95"]) == (None, None)
+def test_one_boot_that_outweighs_the_others_is_no_claim(bench: Bench) -> None:
+    """All boots but one fell; the one that rose outweighs them in the mean."""
+    result = counted(bench, range(90, 98), (0, 11, 12, 13, 14, 15, 16, 100_000))
+    low, high = endpoint(result, "interrupts_per_s")["ci95"]
+    assert result["verdict"] == "no-measurable-change"
+    assert low < 1 < high
 
 
 # Spread, and what boots do not differ in
@@ -295,7 +278,10 @@ def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: Bench) -> None:
     assert found["p"] < 0.05
     assert found["ci95"][0] < 1 < found["ci95"][1]
     assert result["verdict"] == "no-measurable-change"
-    assert "too little where the arms may spread unlike each other; ratios below" in result["why"]
+    assert (
+        "the interval holds 1, for it allows for more than the test does; ratios below"
+        in result["why"]
+    )
 
 
 def test_boots_that_are_all_alike(bench: Bench) -> None:
@@ -308,6 +294,7 @@ def test_boots_that_are_all_alike(bench: Bench) -> None:
 
 # What forbids a claim, and what only weakens it
 
+CLOCK = {"hz": 2e9, "floor_ns": 18.4, "loop_period_ns": 18.6}
 CAUSE = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}
 
 
@@ -318,6 +305,11 @@ CAUSE = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}
         ({"policy": "fifo:1"}, "the scheduling policies differ"),
         ({"loads": []}, "the loads differ"),
         ({"complete": False}, "a0.json is not complete"),
+        ({"duration_s": 60}, "the durations differ"),
+        ({"harness": "9"}, "the harness builds differ"),
+        ({"clock": {**CLOCK, "source": "clock_gettime"}}, "the clocks differ"),
+        ({"attribution": {"observer": "trace"}}, "the observers differ"),
+        ({"cpus": [cpu_run(n, 500.0, 50.0, causes=[CAUSE]) for n in (2, 3)]}, "observers differ"),
         ({"boot_id": ""}, "the boot of some runs is not known"),
     ],
 )
@@ -345,7 +337,7 @@ def test_no_claim_within_a_boot(bench: Bench) -> None:
     after[2]["boot_id"] = "boot-s2"
     result = bench.json(arm("s", BEFORE), after)
     assert result["verdict"] == "descriptive-only"
-    assert "come from the same boot" in result["why"]
+    assert "both sides have runs of the same boot" in result["why"]
 
 
 def test_an_invalid_run_is_refused_but_not_under_emulation(bench: Bench) -> None:
@@ -362,19 +354,21 @@ def test_an_invalid_run_is_refused_but_not_under_emulation(bench: Bench) -> None
     ("changes", "words"),
     [
         ({"kernel": "6.1.0-rt"}, "kernels differ"),
-        ({"duration_s": 60}, "durations differ"),
-        ({"harness": "9"}, "versions of the harness differ"),
         ({"cpus": [cpu_run(3, 500.0, 50.0)]}, "measured CPUs differ"),
         (
-            {"cpus": [cpu_run(n, 500.0, 50.0, causes=[CAUSE]) for n in (2, 3)]},
-            "observers differ: before none, after causes; what observes makes noise",
+            {
+                "complete": False,
+                "problems": ["rtla is not installed, so there is no second opinion"],
+            },
+            "rtla is not installed",
         ),
+        ({"attribution": {"observer": "switches"}}, ""),
     ],
 )
 def test_a_claim_with_a_warning(bench: Bench, changes: dict[str, Any], words: str) -> None:
     result = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1, **changes))
     assert result["verdict"] == "reduced"
-    assert any(words in flag for flag in result["flags"])
+    assert not words or any(words in flag for flag in result["flags"])
 
 
 def test_boots_with_more_runs_are_flagged(bench: Bench) -> None:
@@ -385,9 +379,42 @@ def test_boots_with_more_runs_are_flagged(bench: Bench) -> None:
     assert not any("the boots have" in f for f in bench.json(arm("s", BEFORE), after)["flags"])
 
 
-def test_the_threshold_does_not_touch_interrupts(bench: Bench) -> None:
-    after = arm("t", AFTER, first=1, emulated=True, threshold_ns=1000)
+@pytest.mark.parametrize("changes", [{"threshold_ns": 1000}, {"duration_s": 60}])
+def test_threshold_and_duration_do_not_touch_interrupts(
+    bench: Bench, changes: dict[str, Any]
+) -> None:
+    after = arm("t", AFTER, first=1, emulated=True, **changes)
     assert bench.json(arm("s", BEFORE, emulated=True), after)["verdict"] == "reduced"
+
+
+def test_a_load_that_did_less_is_told_beside_the_fall(bench: Bench) -> None:
+    after = arm("t", AFTER, first=1)
+    for run in after:
+        load = run["loads"][0]
+        run["loads"] = [{**load, "output": re.sub(r"(real-time: +)\d", r"\1", load["output"])}]
+    result = bench.json(arm("s", BEFORE), after)
+    assert result["verdict"] == "reduced"
+    assert "work after: part of the change may be the load's" in result["why"]
+    assert result["flags"][0] in result["why"]
+    same = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1))
+    assert "work after" not in same["why"]
+
+
+def test_ticks_that_an_emulators_host_swallowed_are_told_beside_the_number(bench: Bench) -> None:
+    host = {"hz": 250}
+    lost = [
+        {**run, "host": host, "cpus": [cpu_run(2, 140.0)]}
+        for run in arm("s", BEFORE, emulated=True)
+    ]
+    after = [
+        {**run, "host": host, "cmdline": "nohz_full=2", "cpus": [cpu_run(2, 1.0)]}
+        for run in arm("t", AFTER, first=1, emulated=True)
+    ]
+    words = "the host swallowed ticks of s: 105 a second on a CPU whose kernel makes 250"
+    result = bench.json(lost, after)
+    assert result["why"].endswith(words) and result["flags"][0] == words
+    whole = [{**run, "cpus": [cpu_run(2, 335.0)]} for run in lost]
+    assert "swallowed" not in bench.json(whole, after)["why"]
 
 
 def _without_scipy(bench: Bench, *words: str) -> subprocess.CompletedProcess[str]:
@@ -409,7 +436,6 @@ def test_without_scipy_the_report_describes(bench: Bench) -> None:
     result = json.loads(ended.stdout)
     assert result["verdict"] == "descriptive-only"
     assert "scipy and numpy are not installed" in result["why"]
-    assert any("scipy and numpy are not installed" in flag for flag in result["flags"])
     assert endpoint(result, "noise_ppm")["ratio"] == pytest.approx(1.968, abs=0.001)
 
 
@@ -422,36 +448,19 @@ def test_the_gate_wants_the_low_end_of_the_interval(bench: Bench) -> None:
         "--against",
         *bench.runs("a", *arm("t", AFTER, first=1)),
     ]
-    assert bench.call(*files, "--require", "noise_ppm>=1.88")[0] == 0
+    assert bench.call(*files, "--require", "noise_ppm>=1.87")[0] == 0
     with pytest.raises(Unmet) as caught:
         bench.call(*files, "--require", "noise_ppm>=1.95")
-    assert str(caught.value).endswith(
-        "noise_ppm>=1.95, measured 1.969, between 1.885 and 2.06 (95 %)"
-    )
-    assert "--require takes" not in bench.printed.out
-
-
-def test_a_gate_without_an_interval_says_so(bench: Bench) -> None:
-    files = [
-        *bench.runs("b", *arm("s", BEFORE[:2])),
-        "--against",
-        *bench.runs("a", *arm("t", AFTER[:2])),
-    ]
-    _, out = bench.call(*files, "--require", "noise_ppm>=1.9")
-    assert "--require takes the ratio of noise_ppm as it is: there is no interval of it" in out
+    assert str(caught.value).endswith("noise_ppm>=1.95, measured 1.969, at least 1.873 (95 %)")
 
 
 def test_a_gate_on_a_claim_that_is_not_made_is_missed(bench: Bench) -> None:
-    """From five boots on the ratio alone is not enough, whatever keeps it from being tested."""
     before, after = bench.runs("b", *arm("s", BEFORE)), arm("t", AFTER, first=1)
     other = [{**run, "policy": "fifo:1"} for run in after]
-    with pytest.raises(Unmet, match="noise_ppm>=1.5, but there is no interval of it: 5 boots each"):
+    with pytest.raises(Unmet, match="noise_ppm>=1.5, but there is no bound of it: 5 boots each"):
         bench.call(*before, "--against", *bench.runs("a", *other), "--require", "noise_ppm>=1.5")
-    assert "--require takes" not in bench.printed.out
-    zeros = bench.runs("z", *arm("z", (0, 0, 1, 0, 2), first=1))
-    with pytest.raises(Unmet, match="no interval of it: some boot has a zero"):
-        bench.call(*before, "--against", *zeros, "--require", "noise_ppm>=1.5")
-    # What is never claimed has its ratio only, and that is told.
     files = [*before, "--against", *bench.runs("a", *after)]
-    assert bench.call(*files, "--require", "max_ns>=0.5")[0] == 0
-    assert "--require takes the ratio of max_ns as it is" in bench.printed.out
+    with pytest.raises(
+        Unmet, match="max_ns>=0.5, but there is no bound of it: it is never claimed"
+    ):
+        bench.call(*files, "--require", "max_ns>=0.5")

@@ -122,9 +122,9 @@ def endpoint(name: str, cpu: int | str, before: float, after: float) -> Endpoint
 
 
 def report(*endpoints: Endpoint, emulated: bool = False, verdict: str = "") -> Report:
-    return Report(
-        "after", verdict or "descriptive-only", "why", (1, 1), emulated, endpoints, (), (), True
-    )
+    word = verdict or "descriptive-only"
+    arms = "after", "before", word, "why", (1, 1)
+    return Report(*arms, emulated, endpoints, (), (), isolated=True, seconds=(30.0, 30.0))
 
 
 INTERRUPTS = "interrupts_per_s"

@@ -25,8 +25,8 @@ def test_several_arms_share_the_drawings(desk: Desk) -> None:
     poll = sample_runs.write(desk.folder, "poll", 2, sample_runs.TUNED[1:], first=1)
     page = desk.page(*words, "--arm", "lowlat-poll", *poll)
     header = list(page.csv("histogram-cpu2.csv")[0])
-    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after", "lowlat-poll")]
-    assert {row["arm"] for row in page.csv("figures.csv")} == {"after", "lowlat-poll"}
+    assert header[2:] == [f"{side}, gaps an hour" for side in ("stock", "tuned", "lowlat-poll")]
+    assert {row["arm"] for row in page.csv("figures.csv")} == {"tuned", "lowlat-poll"}
 
 
 def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
@@ -34,15 +34,15 @@ def test_arms_are_seen_at_a_glance_before_anything_else(desk: Desk) -> None:
     page = desk.page(*words, *sample_runs.left_out(desk.folder, 2, boots=6))
     rows = {row["arm"]: row for row in page.csv("arms.csv")}
     figures = {row["arm"]: row for row in page.csv("figures.csv") if row["primary"] == "true"}
-    assert [*rows] == ["before", *figures] == ["before", "after", "without-0", "without-1"]
-    first = rows.pop("before")
+    assert [*rows] == ["stock", *figures] == ["stock", "tuned", "without-0", "without-1"]
+    first = rows.pop("stock")
     for name, row in rows.items():
         low, value, high = (float(row[key]) for key in ("95 % from", UNIT, "95 % to"))
         assert low < value < high and value == float(figures[name]["after"])
         assert low == pytest.approx(float(first[UNIT]) / float(figures[name]["ci95_high"]))
         assert len(row["boots"].split()) == 6
     drawing = next(a for a in page.all("svg") if str(a.get("aria-label")).startswith("Noise, ppm"))
-    assert re.search(r"without-1 [\d.]+, \d+x less, reduced", str(drawing["aria-label"]))
+    assert re.search(r"without-1 [\d.]+, ratio \d+, reduced", str(drawing["aria-label"]))
     assert page.text.index("Noise, ppm of the time") < page.text.index("before quoting this")
     assert "The p of the first figure of each arm allows for the number of arms." in page.text
     marks = [a for a in page.all("rect") if str(a.get("class")).startswith("point verdict")]
@@ -61,7 +61,7 @@ def test_zero_has_a_place_of_its_own_on_a_logarithmic_axis() -> None:
 def test_an_arm_is_drawn_by_what_tells_it_apart(desk: Desk) -> None:
     words = sample_runs.arms(desk.folder, boots=1)
     part = sample_runs.write(desk.folder, "part", 1, sample_runs.TUNED, first=1)
-    long = f"before-without-{'x' * 39}-nohz_full"
+    long = f"stock-without-{'x' * 39}-nohz_full"
     page = desk.page(*words, "--arm", long, *part)
     drawn = next(a for a in page.all("svg") if str(a.get("aria-label")).startswith("Noise, ppm"))
     assert long in str(drawn["aria-label"])
@@ -70,13 +70,13 @@ def test_an_arm_is_drawn_by_what_tells_it_apart(desk: Desk) -> None:
 
 
 def test_an_arm_with_nothing_left_is_a_bound(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=2, changes={"emulated": True})
+    words = sample_runs.arms(desk.folder, boots=5, changes={"emulated": True}, seconds=60.0)
     silent = sample_runs.write(
-        desk.folder, "silent", 2, [], first=1, changes={"emulated": True}, seconds=60.0
+        desk.folder, "silent", 5, [], first=1, changes={"emulated": True}, seconds=60.0
     )
     page = desk.page(*words, "--arm", "silent", *silent)
     row = next(row for row in page.csv("arms.csv") if row["arm"] == "silent")
-    before = next(row for row in page.csv("arms.csv") if row["arm"] == "before")
+    before = next(row for row in page.csv("arms.csv") if row["arm"] == "stock")
     assert row["a second"] == row["95 % from"] == "0.0"
     assert 0 < float(row["95 % to"]) < float(before["a second"]) / 100
 
@@ -85,10 +85,10 @@ def test_of_seventeen_arms_those_are_drawn_that_differ_most(desk: Desk) -> None:
     words = sample_runs.arms(desk.folder, boots=2, seconds=20.0)
     page = desk.page(*words, *sample_runs.left_out(desk.folder, 15, seconds=20.0))
     assert (desk.folder / "report.html").stat().st_size < 3 << 20
-    apart = ["after", *(f"without-{place}" for place in range(4))]  # the quietest
+    apart = ["tuned", *(f"without-{place}" for place in range(4))]  # the quietest
     header = list(page.csv("histogram-cpu2.csv")[0])
-    assert header[2:] == [f"{arm}, gaps an hour" for arm in ("before", *apart)]
-    assert {row["arm"] for row in page.csv("noise-over-time.csv")} == {"before", *apart}
+    assert header[2:] == [f"{arm}, gaps an hour" for arm in ("stock", *apart)]
+    assert {row["arm"] for row in page.csv("noise-over-time.csv")} == {"stock", *apart}
     assert len(page.csv("arms.csv")) == 17
     assert "Of 17 arms" in page.text
     ids = [a["id"] for _, a in page.elements if "id" in a]
@@ -128,7 +128,7 @@ def test_what_verify_found_is_told_with_its_arm(desk: Desk) -> None:
     page = desk.page(*words, "--arm", "poll", *poll)
     # Something is to be done about it, though another arm is the quietest.
     assert "lowlat-gen explain mce" in page.text
-    assert "after: 1 undone, 1 effective" in page.text
+    assert "tuned: 1 undone, 1 effective" in page.text
     assert "Not checked in the boots of poll." in page.text
 
 
@@ -142,7 +142,7 @@ def test_what_each_arm_has_not_is_told(desk: Desk) -> None:
     ]
     more = sample_runs.write(desk.folder, "same", 1, sample_runs.TUNED, first=1)
     page = desk.page(*runs[0], "--against", *runs[1], "--arm", "same", *more)
-    assert re.search(r"beside before\s*has\s*has not\s*after\s*rcu_nocbs=2\s", page.text)
+    assert re.search(r"beside whole\s*has\s*has not\s*part\s*rcu_nocbs=2\s", page.text)
 
 
 def test_an_arm_that_does_not_compare_leaves_the_others_their_figures(desk: Desk) -> None:
@@ -151,5 +151,5 @@ def test_an_arm_that_does_not_compare_leaves_the_others_their_figures(desk: Desk
     page = desk.page(*words, "--arm", "other", *other, status=1)
     assert "other refused" in page.text
     header = list(page.csv("histogram-cpu2.csv")[0])
-    assert header[2:] == [f"{side}, gaps an hour" for side in ("before", "after")]
+    assert header[2:] == [f"{side}, gaps an hour" for side in ("stock", "tuned")]
     assert "Noise over the time of a run" in page.text and "Noise by cause" in page.text

@@ -96,4 +96,4 @@ def test_a_group_of_one_arm_tells_its_finding_as_a_page_does(tmp_path: Path) -> 
     arms = [read("before", words[:cut]), read("after", words[cut + 1 :])]
     one = Group("alone", compare(*arms))
     found = Page(render_groups("One", [one]))
-    assert found.text.count("Noise on the isolated CPUs fell from") == 2
+    assert found.text.count("Noise on the isolated CPUs: 1,") == 2

@@ -82,15 +82,15 @@ def histogram_lines(text: str) -> list[str]:
 def test_plain_text_has_the_tables_and_the_histograms(runs: list[str]) -> None:
     status, out = call(*runs)
     assert status == 0
-    assert out.startswith("Noise on the isolated CPUs fell")
+    assert out.startswith("Noise on the isolated CPUs: 1,3")
     lines = histogram_lines(out)
     assert len(lines) == 4 * 2
-    assert [line.split()[0] for line in lines] == ["CPU", "after"] * 4
+    assert [line.split()[0] for line in lines] == ["CPU", "tuned"] * 4
     # The tuned side's are lower: in the bins around the tick's length, if nowhere else.
     assert "█" in lines[0] and "█" not in lines[1]
     scale = next(line for line in out.splitlines() if "|100ns" in line)
     assert (
-        lines[0].index("before")
+        lines[0].index("stock")
         < scale.index("|100ns")
         <= min(lines[0].index(block) for block in BLOCKS if block in lines[0])
     )
@@ -106,7 +106,7 @@ def test_a_machine_without_rich_has_the_same_text(runs: list[str]) -> None:
 def test_a_terminal_that_knows_ascii_only_gets_ascii(runs: list[str]) -> None:
     out = call(*runs, PYTHONIOENCODING="ascii")[1]
     assert out.isascii() and "?" not in out
-    assert any(re.match(r"CPU 2 +before +[ .:=+*%#-]+ +\d", line) for line in out.splitlines())
+    assert any(re.match(r"CPU 2 +stock +[ .:=+*%#-]+ +\d", line) for line in out.splitlines())
 
 
 def test_one_screen_holds_the_story(runs: list[str]) -> None:
@@ -115,7 +115,7 @@ def test_one_screen_holds_the_story(runs: list[str]) -> None:
         lines = text.splitlines()
         assert len(lines) <= rows, f"{len(lines)} lines on {rows}"
         assert max(map(len, lines)) <= columns
-        assert lines[0].startswith("Noise on the isolated CPUs fell")
+        assert lines[0].startswith("Noise on the isolated CPUs: 1,3")
         assert len(histogram_lines(text)) == 8
         assert any(line.startswith("Next: lowlat-gen ") for line in lines[-2:])
 
@@ -142,9 +142,9 @@ def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
         lines = out.splitlines()
         (scale,) = [line for line in lines if re.match(r" +\|10 ", line)]
         drawing = len("without-0")  # where the drawings begin
-        first = next(line for line in lines if re.match(r"before +[.]*o", line))
-        arms = [line for line in lines if re.search(r"\dx less +reduced$", line)]
-        assert [line.split()[0] for line in arms] == ["after", *(f"without-{n}" for n in range(6))]
+        first = next(line for line in lines if re.match(r"stock +[.]*o", line))
+        arms = [line for line in lines if re.search(r"ratio [\d.]+ +reduced$", line)]
+        assert [line.split()[0] for line in arms] == ["tuned", *(f"without-{n}" for n in range(6))]
         marks = [line.index("o", drawing) for line in arms]
         assert first.index("o", drawing) > max(marks) >= min(marks) > scale.index("|10")
         assert marks[1:] == sorted(marks[1:]) and marks[1] < marks[-1]
@@ -158,7 +158,7 @@ def test_arms_with_long_names_have_a_line_each_on_a_narrow_screen(tmp_path: Path
     more = sample_runs.left_out(tmp_path, 6, boots=6, seconds=5.0)
     long = [re.sub(r"^without-", "lowlat-without-a.setting_of_a_long_name-", word) for word in more]
     out = watched(*words, *long, rows=60, columns=80)
-    found = [line for line in out.splitlines() if re.search(r"\dx less +reduced$", line)]
+    found = [line for line in out.splitlines() if re.search(r"ratio [\d.]+ +reduced$", line)]
     assert len(found) == 7 and all(len(line) <= 80 for line in found)
     told = [line.split()[0] for line in found]
     assert all(name.endswith(f"long_name-{n}") for n, name in enumerate(told[1:]))

@@ -53,16 +53,18 @@ def _beside() -> Iterator[Path]:
     yield Path(lowlat.__file__).absolute().parent / "libexec" / PROGRAM
 
 
-def execute(argv: Sequence[str], tick: Callable[[], None], *, limit: float) -> Finished:
+def execute(
+    argv: Sequence[str], tick: Callable[[], None], answer: Callable[[], None], *, limit: float
+) -> Finished:
     """Run the harness to its end, calling ``tick`` meanwhile; ended after ``limit`` seconds.
 
-    A signal to end is handed on, and the harness is given time to write what it has; a second
-    one ends it at once. Raises LowlatError where it cannot be started.
+    A signal to end is handed on and answered, and the harness is given time to write what it has;
+    a second one ends it at once. Raises LowlatError where it cannot be started.
     """
     with _memory() as out, _memory() as err, _noted() as received:
         child = process.start(argv, stdout=out, stderr=err)
         try:
-            timed_out = not _watch(child, tick, received, limit)
+            timed_out = not _watch(child, tick, answer, received, limit)
         finally:
             # One that has ended, killed or not, has left nothing: its keepers see to that.
             process.end_group(child)
@@ -84,7 +86,11 @@ def _noted() -> Iterator[list[int]]:
 
 
 def _watch(
-    child: process.Child, tick: Callable[[], None], received: Sequence[int], limit: float
+    child: process.Child,
+    tick: Callable[[], None],
+    answer: Callable[[], None],
+    received: Sequence[int],
+    limit: float,
 ) -> bool:
     """Whether it ended by itself, in its time and before a second signal."""
     deadline, handed_on = time.monotonic() + limit, False
@@ -92,10 +98,12 @@ def _watch(
         if received and not handed_on:
             handed_on = True
             child.send_signal(_FORWARDED[signal.Signals(received[0])])
+            answer()
             deadline = min(deadline, time.monotonic() + _GRACE_S)
         if len(received) > 1 or time.monotonic() > deadline:
             return False
-        tick()
+        if not handed_on:
+            tick()
     return True
 
 

@@ -61,7 +61,12 @@ def measure(options: MeasureOptions) -> Measured:
     progress = Progress(f"measuring {options.label}", expected)
     with nullcontext() if options.causes is False else private_folder() as folder:
         argv = options.argv(harness, folder)
-        finished = execute(argv, progress.tick, limit=3 * expected + _SLACK_S)
+
+        def answer() -> None:
+            progress.done()
+            say(f"ending the run: what was measured so far will be in {path}")
+
+        finished = execute(argv, progress.tick, answer, limit=3 * expected + _SLACK_S)
         progress.done()
         document = _document(finished)
         if folder is not None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from statistics import median
+from statistics import fmean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
@@ -16,6 +17,9 @@ from lowlat.model.run import Run
 from lowlat.report import figures
 from lowlat.report.figures import Key, Measure
 from lowlat.report.in_effect import VerifiedSetting
+
+#: What tells the boots of an arm apart in their labels.
+_NUMBER = re.compile(r"[-._]?[0-9]+$")
 
 
 @dataclass(frozen=True)
@@ -42,48 +46,46 @@ class Arm:
         return [min((time for time in own if time is not None), default=None) for own in times]
 
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
-        """For each figure its value in every boot that knows it: the median over its runs."""
+        """For each figure its value in every boot that knows it: the median over its runs, of
+        counted events the mean over their time."""
+        counted = {measure.name for measure in measures if measure.counted}
         result: dict[Key, list[float]] = {}
         for boot in self.boots:
             seen: dict[Key, list[float]] = {}
             for run in boot:
                 _collect(seen, figures.figures(run, cpus, measures))
                 _collect(seen, figures.of_tools(run, cpus))
-            _collect(result, {key: median(values) for key, values in seen.items()})
+            weights = [run.seconds(cpus) for run in boot]
+            for key, values in seen.items():
+                mean = key[0] in counted and len(values) == len(boot)
+                one = _mean(values, weights) if mean else median(values)
+                result.setdefault(key, []).append(one)
         return {key: tuple(values) for key, values in result.items()}
 
-    def seconds(self, cpus: Collection[int]) -> float:
-        """The measured time of these CPUs over all runs."""
-        return sum(run.seconds(cpus) for run in self.runs)
-
-    def empty_seconds(self, measure: Measure, cpus: Collection[int]) -> float:
-        """The measured time of these CPUs where the figure is known, 0 where it is ever above zero:
-        a boot's median may be zero although one of its runs counted something."""
-        result = 0.0
-        for run in self.runs:
-            found = [run.cpu(number) for number in cpus]
-            values = [measure.of(cpu) for cpu in found]
-            if any(values):
-                return 0.0
-            if None not in values:
-                result += run.seconds(cpus)
-        return result
+    def seconds(self, cpus: Collection[int]) -> tuple[float, ...]:
+        """The measured time of these CPUs in each boot."""
+        return tuple(sum(run.seconds(cpus) for run in boot) for boot in self.boots)
 
 
-def mixed(values: Sequence[float]) -> bool:
-    """Whether some boots have a zero and others have not."""
-    return min(values) <= 0 < max(values)
+def named(role: str, runs: tuple[Run, ...]) -> str:
+    """What the runs' labels have in common but for a number at the end, else the role."""
+    stems = {_NUMBER.sub("", run.label) or run.label for run in runs}
+    return stems.pop() if len(stems) == 1 and "" not in stems else role
 
 
-def typical(values: Sequence[float], *, plain: bool = False) -> float:
-    """What stands for several boots: the geometric mean, whose ratios the test is about; the
-    ``plain`` one where some boot that it is compared with has a zero and others have not, so that
-    it is zero only where all are."""
+def typical(values: Sequence[float], floor: float = 0.0) -> float:
+    """What stands for several boots: the geometric mean, whose ratios the test is about. Below
+    ``floor`` the figure is not told apart; without one the mean stands where a boot has a zero."""
     if min(values) == max(values):
         return values[0]
-    if plain or mixed(values):
-        return math.fsum(values) / len(values)
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+    if not floor and min(values) <= 0:
+        return fmean(values)
+    return math.exp(fmean(math.log(max(value, floor)) for value in values))
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = sum(weights)
+    return sum(value * weight for value, weight in zip(values, weights)) / total if total else 0.0
 
 
 def _seconds(text: str) -> Optional[float]:

@@ -32,4 +32,5 @@ def _report(report: Report) -> dict[str, object]:
         "endpoints": [asdict(endpoint) for endpoint in report.endpoints],
         "not_in_effect": [asdict(missing) for missing in report.not_in_effect],
         "flags": list(report.flags),
+        "labels": {"before": report.first, "after": report.name},
     }

@@ -6,9 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lowlat.base.encode import markdown
-from lowlat.report import summary
+from lowlat.report import description, summary
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import Description
 from lowlat.report.tables import Table
+
+
+def described(found: Description) -> str:
+    """Runs by themselves, in the same form."""
+    lines = [f"**{markdown(description.headline(found))}**", ""]
+    for table in description.tables(found):
+        lines += [*_table(table), ""]
+    lines += [f"- {markdown(text)}" for text in found.flags]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def render(found: Comparison) -> str:

@@ -6,12 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lowlat.base.terminal import plain
-from lowlat.report import summary
+from lowlat.report import description, summary
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import Description
 from lowlat.report.tables import Table
 
 _FIRST = 36
 _GAP = "  "
+
+
+def described(found: Description) -> str:
+    """Runs by themselves, in the same form."""
+    lines = [plain(description.headline(found)), ""]
+    for table in description.tables(found):
+        lines += [*_aligned(table), ""]
+    lines += [plain(f"Note: {text}") for text in found.flags]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def render(found: Comparison) -> str:
@@ -28,7 +38,7 @@ def _aligned(table: Table) -> Iterator[str]:
     rows = [tuple(map(plain, row)) for row in (table.header, *table.rows)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(table.header))]
     if table.wide:
-        widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:4]), *widths[4:]]
+        widths = [max(_FIRST, widths[0]), *(max(12, w) for w in widths[1:3]), *widths[3:]]
     for row in rows:
         first = row[0].ljust(widths[0])
         yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()

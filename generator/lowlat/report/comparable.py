@@ -7,12 +7,15 @@ import os.path
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from operator import and_
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
+from lowlat.report import figures
 
 Runs = Sequence[Run]
 
@@ -29,11 +32,14 @@ _LONG = 60
 #: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
 _PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
-#: Differences that make a change of their own; of the others a reader is told.
-_CONFOUNDED = {
-    *("machines", "thresholds", "scheduling policies"),
-    *("loads", "stress-ng versions"),
-}
+#: A load that did this much more or less is told of.
+_DOSE = 0.1
+
+#: Of a run that is complete each CPU measured this share of the time at least.
+_WHOLE = 0.99
+
+#: What the harness says where a program beside the measurement is missing or fails.
+_OPINIONS = ("oslat ", "cyclictest ", "osnoise ", "timerlat ", "rtla ")
 
 
 def common_cpus(runs: Iterable[Run]) -> CpuSet:
@@ -60,28 +66,65 @@ def refusal(before: Runs, after: Runs) -> Optional[str]:
 def doubt(before: Runs, after: Runs) -> Optional[str]:
     """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
     runs = (*before, *after)
-    names = _CONFOUNDED - ({"thresholds"} if runs[0].emulated else set())
-    for what, of, _ in _COMPARED:
-        if what in names and _several(what, {of(run) for run in runs}):
-            return f"the {what} differ"
+    for trait in (one for one in _TRAITS if one.voids(emulated=runs[0].emulated)):
+        if trait.several({trait.of(run) for run in runs}):
+            return f"the {trait.name} differ{trait.consequence}"
     if not all(run.boot_id for run in runs):
         return "the boot of some runs is not known"
     if {run.boot_id for run in before} & {run.boot_id for run in after}:
-        return "runs before and after come from the same boot"
-    partial = [run.path.name for run in runs if not run.complete or not run.valid]
+        return "both sides have runs of the same boot"
+    partial = [run.path.name for run in runs if not _whole(run)]
     return f"{partial[0]} is not complete or not valid" if partial else None
 
 
+def _whole(run: Run) -> bool:
+    """Whether the measurement itself is complete: the want of a second opinion, which is made after
+    it, takes nothing from it."""
+    if run.complete or not run.valid:
+        return run.complete and run.valid
+    least = _WHOLE * run.duration_s * 1e9
+    return (
+        any(text.startswith(_OPINIONS) for text in run.problems)
+        and not any(load.exit for load in run.loads)
+        and all(cpu.runtime_ns >= least for cpu in run.cpus)
+    )
+
+
 def flags(before: Runs, after: Runs) -> list[str]:
-    """What weakens the comparison, one sentence each."""
+    """What weakens the comparison, one sentence each, the weightiest first."""
     runs = (*before, *after)
-    result = [_EMULATION] if before[0].emulated else []
-    result += [*_differences(before, after), *_boots(before, after)]
+    result = [*_differences(before, after), *_boots(before, after)]
     if not runs[0].emulated and _in_some(map(oslat_version, runs)):
         result.append("oslat has a result in some runs only")
     if _in_some(run.machine_words for run in runs):
         result.append("some runs do not tell of their machine: 'lowlat-gen measure' notes it")
-    return [*result, *_conditions(before, after)]
+    result += _conditions(before, after)
+    return [*result, _EMULATION] if before[0].emulated else result
+
+
+def doses(before: Runs, after: Runs) -> Iterator[str]:
+    """How much more or less the load did in the second arm, where that is much: who is loaded less
+    is disturbed less."""
+    ours, theirs = (_dose(arm) for arm in (before, after))
+    shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
+    changes = [theirs[kind] / ours[kind] - 1 for kind in shared]
+    for words, found in (
+        ("less", [-change for change in changes if change < -_DOSE]),
+        ("more", [change for change in changes if change > _DOSE]),
+    ):
+        if found:
+            least, most = (f"{100 * end(found):.0f}" for end in (min, max))
+            size = least if least == most else f"{least} to {most}"
+            yield f"the load did {size} % {words} work after: part of the change may be the load's"
+
+
+def _dose(runs: Runs) -> dict[str, float]:
+    """The work of the load over all runs, by stressor."""
+    result: dict[str, float] = {}
+    for run in runs:
+        for kind, rate in figures.dose(run).items():
+            result[kind] = result.get(kind, 0.0) + rate / len(runs)
+    return result
 
 
 def same_version(of: Callable[[Run], str], runs: Iterable[Run]) -> bool:
@@ -99,19 +142,15 @@ def _in_some(known: Iterable[str]) -> bool:
 
 
 def _differences(before: Runs, after: Runs) -> Iterator[str]:
-    for what, of, consequence in _COMPARED:
-        ours, theirs = ({of(run) for run in arm} for arm in (before, after))
-        if _several(what, ours | theirs):
+    """Those that forbid a claim first."""
+    emulated = before[0].emulated
+    for trait in sorted(_TRAITS, key=lambda trait: not trait.voids(emulated=emulated)):
+        ours, theirs = ({trait.of(run) for run in arm} for arm in (before, after))
+        if trait.several(ours | theirs):
             shorter = _apart(ours | theirs)
             words = [_listed(shorter[value] for value in arm) for arm in (ours, theirs)]
-            yield f"the {what} differ: before {words[0]}, after {words[1]}{consequence}"
-
-
-def _several(what: str, values: set[str]) -> bool:
-    # A version is unknown where the tool did not run, the machine where lowlat-measure was called
-    # by itself; both are said elsewhere.
-    unknown = "versions" in what or what == "machines"
-    return len(values - ({""} if unknown else set())) > 1
+            apart = f"before {words[0]}, after {words[1]}{trait.consequence}"
+            yield f"the {trait.name} differ: {apart}"
 
 
 def _apart(values: set[str]) -> dict[str, str]:
@@ -131,7 +170,7 @@ def _clipped(text: str) -> str:
 def _boots(before: Runs, after: Runs) -> Iterator[str]:
     ours, theirs = ([run.boot_id for run in arm if run.boot_id] for arm in (before, after))
     if set(ours) & set(theirs):
-        yield "runs before and after come from the same boot: settings of the boot did not change"
+        yield "runs of both sides come from the same boot: settings of the boot did not change"
     elif len({run.cmdline for run in (*before, *after)}) == 1:
         yield "the kernel command line is the same before and after"
     for name, boots in (("before", ours), ("after", theirs)):
@@ -216,22 +255,68 @@ def _normal(command: str) -> str:
 
 
 def _observer(run: Run) -> str:
-    return "causes" if any(cpu.causes for cpu in run.cpus) else ""
+    """The kernel's trace lengthens gaps; the other observers do not."""
+    known = run.attribution.observer
+    traced = known == "trace" or (not known and any(cpu.causes for cpu in run.cpus))
+    return "the kernel's trace" if traced else ""
 
 
-#: Name, the trait, and what follows where it differs.
-_COMPARED: tuple[tuple[str, Callable[[Run], str], str], ...] = (
-    ("machines", lambda run: run.machine_words, ""),
-    ("kernels", lambda run: run.kernel, "; the change may be the kernel's"),
-    ("versions of the harness", lambda run: run.harness, ""),
-    ("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
-    ("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts other events"),
-    ("scheduling policies", lambda run: run.policy, ""),
-    ("clocks", lambda run: run.clock.source, ""),
-    ("durations", lambda run: f"{round(run.duration_s, 1):g} s", "; longest gaps do not compare"),
-    ("observers", _observer, "; what observes makes noise of its own"),
-    ("loads", loads, "; throughput is left out"),
-    ("stress-ng versions", stress_versions, "; throughput is left out"),
-    ("oslat versions", oslat_version, "; oslat is left out"),
-    ("second opinion versions", opinion_versions, "; they are left out"),
+class Changes(Enum):
+    """What a difference changes by itself."""
+
+    EVERYTHING = "everything"
+    DURATIONS = "durations"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class _Trait:
+    """What runs need to have in common, as a text; what follows where it differs, and what that
+    changes by itself. Some are ``unknown`` ("") in some runs, which is no difference."""
+
+    name: str
+    of: Callable[[Run], str]
+    changes: Changes
+    consequence: str = ""
+    unknown: bool = False
+
+    def voids(self, *, emulated: bool) -> bool:
+        """Whether no claim is made where it differs; under emulation none is of durations."""
+        if self.changes is Changes.DURATIONS:
+            return not emulated
+        return self.changes is Changes.EVERYTHING
+
+    def several(self, values: set[str]) -> bool:
+        return len(values - ({""} if self.unknown else set())) > 1
+
+
+_TRAITS = (
+    _Trait("machines", lambda run: run.machine_words, Changes.EVERYTHING, unknown=True),
+    _Trait("loads", loads, Changes.EVERYTHING, "; throughput is left out"),
+    _Trait(
+        *("stress-ng versions", stress_versions, Changes.EVERYTHING, "; throughput is left out"),
+        unknown=True,
+    ),
+    _Trait("scheduling policies", lambda run: run.policy, Changes.EVERYTHING),
+    _Trait("harness builds", lambda run: run.harness, Changes.EVERYTHING),
+    _Trait("observers", _observer, Changes.EVERYTHING, "; what observes makes noise of its own"),
+    _Trait("clocks", lambda run: run.clock.source, Changes.DURATIONS),
+    _Trait(
+        *("thresholds", lambda run: f"{run.threshold_ns:g} ns", Changes.DURATIONS),
+        "; noise counts other events",
+    ),
+    _Trait(
+        *("durations", lambda run: f"{round(run.duration_s, 1):g} s", Changes.DURATIONS),
+        "; longest gaps, percentiles and noise in bursts do not compare",
+    ),
+    _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the change may be the kernel's"),
+    _Trait(
+        *("measured CPUs", lambda run: str(run.measured), Changes.NOTHING),
+        "; only the common ones are compared",
+    ),
+    _Trait("oslat versions", oslat_version, Changes.NOTHING, "; oslat is left out", unknown=True),
+    _Trait(
+        *("second opinion versions", opinion_versions, Changes.NOTHING, "; they are left out"),
+        unknown=True,
+    ),
 )

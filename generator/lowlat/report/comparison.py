@@ -11,7 +11,8 @@ from lowlat.report import verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.stats import permutation
-from lowlat.report.stats.permutation import ALPHA, ENOUGH_BOOTS
+from lowlat.report.stats.permutation import ENOUGH_BOOTS
+from lowlat.report.stats.samples import ALPHA
 
 SCHEMA = "lowlat.comparison/1"
 

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Optional, Union
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import comparable, figures
-from lowlat.report.arm import Arm, mixed, typical
+from lowlat.report.arm import Arm, typical
 from lowlat.report.figures import Key, Measure
 from lowlat.report.stats import permutation
-
-#: With no event in T seconds the rate is below 3/T with 95 % confidence.
-_RULE_OF_THREE = 3.0
+from lowlat.report.stats.order import Order
+from lowlat.report.stats.samples import ALPHA, TwoSamples
 
 #: The figures of a claim; all others are shown beside them without a test.
 CLAIMED = {measure.name for measure in figures.ENDPOINTS}
@@ -27,10 +27,9 @@ class Endpoint:
     """One figure before and after; ``ratio`` is before/after, None where after is zero.
 
     ``p`` of the primary endpoint stands alone, those of the others are adjusted for all of them;
-    ``ci95`` of the ratio is each endpoint's own. Where nothing at all was counted after,
-    ``ratio_at_least`` holds with 95 % confidence if boots do not differ in it: boots that count
-    nothing do not show how far others may lie above them. Where only some boots counted nothing,
-    it is the low end of the interval with each of them taken for one event.
+    ``ci95`` of the ratio is each endpoint's own, None where it has no upper end. ``ratio_at_least``
+    is its lower end, the bound that a gate takes. ``counts`` are the events that were counted in
+    all boots of either arm, None of a figure that counts nothing.
     """
 
     name: str
@@ -39,16 +38,18 @@ class Endpoint:
     before: float
     after: float
     ratio: Optional[float]
-    ratio_at_least: Optional[float]
+    ratio_at_least: Optional[float] = None
     ci95: Optional[tuple[float, float]] = None
     p: Optional[float] = None
     primary: bool = False
+    counts: Optional[tuple[float, float]] = None
 
     @property
     def changed(self) -> bool:
         """Whether the test finds a change, and the interval bears it out."""
-        within = self.ci95 is not None and self.ci95[0] <= 1 <= self.ci95[1]
-        return self.p is not None and self.p <= permutation.ALPHA and not within
+        if self.p is None or self.p > ALPHA or self.ratio_at_least is None:
+            return False
+        return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,8 @@ class Pair:
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
         emulated = runs[0].emulated
-        measures = _measures(runs, cpus, emulated=emulated)
-        return cls(before, after, cpus, tuple(measures), primary_name(emulated))
+        compared = measures(runs, cpus, emulated=emulated)
+        return cls(before, after, cpus, tuple(compared), primary_name(emulated))
 
     def primary_values(self) -> tuple[tuple[float, ...], ...]:
         """The primary figure in each boot that knows it, of either arm."""
@@ -82,105 +83,115 @@ def primary_name(emulated: bool) -> str:
     return figures.INTERRUPTS if emulated else "noise_ppm"
 
 
-def endpoints(pair: Pair, *, tested: bool) -> tuple[Endpoint, ...]:
-    """All figures that both arms know; with ``tested`` those of a claim carry interval and p."""
+def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
+    """All figures that both arms know; with an ``order`` of the boots those of a claim carry
+    interval and p."""
     ours, theirs = (arm.values(pair.cpus, pair.measures) for arm in (pair.before, pair.after))
-    found: dict[Key, Endpoint] = {
-        key: _endpoint(pair, measure, cpu, ours[key], theirs[key], tested=tested)
+    rows = {
+        key: _Row(pair, measure, cpu, ours[key], theirs[key])
         for measure in pair.measures
         for cpu in ("all", *pair.cpus)
         if (key := (measure.name, cpu)) in ours and key in theirs
     }
-    if tested:
-        found.update(_tested(pair, found, ours, theirs))
+    found = {key: row.endpoint() for key, row in rows.items()}
+    if order is not None:
+        found.update(_tested(pair, rows, found, order))
     return tuple(found.values())
 
 
+@dataclass(frozen=True)
+class _Row:
+    """One figure, and its value in each boot that knows it."""
+
+    pair: Pair
+    measure: Measure
+    cpu: Union[int, str]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+    @property
+    def seconds(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        cpus = (self.cpu,) if isinstance(self.cpu, int) else tuple(self.pair.cpus)
+        return self.pair.before.seconds(cpus), self.pair.after.seconds(cpus)
+
+    @property
+    def known(self) -> bool:
+        """Whether every boot knows it."""
+        boots = len(self.pair.before.boots), len(self.pair.after.boots)
+        return (len(self.before), len(self.after)) == boots
+
+    @property
+    def floor(self) -> float:
+        """What no run tells apart from nothing: a gap as long as the threshold, in a share of the
+        time one of those; 0 where that is not known."""
+        threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
+        if self.measure.unit == "ppm":
+            return threshold / 1e3 / max(map(max, self.seconds))
+        return threshold if self.measure.unit == "ns" else 0.0
+
+    def samples(self) -> TwoSamples:
+        if self.measure.counted:
+            return TwoSamples(self.before, self.after, self.seconds)
+        one, other = ([max(v, self.floor) for v in arm] for arm in (self.before, self.after))
+        return TwoSamples(one, other)
+
+    def endpoint(self) -> Endpoint:
+        counted = self.measure.counted
+        arms = (self.before, self.after)
+        one, other = (fmean(arm) if counted else typical(arm, self.floor) for arm in arms)
+        return Endpoint(
+            name=self.measure.name,
+            unit=self.measure.unit,
+            cpu=self.cpu,
+            before=one,
+            after=other,
+            ratio=one / other if other else None,
+            primary=self.cpu == "all" and self.measure.name == self.pair.primary,
+            counts=self._counts() if counted and self.known else None,
+        )
+
+    def _counts(self) -> tuple[float, float]:
+        one, other = (
+            sum(rate * time for rate, time in zip(arm, times))
+            for arm, times in zip((self.before, self.after), self.seconds)
+        )
+        return round(one, 3), round(other, 3)
+
+
 def _tested(
-    pair: Pair,
-    found: dict[Key, Endpoint],
-    ours: dict[Key, tuple[float, ...]],
-    theirs: dict[Key, tuple[float, ...]],
+    pair: Pair, rows: dict[Key, _Row], found: dict[Key, Endpoint], order: Order
 ) -> dict[Key, Endpoint]:
     """The endpoints of the claim that every boot knows, the primary one on its own."""
-    boots = len(pair.before.boots), len(pair.after.boots)
-    known = [key for key in found if (len(ours[key]), len(theirs[key])) == boots]
-    claimed = [key for key in known if key[0] in CLAIMED]
-    counted = {measure.name for measure in pair.measures if measure.counted}
+    longest = longest_gaps(pair)
+    claimed = [key for key, row in rows.items() if key[0] in CLAIMED - longest and row.known]
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
     result = {}
     for family in families:
-        rows = [permutation.TwoSamples(ours[key], theirs[key]) for key in family]
-        for key, one in zip(family, permutation.infer(rows)):
-            if not _torn(found[key], one):
-                result[key] = replace(found[key], p=one.adjusted, ci95=one.ci95)
-    for key, endpoint in result.items():
-        if endpoint.changed and key[0] in counted and mixed(theirs[key]) and min(ours[key]) > 0:
-            raised = _raised(theirs[key], pair.after, _of(key[1], pair.cpus))
-            result[key] = replace(endpoint, ratio_at_least=_low_end(ours[key], raised))
+        results = permutation.infer([rows[key].samples() for key in family], order)
+        for key, one in zip(family, results):
+            low, high = one.ci95
+            ends = (low, high) if math.isfinite(high) and found[key].ratio is not None else None
+            result[key] = replace(found[key], p=one.adjusted, ci95=ends, ratio_at_least=low)
     return result
 
 
-def _raised(values: Sequence[float], arm: Arm, cpus: Collection[int]) -> list[float]:
-    """Of each boot its rate, of one that counted nothing that of a single event in a run."""
-    seconds = ([run.seconds(cpus) for run in boot] for boot in arm.boots)
-    return [value or 1 / min(times) for value, times in zip(values, seconds)]
+def longest_gaps(pair: Pair) -> set[str]:
+    """The percentiles that lie within the longest gap of some run: runs so short make them another
+    word for it, and a longest gap is never claimed."""
+    runs = (*pair.before.runs, *pair.after.runs)
+    cpus = [run.cpu(number) for run in runs for number in pair.cpus]
+    return {
+        measure.name
+        for measure in pair.measures
+        if measure.beyond
+        and any(measure.beyond * cpu.runtime_ns <= (cpu.max_ns or 0.0) for cpu in cpus)
+    }
 
 
-def _low_end(before: Sequence[float], after: Sequence[float]) -> Optional[float]:
-    """The low end of the ratio's interval where it tells that there are fewer."""
-    (found,) = permutation.infer([permutation.TwoSamples(tuple(before), tuple(after))])
-    return found.ci95[0] if found.ci95 and found.ci95[0] > 1 else None
-
-
-def _torn(endpoint: Endpoint, result: permutation.Result) -> bool:
-    """Whether ranks tell one direction and the mean another, which few boots can outweigh."""
-    found = result.p <= permutation.ALPHA
-    return found and result.fell is not (endpoint.after < endpoint.before)
-
-
-def _endpoint(
-    pair: Pair,
-    measure: Measure,
-    cpu: Union[int, str],
-    before: Sequence[float],
-    after: Sequence[float],
-    *,
-    tested: bool,
-) -> Endpoint:
-    plain = mixed(before) or mixed(after)
-    one, other = typical(before, plain=plain), typical(after, plain=plain)
-    bounded = measure.counted and one and not other
-    seconds = pair.after.empty_seconds(measure, _of(cpu, pair.cpus)) if bounded else 0.0
-    bound = _at_least(before, seconds, tested=tested) if seconds else 0.0
-    return Endpoint(
-        name=measure.name,
-        unit=measure.unit,
-        cpu=cpu,
-        before=one,
-        after=other,
-        ratio=one / other if other else None,
-        ratio_at_least=bound or None,
-        primary=cpu == "all" and measure.name == pair.primary,
-    )
-
-
-def _at_least(before: Sequence[float], seconds: float, *, tested: bool) -> float:
-    """The bound of a ratio where nothing was counted in so many seconds after, which are taken for
-    one stretch of a constant rate.
-
-    With enough boots it allows for the spread before: the least of n boots is above their true
-    median once in 2**n times, and the rest of the 5 % is left to the count.
-    """
-    # Not every boot knows every figure: a row of /proc/interrupts may be there in some only.
-    if not tested or len(before) < permutation.ENOUGH_BOOTS:
-        return typical(before) * seconds / _RULE_OF_THREE
-    left = permutation.ALPHA - 0.5 ** len(before)
-    return min(before) * seconds / -math.log(left)
-
-
-def _measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
+def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
+    """All that these runs can tell of these CPUs."""
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
+    result += figures.causes(runs, cpus)
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
     if comparable.same_version(comparable.opinion_versions, runs):
@@ -193,7 +204,3 @@ def _measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Meas
 
 def _below_threshold(threshold_ns: float) -> set[str]:
     return {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < threshold_ns}
-
-
-def _of(cpu: Union[int, str], cpus: CpuSet) -> Collection[int]:
-    return (cpu,) if isinstance(cpu, int) else tuple(cpus)

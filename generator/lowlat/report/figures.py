@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Callable, Optional, Union
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import CpuRun, Run
+from lowlat.model.run import Cause, CpuRun, Run
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]
@@ -21,6 +21,8 @@ LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 INTERRUPTS = "interrupts_per_s"
 SOFTIRQS = "softirqs_per_s"
 THROUGHPUT = "bogo_ops_per_s"
+CAUSES = "cause_ppm"
+CAUSE_RATES = "cause_per_s"
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Measure:
     """One figure of a CPU.
 
     ``durations``: it tells how long things took, which means nothing under emulation.
-    ``counted``: a rate of counted events, so a zero still bounds it (rule of three).
+    ``counted``: a rate of counted events; a boot's is that of all its time, an arm's the mean of
+    its boots. ``beyond``: of a percentile of the time the share that lies above it, else 0.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Measure:
     pool: Callable[[Iterable[float]], float] = fmean
     durations: bool = True
     counted: bool = False
+    beyond: float = 0.0
 
 
 def _counts(name: str, of: Callable[[CpuRun], Optional[float]]) -> Measure:
@@ -49,8 +53,11 @@ def _rate(level: str) -> Measure:
     )
 
 
-def _time_weighted(share: str) -> Measure:
-    return Measure(f"tw_{share}_ns", "ns", lambda cpu: cpu.time_weighted_ns.get(share))
+def _time_weighted(share: str, beyond: float) -> Measure:
+    def value(cpu: CpuRun) -> Optional[float]:
+        return cpu.time_weighted_ns.get(share)
+
+    return Measure(f"tw_{share}_ns", "ns", value, beyond=beyond)
 
 
 def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
@@ -61,8 +68,8 @@ def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
 ENDPOINTS = (
     Measure("noise_ppm", "ppm", lambda cpu: cpu.noise_ppm),
     *(_rate(level) for level in LEVELS),
-    _time_weighted("p99.99"),
-    _time_weighted("p99.9999"),
+    _time_weighted("p99.99", 1e-4),
+    _time_weighted("p99.9999", 1e-6),
     _counts(INTERRUPTS, lambda cpu: _total(cpu.interrupts_per_s)),
 )
 
@@ -82,6 +89,26 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
     known = [run.cpu(number) for run in runs for number in cpus]
     entries = _sources(INTERRUPTS, known, lambda cpu: cpu.interrupts_per_s)
     return (*entries, *_sources(SOFTIRQS, known, lambda cpu: cpu.softirqs_per_s))
+
+
+def causes(runs: Iterable[Run], cpus: CpuSet) -> Iterator[Measure]:
+    """Of each cause of gaps the time it took, in ppm, and how often it came, by the observer."""
+    known = [run.cpu(number) for run in runs for number in cpus]
+    for kind, cause in dict.fromkeys((one.kind, one.cause) for cpu in known for one in cpu.causes):
+        yield from _cause(f"{kind}: {cause}")
+
+
+def _cause(name: str) -> Iterator[Measure]:
+    def share(cpu: CpuRun, of: Callable[[Cause], float]) -> Optional[float]:
+        own = [of(one) for one in cpu.causes if f"{one.kind}: {one.cause}" == name]
+        counted = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0)
+        # Without any cause nobody looked for them.
+        return sum(own) / counted if cpu.causes else None
+
+    yield Measure(f"{CAUSES}@{name}", "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns))
+    yield Measure(
+        f"{CAUSE_RATES}@{name}", "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events)
+    )
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
@@ -135,12 +162,18 @@ def opinions(run: Run) -> dict[Key, float]:
 
 def throughput(run: Run) -> dict[Key, float]:
     """stress-ng's bogo operations per second of real time, by stressor."""
-    result: dict[Key, float] = {}
-    ran = [load.result for load in run.loads if load.tool == "stress-ng"]
-    for figures in (one.figures for one in (*ran, run.throughput) if one):
-        for stressor, rate in figures.items():
-            key = (f"{THROUGHPUT}@{stressor}", "all")
-            result[key] = result.get(key, 0.0) + rate
+    result = dict(dose(run))
+    for stressor, rate in (run.throughput.figures if run.throughput else {}).items():
+        result[stressor] = result.get(stressor, 0.0) + rate
+    return {(f"{THROUGHPUT}@{stressor}", "all"): rate for stressor, rate in result.items()}
+
+
+def dose(run: Run) -> dict[str, float]:
+    """What the load did beside the detector: bogo operations per second, by stressor."""
+    result: dict[str, float] = {}
+    for load in run.loads:
+        for stressor, rate in (load.result.figures if load.result else {}).items():
+            result[stressor] = result.get(stressor, 0.0) + rate
     return result
 
 

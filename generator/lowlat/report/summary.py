@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lowlat.report import wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.tables import Table, tables
-from lowlat.report.verdict import INCREASED, REDUCED, REFUSED
-from lowlat.report.wording import change, interval, number, probability
-from lowlat.report.wording import headline as finding
+from lowlat.report.verdict import INCREASED, REDUCED
+from lowlat.report.wording import change, interval, noise, per, probability, values
 
 #: So many arms are named in a sentence; of more it tells how many.
 _FEW = 4
@@ -25,7 +25,7 @@ _BRIEF = (0, 2, 4, 5)
 def headline(found: Comparison) -> str:
     """What was found, in one sentence."""
     if not found.several:
-        return finding(found.reports[0])
+        return wording.headline(found.reports[0])
     told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
     return f"{subject(found)} against {found.first}: {', '.join(told)}."
 
@@ -40,7 +40,7 @@ def _told(report: Report) -> str:
     primary = report.primary
     if primary is None or report.verdict not in (REDUCED, INCREASED):
         return words
-    return f"{words} ({change(primary)})"
+    return f"{words} (ratio {change(primary)})"
 
 
 def _counted(found: Comparison) -> Iterator[str]:
@@ -67,8 +67,8 @@ def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
 
 def table(found: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
-    figure = "interrupts, /s" if of_interrupts(found) else "noise, ppm of the time"
-    header = (found.first, "boots", figure, "change", "ratio, 95 %", "p", "verdict")
+    figure = "interrupts of a CPU" if of_interrupts(found) else "noise, of the time"
+    header = (found.first, "boots", figure, "ratio", "95 %", "p", "verdict")
     return Table(
         header,
         tuple(_row(report) for report in found.reports),
@@ -82,19 +82,23 @@ def _row(report: Report) -> tuple[str, ...]:
     primary = report.primary
     if primary is None:
         return report.name, boots, "-", "-", "", "", report.verdict
-    figure = f"{number(primary.before)} -> {number(primary.after)}"
+    figure = f"{noise(primary.before)} -> {noise(primary.after)}"
+    if primary.name == INTERRUPTS:
+        figure = f"{' -> '.join(values(primary, report))} {per(primary, report)}"
     words = change(primary), interval(primary), probability(primary.p)
     return report.name, boots, figure, *words, report.verdict
 
 
 def notes(found: Comparison) -> Iterator[str]:
-    """What is to be known of the arms; the same of several is one sentence."""
+    """What is to be known of the arms and the headline does not tell; the same of several is one
+    sentence."""
     flags: dict[str, list[str]] = {}
     for report in found.reports:
-        refused = found.several and report.verdict == REFUSED
-        why = [f"not comparable: {report.why}"] if refused else []
+        told = found.several and report.verdict not in (REDUCED, INCREASED)
+        why = [f"{report.verdict.replace('-', ' ')}: {report.why}"] if told else []
         for flag in (*why, *report.flags):
-            flags.setdefault(flag, []).append(report.name)
+            if found.several or flag not in report.why:
+                flags.setdefault(flag, []).append(report.name)
     for flag, names in flags.items():
         everywhere = len(names) == len(found.reports)
         yield flag if everywhere else f"{', '.join(names)}: {flag}"

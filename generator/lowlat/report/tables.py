@@ -8,20 +8,29 @@ from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import INTERRUPTS, LEVELS, SOFTIRQS, THROUGHPUT
-from lowlat.report.wording import change, gain, interval, number, probability, source
+from lowlat.report.figures import CAUSE_RATES, CAUSES, INTERRUPTS, LEVELS, SOFTIRQS, THROUGHPUT
+from lowlat.report.wording import (
+    change,
+    interval,
+    noise,
+    number,
+    per,
+    probability,
+    source,
+    values,
+)
 
 #: More rows than this do not fit on one screen; all of them are in the JSON.
-_MOST_CPUS = 8
-_MOST_SOURCES = 6
+MOST_CPUS = 8
+MOST_SOURCES = 6
 
 #: Figure, its name for a person, and what its value is divided by.
-_SUMMARY = (
-    (INTERRUPTS, "interrupts, /s", 1),
-    (SOFTIRQS, "softirqs, /s", 1),
-    ("switches_per_s", "context switches, /s", 1),
-    ("noise_ppm", "noise, ppm of the time", 1),
-    *((f"events_per_s@{level}", f"gaps of {level} and more, /s", 1) for level in LEVELS),
+SUMMARY = (
+    (INTERRUPTS, "interrupts", 1),
+    (SOFTIRQS, "softirqs", 1),
+    ("switches_per_s", "context switches", 1),
+    ("noise_ppm", "noise, of the time", 1),
+    *((f"events_per_s@{level}", f"gaps of {level} and more", 1) for level in LEVELS),
     ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
     ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
     ("max_ns", "longest gap of a run, us", 1000),
@@ -31,7 +40,7 @@ _SUMMARY = (
     ("timerlat_max_us", "rtla timerlat maximum of any CPU, us", 1),
 )
 
-_TESTED = ("ratio, 95 %", "p")
+_TESTED = ("95 %", "p")
 _ADJUSTED = (
     "p of the first claim alone, of the others adjusted for each other; the rest is untested"
 )
@@ -67,7 +76,7 @@ def figures(report: Report) -> tuple[Table, ...]:
     """The noise and its sources, without what the quiet costs."""
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
-    candidates = (_summary(report), _per_cpu(report), sources, softirqs)
+    candidates = (_summary(report), _per_cpu(report), _causes(report), sources, softirqs)
     return tuple(table for table in candidates if table.rows)
 
 
@@ -75,18 +84,54 @@ def _summary(report: Report) -> Table:
     noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
     tested = report.primary is not None and report.primary.p is not None
     return Table(
-        (f"{noun} {report.cpus}", "before", "after", "change", *(_TESTED if tested else ())),
+        (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
         tuple(
             (
-                *(title, number(e.before / unit), number(e.after / unit), change(e)),
+                *_figure(report, e, title, unit),
                 *((interval(e), probability(e.p)) if tested else ()),
             )
-            for name, title, unit in _SUMMARY
+            for name, title, unit in SUMMARY
             if (e := report.get(name)) is not None
         ),
         note=_ADJUSTED if tested else "",
         wide=True,
     )
+
+
+def _arms(report: Report) -> tuple[str, str, str]:
+    return report.first, report.name, "ratio"
+
+
+def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[str, str, str, str]:
+    """Title, both values and their ratio."""
+    if e.unit == "1/s":
+        return (f"{title}, {per(e, report)}", *values(e, report), change(e))
+    if e.unit == "ppm":
+        return title, noise(e.before), noise(e.after), change(e)
+    return title, number(e.before / unit), number(e.after / unit), change(e)
+
+
+def _causes(report: Report) -> Table:
+    """What made the noise, by the observer of the runs: time, and how often."""
+    rates = {e.name: e for e in parts_of(report, CAUSE_RATES)}
+    shares = sorted(parts_of(report, CAUSES), key=lambda e: e.before + e.after, reverse=True)
+    rows = [
+        (e.name, *(_cause(size, rate) for size, rate in _pairs(e, rates[e.name])), change(e))
+        for e in shares[:MOST_SOURCES]
+    ]
+    if rest := shares[MOST_SOURCES:]:
+        sums = (sum(e.before for e in rest), sum(e.after for e in rest))
+        rows.append((f"{len(rest)} others", *map(number, sums), ""))
+    header = ("noise by cause, ppm (and /s)", *_arms(report))
+    return Table(header, tuple(rows), wide=True)
+
+
+def _pairs(share: Endpoint, rate: Endpoint) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (share.before, rate.before), (share.after, rate.after)
+
+
+def _cause(ppm: float, rate: float) -> str:
+    return f"{number(ppm)} ({number(rate)})" if ppm or rate else "0"
 
 
 def _per_cpu(report: Report) -> Table:
@@ -95,13 +140,13 @@ def _per_cpu(report: Report) -> Table:
     primary = report.primary.name if report.primary else ""
     ends = {cpu: report.get(primary, cpu) for cpu in report.cpus}
     cpus = sorted(ends, key=lambda cpu: e.after if (e := ends[cpu]) else 0.0, reverse=True)
-    kept = sorted(cpus[:_MOST_CPUS])
+    kept = sorted(cpus[:MOST_CPUS])
     left = len(cpus) - len(kept)
     return Table(
         (
             "CPU",
             *(title for _, title, _ in shown),
-            f"{'entries' if primary == INTERRUPTS else 'noise'} change",
+            f"ratio of {'interrupts' if primary == INTERRUPTS else 'noise'}",
         ),
         tuple(
             (
@@ -111,7 +156,7 @@ def _per_cpu(report: Report) -> Table:
             )
             for cpu in kept
         ),
-        note=f"the worst {_MOST_CPUS}; {left} more in --json" if left else "",
+        note=f"the worst {MOST_CPUS}; {left} more in --json" if left else "",
     )
 
 
@@ -123,23 +168,23 @@ def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
 
 def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) -> Table:
     parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
-    shown, rest = parts[:_MOST_SOURCES], parts[_MOST_SOURCES:]
+    shown, rest = parts[:MOST_SOURCES], parts[MOST_SOURCES:]
     rows = [(words(e.name), number(e.before), number(e.after), change(e)) for e in shown]
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
         rows.append((f"{len(rest)} others", number(before), number(after), ""))
-    return Table((title, "before", "after", "change"), tuple(rows), wide=True)
+    return Table((title, *_arms(report)), tuple(rows), wide=True)
 
 
 def throughput(reports: Sequence[Report]) -> Table:
     """What the loads got done, a row for each of an arm, named by it where there are several."""
     emulated = any(report.emulated for report in reports)
     return Table(
-        ("throughput of the loads, bogo ops/s", "before", "after", "change"),
+        ("throughput of the loads, bogo ops/s", *_arms(reports[0])),
         tuple(
             (
                 f"{f'{report.name}: ' if len(reports) > 1 else ''}stress-ng {e.name}",
-                *(number(e.before), number(e.after), gain(e)),
+                *(number(e.before), number(e.after), change(e)),
             )
             for report in reports
             for e in parts_of(report, THROUGHPUT)

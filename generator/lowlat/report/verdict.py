@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair
-from lowlat.report.stats import drift, permutation, power
-from lowlat.report.stats.drift import Order
+from lowlat.report.stats import permutation, power
+from lowlat.report.stats.order import TURNS, Order
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
+from lowlat.report.stats.samples import ALPHA
 
 REDUCED = "reduced"
 INCREASED = "increased"
@@ -49,14 +48,23 @@ def untested(before: Arm, after: Arm) -> Optional[str]:
     boots = len(before.boots), len(after.boots)
     if min(boots) < ENOUGH_BOOTS:
         return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots an arm"
-    doubt = comparable.doubt(before.runs, after.runs)
-    if doubt:
-        return f"{boot_words(boots)}; no test is made: {doubt}"
-    if order_of(before, after) is None:
-        return f"{boot_words(boots)}; no test is made: the order of the boots is not known"
-    if not permutation.available():
-        return f"{boot_words(boots)}; no test is made: scipy and numpy are not installed"
-    return None
+    why = comparable.doubt(before.runs, after.runs) or _out_of_turn(before, after)
+    if not why and not permutation.available():
+        why = "scipy and numpy are not installed"
+    return f"{boot_words(boots)}; no test is made: {why}" if why else None
+
+
+def _out_of_turn(before: Arm, after: Arm) -> Optional[str]:
+    order = order_of(before, after)
+    if order is None:
+        return "the order of the boots is not known"
+    if order.takes_turns:
+        return None
+    turns = f"{before.name}, {after.name}, {after.name}, {before.name}"
+    return (
+        f"the boots came in {order.count} stretches, so that whatever else changed meanwhile looks "
+        f"like the settings; a test needs {TURNS}, in turn ({turns}, and so on)"
+    )
 
 
 def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
@@ -65,8 +73,8 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     basis = f"p = {p:.2g}, {boot_words(boots)}"
     if primary.changed:
         return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
-    if p <= permutation.ALPHA:
-        basis = f"{basis}, too little where the arms may spread unlike each other"
+    if p <= ALPHA:
+        basis = f"{basis}; the interval holds 1, for it allows for more than the test does"
     return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
 
 
@@ -92,50 +100,6 @@ def order_of(before: Arm, after: Arm) -> Optional[Order]:
     return Order(tuple(places[:count]), tuple(places[count:]))
 
 
-def drifted(pair: Pair, primary: Endpoint) -> Optional[str]:
-    """Why the order of the boots may have made the change, or None."""
-    found, places = _drift(pair)
-    if found is None or places is None or not found.explains(_size(primary), places):
-        return None
-    if found.clear:
-        return f"{_trend(found)}, and the order of the boots lets it look like this change"
-    how = "did not take turns"
-    if places.takes_turns:
-        how = f"of one side came {places.apart:.2g} boots later than those of the other"
-    if not found.known:
-        return f"the boots {how}, and whether there is a trend cannot be told"
-    steep = f"{found.at_most * 100:.2g} % a boot"
-    return f"the boots {how}, and a trend of {steep} is possible, which would do this"
-
-
-def _size(primary: Endpoint) -> float:
-    """The change in the logarithm, without its direction; where boots counted nothing what is known
-    of it."""
-    if primary.ratio_at_least:
-        return max(0.0, math.log(primary.ratio_at_least))
-    if primary.ratio:
-        return abs(math.log(primary.ratio))
-    return math.inf
-
-
-def order_flags(pair: Pair) -> Iterator[str]:
-    """What the order of the boots takes away from the comparison, one sentence each."""
-    boots = len(pair.before.boots), len(pair.after.boots)
-    if min(boots) < 2:
-        return
-    places = order_of(pair.before, pair.after)
-    if places is None:
-        yield "the order of the boots is not known: their runs have no times, or all the same"
-    elif not places.takes_turns:
-        yield (
-            "the boots did not take turns: what changed in the meantime would look like a change "
-            "of the settings"
-        )
-    found, _ = _drift(pair) if min(boots) >= ENOUGH_BOOTS else (None, None)
-    if found is not None and found.clear:
-        yield _trend(found)
-
-
 def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
     """How many boots an arm it would take to find a change as large as the one seen, where none was
     found; None where that cannot be told."""
@@ -145,17 +109,3 @@ def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
         return None
     needed = power.boots_to_find(*pair.primary_values())
     return needed if needed and needed > boots else None
-
-
-def _trend(found: drift.Drift) -> str:
-    return f"{found.slope * 100:+.1f} % a boot is the trend within the arms"
-
-
-def _drift(pair: Pair) -> tuple[Optional[drift.Drift], Optional[Order]]:
-    places = order_of(pair.before, pair.after)
-    if places is None or not permutation.available():
-        return None, places
-    ours, theirs = pair.primary_values()
-    if (len(ours), len(theirs)) != (len(pair.before.boots), len(pair.after.boots)):
-        return None, places
-    return drift.drift(ours, theirs, places), places

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Optional
 
 from lowlat.base.terminal import plain
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
-from lowlat.report.verdict import DESCRIPTIVE, UNCHANGED, boot_words
+from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
 
-#: Relative changes below the first are called the same unless the test finds them, below the second
-#: given in percent.
-_SAME = 0.01
-_SMALL = 0.1
+#: Of fewer events in an arm the counts are told, not their rate.
+_FEW = 100
+
+#: Digits of a ratio at most.
+_DIGITS = 3
 
 _ROWS = {
     "LOC": "local timer",
@@ -39,38 +41,70 @@ def number(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
 
 
-def factor(value: float) -> str:
-    """A ratio of 1 or more: "62", "4.3"."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+def noise(ppm: float) -> str:
+    """Time lost, in ppm and in percent: "1,200 ppm (0.12 %)"."""
+    return f"{number(ppm)} ppm ({significant(ppm / 1e4, 2)} %)"
+
+
+def significant(value: float, digits: int) -> str:
+    """So many digits that matter, never an exponent: "3,100", "0.0021"."""
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, places):,.{max(places, 0)}f}"
 
 
 def change(endpoint: Endpoint) -> str:
-    """The change in a word: "62x less", "> 900x less", "1.4x more", "+3.1 %", "same"."""
-    if endpoint.ratio is None or endpoint.ratio == 0:
-        return _from_or_to_zero(endpoint)
-    relative = 1 / endpoint.ratio - 1
-    if abs(relative) < _SAME:
-        return f"{relative * 100:+.2g} %" if endpoint.changed else "same"
-    if abs(relative) < _SMALL:
-        return f"{relative * 100:+.1f} %"
-    less = endpoint.ratio > 1
-    return f"{factor(endpoint.ratio)}x less" if less else f"{factor(1 / endpoint.ratio)}x more"
-
-
-def _from_or_to_zero(endpoint: Endpoint) -> str:
-    if endpoint.before == endpoint.after:
-        return "same"
-    if endpoint.after:
-        return "new"
+    """The ratio before/after, with no more digits than stand behind it: "62", "0.63"; "at least
+    900" where nothing was counted after, "-" where nothing is known of it."""
+    if endpoint.ratio is not None:
+        return significant(endpoint.ratio, _digits(endpoint))
     least = endpoint.ratio_at_least
-    return f"> {factor(least)}x less" if least and least > 1 else "none left"
+    return at_least(least) if least else "-"
 
 
-def gain(endpoint: Endpoint) -> str:
-    """The change of a throughput in percent, where more is better."""
-    if not endpoint.before:
-        return "-"
-    return f"{(endpoint.after / endpoint.before - 1) * 100:+.1f} %"
+def at_least(bound: float) -> str:
+    """A bound, never rounded up."""
+    places = 1 - math.floor(math.log10(bound))
+    return f"at least {significant(math.floor(bound * 10.0**places) / 10.0**places, 2)}"
+
+
+def _digits(endpoint: Endpoint) -> int:
+    """A hundred events carry two digits, ten thousand three; an interval as many as tell its ends
+    apart."""
+    digits = _DIGITS
+    if endpoint.counts is not None:
+        fewest = max(min(endpoint.counts), 1.0)
+        digits = min(digits, 1 + int(math.log10(fewest) / 2))
+    if endpoint.ci95 is not None and endpoint.ci95[0] > 0:
+        half = math.log(endpoint.ci95[1] / endpoint.ci95[0]) / 2
+        digits = min(digits, 2 - math.ceil(math.log10(half))) if half > 0 else digits
+    return max(digits, 1)
+
+
+def in_counts(endpoint: Endpoint, report: Report) -> bool:
+    """Whether so few events were counted, over as long in both arms, that they are told as such."""
+    one, other = report.seconds
+    few = endpoint.counts is not None and min(endpoint.counts) < _FEW
+    return few and abs(one - other) < one / 100
+
+
+def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
+    """What stands for each arm: a rate, or the events of a CPU in a boot."""
+    both = (endpoint.before, endpoint.after)
+    if not in_counts(endpoint, report):
+        return number(both[0]), number(both[1])
+    one, other = (significant(value * report.seconds[0], 4) for value in both)
+    return _bare(one), _bare(other)
+
+
+def per(endpoint: Endpoint, report: Report) -> str:
+    """What values() are: "/s", "in 30 s"."""
+    return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
+
+
+def _bare(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def source(row: str) -> str:
@@ -83,40 +117,49 @@ def source(row: str) -> str:
 
 
 def headline(report: Report) -> str:
-    """The finding in one sentence."""
+    """The finding in one sentence, and beside it what it rests on."""
+    found, basis = finding(report)
+    return f"{found} ({basis})." if basis else f"{found}."
+
+
+def finding(report: Report) -> tuple[str, str]:
+    """What was found, and the interval and the reason of the verdict."""
     primary = report.primary
     if primary is None:
-        return f"Not comparable: {report.why}."
-    interrupts = primary.name == INTERRUPTS
-    where = _where(report)
-    subject = f"Interrupts on {where}" if interrupts else f"Noise on {where}"
-    unit, less = ("/s", "fewer") if interrupts else (" ppm", "less")
-    one, other = number(primary.before) + unit, number(primary.after) + unit
-    basis = _basis(report, primary)
+        return f"Not comparable: {report.why}", ""
+    one, other = _both(primary, report)
+    subject = f"{'Interrupts' if primary.name == INTERRUPTS else 'Noise'} on {_where(report)}"
+    apart = f"{one} in {report.first}, {other} in {report.name}"
+    if report.verdict == DESCRIPTIVE:
+        return f"{subject}: {apart}", f"descriptive only: {report.why}"
     if report.verdict == UNCHANGED:
-        return f"{subject} did not measurably change: {one} before, {other} after ({basis})."
-    verb = "rose" if primary.after > primary.before else "fell"
-    size = _times(primary, less)
-    if size is None:
-        return f"{subject} did not change: {one} before, {other} after ({basis})."
-    return f"{subject} {verb} from {one} to {other}: {size} ({basis})."
+        return f"{subject} did not measurably change: {apart}", report.why
+    verb = "rose" if report.verdict == INCREASED else "fell"
+    apart = f"{verb} from {one} in {report.first} to {other} in {report.name}"
+    between = f"{interval(primary)} with 95 % confidence; " if primary.ci95 else ""
+    return f"{subject} {apart}: ratio {change(primary)}", f"{between}{report.why}"
+
+
+def _both(primary: Endpoint, report: Report) -> tuple[str, str]:
+    if primary.name != INTERRUPTS:
+        return noise(primary.before), noise(primary.after)
+    unit = per(primary, report)
+    unit = f" a CPU {unit}" if unit != "/s" else unit
+    one, other = (f"{words}{unit}" for words in values(primary, report))
+    return one, other
 
 
 def interval(endpoint: Endpoint) -> str:
-    """The interval of the ratio before/after: "55 to 70", "at least 55" where only its low end is
-    known, "" where nothing is. Where 1 is not in it, it has the digits to show that."""
+    """The interval of the ratio before/after: "55 to 70", "at least 55" where it has no upper end,
+    "" where nothing is known. Where 1 is not in it, it has the digits to show that."""
     if endpoint.ci95 is None:
-        least_known = endpoint.ratio_at_least if endpoint.ratio else None
-        return f"at least {_digits(least_known, 3)}" if least_known else ""
+        least = endpoint.ratio_at_least
+        return at_least(least) if least and endpoint.ratio else ""
     low, high = endpoint.ci95
-    least = 3
-    while not low <= 1 <= high and "1" in (_digits(low, least), _digits(high, least)):
-        least += 1
-    return f"{_digits(low, least)} to {_digits(high, least)}"
-
-
-def _digits(value: float, least: int) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.{least}g}"
+    digits = min(_digits(endpoint) + 1, _DIGITS)
+    while not low <= 1 <= high and "1" in {_bare(significant(end, digits)) for end in (low, high)}:
+        digits += 1
+    return f"{significant(low, digits)} to {significant(high, digits)}"
 
 
 def probability(p: Optional[float]) -> str:
@@ -124,30 +167,5 @@ def probability(p: Optional[float]) -> str:
     return "" if p is None else f"{p:.2g}"
 
 
-def _basis(report: Report, primary: Endpoint) -> str:
-    if report.verdict == DESCRIPTIVE:
-        return f"descriptive only: {report.why}"
-    boots = boot_words(report.boots)
-    if primary.p is None:
-        return boots
-    between = f"ratio {interval(primary)} (95 %), " if interval(primary) else ""
-    return f"{between}p = {probability(primary.p)}, {boots}"
-
-
 def _where(report: Report) -> str:
     return f"the {'isolated' if report.isolated else 'measured'} CPUs"
-
-
-def _times(primary: Endpoint, less: str) -> Optional[str]:
-    """The size of the change for the headline; None where there is none."""
-    words = change(primary)
-    if words == "same":
-        return None
-    if words == "new":
-        return "there was none before"
-    if words.endswith("%"):
-        return f"{words[1:]} {'more' if words[0] == '+' else less}"
-    if words.endswith("x more"):
-        return f"{words[:-6]} times as {'many' if less == 'fewer' else 'much'}"
-    times = words.replace("x less", f" times {less}")
-    return f"at least {times[2:]} if boots do not differ in it" if times[0] == ">" else times

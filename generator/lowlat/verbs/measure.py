@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from argparse import BooleanOptionalAction
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.errors import Unmet
+from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
 from lowlat.measure.runner import SIGNALLED, ending, measure
@@ -68,7 +69,7 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
         except Unmet as error:
             complaints.append(str(error))
             continue
-        say(str(measured.path))
+        _tell(measured.path)
         if measured.status in SIGNALLED:
             return measured.status
         if measured.status:
@@ -77,6 +78,20 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     if complaints:
         raise Unmet("; ".join(complaints))
     return 0
+
+
+def _tell(path: Path) -> None:
+    """The summary of a run, and its path last."""
+    # Imported late: `--help` and refused input need none of it.
+    from lowlat.measure.run_file import read_run
+    from lowlat.report import as_text
+    from lowlat.report.arm import Arm
+    from lowlat.report.description import describe
+
+    with suppress(Refused):
+        run = read_run(path)
+        say(as_text.described(describe(Arm(run.label, (run,)))))
+    say(str(path))
 
 
 def _host() -> Mapping[str, object]:

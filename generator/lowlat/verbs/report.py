@@ -13,9 +13,10 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import as_json, as_markdown, comparison, gate, in_effect
-from lowlat.report.arm import Arm
+from lowlat.report import as_json, as_markdown, as_text, comparison, description, gate, in_effect
+from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import compare
+from lowlat.report.description import describe
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import report_output
 from lowlat.verbs.report_output import ReportArguments
@@ -29,14 +30,17 @@ _USAGE = "give runs before, and after them --against AFTER"
 
 
 def main(args: ReportArguments) -> int:
-    """Compare the runs and print the report: 0 done, 1 not comparable.
+    """Compare the runs, or describe those of one arm, and print that: 0 done, 1 not comparable.
 
     Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
     """
     gates = [gate.parse(words) for words in args.require]
     report_output.check(args)
+    if not (args.against or args.arm):
+        return _described(args)
     arms = _arms(args)
-    found = gate.noted(gates, compare(*arms))
+    found = compare(*arms)
+    gate.check_names(gates, found)
     written = report_output.write(args, found)
     if args.json or args.markdown:
         sys.stdout.write((as_json if args.json else as_markdown).render(found))
@@ -48,17 +52,43 @@ def main(args: ReportArguments) -> int:
     return 1 if any(report.verdict == REFUSED for report in found.reports) else 0
 
 
+def _described(args: ReportArguments) -> int:
+    given = {
+        **{"--require": args.require, "--verify": args.verify, "--csv": args.csv},
+        **{"--html": args.html, "--open": args.open},
+    }
+    only = [name for name, value in given.items() if value]
+    if only or not args.before:
+        what = f"{only[0]}: " if only else ""
+        raise Refused(f"report: {what}two sets of runs are needed", hint=_USAGE)
+    runs = tuple(map(read_run, args.before))
+    found = describe(Arm(named(args.before[0].name, runs), runs))
+    forms = {"json": description.as_json, "markdown": as_markdown.described}
+    form = "json" if args.json else "markdown" if args.markdown else ""
+    sys.stdout.write(forms.get(form, as_text.described)(found))
+    return 0
+
+
 def _arms(args: ReportArguments) -> list[Arm]:
-    if not args.before or not (args.against or args.arm):
+    if not args.before:
         raise Refused("report: two sets of runs are needed", hint=_USAGE)
     arms = [(_BEFORE, args.before)]
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
     _check_apart(arms)
-    found = [_read(*arm) for arm in arms]
+    found = _labelled([_read(*arm) for arm in arms])
     if args.verify:
         found[1] = replace(found[1], effect=in_effect.read_verify(args.verify))
     return found
+
+
+def _labelled(arms: list[Arm]) -> list[Arm]:
+    """The first two arms by the labels of their runs, where these tell all arms apart."""
+    roles = (_BEFORE, _AFTER)
+    names = [named(arm.name, arm.runs) if arm.name in roles else arm.name for arm in arms]
+    if len(set(names)) < len(names):
+        return arms
+    return [replace(arm, name=name) for arm, name in zip(arms, names)]
 
 
 def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:

@@ -44,8 +44,8 @@ class ReportArguments:
     markdown: bool = flag("print Markdown for a ticket", group="form")
     require: tuple[str, ...] = option(
         "'ENDPOINT>=N'",
-        "exit with 1 unless before/after reaches N, the low end of its interval where there is "
-        "one; such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'",
+        "exit with 1 unless the low end of the interval of before/after reaches N; such as "
+        "'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'",
         (),
     )
     html: Optional[str] = option("FILE", "write a page with drawings, in one file")

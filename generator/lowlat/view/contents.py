@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import summary
+from lowlat.report import summary, wording
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import method, next_steps, opening, settings
@@ -66,8 +66,8 @@ def _opening(found: Comparison) -> Opening:
     report = found.reports[quietest(found)]
     headline, basis = summary.headline(found), ""
     if not found.several:
-        # What the finding rests on stands at its end in parentheses, too long for large letters.
-        headline, _, basis = headline.removesuffix(").").partition(" (")
+        # What the finding rests on is too long for large letters.
+        headline, basis = wording.finding(report)
     return Opening(
         verdict="several" if found.several else report.verdict,
         badge=f"{len(found.arms)} arms" if found.several else _VERDICTS[report.verdict],

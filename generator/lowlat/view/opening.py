@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lowlat.model.run import Run
 from lowlat.report.comparison import Comparison
-from lowlat.report.wording import number
+from lowlat.report.wording import in_counts, per, values
 from lowlat.view.arm import quietest
 from lowlat.view.plot.figure import Figure
 
@@ -44,9 +44,11 @@ def numbers(found: Comparison) -> Iterator[Number]:
     best = found.reports[quietest(found)]
     end = best.primary
     if end:
-        unit = UNITS[end.unit]
-        yield Number(found.first, "before", number(end.before), unit)
-        yield Number(best.name, "after", number(end.after), unit)
+        counts = f"interrupts on each CPU {per(end, best)}"
+        unit = counts if in_counts(end, best) else UNITS[end.unit]
+        one, other = values(end, best)
+        yield Number(found.first, "before", one, unit)
+        yield Number(best.name, "after", other, unit)
 
 
 def facts(runs: Sequence[Run]) -> Iterator[str]:

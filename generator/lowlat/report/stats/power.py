@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from statistics import fmean, variance
 from typing import Optional
 
-from lowlat.report.stats.permutation import ALPHA, ENOUGH_BOOTS
+from lowlat.report.stats.permutation import ENOUGH_BOOTS
+from lowlat.report.stats.samples import ALPHA_T
 
 #: The chance of finding the change.
 POWER = 0.8
@@ -34,7 +35,8 @@ def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[i
     one, other = ([*map(math.log, arm)] for arm in (before, after))
     size, spread = abs(fmean(one) - fmean(other)), math.sqrt((variance(one) + variance(other)) / 2)
     for boots in range(ENOUGH_BOOTS, MOST_BOOTS + 1):
-        free, error = 2 * boots - 2, max(spread * math.sqrt(2 / boots), size / _CERTAIN) or 1.0
-        if stats.nct.sf(stats.t.isf(ALPHA / 2, free), free, size / error) >= POWER:
+        # A trend takes one more.
+        free, error = 2 * boots - 3, max(spread * math.sqrt(2 / boots), size / _CERTAIN) or 1.0
+        if stats.nct.sf(stats.t.isf(ALPHA_T / 2, free), free, size / error) >= POWER:
             return boots
     return None

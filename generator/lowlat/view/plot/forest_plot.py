@@ -79,7 +79,7 @@ def _row(first: str, report: Report, primary: Endpoint, boots: tuple[float, ...]
         name=report.name,
         label=report.name.removeprefix(f"{first}-"),
         verdict=report.verdict.replace("-", " "),
-        words=f"{number(primary.after)}, {change(primary)}",
+        words=f"{number(primary.after)}, ratio {change(primary)}",
         value=primary.after,
         boots=boots,
         low=(primary.before / high if high else 0.0) if low else None,

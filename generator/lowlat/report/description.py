@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One arm by itself: what its runs show, with nothing to compare it with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Optional, Union
+
+from lowlat.base.errors import Refused
+from lowlat.model.cpuset import CpuSet
+from lowlat.report import comparable
+from lowlat.report.arm import Arm, typical
+from lowlat.report.endpoint import measures
+from lowlat.report.figures import CAUSE_RATES, CAUSES, INTERRUPTS, Key
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
+from lowlat.report.wording import noise, number, source
+
+SCHEMA = "lowlat.description/1"
+
+#: The classes of causes as the kernel's osnoise tracer counts them.
+_CLASSES = ("hardware-or-hypervisor", "nmi", "irq", "ipi", "softirq", "thread")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a CPU, or of "all" of them."""
+
+    name: str
+    unit: str
+    cpu: Union[int, str]
+    value: float
+
+
+@dataclass(frozen=True)
+class Description:
+    """The document ``lowlat.description/1``. ``seconds`` is how long each CPU was measured in all
+    runs; ``flags`` is what the runs complained of."""
+
+    label: str
+    kernel: str
+    runs: int
+    boots: int
+    seconds: float
+    emulated: bool
+    complete: bool
+    valid: bool
+    isolated: str
+    figures: tuple[Figure, ...]
+    flags: tuple[str, ...]
+
+    def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[float]:
+        return self._by_key.get((name, cpu))
+
+    @cached_property
+    def _by_key(self) -> dict[Key, float]:
+        return {(figure.name, figure.cpu): figure.value for figure in self.figures}
+
+    @property
+    def cpus(self) -> CpuSet:
+        return CpuSet.of(f.cpu for f in self.figures if isinstance(f.cpu, int))
+
+
+def describe(arm: Arm) -> Description:
+    """What at least one run shows. Raises Refused where no CPU was measured in all of them."""
+    cpus = comparable.common_cpus(arm.runs)
+    if not len(cpus):
+        raise Refused(f"{arm.name}: no CPU was measured in every run", hint="give fewer runs")
+    first = arm.runs[0]
+    wanted = measures(arm.runs, cpus, emulated=first.emulated)
+    values = arm.values(cpus, wanted)
+    return Description(
+        label=arm.name,
+        kernel=first.kernel,
+        runs=len(arm.runs),
+        boots=len(arm.boots),
+        seconds=sum(arm.seconds(cpus)) / len(cpus),
+        emulated=first.emulated,
+        complete=all(run.complete for run in arm.runs),
+        valid=all(run.valid for run in arm.runs),
+        isolated=str(first.isolated),
+        figures=tuple(
+            Figure(one.name, one.unit, cpu, fmean(found) if one.counted else typical(found))
+            for one in wanted
+            for cpu in ("all", *cpus)
+            if (found := values.get((one.name, cpu)))
+        ),
+        flags=tuple(dict.fromkeys(text for run in arm.runs for text in run.problems)),
+    )
+
+
+def as_json(found: Description) -> str:
+    """Indented JSON, the schema key first."""
+    return json.dumps({"schema": SCHEMA, **asdict(found)}, indent=2, allow_nan=False) + "\n"
+
+
+def headline(found: Description) -> str:
+    """What the runs show, in one sentence."""
+    told = [f"{number(rate)} interrupts/s"] if (rate := found.get(INTERRUPTS)) is not None else []
+    if (ppm := found.get("noise_ppm")) is not None:
+        longest = (found.get("max_ns") or 0.0) / 1e3
+        told = [f"noise {noise(ppm)}", f"the longest gap {number(longest)} us", *told]
+    noun = "CPU" if len(found.cpus) == 1 else "CPUs"
+    times = f" in {found.runs} runs of {found.boots} boots" if found.runs > 1 else ""
+    state = "complete" if found.complete else "PARTIAL"
+    state += "" if found.valid else ", NOT VALID"
+    where = f"{noun} {found.cpus}, {found.seconds:.4g} s{times}"
+    return f"{found.label} on {where}: {', '.join(told)} ({state})."
+
+
+def tables(found: Description) -> Iterator[Table]:
+    """The figures over all CPUs, those of each, and what made the noise."""
+    units = {figure.name: figure.unit for figure in found.figures}
+    rows = tuple(
+        (
+            f"{title}, /s" if units[name] == "1/s" else title,
+            noise(value) if name == "noise_ppm" else number(value / unit),
+        )
+        for name, title, unit in SUMMARY
+        if (value := found.get(name)) is not None
+    )
+    noun = "CPU" if len(found.cpus) == 1 else "mean of CPUs"
+    yield Table((f"{noun} {found.cpus}", found.label), rows, wide=True)
+    yield _per_cpu(found)
+    for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
+        if parts := _parts(found, name):
+            words = source if name == INTERRUPTS else str
+            shown = tuple((words(row), number(value)) for row, value in parts[:MOST_SOURCES])
+            yield Table((title, found.label), shown, wide=True)
+
+
+def _parts(found: Description, name: str) -> list[tuple[str, float]]:
+    """The largest first."""
+    parts = [
+        (figure.name.partition("@")[2], figure.value)
+        for figure in found.figures
+        if figure.cpu == "all" and figure.name.startswith(f"{name}@")
+    ]
+    return sorted(parts, key=lambda part: part[1], reverse=True)
+
+
+def _per_cpu(found: Description) -> Table:
+    """As rtla's osnoise prints it: noise and the longest of it, and the number of each class."""
+    classes = [kind for kind in _CLASSES if any(_count(found, kind, cpu) for cpu in found.cpus)]
+    columns = [("noise, %", "noise_ppm", 1e4), ("longest, us", "max_ns", 1e3)]
+    columns = [one for one in columns if found.get(one[1]) is not None]
+    header = ("CPU", "seconds", *(title for title, _, _ in columns), "interrupts/s", *classes)
+    worst = sorted(found.cpus, key=lambda cpu: found.get("noise_ppm", cpu) or 0.0, reverse=True)
+    return Table(
+        header,
+        tuple(
+            (
+                *(str(cpu), f"{found.seconds:.4g}"),
+                *(number((found.get(name, cpu) or 0.0) / unit) for _, name, unit in columns),
+                number(found.get(INTERRUPTS, cpu) or 0.0),
+                *(f"{_count(found, kind, cpu):,.0f}" for kind in classes),
+            )
+            for cpu in sorted(worst[:MOST_CPUS])
+        ),
+        note=f"the worst {MOST_CPUS}; {left} more in --json"
+        if (left := len(found.cpus) - MOST_CPUS) > 0
+        else "",
+    )
+
+
+def _count(found: Description, kind: str, cpu: int) -> float:
+    """How many gaps of this class there were."""
+    start = f"{CAUSE_RATES}@{kind}: "
+    rates = (f.value for f in found.figures if f.cpu == cpu and f.name.startswith(start))
+    return found.seconds * sum(rates)

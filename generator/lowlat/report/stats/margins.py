@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Intervals of the difference of two arms' mean logarithms that allow for what relabelling does not
+know: arms that spread unlike each other, a trend, and boots that resemble their neighbours.
+
+Each takes the logarithms of many figures, a row each, and returns the middle and half the length of
+each row's 95 % interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lowlat.report.stats.samples import ALPHA_T
+
+if TYPE_CHECKING:
+    from lowlat.report.stats.order import Order
+    from lowlat.report.stats.samples import Array
+
+_ROUNDING = 1e-9
+
+
+def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Array]]:
+    """All intervals that this order of the boots asks for."""
+    found = [_welch(before, after), _trend(before, after, order)]
+    if order.long:
+        stretches = (_means(arm, own) for arm, own in zip((before, after), order.stretches))
+        found.append(_welch(*stretches))
+    return found
+
+
+def _welch(before: Array, after: Array) -> tuple[Array, Array]:
+    """Welch's: it holds for arms that spread unlike each other."""
+    import numpy as np
+    from scipy import stats
+
+    parts = [arm.var(axis=-1, ddof=1) / arm.shape[-1] for arm in (before, after)]
+    both = np.maximum(parts[0] + parts[1], np.finfo(float).tiny)
+    shares = [part / both for part in parts]
+    lost = sum(s**2 / (arm.shape[-1] - 1) for s, arm in zip(shares, (before, after)))
+    quantile = stats.t.isf(ALPHA_T / 2, 1 / np.maximum(lost, _ROUNDING))
+    return before.mean(axis=-1) - after.mean(axis=-1), quantile * np.sqrt(parts[0] + parts[1])
+
+
+def _trend(before: Array, after: Array, order: Order) -> tuple[Array, Array]:
+    """The difference beside a straight trend over time, both by least squares."""
+    import numpy as np
+    from scipy import stats
+
+    values = np.concatenate([before, after], axis=-1).T
+    boots = len(values)
+    arm = np.repeat([1.0, 0.0], [before.shape[-1], after.shape[-1]])
+    known = np.stack([arm, np.ones(boots), np.array([*order.before, *order.after])], axis=1)
+    inverse = np.linalg.pinv(known.T @ known)
+    found = inverse @ known.T @ values
+    rest = ((values - known @ found) ** 2).sum(axis=0) / (boots - known.shape[1])
+    quantile = stats.t.isf(ALPHA_T / 2, boots - known.shape[1])
+    return found[0], quantile * np.sqrt(rest * inverse[0, 0])
+
+
+def _means(arm: Array, stretches: tuple[int, ...]) -> Array:
+    """The mean of each stretch of boots, in place of the boots."""
+    import numpy as np
+
+    own = np.array(stretches)
+    result: Array = np.stack([arm[:, own == n].mean(axis=-1) for n in np.unique(own)], axis=-1)
+    return result

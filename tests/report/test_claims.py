@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How often the report is wrong, in campaigns of known truth (claims_simulator).
+
+``make test-claims-full`` judges every cell and writes CLAIMS.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Optional
+
+import pytest
+from campaigns import RECORDED
+from claims_simulator import (
+    Cell,
+    Judge,
+    Judged,
+    cells,
+    judge,
+    logarithms,
+    lognormal,
+    np,
+    quasi_poisson,
+    recorded,
+    report,
+)
+
+from lowlat.report.stats.power import MOST_BOOTS, POWER, boots_to_find
+
+CAMPAIGNS = 1000
+
+#: Judged in every run: what each part of the method is there for.
+QUICK = (
+    ("log-normal, 20 %", "AB", (5, 5)),
+    ("50 % beside 8 %", "AB", (5, 10)),
+    ("trend of 20 % a boot", "AAABABABBB", (5, 5)),
+    ("step of 35 % at some boot", "AAAAABABABBBBB", (7, 7)),
+    ("Poisson beside gamma-Poisson, mean 2, variance x 4", "ABBA", (5, 5)),
+    ("3,000 to 2, Poisson, variance x 4", "ABBA", (5, 5)),
+    ("gamma-Poisson, mean 0.5, 12 to 1 times as long", "ABBA", (5, 5)),
+)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_at_most_6_percent_false_claims_and_94_percent_coverage(
+    name: tuple[str, str, tuple[int, int]],
+) -> None:
+    cell = next(one for one in cells() if (one.name, one.order, one.boots) == name)
+    found = judge(cell, 300, 1)
+    assert found is not None and found.good(cell), found
+
+
+def test_cells_without_turns_get_no_verdict() -> None:
+    assert judge(Cell("", (5, 5), "AAAAABBBBB", lognormal(0.2), lognormal(0.2)), 20, 1) is None
+
+
+@pytest.mark.full
+def test_every_cell() -> None:
+    every = cells()
+    found = _judged(every)
+    bad = [(cell, one) for cell, one in zip(every, found) if one and not one.good(cell)]
+    if out := os.environ.get("LOWLAT_CLAIMS"):
+        Path(out).write_text("\n".join(_document(every, found)) + "\n")
+    assert not bad
+
+
+def _judged(every: list[Cell], say: Judge = report) -> list[Optional[Judged]]:
+    with ProcessPoolExecutor() as pool:
+        one = partial(_one, say=say)
+        return list(pool.map(one, every, range(len(every)), chunksize=4))
+
+
+def _one(cell: Cell, seed: int, say: Judge) -> Optional[Judged]:
+    return judge(cell, CAMPAIGNS, seed, say)
+
+
+def _document(every: list[Cell], found: list[Optional[Judged]]) -> Iterator[str]:
+    told = [(cell, one) for cell, one in zip(every, found) if one]
+    false = max(one.found for cell, one in told if cell.truth == 1)
+    covered = min(one.covered for _, one in told)
+    yield from (
+        "<!-- SPDX-License-Identifier: GPL-2.0-or-later; written by make test-claims-full -->",
+        "# How often the report is wrong",
+        "",
+        f"{CAMPAIGNS:,} simulated campaigns a row, by `tests/report/claims_simulator.py`. At most "
+        f"{false:.1%} false claims and at least",
+        f"{covered:.1%} coverage of the 95 % interval in {len(told)} rows. A row without figures "
+        "has an order that gets no verdict.",
+        "",
+        "| campaigns | boots | order | true ratio | claimed a change | interval holds the truth |",
+        "|---|---|---|---:|---:|---:|",
+    )
+    for cell, one in zip(every, found):
+        shares = (f"{one.found:.1%}", f"{one.covered:.1%}") if one else ("-", "-")
+        sizes = "{} v {}".format(*cell.boots)
+        yield f"| {' | '.join((cell.name, sizes, cell.order, f'{cell.truth:,g}', *shares))} |"
+    yield from _methods(every, found)
+
+
+def _methods(every: list[Cell], found: list[Optional[Judged]]) -> Iterator[str]:
+    """The choice among the models of counts."""
+    counts = [n for n, cell in enumerate(every) if cell.seconds and cell.boots in ((5, 5), (8, 8))]
+    yield from (
+        "",
+        "## The models of counts that were tried",
+        "",
+        "How often the interval holds the ratio of the mean rates, by the report's method, by the "
+        "logarithm of the count",
+        "plus one half alone, and by a quasi-Poisson model alone. Rows in which one of these "
+        "falls below 94 %:",
+        "",
+        "| campaigns | boots | true ratio | report | log(count + 1/2) | quasi-Poisson |",
+        "|---|---|---:|---:|---:|---:|",
+    )
+    chosen = [every[n] for n in counts]
+    others = zip(_judged(chosen, logarithms), _judged(chosen, quasi_poisson))
+    for n, (one, other) in zip(counts, others):
+        ours, cell = found[n], every[n]
+        if ours and one and other and min(one.covered, other.covered) < 0.94:
+            shares = " | ".join(f"{each.covered:.1%}" for each in (ours, one, other))
+            sizes = "{} v {}".format(*cell.boots)
+            yield f"| {cell.name} | {sizes} | {cell.truth:,g} | {shares} |"
+
+
+# How many boots it takes
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.2])
+def test_as_many_boots_as_it_asks_for_find_the_change(spread: float) -> None:
+    steps = np.linspace(-1, 1, 5)
+    before = np.exp(spread * steps / steps.std(ddof=1))
+    boots = boots_to_find(before.tolist(), (0.8 * before).tolist())
+    assert boots is not None
+    assert _found_with(boots, spread) >= POWER - 0.05
+    if boots > 5:
+        assert _found_with(boots // 2, spread) < POWER - 0.05
+
+
+def _found_with(boots: int, spread: float) -> float:
+    """The share of campaigns in which a fall by a fifth is found."""
+    cell = Cell("", (boots, boots), "AB", lognormal(spread, 1.25), lognormal(spread), truth=1.25)
+    found = judge(cell, 200, 20)
+    assert found is not None
+    return found.found
+
+
+def test_a_fall_by_a_fifth_is_found_where_boots_are_alike() -> None:
+    own = recorded(RECORDED["boots like those of a rehearsal"])
+    fell = recorded([0.8 * boot for boot in RECORDED["boots like those of a rehearsal"]])
+    found = judge(Cell("", (5, 5), "ABBA", own, fell, truth=1.25), 200, 1)
+    assert found is not None and found.found >= POWER
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "boots"),
+    [
+        ([100.0, 100.0], [90.0, 90.0], 5),
+        ([100.0, 100.0], [100.0, 100.0], None),
+        ([100.0, 104.0], [100.01, 104.01], None),
+        ([100.0], [50.0], None),
+        ([100.0, 0.0], [50.0, 60.0], None),
+    ],
+)
+def test_what_takes_no_more_boots_and_what_cannot_be_told(
+    before: list[float], after: list[float], boots: object
+) -> None:
+    assert boots_to_find(before, after) == boots
+    assert boots is None or boots <= MOST_BOOTS
