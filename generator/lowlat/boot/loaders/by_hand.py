@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A boot loader that lowlat does not write. A person adds the line, once a trial by kexec has shown
-that it boots; lowlat tells what to add and where, and sees when it was done."""
+that it boots; lowlat says what to add and where, and sees when it was done."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
-from lowlat.probe.kernel import read_running
+from lowlat.probe.kernel import running_release
 
 
 @dataclass(frozen=True)
 class _Stock:
-    """The line that this kernel was booted with before there was one of ours."""
+    """The line that this kernel was booted with before a tuned one."""
 
     release: str
     words: tuple[str, ...]
@@ -60,7 +60,7 @@ class ByHand(Loader):
 
     def describe(self) -> BootMenu:
         """Of the kernel that was running when the plan was applied: its stock line, ours, and the
-        trial's. The default is what the running line tells."""
+        trial's. The default is the one whose line runs."""
         known = self._stock()
         if known is None:
             return BootMenu(())
@@ -86,7 +86,7 @@ class ByHand(Loader):
         kept = _STOCK.read(Disk(self._root))
         line = self._root.read("/proc/cmdline") or ""
         words = tuple(entry_line.of_kernel(line))
-        release = read_running(self._root).release
+        release = running_release(self._root)
         if kept is None and release and not entry_line.marked(words):
             return _Stock(release, words)
         return kept
