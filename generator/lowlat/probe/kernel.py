@@ -75,12 +75,8 @@ def parse_modinfo(text: str) -> frozenset[str]:
     modules.builtin.modinfo has. Built-in code is listed by its file ("tree.parmtype=NAME:int" for
     rcutree.NAME), so the parameter's own name decides."""
     known = set(_PARAMETER.findall(text))
-    return frozenset(path for path in FEATURES if _is_parameter(path, known))
-
-
-def _is_parameter(path: str, known: set[str]) -> bool:
-    folder, _, name = path.rpartition("/")
-    return folder.startswith("/sys/module/") and name in known
+    modules = (path for path in FEATURES if path.startswith("/sys/module/"))
+    return frozenset(path for path in modules if path.rpartition("/")[2] in known)
 
 
 def parse_config(text: str, path: str) -> Config:

@@ -157,7 +157,10 @@ class Loop:
                 trials.write(self._root, replace(known, pending=None))
         if self.state.outcome is not Outcome.PROMOTED:
             self._restore_default(found, boot.default)
-        disable_unit(self._root)
+        # In the boot that runs it, the unit goes on to its end.
+        with Transaction(self._root) as change:
+            change.put_back(_WANTED)
+            change.put_back(_UNIT_PATH)
         self._move(phase=Phase.DONE)
 
     def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
@@ -211,10 +214,3 @@ def enable_unit(root: Root, seconds: float) -> None:
     with Transaction(root) as change:
         change.write(_UNIT_PATH, text)
         change.link(_WANTED, _UNIT_PATH)
-
-
-def disable_unit(root: Root) -> None:
-    """Remove the unit; in the boot that runs it, it goes on to its end."""
-    with Transaction(root) as change:
-        change.put_back(_WANTED)
-        change.put_back(_UNIT_PATH)
