@@ -19,6 +19,8 @@
 #define STORING_MAX_NS 1000
 #define STORING_MAX_COSTS 16
 
+const uint64_t detector_levels_ns[SPIN_LEVELS] = { 100, 1000, 10000, 100000 };
+
 /* What a detector writes to; the log is as long as its detectors' log_size. */
 struct detector_memory {
 	struct hist hist;
@@ -219,17 +221,20 @@ int detectors_start(struct detectors *ret, const struct clock_source *clock,
 	return start_all(ret);
 }
 
-void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t duration,
-		       const uint64_t levels[SPIN_LEVELS])
+void detectors_measure(struct detectors *detectors, uint64_t threshold_ns, uint64_t duration_ns)
 {
+	const double ns_per_tick = clock_ns(detectors->clock, 1);
+
 	for (size_t i = 0; i < detectors->started; i++) {
 		struct spin *spin = &detectors->items[i].spin;
 
-		spin->threshold = threshold;
-		spin->duration = duration;
-		spin->ns_per_tick = clock_ns(detectors->clock, 1);
-		spin->window = (uint64_t)(DETECTOR_WINDOW_NS / spin->ns_per_tick);
-		memcpy(spin->levels, levels, sizeof(spin->levels));
+		spin->threshold = (uint64_t)((double)threshold_ns / ns_per_tick);
+		spin->duration = (uint64_t)((double)duration_ns / ns_per_tick);
+		spin->window = (uint64_t)(DETECTOR_WINDOW_NS / ns_per_tick);
+		spin->ns_per_tick = ns_per_tick;
+		for (int level = 0; level < SPIN_LEVELS; level++)
+			spin->levels[level] =
+				(uint64_t)((double)detector_levels_ns[level] / ns_per_tick);
 	}
 	atomic_store_explicit(&detectors->warm, true, memory_order_release);
 }

@@ -17,6 +17,9 @@
 /* Work is counted per so much time. */
 #define DETECTOR_WINDOW_NS 1000000
 
+/* The lengths whose rates are told, ns. */
+extern const uint64_t detector_levels_ns[SPIN_LEVELS];
+
 /* What one CPU's thread is told and what it found; read the latter after detectors_join(). */
 struct detector {
 	struct detectors *all;
@@ -68,9 +71,8 @@ struct detectors {
 int detectors_start(struct detectors *ret, const struct clock_source *clock,
 		    const struct cpulist *cpus, const struct policy *policy, size_t log_size);
 
-/* Begins the recorded part on all CPUs. threshold and duration in ticks of the calibrated clock. */
-void detectors_measure(struct detectors *detectors, uint64_t threshold, uint64_t duration,
-		       const uint64_t levels[SPIN_LEVELS]);
+/* Begins the recorded part on all CPUs; the clock is calibrated. */
+void detectors_measure(struct detectors *detectors, uint64_t threshold_ns, uint64_t duration_ns);
 
 bool detectors_finished(struct detectors *detectors);
 

@@ -11,7 +11,7 @@ static json_t *rates_to_json(const struct run *run, const struct spin *spin, dou
 
 	for (int i = 0; i < SPIN_LEVELS; i++) {
 		/* What the threshold hid is unknown, not zero. */
-		const bool seen = run_levels_ns[i] >= run->threshold_ns && seconds > 0;
+		const bool seen = detector_levels_ns[i] >= run->threshold_ns && seconds > 0;
 		const double count = (double)spin->over[i];
 
 		json_object_set_new(rates, names[i],

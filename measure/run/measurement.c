@@ -45,11 +45,6 @@ static void choose_threshold(struct run *run)
 			 run->options.threshold_ns, run->threshold_ns, floor);
 }
 
-static uint64_t to_ticks(const struct run *run, uint64_t ns)
-{
-	return (uint64_t)((double)ns * run->clock.hz / 1e9);
-}
-
 static void take_counters(struct run *run, struct counter_snapshot *ret)
 {
 	int err = counter_snapshot_take(&run->setup.measured, ret);
@@ -103,12 +98,8 @@ static void attend_until(struct run *run, uint64_t deadline)
 
 static void measure(struct run *run)
 {
-	const uint64_t duration = to_ticks(run, run->options.duration_ns);
-	uint64_t levels[SPIN_LEVELS];
 	int err = 0;
 
-	for (int i = 0; i < SPIN_LEVELS; i++)
-		levels[i] = to_ticks(run, run_levels_ns[i]);
 	/* Outside the counted stretch: reading a register interrupts its CPU. */
 	power_snapshot_take("", &run->setup.measured, &run->power_before);
 	if (run->options.follow)
@@ -121,7 +112,7 @@ static void measure(struct run *run)
 	run->counters_valid = true;
 	take_counters(run, &run->before);
 	series_begin(&run->series, &run->before);
-	detectors_measure(&run->detectors, to_ticks(run, run->threshold_ns), duration, levels);
+	detectors_measure(&run->detectors, run->threshold_ns, run->options.duration_ns);
 	attend_until(run, run->before.raw_ns + run->options.duration_ns);
 	while (!run->interrupted && run->series.error != -ENXIO &&
 	       !detectors_finished(&run->detectors))

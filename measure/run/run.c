@@ -13,8 +13,6 @@
 
 #include "units.h"
 
-const uint64_t run_levels_ns[SPIN_LEVELS] = { 100, NS_PER_US, 10 * NS_PER_US, 100 * NS_PER_US };
-
 sigset_t run_signals(void)
 {
 	sigset_t signals;

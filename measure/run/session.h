@@ -25,9 +25,6 @@
 #include "units.h"
 #include "work.h"
 
-/* Lengths whose rates are reported, ns. */
-extern const uint64_t run_levels_ns[SPIN_LEVELS];
-
 /* What a program has left to finish in once the run is interrupted. */
 #define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
 
