@@ -58,8 +58,11 @@ int child_start(const struct child_options *options, struct child *ret)
 		err = -ECHILD;
 	if (!err)
 		err = -report.error;
-	if (err)
+	if (err) {
 		kill_all(ret);
+		ret->reaper = 0;
+		ret->ended = false;
+	}
 	return err;
 }
 

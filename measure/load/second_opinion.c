@@ -82,13 +82,12 @@ const char *opinion_name(size_t tool)
 	return tool < OPINION_TOOLS ? tools[tool].name : NULL;
 }
 
-const char *opinion_package(enum opinion_tool tool)
+const char *opinion_package(size_t tool)
 {
 	return tools[tool].package;
 }
 
-int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
-		  struct opinion *ret)
+int opinion_start(size_t tool, const struct opinion_options *options, struct opinion *ret)
 {
 	char *const ask[] = { (char *)tools[tool].program, "--help", NULL };
 	_cleanup_free_ char *help = NULL, *cpus = cpulist_format(options->cpus);

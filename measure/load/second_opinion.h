@@ -20,7 +20,7 @@ enum opinion_tool {
 
 /* As the user writes it, NULL where there is none; and what to install for it. */
 const char *opinion_name(size_t tool);
-const char *opinion_package(enum opinion_tool tool);
+const char *opinion_package(size_t tool);
 
 struct opinion_options {
 	const struct cpulist *cpus;
@@ -33,7 +33,7 @@ struct opinion_options {
 };
 
 struct opinion {
-	enum opinion_tool tool;
+	size_t tool;
 	struct strings command;
 	/* "2.40"; "unknown" where its help does not tell. */
 	char *version;
@@ -42,8 +42,7 @@ struct opinion {
 };
 
 /* Starts it. Returns 0, -ENOENT (not installed) or another -errno. */
-int opinion_start(enum opinion_tool tool, const struct opinion_options *options,
-		  struct opinion *ret);
+int opinion_start(size_t tool, const struct opinion_options *options, struct opinion *ret);
 void opinion_deinit(struct opinion *opinion);
 
 /* Why it failed, in its own words, to be freed by the caller; NULL: it did not say. */

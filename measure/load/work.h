@@ -50,7 +50,7 @@ double moments_variance(const struct moments *moments);
 
 /* Of one kind on one CPU. Times in ns. */
 struct work_result {
-	enum work_kind kind;
+	size_t kind;
 	unsigned int cpu;
 	/* Worked at the same time, this one among them. */
 	char *beside;
@@ -64,7 +64,7 @@ struct work_thread;
 
 /* One kind at work, on all of its CPUs at once. What it points to outlives it. */
 struct work {
-	enum work_kind kind;
+	size_t kind;
 	const struct cpulist *cpus;
 	const struct policy *policy;
 	/* Calibrated. */

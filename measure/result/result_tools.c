@@ -34,11 +34,11 @@ json_t *result_loads(const struct run *run)
 	return loads;
 }
 
-static json_t *opinion_to_json(const struct run *run, enum opinion_tool tool)
+static json_t *opinion_to_json(const struct run *run, size_t tool)
 {
 	const struct opinion *opinion = &run->opinions[tool];
 
-	if (!run->opined[tool])
+	if (!opinion->child.ended)
 		return json_null();
 	return json_pack("{s:s, s:s, s:o, s:o, s:i, s:o, s:o}", "tool", opinion_name(tool),
 			 "version", opinion->version, "command", value_strings(&opinion->command),
@@ -57,10 +57,9 @@ json_t *result_opinions(const struct run *run)
 {
 	json_t *opinions = json_array();
 
-	for (int tool = 0; tool < OPINION_TOOLS; tool++) {
-		if (tool != OPINION_OSLAT && run->opined[tool])
-			json_array_append_new(opinions,
-					      opinion_to_json(run, (enum opinion_tool)tool));
+	for (size_t tool = 0; tool < OPINION_TOOLS; tool++) {
+		if (tool != OPINION_OSLAT && run->opinions[tool].child.ended)
+			json_array_append_new(opinions, opinion_to_json(run, tool));
 	}
 	return opinions;
 }

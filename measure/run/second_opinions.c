@@ -11,13 +11,13 @@
 #define LONGEST_NS (30 * NS_PER_S)
 
 /* By name; oslat else runs where it is installed. */
-static bool is_wanted(const struct run *run, enum opinion_tool tool)
+static bool is_wanted(const struct run *run, size_t tool)
 {
 	return run->options.opinions[tool] ||
 	       (tool == OPINION_OSLAT && run->options.oslat == OSLAT_WANTED);
 }
 
-static bool is_tried(const struct run *run, enum opinion_tool tool)
+static bool is_tried(const struct run *run, size_t tool)
 {
 	return is_wanted(run, tool) || (tool == OPINION_OSLAT && run->options.oslat != OSLAT_OFF);
 }
@@ -26,12 +26,12 @@ uint64_t opinions_longest_ns(const struct run *run)
 {
 	uint64_t count = 0;
 
-	for (int tool = 0; tool < OPINION_TOOLS; tool++)
-		count += is_tried(run, (enum opinion_tool)tool);
+	for (size_t tool = 0; tool < OPINION_TOOLS; tool++)
+		count += is_tried(run, tool);
 	return count * LONGEST_NS;
 }
 
-static void report_missing(struct run *run, enum opinion_tool tool, int err)
+static void report_missing(struct run *run, size_t tool, int err)
 {
 	if (is_wanted(run, tool))
 		run->complete = false;
@@ -76,7 +76,7 @@ static void report(struct run *run, const struct opinion *opinion)
 				", or LimitMEMLOCK and LimitRTPRIO raised");
 }
 
-static void make_one(struct run *run, enum opinion_tool tool)
+static void make_one(struct run *run, size_t tool)
 {
 	const struct setup *setup = &run->setup;
 	const uint64_t duration = run->options.duration_ns;
@@ -98,16 +98,15 @@ static void make_one(struct run *run, enum opinion_tool tool)
 		report_missing(run, tool, err);
 		return;
 	}
-	run->opined[tool] = true;
 	run_wait_child(run, &run->opinions[tool].child);
 	report(run, &run->opinions[tool]);
 }
 
 void opinions_make(struct run *run)
 {
-	for (int tool = 0; tool < OPINION_TOOLS; tool++) {
-		if (is_tried(run, (enum opinion_tool)tool) && !run->interrupted)
-			make_one(run, (enum opinion_tool)tool);
+	for (size_t tool = 0; tool < OPINION_TOOLS; tool++) {
+		if (is_tried(run, tool) && !run->interrupted)
+			make_one(run, tool);
 	}
 }
 

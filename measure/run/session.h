@@ -49,8 +49,8 @@ struct run {
 	size_t load_part_count;
 	struct load *loads;
 	size_t load_count;
+	/* Of these, the ones whose child ended ran. */
 	struct opinion opinions[OPINION_TOOLS];
-	bool opined[OPINION_TOOLS];
 	struct work_result **works;
 	size_t work_count;
 	/* Runs of stress-ng's matrix, as many as were begun, and what they did a second. */

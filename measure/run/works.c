@@ -22,12 +22,12 @@ uint64_t works_longest_ns(const struct run *run)
 	const uint64_t turns = run->options.work_alone ? run->setup.measured.count : 1;
 	uint64_t kinds = 0;
 
-	for (int kind = 0; kind < WORK_KINDS; kind++)
+	for (size_t kind = 0; kind < WORK_KINDS; kind++)
 		kinds += run->options.work[kind];
 	return kinds * turns * duration(run);
 }
 
-static void make_on(struct run *run, enum work_kind kind, const struct cpulist *cpus)
+static void make_on(struct run *run, size_t kind, const struct cpulist *cpus)
 {
 	struct work work = {
 		.kind = kind,
@@ -51,7 +51,7 @@ static void make_on(struct run *run, enum work_kind kind, const struct cpulist *
 	}
 }
 
-static void make_kind(struct run *run, enum work_kind kind)
+static void make_kind(struct run *run, size_t kind)
 {
 	const struct cpulist *measured = &run->setup.measured;
 
@@ -72,9 +72,9 @@ void works_make(struct run *run)
 	if (run->host.emulated)
 		run_note(run, "--work measures durations only, which mean nothing "
 			      "where the CPUs are emulated");
-	for (int kind = 0; kind < WORK_KINDS; kind++) {
+	for (size_t kind = 0; kind < WORK_KINDS; kind++) {
 		if (run->options.work[kind] && !run->interrupted)
-			make_kind(run, (enum work_kind)kind);
+			make_kind(run, kind);
 	}
 }
 
