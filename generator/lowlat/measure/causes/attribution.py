@@ -129,13 +129,9 @@ class _Analyst:
 
     def _named(self, entered: Iterable[Context], item: Mapping[str, object]) -> tuple[int, int]:
         """How many interrupts /proc/interrupts counted, and how many of those the trace has."""
-        capture = self._capture
-        seen = Counter(
-            context.row
-            for context in entered
-            if context.row and capture.begin <= context.begin <= capture.end
-        )
-        counted = _counted(item, capture.counted_ns / 1e9)
+        begin, end = self._capture.window
+        seen = Counter(one.row for one in entered if one.row and begin <= one.begin <= end)
+        counted = _counted(item, self._capture.counted_ns / 1e9)
         return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
 
     def _longest(self, tallies: Mapping[_T, join.Tally]) -> list[tuple[_T, int, int]]:

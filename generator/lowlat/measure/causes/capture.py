@@ -80,13 +80,9 @@ class Capture:
         return ClockPair(self.first, self.last)
 
     @cached_property
-    def begin(self) -> int:
-        """Where the growth of the counters begins, in ticks, and where it ends."""
-        return self.clock.ticks(self.begin_raw_ns)
-
-    @cached_property
-    def end(self) -> int:
-        return self.clock.ticks(self.end_raw_ns)
+    def window(self) -> tuple[int, int]:
+        """Where the growth of the counters begins and where it ends, in ticks."""
+        return self.clock.ticks(self.begin_raw_ns), self.clock.ticks(self.end_raw_ns)
 
 
 @dataclass(frozen=True)
