@@ -21,4 +21,5 @@ def remedy(kind: str, cause: str) -> Optional[str]:
         for pattern in entry.silences
         if fnmatch.fnmatchcase(text, pattern)
     ]
-    return max(found)[1] if found else None
+    # Of equal patterns, the entry that stands first: others are what may be had instead.
+    return max(found, key=lambda one: one[0])[1] if found else None
