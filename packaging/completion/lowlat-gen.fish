@@ -311,6 +311,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l plan -xka "(_lowlat_file)" -d 'default: /var/lib/lowlat/plan.json'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l duration -x -d 'count interrupts on the isolated CPUs for that long (10s; 0s: not at all)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l strict -d 'exit with 1 also where something cannot be told'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using verify' -l json -d 'print the stable JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a watch -d 'tell when something undoes the run-time half'

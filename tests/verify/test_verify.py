@@ -86,10 +86,12 @@ def planned(folder: Path, *options: str, files: Mapping[str, str] = MappingProxy
     return write_tree(root, {**TUNED_BOOT, **stored})
 
 
-def thread(pid: int, comm: str, mask: str = "1", *, bound: bool = False) -> dict[str, str]:
-    """The files of a kernel thread (proc_pid_stat(5))."""
-    flags = 0x00200000 | (0x04000000 if bound else 0)
-    rest = "0 " * 12 + "77 " + "0 " * 17 + "0 0 0 0 0"
+def thread(
+    pid: int, comm: str, mask: str = "1", *, bound: bool = False, kernel: bool = True, cpu: int = 0
+) -> dict[str, str]:
+    """The files of a kernel thread, or of a user's task (proc_pid_stat(5))."""
+    flags = 0x00200000 * kernel | (0x04000000 if bound else 0)
+    rest = "0 " * 12 + "77 " + "0 " * 16 + f"{cpu} 0 0 0 0 0"
     return {
         f"proc/{pid}/stat": f"{pid} ({comm}) S 2 0 0 0 -1 {flags} {rest}\n",
         f"proc/{pid}/status": f"Name:\t{comm}\nCpus_allowed:\t{mask}\nCpus_allowed_list:\t?\n",
@@ -374,19 +376,24 @@ def count(
     rates: list[float],
     spinning: str = "1-3",
     watching: str = "",
+    softirqs: Mapping[str, list[float]] = MappingProxyType({}),
+    tasks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
     **others: tuple[str, list[float]],
 ) -> None:
     """Plant readings with that many timer interrupts a second on each CPU, 10 s apart; ``others``
-    are further rows by label, with their words and rates."""
+    are further rows by label, with their words and rates, ``tasks`` the lines of both readings."""
     head = "           CPU0       CPU1       CPU2       CPU3\n"
     rows = {"LOC": ("Local timer interrupts", rates), **others}
 
+    def row(label: str, words: str, rates: list[float], seconds: int) -> str:
+        counts = " ".join(f"{1000 + round(seconds * rate):10}" for rate in rates)
+        return f"{label.lstrip('_')}: {counts}   {words}\n"
+
     def reading(seconds: int) -> str:
-        text = head
-        for label, (words, each) in rows.items():
-            counts = " ".join(f"{1000 + round(seconds * rate):10}" for rate in each)
-            text += f"{label.lstrip('_')}: {counts}   {words}\n"
-        return f"{text}ERR:          0\n"
+        text = head + "".join(row(label, *each, seconds) for label, each in rows.items())
+        soft = head + "".join(row(label, "", each, seconds) for label, each in softirqs.items())
+        listed = "".join(tasks[seconds > 0])
+        return f"{text}ERR:          0\n\nsoftirqs\n{soft}\ntasks\n{listed}"
 
     about = f"seconds 10.00\nspinning {spinning}\nwatching {watching}\n"
     text = f"{about}before\n{reading(0)}after\n{reading(10)}"
@@ -453,6 +460,82 @@ def test_calls_between_cpus_may_be_the_doing_of_the_work_there(host: Path) -> No
     assert row["state"] == "unverifiable" and "the work that runs there" in row["evidence"]
     count(host, _QUIET, spinning="1-2", watching="3", _30=(_DISK, [9, 0, 0, 50]))
     assert [row["state"] for row in intruders(host, 1)] == ["ignored-by-kernel"]
+
+
+def test_softirqs_on_an_isolated_cpu_are_findings(host: Path) -> None:
+    count(host, _QUIET, softirqs={"NET_RX": [9, 0, 300, 0], "TIMER": [250, 1, 1, 1]})
+    (row,) = intruders(host, 1)
+    assert (row["where"], row["name"]) == ("/proc/softirqs CPU 2", "irq.smp_affinity")
+    assert row["effective"] == "softirq NET_RX 300.0 per second"
+
+
+def strays(root: Path, status: int, *options: str) -> list[dict[str, Any]]:
+    answer = lowlat("verify", "--root", root, "--json", *options)
+    assert answer.status == status, answer.out
+    found = answer.json()["settings"]
+    return [row for row in found if row["planned"] == "no other task runs on the CPU"]
+
+
+def test_a_task_on_an_isolated_cpu_is_named_with_what_mends_it(started: Path) -> None:
+    write_tree(started, thread(70, "busy", "f", kernel=False, cpu=2))
+    (row,) = strays(started, 1)
+    assert (row["name"], row["state"], row["where"]) == ("isolcpus", "not-applied", "/proc/70")
+    assert row["effective"] == "busy (70) on CPU 2"
+    assert "isolcpus should keep it away and is effective" in row["evidence"]
+    assert "mend: taskset -a -p -c 0 70" in row["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("group", "mend"),
+    [
+        (
+            "/system.slice/docker-0123456789abcdef.scope",
+            "docker update --cpuset-cpus 0 0123456789ab",
+        ),
+        ("/system.slice/db.service", "systemctl set-property db.service AllowedCPUs=0"),
+    ],
+)
+def test_the_manager_of_a_stray_is_named(started: Path, group: str, mend: str) -> None:
+    write_tree(started, thread(70, "busy", "6", kernel=False, cpu=2))
+    assert strays(started, 0) == [], "pinned to isolated CPUs alone: that is what they are for"
+    write_tree(started, thread(70, "busy", "7", kernel=False, cpu=2))
+    write_tree(started, {"proc/70/cgroup": f"0::{group}\n"})
+    (row,) = strays(started, 1)
+    assert row["by"] == group.rpartition("/")[2] and mend in row["evidence"]
+
+
+def test_a_task_that_may_come_cannot_be_told(started: Path) -> None:
+    write_tree(started, thread(70, "idler", "f", kernel=False))
+    (row,) = strays(started, 0)
+    assert row["state"] == "unverifiable" and "idler (70) may run there" in row["evidence"]
+    assert strays(started, 1, "--strict") == [row]
+
+
+def test_strict_passes_where_all_is_told(started: Path) -> None:
+    assert lowlat("verify", "--root", started, "--strict").status == 0
+
+
+def _tasks(*lines: str) -> tuple[str, ...]:
+    return tuple(f"{line}\n" for line in lines)
+
+
+def test_who_ran_on_an_isolated_cpu_is_told_with_how_much(host: Path) -> None:
+    before = _tasks(
+        "40 40 bound other 2 2 100 0 - ksoftirqd/2",
+        "41 41 kernel other 1 1 100 0 - ksoftirqd/1",
+        "71 70 user fifo:50 3 0-3 10 0 ptp.service ptp4l",
+    )
+    after = _tasks(
+        "40 40 bound other 2 2 500 900000000 - ksoftirqd/2",
+        "41 41 kernel other 1 1 103 5000 - ksoftirqd/1",
+        "71 70 user fifo:50 3 0-3 30 2000000000 ptp.service ptp4l",
+    )
+    count(host, _QUIET, tasks=(before, after))
+    daemon, thread = strays(host, 1)
+    assert daemon["effective"] == "ptp4l (70, fifo:50) on CPU 3, 2.0 runs a second, 20.0 %"
+    assert daemon["by"] == "ptp.service"
+    assert thread["effective"] == "ksoftirqd/2 (40) on CPU 2, 40.0 runs a second, 9.0 %"
+    assert (thread["name"], thread["state"]) == ("kthread.affinity", "ignored-by-kernel")
 
 
 def test_an_idle_cpu_proves_nothing(host: Path) -> None:

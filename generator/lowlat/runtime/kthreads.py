@@ -29,7 +29,7 @@ _PF_NO_SETAFFINITY = 0x04000000
 
 #: include/uapi/linux/sched.h
 _POLICIES = ("other", "fifo", "rr", "batch", "iso", "idle", "deadline", "ext")
-_REAL_TIME = ("fifo", "rr")
+REAL_TIME = ("fifo", "rr")
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,39 @@ class Thread:
         return f"{SCHEME}{self.comm}:{self.pid}:{self.start}:{what}"
 
 
-def parse(pid: int, stat: str) -> Optional[Thread]:
-    """A kernel thread from its /proc/PID/stat (proc_pid_stat(5)); None for any other process."""
-    head, _, tail = stat.rpartition(")")
+@dataclass(frozen=True)
+class Stat:
+    """What /proc/PID/stat tells of any task; ``cpu`` is the one it runs on, or ran on last."""
+
+    comm: str
+    kernel: bool
+    bound: bool
+    start: int
+    policy: str
+    cpu: int
+
+
+def parse_stat(text: str) -> Optional[Stat]:
+    """Read a stat file (proc_pid_stat(5)); None where it is none."""
+    head, _, tail = text.rpartition(")")
     fields = tail.split()
     try:
-        flags, start, priority, policy = (int(fields[number - 3]) for number in (9, 22, 40, 41))
+        numbers = (int(fields[number - 3]) for number in (9, 22, 39, 40, 41))
+        flags, start, cpu, priority, policy = numbers
     except (IndexError, ValueError):
         return None
-    if not flags & _PF_KTHREAD:
-        return None
     name = _POLICIES[policy] if policy < len(_POLICIES) else str(policy)
-    scheduled = f"{name}:{priority}" if name in _REAL_TIME else name
-    return Thread(head.partition("(")[2], pid, start, bool(flags & _PF_NO_SETAFFINITY), scheduled)
+    scheduled = f"{name}:{priority}" if name in REAL_TIME else name
+    kernel, bound = bool(flags & _PF_KTHREAD), bool(flags & _PF_NO_SETAFFINITY)
+    return Stat(head.partition("(")[2], kernel, bound, start, scheduled, cpu)
+
+
+def parse(pid: int, stat: str) -> Optional[Thread]:
+    """A kernel thread from its /proc/PID/stat; None for any other process."""
+    found = parse_stat(stat)
+    if found is None or not found.kernel:
+        return None
+    return Thread(found.comm, pid, found.start, found.bound, found.policy)
 
 
 class Threads:

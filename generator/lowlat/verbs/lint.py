@@ -29,7 +29,7 @@ from lowlat.probe.kernel import read_release
 from lowlat.runtime import settings
 from lowlat.verbs import options
 from lowlat.verbs.arguments import option, positional
-from lowlat.verify import verify
+from lowlat.verify.boot import BootFindings
 from lowlat.verify.finding import Standing
 
 _STANDING = {
@@ -106,11 +106,11 @@ def _decoded(file: BinaryIO) -> str:
 def shown(line: BootLine, root: Root) -> Shown:
     """What the running kernel shows of its own line, by the name of the parameter."""
     found = {}
-    for row in verify(_as_plan(line), root):
+    messages = read_messages(root)
+    for row in BootFindings(_as_plan(line), root, messages, None).rows():
         verdict = _STANDING.get(row.state)
         if verdict is not None:
             found[row.name.replace("-", "_")] = (verdict, row.evidence)
-    messages = read_messages(root)
     unknown = UNKNOWN_PARAMETERS.search(messages.text) if messages else None
     if messages is not None and messages.complete and unknown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}

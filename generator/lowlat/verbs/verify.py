@@ -20,7 +20,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option
+from lowlat.verbs.arguments import flag, option
 from lowlat.verify import counters, to_json, verify
 from lowlat.verify.finding import Finding, Standing
 
@@ -46,6 +46,7 @@ def duration_option(text: str) -> Any:
 class VerifyArguments:
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
     duration: Optional[str] = duration_option("count interrupts on the isolated CPUs for that long")
+    strict: bool = flag("exit with 1 also where something cannot be told")
     root: str = options.root()
     json: bool = options.as_json()
 
@@ -63,7 +64,8 @@ def main(asked: VerifyArguments) -> int:
         say(f"counting interrupts on CPU {cpus} for {wanted:g} s …")
     rows = verify(plan, root, counters.read(root, cpus, wanted))
     options.show(asked.json, partial(to_json, rows), describe(plan, rows, root))
-    return 1 if any(row.state.bad for row in rows) else 0
+    doubt = asked.strict and any(row.state is Standing.UNVERIFIABLE for row in rows)
+    return 1 if doubt or any(row.state.bad for row in rows) else 0
 
 
 def the_plan(path: Optional[str], root: Root) -> Plan:

@@ -10,11 +10,13 @@ from lowlat.base.typed_json import encode
 from lowlat.host.kmsg import read_messages
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
+from lowlat.verify import tasks
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding
 from lowlat.verify.intruders import Intruders
 from lowlat.verify.runtime import RuntimeFindings
+from lowlat.verify.strays import Strays
 from lowlat.verify.ticks import Ticks
 
 SCHEMA = "lowlat.verify/1"
@@ -22,14 +24,17 @@ SCHEMA = "lowlat.verify/1"
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
     """A row for every planned setting, boot parameters first, then the tick of each isolated CPU,
-    and all else that interrupts one. Reads, never writes."""
+    all else that interrupts one, and the tasks that stray there. Reads, never writes."""
     boot = BootFindings(plan, root, read_messages(root), counted)
     rows = boot.rows()
     rows += RuntimeFindings(plan, root).rows()
+    settings = tuple(rows)
     if counted is not None:
-        settings = tuple(rows)
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
-        rows += Intruders(plan.isolated, counted, settings).rows()
+        rows += Intruders(plan, counted, settings, root).rows()
+    if plan.isolated:
+        seen = () if counted else tasks.read(root, plan.isolated)
+        rows += Strays(plan, settings, counted, seen).rows()
     return rows
 
 

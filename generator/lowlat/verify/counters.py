@@ -20,8 +20,13 @@ from lowlat.base import process
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.verify import tasks
+from lowlat.verify.tasks import Task
 
 _INTERRUPTS = "/proc/interrupts"
+
+#: What begins the further parts of a reading.
+_SOFTIRQS, _TASKS = "softirqs", "tasks"
 
 #: Lists of CPUs that the kernel isolates.
 ISOLATED = (
@@ -59,22 +64,42 @@ signal.pause()
 """
 
 
+#: Counts by label and CPU.
+Rows = Mapping[str, Mapping[int, int]]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the kernel had counted at one time, and the tasks that might run on the CPUs."""
+
+    interrupts: Rows
+    softirqs: Rows
+    tasks: tuple[Task, ...]
+
+
 @dataclass(frozen=True)
 class Counted:
     """Two readings and what ran between them: a spinner of ours on ``spinning``, somebody's work
-    on ``watching``, nothing on any other CPU. Rows map a label to counts by CPU."""
+    on ``watching``, nothing on any other CPU."""
 
     seconds: float
     spinning: CpuSet
     watching: CpuSet
-    before: Mapping[str, Mapping[int, int]]
-    after: Mapping[str, Mapping[int, int]]
+    before: Reading
+    after: Reading
 
     def rates(self, cpu: int) -> dict[str, float]:
         """Interrupts per second on one CPU, by label; empty where it was not online."""
+        return self._rates(self.before.interrupts, self.after.interrupts, cpu)
+
+    def softirqs(self, cpu: int) -> dict[str, float]:
+        """The same of softirqs, by their names; empty where nobody counted them."""
+        return self._rates(self.before.softirqs, self.after.softirqs, cpu)
+
+    def _rates(self, before: Rows, after: Rows, cpu: int) -> dict[str, float]:
         found = {}
-        for label, counts in self.after.items():
-            begin = self.before.get(label, {}).get(cpu)
+        for label, counts in after.items():
+            begin = before.get(label, {}).get(cpu)
             if begin is not None and cpu in counts:
                 # The kernel's counters are 32 bits wide.
                 found[label] = (counts[cpu] - begin) % (1 << 32) / self.seconds
@@ -126,7 +151,14 @@ def parse(text: str) -> Optional[Counted]:
         return None
     if not 0 < seconds < 1e6:
         return None
-    return Counted(seconds, spinning, watching, parse_interrupts(before), parse_interrupts(after))
+    return Counted(seconds, spinning, watching, _reading(before), _reading(after))
+
+
+def _reading(text: str) -> Reading:
+    """/proc/interrupts, then, where they were read, /proc/softirqs and the tasks."""
+    counts, _, others = text.partition(f"\n{_SOFTIRQS}\n")
+    softirqs, _, listed = others.partition(f"\n{_TASKS}\n")
+    return Reading(parse_interrupts(counts), parse_interrupts(softirqs), tasks.parse(listed))
 
 
 def isolated(root: Root) -> CpuSet:
@@ -151,11 +183,16 @@ def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
         idle = _idle(root, cpus)
         with _spinners(idle, seconds) as spinning:
             time.sleep(_SETTLE)
-            begin, before = time.monotonic(), root.read(_INTERRUPTS)
+            begin, before = time.monotonic(), _read_now(root, cpus)
             time.sleep(seconds)
-            took, after = time.monotonic() - begin, root.read(_INTERRUPTS)
+            took, after = time.monotonic() - begin, _read_now(root, cpus)
     head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}"
     return f"{head}\nbefore\n{before}\nafter\n{after}\n"
+
+
+def _read_now(root: Root, cpus: CpuSet) -> str:
+    counts, softirqs = root.read(_INTERRUPTS), root.read("/proc/softirqs")
+    return f"{counts}\n{_SOFTIRQS}\n{softirqs}\n{_TASKS}\n{tasks.listing(root, cpus)}"
 
 
 def _idle(root: Root, cpus: CpuSet) -> CpuSet:

@@ -31,7 +31,7 @@ from lowlat.plan import store
 from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
-from lowlat.verify import behaviour, counters, effects, overrides
+from lowlat.verify import behaviour, counters, effects, overrides, tasks
 
 #: Read whatever the plan is.
 _ALWAYS = (
@@ -95,7 +95,9 @@ def gather(recorder: Recorder, seconds: float) -> None:
     overrides.read_containers(recorder)
     for path in overrides.PRESENT:
         recorder.exists(path)
-    counters.read(recorder, counters.isolated(recorder) | _planned(recorder), seconds)
+    cpus = counters.isolated(recorder) | _planned(recorder)
+    tasks.read(recorder, cpus)
+    counters.read(recorder, cpus, seconds)
     messages = kmsg.read_messages(recorder)
     if messages is not None:
         recorder.contents.files[kmsg.LOG] = f"{messages.text}\n".encode("utf-8", "replace")

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.host.root import Root
 from lowlat.measure.causes.context import row_name
 from lowlat.measure.causes.remedy import remedy
-from lowlat.model.cpuset import CpuSet
+from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_running
 from lowlat.verify import counters, ticks
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
@@ -22,46 +24,55 @@ _DEVICE, _OTHER = 0.2, ticks.LIMIT
 #: Counted again in another row: TLB shoot-downs are function calls.
 _PARTS = ("TLB",)
 
+#: Softirqs that a tick raises.
+_OF_THE_TICK = ("TIMER", "SCHED", "RCU", "HRTIMER")
+
 _PLANNED = "nothing interrupts the CPU"
 
 
 @dataclass(frozen=True)
 class Intruders:
-    """``settings`` are the rows of all settings, ``isolated`` the CPUs that were planned."""
+    """``settings`` are the rows of all settings."""
 
-    isolated: CpuSet
+    plan: Plan
     counted: Counted
     settings: Iterable[Finding]
+    root: Root
 
     def rows(self) -> Iterator[Finding]:
         """A row for each source that interrupts an isolated CPU too often."""
-        for cpu in self.isolated:
+        for cpu in self.plan.isolated:
             rates = self.counted.rates(cpu)
             timer = counters.tick(rates) or ("", 0.0)
             for label, rate in sorted(rates.items(), key=lambda item: -item[1]):
                 if label not in (timer[0], *_PARTS) and self._too_often(label, rate):
-                    yield self._row(cpu, label, rate)
+                    yield self._row(cpu, label, *row_name(label), rate)
+            # Those of the tick are the tick's own finding.
+            ticks_on = timer[1] >= ticks.LIMIT
+            for name, rate in self.counted.softirqs(cpu).items():
+                if rate >= _OTHER and not (ticks_on and name in _OF_THE_TICK):
+                    yield self._row(cpu, name, "softirq", name, rate)
 
     def _too_often(self, label: str, rate: float) -> bool:
         if ":" in label and "timer" not in label:
             return rate >= _DEVICE and rate * self.counted.seconds > 1.5
         return rate >= _OTHER
 
-    def _row(self, cpu: int, label: str, rate: float) -> Finding:
-        kind, who = row_name(label)
+    def _row(self, cpu: int, label: str, kind: str, who: str, rate: float) -> Finding:
         name = remedy(kind, who)
         setting = self._setting(name)
         state = setting.state if setting and setting.state.bad else Standing.IGNORED
         own = cpu in self.counted.watching and ":" not in label
-        often = f"{who} {rate:.1f} per second"
+        softirq = kind == "softirq"
+        often = f"{'softirq ' if softirq else ''}{who} {rate:.1f} per second"
         return Finding(
             name or "interrupts",
-            f"/proc/interrupts CPU {cpu}",
+            f"/proc/{'softirqs' if softirq else 'interrupts'} CPU {cpu}",
             _PLANNED,
             often,
             Standing.UNVERIFIABLE if own else state,
             None,
-            f"CPU {cpu}: {often}; {_OWN if own else _why(name, setting)}",
+            f"CPU {cpu}: {often}; {_OWN if own else self._why(label, kind, name, setting)}",
         )
 
     def _setting(self, name: Optional[str]) -> Optional[Finding]:
@@ -69,18 +80,27 @@ class Intruders:
         rows = [row for row in self.settings if row.name == name]
         return max(rows, key=lambda row: row.state.bad, default=None)
 
+    def _why(self, label: str, kind: str, name: Optional[str], setting: Optional[Finding]) -> str:
+        """The setting that should have stopped it, and what mends that."""
+        number, colon, _ = label.partition(":")
+        if colon and name:
+            mend = f"mend: echo {self.plan.housekeeping.mask()} >/proc/irq/{number}/smp_affinity"
+        else:
+            mend = self._sender(kind)
+        if name is None:
+            return f"no setting stops it; {mend}"
+        if setting is None or setting.state is Standing.NOT_PLANNED:
+            return f"{name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
+        evidence = f": {setting.evidence}" if setting.state.bad else ""
+        return f"{name} should stop it and is {setting.state.value}{evidence}; {mend}"
+
+    def _sender(self, kind: str) -> str:
+        """The trace events ipi:ipi_send_cpu and ipi:ipi_send_cpumask came with cc9cb0a71725 and
+        4468161a5f6d, in 6.4."""
+        version = read_running(self.root).version
+        if kind == "ipi" and version is not None and version < (6, 4):
+            return "this kernel, before 6.4, does not tell who sends it"
+        return "'lowlat-gen measure --causes' names who sends it"
+
 
 _OWN = "it may be the doing of the work that runs there"
-
-
-def _why(name: Optional[str], setting: Optional[Finding]) -> str:
-    if name is None:
-        return "no setting stops it; 'lowlat-gen measure --causes' names who sends it"
-    if setting is None or setting.state is Standing.NOT_PLANNED:
-        return f"{name} would stop it and is not planned: 'lowlat-gen explain {name}'"
-    if setting.state.bad:
-        return f"{name} should stop it and is {setting.state.value}: {setting.evidence}"
-    return (
-        f"{name} should stop it and is {setting.state.value}; 'lowlat-gen measure --causes' names "
-        "who sends it"
-    )

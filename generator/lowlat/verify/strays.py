@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Strays: tasks on the isolated CPUs that nobody put there, and those that may come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Optional
+
+from lowlat.measure.causes.remedy import remedy
+from lowlat.model.plan import Plan
+from lowlat.runtime.kthreads import REAL_TIME
+from lowlat.verify import tasks
+from lowlat.verify.counters import Counted
+from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.tasks import Task
+
+#: A CPU's own kernel threads have work there now and then: how often a second is a finding.
+_OWN_RUNS = 1.0
+
+#: What keeps tasks of users off the isolated CPUs, the best first.
+_KEEPERS = ("cpuset.partition", "isolcpus", "systemd.cpu_affinity")
+
+#: Findings of tasks; what is beyond them is counted.
+_MOST = 12
+
+_PLANNED = "no other task runs on the CPU"
+
+
+@dataclass(frozen=True)
+class Stray:
+    """One process, or a kernel thread: ``seconds`` is how long it was watched, 0.0 where it was
+    seen only; in that time it ran so often, and for so long."""
+
+    task: Task
+    runs: int = 0
+    ran_ns: int = 0
+    seconds: float = 0.0
+
+    @property
+    def often(self) -> str:
+        if not self.seconds:
+            return f"on CPU {self.task.cpu}"
+        share = self.ran_ns / self.seconds / 1e7
+        return (
+            f"on CPU {self.task.cpu}, {self.runs / self.seconds:.1f} runs a second, {share:.1f} %"
+        )
+
+
+@dataclass(frozen=True)
+class Strays:
+    """``settings`` are the rows of all settings, ``seen`` the tasks where nobody counted."""
+
+    plan: Plan
+    settings: Sequence[Finding]
+    counted: Optional[Counted]
+    seen: Sequence[Task] = field(default=())
+
+    def rows(self) -> Iterator[Finding]:
+        found = list(self._found())
+        here = sorted(filter(self._is_there, found), key=lambda stray: -stray.ran_ns)
+        yield from map(self._row, here[:_MOST])
+        if here[_MOST:]:
+            yield self._all(here[_MOST:], "are there")
+        kernel = self._setting("kthread.affinity")
+        may = [s for s in found if self._may_come(s) and not (s.task.kernel and kernel)]
+        if may:
+            yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
+
+    def _found(self) -> Iterator[Stray]:
+        """One for each process and for each kernel thread, but for those that somebody pinned to
+        isolated CPUs alone, which is what they are for."""
+        if self.counted is None:
+            each: Iterable[Stray] = map(Stray, self.seen)
+        else:
+            before, after = self.counted.before.tasks, self.counted.after.tasks
+            each = (Stray(*ran, self.counted.seconds) for ran in tasks.between(before, after))
+        others = (s for s in each if s.task.kernel or not s.task.allowed <= self.plan.isolated)
+        for _, threads in groupby(others, key=lambda stray: stray.task.pid):
+            group = sorted(threads, key=lambda stray: (self._is_there(stray), stray.runs))
+            runs, ran = sum(s.runs for s in group), sum(s.ran_ns for s in group)
+            yield replace(group[-1], runs=runs, ran_ns=ran)
+
+    def _is_there(self, stray: Stray) -> bool:
+        """Whether it ran on an isolated CPU, or would where it wakes up."""
+        task = stray.task
+        if task.cpu not in self.plan.isolated:
+            return False
+        if task.kernel and task.allowed <= self.plan.isolated:
+            return bool(stray.seconds) and stray.runs >= max(_OWN_RUNS * stray.seconds, 2)
+        return not task.kernel or not stray.seconds or stray.runs > 0
+
+    def _may_come(self, stray: Stray) -> bool:
+        task = stray.task
+        return (
+            not self._is_there(stray)
+            and task.kind != "bound"
+            and not task.allowed <= self.plan.isolated
+        )
+
+    def _row(self, stray: Stray) -> Finding:
+        task = stray.task
+        name = self._keeper(task)
+        setting = self._setting(name)
+        state = setting.state if setting and setting.state.bad else self._default(task)
+        if self.counted and task.kernel and task.cpu in self.counted.watching:
+            state = Standing.UNVERIFIABLE
+        evidence = f"{task.name} {stray.often}, may run on CPU {task.allowed}"
+        return Finding(
+            name or "isolcpus",
+            f"/proc/{task.pid}",
+            _PLANNED,
+            f"{task.name} {stray.often}",
+            state,
+            _manager(task),
+            f"{evidence}; {_why(name, setting)}; {self._mend(task)}",
+        )
+
+    def _default(self, task: Task) -> Standing:
+        return Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
+
+    def _all(self, strays: Sequence[Stray], what: str) -> Finding:
+        """One row for many."""
+        ordered = sorted(
+            strays, key=lambda s: (not s.task.policy.startswith(REAL_TIME), s.task.pid)
+        )
+        names = ", ".join(stray.task.name for stray in ordered[:4])
+        more = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
+        first = ordered[0].task
+        name = self._keeper(first)
+        setting = self._setting(name)
+        state = setting.state if setting and setting.state.bad else self._default(first)
+        evidence = f"{names}{more} {what}; {_why(name, setting)}; {self._mend(first)}"
+        return Finding(
+            name or "isolcpus",
+            "/proc",
+            _PLANNED,
+            f"{len(strays)} {what}",
+            state,
+            _manager(first),
+            evidence,
+        )
+
+    def _keeper(self, task: Task) -> Optional[str]:
+        """The setting that should keep a task away."""
+        if task.kernel:
+            return remedy("thread", task.comm)
+        return next((name for name in _KEEPERS if self._setting(name)), _KEEPERS[1])
+
+    def _setting(self, name: Optional[str]) -> Optional[Finding]:
+        rows = [row for row in self.settings if row.name == name]
+        return max(rows, key=lambda row: row.state.bad, default=None)
+
+    def _mend(self, task: Task) -> str:
+        cpus = self.plan.housekeeping
+        if task.kernel and task.allowed <= self.plan.isolated:
+            return "'lowlat-gen measure --causes' names what it works for"
+        if task.group.startswith("docker-"):
+            container = task.group[len("docker-") :].partition(".")[0][:12]
+            return f"mend: docker update --cpuset-cpus {cpus} {container}"
+        if task.group.endswith((".service", ".slice")):
+            return f"mend: systemctl set-property {task.group} AllowedCPUs={cpus}"
+        return f"mend: taskset -a -p -c {cpus} {task.pid}"
+
+
+def _manager(task: Task) -> Optional[str]:
+    """Who placed it, by its control group."""
+    return None if task.kernel else task.group or None
+
+
+def _why(name: Optional[str], setting: Optional[Finding]) -> str:
+    if name is None:
+        return "no setting keeps it away"
+    if setting is None or setting.state is Standing.NOT_PLANNED:
+        return f"{name} would keep it away and is not planned"
+    if setting.state.bad:
+        return f"{name} should keep it away and is {setting.state.value}: {setting.evidence}"
+    return f"{name} should keep it away and is {setting.state.value}"

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The tasks that may run on isolated CPUs (proc_pid_stat(5), proc_pid_status(5))."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.runtime import kthreads
+
+#: No host has so many; a made-up tree could.
+_MOST = 100_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thread, of the kind "user", "kernel", or "bound", a kernel thread that the kernel lets
+    nobody move. ``cpu`` is where it runs or ran last, ``runs`` how often it was given a CPU, and
+    ``ran_ns`` for how long in all (Documentation/scheduler/sched-stats.rst); ``group`` is its
+    control group's last part, "" where that is not known."""
+
+    tid: int
+    pid: int
+    kind: str
+    policy: str
+    cpu: int
+    allowed: CpuSet
+    runs: int
+    ran_ns: int
+    group: str
+    comm: str
+
+    @property
+    def kernel(self) -> bool:
+        return self.kind != "user"
+
+    @property
+    def name(self) -> str:
+        policy = f", {self.policy}" if self.policy.startswith(kthreads.REAL_TIME) else ""
+        return f"{self.comm} ({self.pid}{policy})"
+
+    def line(self) -> str:
+        numbers = f"{self.cpu} {self.allowed} {self.runs} {self.ran_ns}"
+        who = f"{self.group or '-'} {self.comm}"
+        return f"{self.tid} {self.pid} {self.kind} {self.policy} {numbers} {who}"
+
+
+def parse(text: str) -> tuple[Task, ...]:
+    """What listing() wrote; lines that are none are left out."""
+    return tuple(task for line in text.splitlines() if (task := _parse(line)))
+
+
+def _parse(line: str) -> Optional[Task]:
+    words = line.split(" ", 9)
+    if len(words) != 10:
+        return None
+    tid, pid, kind, policy, cpu, allowed, runs, ran, group, comm = words
+    try:
+        numbers = int(tid), int(pid), kind, policy, int(cpu)
+        cpus = CpuSet.parse_list(allowed)
+        return Task(*numbers, cpus, int(runs), int(ran), "" if group == "-" else group, comm)
+    except (ValueError, CpuSetError):
+        return None
+
+
+def read(root: Root, isolated: CpuSet) -> tuple[Task, ...]:
+    """Those of a host now; of a captured machine, those that were seen there."""
+    return parse(root.answer("tasks", lambda asked: listing(asked, isolated)))
+
+
+def listing(root: Root, isolated: CpuSet) -> str:
+    """A line for each task that may run on one of these CPUs."""
+    return "".join(f"{task.line()}\n" for task in _tasks(root, isolated))
+
+
+def _tasks(root: Root, isolated: CpuSet) -> Iterator[Task]:
+    own = str(os.getpid()) if root.live else ""
+    pids = [name for name in root.names("/proc") if name.isdecimal() and name != own]
+    for pid in sorted(pids, key=int)[:_MOST]:
+        for tid in root.names(f"/proc/{pid}/task") or ("",):
+            folder = f"/proc/{pid}/task/{tid}" if tid else f"/proc/{pid}"
+            allowed = _allowed(root, folder)
+            if allowed & isolated:
+                task = _task(root, int(pid), int(tid or pid), folder, allowed)
+                if task:
+                    yield task
+
+
+def _allowed(root: Root, folder: str) -> CpuSet:
+    found = re.search(r"^Cpus_allowed:\s*(\S+)$", root.read(f"{folder}/status") or "", re.M)
+    try:
+        return CpuSet.parse_mask(found[1]) if found else CpuSet()
+    except CpuSetError:
+        return CpuSet()
+
+
+def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optional[Task]:
+    stat = kthreads.parse_stat(root.read(f"{folder}/stat") or "")
+    if stat is None:
+        return None
+    ran, _, runs = [*(root.read(f"{folder}/schedstat") or "").split(), "0", "0", "0"][:3]
+    groups = re.findall(r"^\d+:[^:]*:(.*)$", root.read(f"/proc/{pid}/cgroup") or "", re.M)
+    group = groups[-1].rstrip("/").rpartition("/")[2] if groups else ""
+    times = [int(text) if text.isdecimal() else 0 for text in (runs, ran)]
+    who = group.replace(" ", "_"), stat.comm.replace("\n", "?")
+    kind = ("bound" if stat.bound else "kernel") if stat.kernel else "user"
+    return Task(tid, pid, kind, stat.policy, stat.cpu, allowed, times[0], times[1], *who)
+
+
+def between(before: Sequence[Task], after: Sequence[Task]) -> Iterator[tuple[Task, int, int]]:
+    """The tasks that are there after, with how often and for how many ns they ran in between."""
+    known = {task.tid: task for task in before}
+    for task in after:
+        first = known.get(task.tid)
+        if first is None:
+            yield task, task.runs, task.ran_ns
+        else:
+            yield task, max(task.runs - first.runs, 0), max(task.ran_ns - first.ran_ns, 0)
