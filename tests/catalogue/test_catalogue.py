@@ -68,6 +68,14 @@ def test_irqbalance_is_left_to_itself_and_that_is_said() -> None:
     assert answer.status == 0 and "isolcpus and nohz_full" in answer.out
 
 
+def test_explain_says_that_isolcpus_is_not_deprecated() -> None:
+    assert "not deprecated" in lowlat("explain", "isolcpus").out
+    assert "from 7.0 on" in lowlat("explain", "cpuset.partition").out.lower()
+    for name in ("mitigations", "mitigations=off"):
+        said = " ".join(lowlat("explain", name).out.split())
+        assert "is not set by lowlat" in said and "exits of guests" in said
+
+
 def test_names_are_unique() -> None:
     names = [entry.name for entry in CATALOGUE]
     assert len(names) == len(set(names))
@@ -112,6 +120,7 @@ IGNORED = """
     cpuidle/current_driver cpu0/cpuidle/state*/name cpuidle/stateN/usage
     /sys/devices/system/cpu/vulnerabilities/* /sys/devices/system/cpu/smt/control
     /sys/devices/system/cpu/smt/active /sys/kernel/debug/sched/*
+    /sys/module/intel_idle/parameters/max_cstate
     ps perf bpftool lscpu Delegate= -rt uncoreNN/
 """
 

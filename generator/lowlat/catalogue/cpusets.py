@@ -57,7 +57,10 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
         "workqueues, as isolcpus does, and gives them back without a reboot; what nohz_full and "
         "isolcpus=managed_irq do stays until one",
-        source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c",
+        note="from 7.0 on kernel threads and timers follow it too: there it is the better choice "
+        "for work that can run in lowlat.slice",
+        source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c; "
+        "admin-guide/cpu-isolation.rst",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
         needs=(
             *_NEEDS,

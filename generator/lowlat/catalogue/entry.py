@@ -175,7 +175,8 @@ class Sign:
 class Tunable:
     """One tunable, declared once.
 
-    ``why`` says which noise it removes and how; ``cost`` what it takes away. Exactly one of
+    ``why`` says which noise it removes and how; ``cost`` what it takes away; ``note`` what is to be
+    known besides. Exactly one of
     ``value`` (boot; "" for a flag without value) and ``rows`` is given; {isolated} and
     {housekeeping} in them stand for these CPUs, {wake_us} for how long the isolated ones wake from
     their lightest sleep. ``instead`` are values that take the place of ``value``, each where its
@@ -197,6 +198,7 @@ class Tunable:
     why: str
     source: str
     evidence: str = ""
+    note: str = ""
     value: Optional[str] = None
     instead: tuple[tuple[str, Callable[[Target], bool]], ...] = ()
     rows: tuple[Value, ...] = ()

@@ -81,6 +81,8 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them; beside cpuset.partition it does so "
         "for managed interrupts alone",
+        note="it is not deprecated: current kernel documents no longer say so, and nothing else "
+        "isolates from the first process on, or for work outside a control group of its own",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone drops the default flag and leaves the scheduler domains untouched.
         value="managed_irq,domain,{isolated}",

@@ -25,6 +25,8 @@ def explain(entry: Tunable) -> str:
 def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
     """Everything there is to say of an entry, each with its label."""
     yield "What", _sentence(entry.why)
+    if entry.note:
+        yield "Note", _sentence(entry.note)
     yield "Where", "kernel command line" if entry.at_boot else "run time"
     yield "Cost", f"{entry.cost} (class: {entry.risk.value})"
     yield "Needs", "; ".join([*(need.wants for need in entry.needs), "root"])
