@@ -251,6 +251,11 @@ def test_what_the_run_time_half_wrote_proves_no_parameter(started: Path) -> None
     assert row["state"] == "ignored-by-kernel" and "the run-time half wrote" in row["evidence"]
 
 
+def test_what_a_mask_says_is_told_as_the_plan_writes_it(started: Path) -> None:
+    row = rows(started, 0)["irqaffinity"]
+    assert row["planned"] == row["effective"] == "0"
+
+
 def test_what_another_manager_writes_proves_no_parameter(host: Path) -> None:
     tuned(host, "mine", mine="[sysfs]\n/proc/irq/default_smp_affinity=1\n")
     row = rows(host, 0)["irqaffinity"]

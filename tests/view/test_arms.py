@@ -105,7 +105,7 @@ def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: D
     assert "No test was made of part: 5 against 2 boots; a test needs 5 boots an arm." in page.text
     assert "The p of the first figure of each arm" not in page.text  # there is one alone
     assert "5 of each kind allow a test of 2 arms." in page.text
-    assert "Most of the noise that is left in part comes from" in page.text
+    assert "Most of the noise in part comes from" in page.text
     assert "No test was made of other: no CPU was measured in every run" in page.text
     bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
     assert "No test was made: 2 boots each; a test needs 5 boots an arm." in bare.text

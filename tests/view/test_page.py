@@ -119,7 +119,7 @@ def test_the_next_step_names_what_removes_the_largest_cause(desk: Desk) -> None:
     before = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK)
     after = sample_runs.write(desk.folder, "tuned", 1, loud, first=1)
     page = desk.page(*before, "--against", *after)
-    assert "Most of the noise that is left comes from irq: local_timer" in page.text
+    assert "Most of the noise comes from irq: local_timer" in page.text
     assert "lowlat-gen explain nohz_full" in page.text
 
 
@@ -137,6 +137,23 @@ def test_what_is_not_in_effect_stands_above_the_figures(desk: Desk) -> None:
 def test_what_was_not_verified_is_told_with_the_command(usual: Page) -> None:
     assert "It was not checked whether the settings were in effect" in usual.text
     assert "lowlat-gen verify --json > verify.json" in usual.text
+
+
+def test_cpus_are_told_as_lists_never_as_masks(desk: Desk) -> None:
+    path = Path(sample_runs.verified(desk.folder / "verify.json", irq__smp_affinity="effective"))
+    document = json.loads(path.read_text())
+    document["settings"][0].update(planned="c3", effective="c3")
+    path.write_text(json.dumps(document))
+    page = desk.page(*sample_runs.arms(desk.folder, boots=1), "--verify", str(path))
+    assert page.text.count("0-1,6-7") == 2 and not re.search(r"\bc3\b", page.text)
+
+
+def test_the_first_screen_tells_where_the_numbers_are_from(desk: Desk) -> None:
+    host = {**sample_runs.HOST, "name": "tuna", "hz": 250}
+    page = desk.page(*sample_runs.arms(desk.folder, boots=1, changes={"host": host}))
+    opening = page.text[: page.text.index("In figures")]
+    facts = ("tuna", "Intel(R) Xeon(R) Gold 6354", "Linux 6.12.9-amd64, HZ=250", "2 runs of 60 s")
+    assert all(fact in opening for fact in facts)
 
 
 def plan_file(folder: Path) -> tuple[Plan, str]:
@@ -474,3 +491,41 @@ def test_a_link_in_the_state_folders_place_is_not_followed(desk: Desk, state: Pa
     status, _, err = desk.call(*sample_runs.arms(desk.folder, boots=1), "--open")
     assert status == 2 and "is a symbolic link" in err
     assert not list(elsewhere.iterdir())
+
+
+# One arm by itself
+
+
+def test_runs_that_are_compared_with_nothing_have_a_page(desk: Desk) -> None:
+    runs = sample_runs.write(desk.folder, "stock", 2, sample_runs.STOCK)
+    page = desk.page(*runs)
+    document = json.loads(Path(runs[0]).read_text())
+    assert "stock on CPUs 2-3,6-7: noise " in page.text and "complete, valid" in page.text
+    assert {row["arm"] for row in page.csv("arms.csv")} == {"CPU 2", "CPU 3", "CPU 6", "CPU 7"}
+    counted = {
+        row["source"]: float(row["stock, a second"]) for row in page.csv("interrupts-by-source.csv")
+    }
+    rates = [cpu["interrupts_per_s"]["LOC"] for cpu in document["cpus"]]
+    assert counted["LOC (local timer)"] == pytest.approx(sum(rates) / 4, rel=0.5)
+    assert (
+        "Noise by cause" in page.text
+        and "Most of the noise comes from irq: local_timer" in page.text
+    )
+    for foreign in ("The test tries", "What is in effect", "Every parameter", "In figures"):
+        assert foreign not in page.text
+
+
+def test_one_run_under_emulation_has_a_page_without_durations(desk: Desk) -> None:
+    (run,) = sample_runs.write(
+        desk.folder, "guest", 1, sample_runs.STOCK, changes={"emulated": True, "valid": False}
+    )
+    page = desk.page(run)
+    assert "guest on CPUs 2-3,6-7: interrupts " in page.text and "not valid" in page.text
+    assert "longest gap" not in page.text and "Noise" not in page.text
+
+
+@pytest.mark.parametrize("words", [("--json",), ("--csv", "x.csv"), ("--require", "noise_ppm>=2")])
+def test_a_page_of_one_arm_takes_nothing_that_compares(desk: Desk, words: tuple[str, ...]) -> None:
+    (run,) = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK, seconds=1.0)
+    status, out, err = desk.call(run, "--html", str(desk.folder / "page.html"), *words)
+    assert (status, out) == (2, "") and "two sets of runs are needed" in err

@@ -11,6 +11,10 @@ import pytest
 from pages import Page
 from test_rehearse_matrix import Bench
 
+from lowlat.rehearse.comparisons import marked
+from lowlat.report.in_effect import VerifiedSetting
+from lowlat.view.settings import mark, ordered
+
 pytestmark = pytest.mark.slow
 
 #: What verify finds of the tick: by the kernel's word, and on one CPU; in some boots not there.
@@ -79,3 +83,12 @@ def test_the_plan_that_was_booted_tells_the_reasons_of_every_comparison(
 ) -> None:
     assert rehearsed.page.text.count(f"From plan {rehearsed.plan}, profile lowlat") == 2
     assert "No plan" not in rehearsed.page.text and "--plan" not in rehearsed.page.text
+
+
+def test_what_the_rehearsal_gives_every_boot_is_its_own() -> None:
+    states = {"tsc": "not-planned", "mce": "not-planned", "isolcpus": "effective"}
+    values = {"tsc": "nowatchdog", "mce": "off", "isolcpus": "2-3"}
+    rows = [VerifiedSetting(name, state, "", values[name], "") for name, state in states.items()]
+    found = ordered(marked(rows, ["tsc=nowatchdog"]))
+    told = [(row.name, mark(row.state)) for row in found]
+    assert told == [("mce", "?"), ("isolcpus", "✓"), ("tsc", "–")]

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Callable, Optional
 
-from lowlat.model.cpuset import CpuSet
+from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine, Node
 
 #: What the places in a text stand for, where it has none.
@@ -40,6 +41,14 @@ class Reads(Enum):
     WITHIN = "within"  # a mask that names none but the planned CPUs
     CHOICE = "choice"  # always [madvise] never
     HEX = "hex"
+
+    def listed(self, value: str) -> str:
+        """A mask as the list of its CPUs, which is how a person reads them; anything else as it
+        is."""
+        if self in (Reads.MASK, Reads.WITHIN):
+            with suppress(CpuSetError):
+                return str(CpuSet.parse_mask(value))
+        return value
 
 
 @dataclass(frozen=True)

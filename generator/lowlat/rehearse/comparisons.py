@@ -11,14 +11,16 @@ from pathlib import Path
 
 from lowlat.base import files
 from lowlat.rehearse.arm import PlannedArm, settings
+from lowlat.rehearse.boots import clock_words
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.in_effect import VerifiedSetting
+from lowlat.verify.finding import Standing
 from lowlat.view.arm import Group
-from lowlat.view.settings import ordered
+from lowlat.view.settings import OWN, ordered
 
 
 def compared(rehearsal: Rehearsal) -> Iterator[Group]:
@@ -46,9 +48,20 @@ def _against(base: str, played: Played) -> Iterator[Group]:
 
 def _runs(arm: PlannedArm, played: Played) -> Arm:
     boots = played.of(arm)
-    verified = [booted.verified for booted in boots if booted.verify]
+    stage = played.stage
+    own = () if stage.kvm else tuple(clock_words(stage.machine))
+    verified = [marked(booted.verified, own) for booted in boots if booted.verify]
     effect = _merged(verified) if verified else None
     return Arm(arm.name, tuple(booted.measured for booted in boots), effect)
+
+
+def marked(rows: Sequence[VerifiedSetting], own: Sequence[str]) -> Sequence[VerifiedSetting]:
+    """The rows with those told apart that nobody planned, but the rehearsal gives every boot."""
+    given = {(Standing.NOT_PLANNED.value, word) for word in own}
+    return [
+        replace(row, state=OWN) if (row.state, f"{row.name}={row.effective}") in given else row
+        for row in rows
+    ]
 
 
 def _merged(boots: Sequence[Sequence[VerifiedSetting]]) -> tuple[VerifiedSetting, ...]:

@@ -53,19 +53,21 @@ def main(args: ReportArguments) -> int:
 
 
 def _described(args: ReportArguments) -> int:
-    given = {
-        **{"--require": args.require, "--verify": args.verify, "--csv": args.csv},
-        **{"--html": args.html, "--open": args.open},
-    }
+    given = {"--require": args.require, "--verify": args.verify, "--csv": args.csv}
     only = [name for name, value in given.items() if value]
     if only or not args.before:
         what = f"{only[0]}: " if only else ""
         raise Refused(f"report: {what}two sets of runs are needed", hint=_USAGE)
     runs = tuple(map(read_run, args.before))
-    found = describe(Arm(named(args.before[0].name, runs), runs))
+    arm = Arm(named(args.before[0].name, runs), runs)
+    found = describe(arm)
+    written = report_output.write_alone(args, arm, found)
     forms = {"json": description.as_json, "markdown": as_markdown.described}
     form = "json" if args.json else "markdown" if args.markdown else ""
     sys.stdout.write(forms.get(form, as_text.described)(found))
+    if not form:
+        for line in written:
+            say(line)
     return 0
 
 

@@ -18,6 +18,7 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
+from lowlat.report.description import Description
 from lowlat.verbs.arguments import flag, option, positional
 
 
@@ -82,10 +83,28 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
         _write_csv(args.csv, found)
         told.append(f"Table: {args.csv}")
     if args.html or args.open:
-        out = Path(args.html) if args.html else _kept()
-        _write_page(args, out, found)
-        told.append(_shown(out) if args.open else f"Page: {out}")
+        # Imported late: templates and drawings are for those who ask for a page.
+        from lowlat.view.arm import Group
+        from lowlat.view.html import render
+
+        plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1])
+        told.append(_page(args, render(Group("", found, plan))))
     return tuple(told)
+
+
+def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[str, ...]:
+    """Write the page of one arm by itself where it was asked for, as write() does."""
+    if not (args.html or args.open):
+        return ()
+    from lowlat.view.html import render_arm
+
+    return (_page(args, render_arm(arm, found)),)
+
+
+def _page(args: ReportArguments, page: str) -> str:
+    out = Path(args.html) if args.html else _kept()
+    files.write("--html" if args.html else "--open", str(out), page.encode())
+    return _shown(out) if args.open else f"Page: {out}"
 
 
 def _write_csv(out: str, found: Comparison) -> None:
@@ -94,16 +113,6 @@ def _write_csv(out: str, found: Comparison) -> None:
 
     data = endpoint_data(found)
     files.write("--csv", out, csv_text(data.header, data.rows).encode())
-
-
-def _write_page(args: ReportArguments, out: Path, found: Comparison) -> None:
-    # Imported late: templates and drawings are for those who ask for a page.
-    from lowlat.view.arm import Group
-    from lowlat.view.html import render
-
-    plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1])
-    page = render(Group("", found, plan))
-    files.write("--html" if args.html else "--open", str(out), page.encode())
 
 
 def _stored(after: Arm) -> Optional[Plan]:

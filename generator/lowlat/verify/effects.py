@@ -75,8 +75,10 @@ class Effects:
         expected = sign.expected(value)
         if held is None or expected is None:
             return None
+        same = settings.equal(sign.reads, held, expected)
+        held, expected = map(sign.reads.listed, (held, expected))
         why = f"{sign.path} is {held or 'empty'}"
-        if settings.equal(sign.reads, held, expected):
+        if same:
             return Judged(Standing.EFFECTIVE, held, why)
         return Judged(Standing.IGNORED, held, f"{why}, not {expected}")
 

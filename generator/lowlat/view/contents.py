@@ -71,7 +71,7 @@ def _opening(found: Comparison) -> Opening:
     return Opening(
         verdict="several" if found.several else report.verdict,
         badge=f"{len(found.arms)} arms" if found.several else _VERDICTS[report.verdict],
-        headline=f"{headline.rstrip('.')}.",
+        headline=headline,
         basis=basis,
         numbers=tuple(opening.numbers(found)),
         figures=forest_plot.figure(found),

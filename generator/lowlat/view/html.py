@@ -13,8 +13,10 @@ from markupsafe import Markup
 from lowlat import __version__
 from lowlat.base import encode, resources
 from lowlat.draw import text
+from lowlat.report.arm import Arm
+from lowlat.report.description import Description
 from lowlat.report.wording import number
-from lowlat.view import settings
+from lowlat.view import settings, single
 from lowlat.view.arm import Group
 from lowlat.view.contents import tell
 from lowlat.view.plot import axis
@@ -24,6 +26,11 @@ def render(group: Group) -> str:
     """The page of a comparison."""
     told = tell(group)
     return _filled("page.html.j2", [told], group.found.first)
+
+
+def render_arm(arm: Arm, found: Description) -> str:
+    """The page of one arm by itself, with what was found of it."""
+    return _filled("page.html.j2", [single.tell(arm, found)], arm.name)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
@@ -53,7 +60,9 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_safe,
     )
-    environment.filters.update(mark=settings.mark, px=_pixels, points=_points)
+    environment.filters.update(
+        mark=settings.mark, listed=settings.listed, px=_pixels, points=_points
+    )
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )

@@ -52,7 +52,7 @@ def runs(arms: Sequence[Arm]) -> Table:
     rows = tuple(
         (
             *(arm.name, run.started, run.boot_id[:8], run.label, run.path.name),
-            *(f"{run.duration_s:g}", "; ".join(_state(run))),
+            *(f"{run.duration_s:g}", "; ".join(state(run))),
         )
         for arm in arms
         for run in sorted(arm.runs, key=lambda run: run.started)
@@ -69,6 +69,7 @@ def about(found: Comparison) -> dict[str, object]:
             untested.setdefault(report.why, []).append(report.name)
     every = len(found.reports)
     return {
+        "compared": True,
         "of_interrupts": summary.of_interrupts(found),
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
@@ -81,7 +82,7 @@ def _clock(run: Run) -> str:
     return f"{run.clock.source}{read}"
 
 
-def _state(run: Run) -> Iterable[str]:
+def state(run: Run) -> Iterable[str]:
     if run.complete and run.valid and not run.problems:
         yield "complete, valid"
     if not run.complete:

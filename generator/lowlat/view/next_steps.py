@@ -46,6 +46,12 @@ def steps(
     )
 
 
+def alone(cause: Optional[str]) -> tuple[NextStep, ...]:
+    """The next steps after runs that are compared with nothing."""
+    why = "What a setting changes is told by runs with it and without it, in turns."
+    return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
+
+
 def _comparable(report: Report) -> Iterator[NextStep]:
     if report.verdict == REFUSED:
         why = f"The runs do not compare ({report.why}): measure both sides alike."
@@ -104,7 +110,7 @@ def _remedy(cause: str, where: str) -> Iterator[NextStep]:
     then = f"see what {name} does about it."
     if not name:
         then = "no setting is known against it. See when it comes."
-    why = f"Most of the noise that is left{where} comes from {cause}: {then}"
+    why = f"Most of the noise{where} comes from {cause}: {then}"
     yield NextStep(why, f"lowlat-gen explain {name}" if name else "lowlat-gen top")
 
 

@@ -21,11 +21,11 @@ from lowlat.view.plot.run_series import RunQuantity
 _MOST_CPUS = 12
 
 _MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
-_TIMED = (
+TIMED = (
     RunQuantity(_MEASURES["noise_ppm"], "Noise", "ppm of the time"),
     RunQuantity(_MEASURES["max_ns"], "Longest gap", "us", 1e3),
 )
-_COUNTED = (RunQuantity(_MEASURES[INTERRUPTS], "Interrupts", "a second"),)
+COUNTED = (RunQuantity(_MEASURES[INTERRUPTS], "Interrupts", "a second"),)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def of_runs(found: Measured) -> Iterator[Section]:
 def _over_time(found: Measured) -> Section:
     inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
     figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
-    by_run = _TIMED if found.timed else _COUNTED
+    by_run = TIMED if found.timed else COUNTED
     figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
     return Section("time", tuple(figures), about={"timed": found.timed})
 

@@ -22,6 +22,9 @@ _ORDER = [state.value for state in Standing]
 #: Parameters that differ by the entry, not by its settings.
 _OWN = (cmdline.MARKER, "BOOT_IMAGE")
 
+#: The state of a parameter that a rehearsal gives every boot, its stock ones too.
+OWN = "the rehearsal's own"
+
 _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 
 
@@ -68,8 +71,8 @@ def _planned(plan: Plan) -> SettingReasons:
     ]
     found: dict[str, SettingReason] = {}
     for item in plan.runtime:
-        where = spoken(item.target)
-        reason = SettingReason(item.name, item.value, where, item.why, item.source)
+        where, value = spoken(item.target), listed(item.value, item.name)
+        reason = SettingReason(item.name, value, where, item.why, item.source)
         found.setdefault(item.name, reason)
     return SettingReasons(
         f"From plan {plan.id}, profile {plan.profile}, kernel {plan.kernel or 'unknown'}.",
@@ -138,13 +141,23 @@ def ordered(settings: Sequence[VerifiedSetting]) -> tuple[VerifiedSetting, ...]:
 def _rank(setting: VerifiedSetting) -> int:
     # Effective rows are many and say nothing new: they come last.
     effective = setting.state == Standing.EFFECTIVE.value
+    if setting.state == OWN:
+        return len(_ORDER) + 1
     known = setting.state in _ORDER
     return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
+
+
+def listed(value: str, name: str) -> str:
+    """What a setting of this name holds, CPUs as a list."""
+    entry = _BY_NAME.get(name.replace("-", "_"))
+    return entry.reads.listed(value) if entry else value
 
 
 def mark(state: str) -> str:
     """A sign beside the state, so that nobody has to tell it by its colour."""
     if state == Standing.EFFECTIVE.value:
         return "✓"
+    if state == OWN:
+        return "–"
     bad = {one.value for one in Standing if one.bad or one is Standing.OVERRIDDEN}
     return "✗" if state in bad else "?"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -94,10 +94,19 @@ def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Axis:
 def figure(found: Comparison) -> tuple[Figure, ...]:
     """The drawing; none where no arm compares."""
     drawn = rows(found)
-    if not drawn:
-        return ()
     unit = "a second" if summary.of_interrupts(found) else "ppm of the time"
     title = f"{summary.subject(found)}, {unit}"
+    return _figure(title, unit, drawn, _caption(drawn)) if drawn else ()
+
+
+def of_cpus(values: Mapping[int, float], title: str, unit: str) -> tuple[Figure, ...]:
+    """One arm by itself, a row for each CPU."""
+    named = ((f"CPU {cpu}", value) for cpu, value in values.items())
+    drawn = [ForestRow(name, name, "", number(value), value, ()) for name, value in named]
+    return _figure(f"{title}, {unit}", unit, drawn, "")
+
+
+def _figure(title: str, unit: str, drawn: Sequence[ForestRow], caption: str) -> tuple[Figure, ...]:
     told = "; ".join(f"{row.name} {row.finding}" for row in drawn)
     chart = {
         "label": f"{title}: {told}.",
@@ -106,8 +115,10 @@ def figure(found: Comparison) -> tuple[Figure, ...]:
         "rows": drawn,
         # Where a name and a finding do not fit side by side, they stand one below the other.
         "below": any(len(row.label) + len(row.finding) >= _WIDE for row in drawn),
+        # The first arm is what the others are measured by; of CPUs none is.
+        "compared": bool(caption),
     }
-    return (Figure("forest", title, _caption(drawn), chart, _data(drawn, unit)),)
+    return (Figure("forest", title, caption, chart, _data(drawn, unit)),)
 
 
 def _caption(drawn: Sequence[ForestRow]) -> str:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a page tells of one arm by itself, with nothing to compare it with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lowlat.model.cpuset import CpuSet
+from lowlat.report import description
+from lowlat.report.arm import Arm
+from lowlat.report.description import Description
+from lowlat.report.figures import INTERRUPTS
+from lowlat.report.wording import number
+from lowlat.view import costs, method, next_steps, opening
+from lowlat.view.arm import view_arms
+from lowlat.view.opening import UNITS, Number, Opening
+from lowlat.view.plot import forest_plot, parts
+from lowlat.view.plot.figure import Data
+from lowlat.view.sections import Measured, Section, of_runs
+from lowlat.view.settings import SettingReasons
+
+#: A page shows so many CPUs one by one, the noisiest.
+_MOST_CPUS = 12
+
+#: The figures for the eye, as far as they are known: measure, title, unit, and divisor.
+_NUMBERS = (
+    ("noise_ppm", "noise", UNITS["ppm"], 1.0),
+    ("max_ns", "longest gap", "us", 1e3),
+    (INTERRUPTS, "interrupts", "a second on each CPU", 1.0),
+)
+
+#: The one that the CPUs are drawn by, where durations mean something and where they do not.
+_PRIMARY = (("noise_ppm", "Noise", "ppm of the time"), (INTERRUPTS, "Interrupts", "a second"))
+
+
+def tell(arm: Arm, found: Description) -> dict[str, object]:
+    """The content of a page of the runs of one arm, as its templates name it; pure."""
+    cpus, timed = found.cpus, not found.emulated
+    name, title, unit = _PRIMARY[found.emulated]
+    noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
+    worst = CpuSet.of(noisiest[:_MOST_CPUS])
+    arms = (replace(*view_arms([arm]), kind="after"),)
+    measured = Measured(arms, cpus, worst, [dict(_by_row(found))], timed)
+    power = costs.power(arms)
+    every = (
+        Section("figures", tables=tuple(description.tables(found))),
+        *of_runs(measured),
+        Section("costs", tables=(power,) if power.rows and timed else ()),
+    )
+    headline, _, basis = description.headline(found).removesuffix(").").rpartition(" (")
+    return {
+        **{"prefix": "", "spoken": "", "title": arm.name, "names": [arm.name], "arms": arms},
+        "opening": Opening(
+            verdict="several" if found.complete and found.valid else "refused",
+            badge=f"{found.runs} run{'s' if found.runs > 1 else ''}",
+            headline=f"{headline}.",
+            basis=basis,
+            numbers=tuple(_numbers(found)),
+            figures=forest_plot.of_cpus({n: found.get(name, n) or 0.0 for n in worst}, title, unit),
+            facts=tuple(filter(None, opening.facts(arm.runs))),
+        ),
+        "emulated": found.emulated,
+        "flags": found.flags,
+        "sections": [section for section in every if not section.empty],
+        "method": {"compared": False, "tested": 0, "untested": []},
+        "steps": next_steps.alone(parts.largest(parts.causes(arms, cpus))),
+        # Nothing is tested, and nothing was set.
+        **{"missing": (), "effects": (), "unlooked": (), "changes": (), "others": 0},
+        **{"reasons": SettingReasons("", ()), "endpoints": Data("", (), ())},
+        "facts": method.facts([arm]),
+        "runs": method.runs([arm]),
+    }
+
+
+def _numbers(found: Description) -> Iterator[Number]:
+    for name, of, unit, divisor in _NUMBERS:
+        if (value := found.get(name)) is not None:
+            yield Number(of, "after", number(value / divisor), unit)
+
+
+def _by_row(found: Description) -> Iterator[tuple[str, float]]:
+    """The interrupts a second by the row of /proc/interrupts."""
+    for figure in found.figures:
+        name, _, row = figure.name.partition("@")
+        if name == INTERRUPTS and row and figure.cpu == "all":
+            yield row, figure.value
