@@ -44,7 +44,7 @@ LARGEST = 3 << 20
 #: Twice as many elements as the page of 20 runs has.
 MOST_ELEMENTS = 10_000
 
-#: Pages of one comparison, of seventeen arms, and of several comparisons.
+#: Pages of one comparison, of seventeen arms, of several comparisons; there is one of a run, too.
 PAGES = ("report", "arms", "groups")
 
 VIEWS: dict[str, dict[str, Any]] = {
@@ -54,7 +54,10 @@ VIEWS: dict[str, dict[str, Any]] = {
 }
 
 #: Which page is looked at in which way: one style sheet draws them all.
-LOOKS = [*(("report", name) for name in VIEWS), ("arms", "phone"), ("groups", "dark")]
+LOOKS = [
+    *(("report", name) for name in VIEWS),
+    *(("arms", "phone"), ("groups", "dark"), ("alone", "phone")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +84,9 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str
     more = sample_runs.left_out(folder, 15, boots=5, seconds=5.0)
     assert cli.main(["report", *words, *more, "--html", str(folder / "arms.html")]) == 0
     (folder / "groups.html").write_text(render_groups("Two kernels", list(groups(folder))))
-    return {"report": report, "arms": folder / "arms.html", "groups": folder / "groups.html"}
+    assert cli.main(["report", words[0], "--html", str(folder / "alone.html")]) == 0
+    own = {name: folder / f"{name}.html" for name in ("arms", "groups", "alone")}
+    return {"report": report, **own}
 
 
 def groups(folder: Path) -> Iterator[Group]:

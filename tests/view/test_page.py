@@ -502,15 +502,12 @@ def test_runs_that_are_compared_with_nothing_have_a_page(desk: Desk) -> None:
     document = json.loads(Path(runs[0]).read_text())
     assert "stock on CPUs 2-3,6-7: noise " in page.text and "complete, valid" in page.text
     assert {row["arm"] for row in page.csv("arms.csv")} == {"CPU 2", "CPU 3", "CPU 6", "CPU 7"}
-    counted = {
-        row["source"]: float(row["stock, a second"]) for row in page.csv("interrupts-by-source.csv")
-    }
+    rows = page.csv("interrupts-by-source.csv")
+    counted = {row["source"]: float(row["stock, a second"]) for row in rows}
     rates = [cpu["interrupts_per_s"]["LOC"] for cpu in document["cpus"]]
     assert counted["LOC (local timer)"] == pytest.approx(sum(rates) / 4, rel=0.5)
-    assert (
-        "Noise by cause" in page.text
-        and "Most of the noise comes from irq: local_timer" in page.text
-    )
+    assert "Noise by cause" in page.text
+    assert "Most of the noise comes from irq: local_timer" in page.text
     for foreign in ("The test tries", "What is in effect", "Every parameter", "In figures"):
         assert foreign not in page.text
 
