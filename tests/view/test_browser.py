@@ -289,6 +289,6 @@ def test_the_data_of_a_drawing_can_be_saved(view: Callable[..., Viewed], tmp_pat
     download.value.save_as(saved)
     assert download.value.suggested_filename == "histogram-cpu3.csv"
     rows = list(csv.reader(saved.open(newline="")))
-    assert rows[0] == ["from, ns", "to, ns", "before, gaps an hour", "after, gaps an hour"]
+    assert rows[0] == ["from, ns", "to, ns", "stock, gaps an hour", "tuned, gaps an hour"]
     assert len(rows) > 20
     assert viewed.said == []
