@@ -419,7 +419,7 @@ def _counts() -> Iterator[Cell]:
 def _fell() -> Iterator[Cell]:
     """Many events before, few after: does the interval hold the ratio of the means?"""
     for mean in _MEANS[:-1]:
-        for boots in ((5, 5), (8, 8), (10, 5)):
+        for boots in ((5, 5), (7, 7), (10, 5)):
             for bunching in (1.0, 2.0, 4.0):
                 kind = f"Poisson, variance x {bunching:g}" if bunching > 1 else "Poisson"
                 yield _counted(
@@ -427,7 +427,7 @@ def _fell() -> Iterator[Cell]:
                     *(lognormal(0.01, 3000), gamma(mean, bunching), boots),
                     truth=3000 / mean,
                 )
-    for boots in ((5, 5), (8, 8)):
+    for boots in ((5, 5), (7, 7)):
         storm = (storms(5.0, 0.1, 100), storms(0.5, 0.1, 100))
         yield _counted("10 times fewer, storms too", *storm, boots, truth=10.0)
         yield _counted(

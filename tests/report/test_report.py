@@ -153,7 +153,7 @@ def test_no_common_cpu_is_refused(bench: Bench) -> None:
     after = document("tuned", 0, cpus=[cpu_run(1, 4.0)])
     result = bench.json([document("stock", 236.0)], [after])
     assert result["verdict"] == "refused"
-    assert "before 2-3, after 1" in result["why"]
+    assert "stock 2-3, tuned 1" in result["why"]
     assert "Not comparable: " in bench.call(*_arms(bench, document("stock", 2.0), after))[1]
 
 
@@ -174,19 +174,19 @@ def test_a_primary_that_is_not_known_is_refused(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kernel": "6.1.0-rt"}, "kernels differ: before 6.12.9-amd64, after 6.1.0-rt"),
-        ({"threshold_ns": 1000}, "thresholds differ: before 100 ns, after 1000 ns"),
-        ({"harness": "0.2.0"}, "harness builds differ: before 0.1.0, after 0.2.0"),
-        ({"policy": "fifo:1"}, "policies differ: before other, after fifo:1"),
-        ({"duration_s": 10}, "durations differ: before 120 s, after 10 s"),
-        ({"loads": []}, "loads differ: before stress-ng --fault 1, after none"),
+        ({"kernel": "6.1.0-rt"}, "kernels differ: stock 6.12.9-amd64, tuned 6.1.0-rt"),
+        ({"threshold_ns": 1000}, "thresholds differ: stock 100 ns, tuned 1000 ns"),
+        ({"harness": "0.2.0"}, "harness builds differ: stock 0.1.0, tuned 0.2.0"),
+        ({"policy": "fifo:1"}, "policies differ: stock other, tuned fifo:1"),
+        ({"duration_s": 10}, "durations differ: stock 120 s, tuned 10 s"),
+        ({"loads": []}, "loads differ: stock stress-ng --fault 1, tuned none"),
         ({"oslat": None}, "oslat has a result in some runs only"),
         ({"host": {"arch": "x86_64", "processor": "A 1"}}, "do not tell of their machine"),
-        ({"complete": False}, "the run is not complete (after a0.json)"),
-        ({"valid": False}, "the run is not valid, its own checks failed (after a0.json)"),
-        ({"problems": ["oslat is not installed"]}, "oslat is not installed (after a0.json)"),
+        ({"complete": False}, "the run is not complete (tuned a0.json)"),
+        ({"valid": False}, "the run is not valid, its own checks failed (tuned a0.json)"),
+        ({"problems": ["oslat is not installed"]}, "oslat is not installed (tuned a0.json)"),
         ({"boot_id": "boot-stock"}, "the same boot"),
-        ({"cmdline": "quiet stock"}, "command line is the same before and after"),
+        ({"cmdline": "quiet stock"}, "command line is the same in both arms"),
         ({"clock": {"source": "gettime", "hz": 1e9, "floor_ns": 9, "loop_period_ns": 9}}, "clocks"),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_load_that_failed_is_flagged(bench: Bench) -> None:
     tuned = document("tuned", 4.0)
     tuned["loads"][0]["exit"] = 2
     result = bench.json([document("stock", 236.0)], [tuned])
-    words = "stress-ng ended with status 2, so its throughput may be wrong (after a0.json)"
+    words = "stress-ng ended with status 2, so its throughput may be wrong (tuned a0.json)"
     assert words in result["flags"]
 
 
@@ -651,4 +651,4 @@ def test_what_only_a_guests_init_reads_is_no_part_of_the_line(bench: Bench) -> N
         for name in ("Zm9v", "YmFy")
     )
     found = bench.json([before], [after])
-    assert "the kernel command line is the same before and after" in found["flags"]
+    assert "the kernel command line is the same in both arms" in found["flags"]

@@ -24,13 +24,13 @@ def test_noise_over_the_time_of_a_run_adds_up_to_it(
 ) -> None:
     words = sample_runs.arms(desk.folder, boots=1, seconds=seconds, cpu={"scale": 60 / seconds})
     page = desk.page(*words)
-    for label, side in (("stock", "before"), ("tuned", "after")):
+    for label in ("stock", "tuned"):
         document = json.loads(next(desk.folder.glob(f"{label}-*.json")).read_text())
         for name, key, unit in (
             ("noise", "noise_ns", "ppm of the time"),
             ("interrupts", "interrupts", "a second"),
         ):
-            rows = [row for row in page.csv(f"{name}-over-time.csv") if row["arm"] == side]
+            rows = [row for row in page.csv(f"{name}-over-time.csv") if row["arm"] == label]
             assert len(rows) == stretches
             drawn = sum(
                 float(row[unit]) * (float(row["to, s"]) - float(row["from, s"])) for row in rows
@@ -54,7 +54,7 @@ def test_runs_of_differing_lengths_are_drawn_as_far_as_they_reach(desk: Desk) ->
     after = sample_runs.write(desk.folder, "tuned", 1, sample_runs.TUNED, first=1, seconds=10.0)
     rows = desk.page(*before, "--against", *after).csv("noise-over-time.csv")
     ends = {row["arm"]: float(row["to, s"]) for row in rows}
-    assert ends == {"before": 20.0, "after": 10.0}
+    assert ends == {"stock": 20.0, "tuned": 10.0}
 
 
 def test_runs_without_a_series_are_drawn_as_whole_runs(desk: Desk) -> None:
@@ -70,8 +70,8 @@ def test_interrupts_that_nobody_counted_by_steps_are_not_drawn(desk: Desk) -> No
         document["cpus"][0]["series"]["interrupts"] = None
         path.write_text(json.dumps(document))
     page = desk.page(*words)
-    assert {row["arm"] for row in page.csv("interrupts-over-time.csv")} == {"before"}
-    assert {row["arm"] for row in page.csv("noise-over-time.csv")} == {"before", "after"}
+    assert {row["arm"] for row in page.csv("interrupts-over-time.csv")} == {"stock"}
+    assert {row["arm"] for row in page.csv("noise-over-time.csv")} == {"stock", "tuned"}
 
 
 @pytest.mark.parametrize(

@@ -65,18 +65,17 @@ class Report:
 
 def build(before: Arm, after: Arm) -> Report:
     """Compare two arms of at least one run."""
-    runs = before.runs, after.runs
-    flags = [*comparable.flags(*runs), *in_effect.unknown(after.effect or ())]
+    flags = [*comparable.flags(before, after), *in_effect.unknown(after.effect or ())]
     figures: tuple[Endpoint, ...] = ()
     needed = None
-    why = comparable.refusal(*runs)
+    why = comparable.refusal(before, after)
     seconds = (0.0, 0.0)
     if why:
         concluded = Verdict(REFUSED, why)
     else:
         pair = Pair.of(before, after)
         concluded, figures = _concluded(pair)
-        weighty = [*_swallowed((before, after)), *comparable.doses(*runs)]
+        weighty = [*_swallowed((before, after)), *comparable.doses(before, after)]
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
         flags = [*weighty, *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
@@ -90,7 +89,7 @@ def build(before: Arm, after: Arm) -> Report:
         verdict=concluded.word,
         why=concluded.why,
         boots=(len(before.boots), len(after.boots)),
-        emulated=all(arm[0].emulated for arm in runs),
+        emulated=all(arm.runs[0].emulated for arm in (before, after)),
         endpoints=figures,
         not_in_effect=in_effect.not_in_effect(after.effect or (), after.runs),
         flags=tuple(flags),

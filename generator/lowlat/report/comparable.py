@@ -16,6 +16,7 @@ from typing import Callable, Optional
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import figures
+from lowlat.report.arm import Arm
 
 Runs = Sequence[Run]
 
@@ -47,9 +48,9 @@ def common_cpus(runs: Iterable[Run]) -> CpuSet:
     return reduce(and_, (run.measured for run in runs))
 
 
-def refusal(before: Runs, after: Runs) -> Optional[str]:
+def refusal(before: Arm, after: Arm) -> Optional[str]:
     """Why the two arms cannot be compared at all, or None where they can."""
-    runs = (*before, *after)
+    runs = (*before.runs, *after.runs)
     if len({run.emulated for run in runs}) > 1:
         return "some runs were made under emulation and some were not"
     for run in runs:
@@ -59,19 +60,20 @@ def refusal(before: Runs, after: Runs) -> Optional[str]:
         if not run.valid and not run.emulated:
             return f"{run.path.name} is not a valid run, its own checks failed"
     if not len(common_cpus(runs)):
-        return f"no CPU was measured in every run (before {_cpus(before)}, after {_cpus(after)})"
+        each = ", ".join(f"{arm.name} {_cpus(arm.runs)}" for arm in (before, after))
+        return f"no CPU was measured in every run ({each})"
     return None
 
 
-def doubt(before: Runs, after: Runs) -> Optional[str]:
+def doubt(before: Arm, after: Arm) -> Optional[str]:
     """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
-    runs = (*before, *after)
+    runs = (*before.runs, *after.runs)
     for trait in (one for one in _TRAITS if one.voids(emulated=runs[0].emulated)):
         if trait.several({trait.of(run) for run in runs}):
             return f"the {trait.name} differ{trait.consequence}"
     if not all(run.boot_id for run in runs):
         return "the boot of some runs is not known"
-    if {run.boot_id for run in before} & {run.boot_id for run in after}:
+    if {run.boot_id for run in before.runs} & {run.boot_id for run in after.runs}:
         return "both sides have runs of the same boot"
     partial = [run.path.name for run in runs if not _whole(run)]
     return f"{partial[0]} is not complete or not valid" if partial else None
@@ -90,22 +92,22 @@ def _whole(run: Run) -> bool:
     )
 
 
-def flags(before: Runs, after: Runs) -> list[str]:
+def flags(before: Arm, after: Arm) -> list[str]:
     """What weakens the comparison, one sentence each, the weightiest first."""
-    runs = (*before, *after)
+    runs = (*before.runs, *after.runs)
     result = [*_differences(before, after), *_boots(before, after)]
     if not runs[0].emulated and _in_some(map(oslat_version, runs)):
         result.append("oslat has a result in some runs only")
     if _in_some(run.machine_words for run in runs):
         result.append("some runs do not tell of their machine: 'lowlat-gen measure' notes it")
     result += _conditions(before, after)
-    return [*result, _EMULATION] if before[0].emulated else result
+    return [*result, _EMULATION] if runs[0].emulated else result
 
 
-def doses(before: Runs, after: Runs) -> Iterator[str]:
+def doses(before: Arm, after: Arm) -> Iterator[str]:
     """How much more or less the load did in the second arm, where that is much: who is loaded less
     is disturbed less."""
-    ours, theirs = (_dose(arm) for arm in (before, after))
+    ours, theirs = (_dose(arm.runs) for arm in (before, after))
     shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
     changes = [theirs[kind] / ours[kind] - 1 for kind in shared]
     for words, found in (
@@ -115,7 +117,10 @@ def doses(before: Runs, after: Runs) -> Iterator[str]:
         if found:
             least, most = (f"{100 * end(found):.0f}" for end in (min, max))
             size = least if least == most else f"{least} to {most}"
-            yield f"the load did {size} % {words} work after: part of the change may be the load's"
+            yield (
+                f"the load did {size} % {words} work in {after.name} than in {before.name}: part "
+                "of the change may be the load's"
+            )
 
 
 def _dose(runs: Runs) -> dict[str, float]:
@@ -141,15 +146,15 @@ def _in_some(known: Iterable[str]) -> bool:
     return len(set(map(bool, known))) > 1
 
 
-def _differences(before: Runs, after: Runs) -> Iterator[str]:
+def _differences(before: Arm, after: Arm) -> Iterator[str]:
     """Those that forbid a claim first."""
-    emulated = before[0].emulated
+    emulated = before.runs[0].emulated
     for trait in sorted(_TRAITS, key=lambda trait: not trait.voids(emulated=emulated)):
-        ours, theirs = ({trait.of(run) for run in arm} for arm in (before, after))
+        ours, theirs = ({trait.of(run) for run in arm.runs} for arm in (before, after))
         if trait.several(ours | theirs):
             shorter = _apart(ours | theirs)
             words = [_listed(shorter[value] for value in arm) for arm in (ours, theirs)]
-            apart = f"before {words[0]}, after {words[1]}{trait.consequence}"
+            apart = f"{before.name} {words[0]}, {after.name} {words[1]}{trait.consequence}"
             yield f"the {trait.name} differ: {apart}"
 
 
@@ -167,15 +172,15 @@ def _clipped(text: str) -> str:
     return f"'{text}'" if len(text) < 2 * _LONG else f"'{text[: 2 * _LONG]} ...'"
 
 
-def _boots(before: Runs, after: Runs) -> Iterator[str]:
-    ours, theirs = ([run.boot_id for run in arm if run.boot_id] for arm in (before, after))
+def _boots(before: Arm, after: Arm) -> Iterator[str]:
+    ours, theirs = ([r.boot_id for r in arm.runs if r.boot_id] for arm in (before, after))
     if set(ours) & set(theirs):
         yield "runs of both sides come from the same boot: settings of the boot did not change"
-    elif len({run.cmdline for run in (*before, *after)}) == 1:
-        yield "the kernel command line is the same before and after"
-    for name, boots in (("before", ours), ("after", theirs)):
+    elif len({run.cmdline for run in (*before.runs, *after.runs)}) == 1:
+        yield "the kernel command line is the same in both arms"
+    for name, boots in ((before.name, ours), (after.name, theirs)):
         if len(set(boots)) < len(boots):
-            yield f"some runs {name} share a boot: their median counts as one boot"
+            yield f"some runs of {name} share a boot: their median counts as one boot"
     runs = Counter([*ours, *theirs]).values()
     if not set(ours) & set(theirs) and len(set(runs)) > 1:
         yield (
@@ -184,13 +189,13 @@ def _boots(before: Runs, after: Runs) -> Iterator[str]:
         )
 
 
-def _conditions(before: Runs, after: Runs) -> Iterator[str]:
+def _conditions(before: Arm, after: Arm) -> Iterator[str]:
     """What is the matter with single runs; the same in several runs is one sentence."""
     found: dict[str, list[str]] = {}
-    for name, arm in (("before", before), ("after", after)):
-        for run in arm:
+    for arm in (before, after):
+        for run in arm.runs:
             for sentence in _condition(run):
-                found.setdefault(sentence, []).append(f"{name} {run.path.name}")
+                found.setdefault(sentence, []).append(f"{arm.name} {run.path.name}")
     for sentence, names in found.items():
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         yield f"{sentence} ({', '.join(names[:3])}{more})"

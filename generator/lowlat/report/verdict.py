@@ -48,7 +48,7 @@ def untested(before: Arm, after: Arm) -> Optional[str]:
     boots = len(before.boots), len(after.boots)
     if min(boots) < ENOUGH_BOOTS:
         return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots an arm"
-    why = comparable.doubt(before.runs, after.runs) or _out_of_turn(before, after)
+    why = comparable.doubt(before, after) or _out_of_turn(before, after)
     if not why and not permutation.available():
         why = "scipy and numpy are not installed"
     return f"{boot_words(boots)}; no test is made: {why}" if why else None
