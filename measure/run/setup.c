@@ -114,9 +114,10 @@ static int check_allowed(const char *option, const struct cpulist *cpus, const s
 static int check_written(const char *option, const char *path, int err, const char *instead,
 			 struct message *message)
 {
-	return err >= 0 ? 0 :
-			  message_set(message, "--%s '%.200s': can't be written (%s); name %s",
-				      option, path, strerror(-err), instead);
+	if (err >= 0)
+		return 0;
+	return message_set(message, "--%s '%.200s': can't be written (%s); name %s", option, path,
+			   strerror(-err), instead);
 }
 
 static int check_output(const char *option, const char *path, struct message *message)
