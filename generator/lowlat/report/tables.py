@@ -72,11 +72,12 @@ def tables(report: Report) -> tuple[Table, ...]:
     return (*figures(report), *((costs,) if costs.rows else ()))
 
 
-def figures(report: Report) -> tuple[Table, ...]:
-    """The noise and its sources, without what the quiet costs."""
+def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
+    """The noise, without what the quiet costs; its ``parts`` are causes and interrupts."""
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
-    candidates = (_summary(report), _per_cpu(report), _causes(report), sources, softirqs)
+    made_of = (_causes(report), sources) if parts else ()
+    candidates = (_summary(report), _per_cpu(report), *made_of, softirqs)
     return tuple(table for table in candidates if table.rows)
 
 

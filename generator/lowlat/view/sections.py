@@ -86,12 +86,13 @@ def _by_row(found: Comparison, arms: Sequence[ViewArm]) -> Sequence[Mapping[str,
 
 
 def _figures(found: Comparison) -> Section:
+    # What the noise is made of is drawn.
     if not found.several:
-        return Section("figures", tables=tables.figures(found.reports[0]))
+        return Section("figures", tables=tables.figures(found.reports[0], parts=False))
     folds = (
         Fold(f"{found.first} and {report.name}", shown)
         for report in found.reports
-        if (shown := tables.figures(report))
+        if (shown := tables.figures(report, parts=False))
     )
     return Section("figures", tables=(summary.table(found),), folds=tuple(folds))
 

@@ -44,7 +44,8 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     measured = Measured(arms, cpus, worst, [dict(_by_row(found))], timed)
     power = costs.power(arms)
     every = (
-        Section("figures", tables=tuple(description.tables(found))),
+        # Over all CPUs, and those of each: what the noise is made of is drawn.
+        Section("figures", tables=tuple(description.tables(found))[:2]),
         *of_runs(measured),
         Section("costs", tables=(power,) if power.rows and timed else ()),
     )
