@@ -110,7 +110,7 @@ _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_cpus_pos_0_choices=(isolated housekeeping)
 _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
-_shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start record upgrade)
+_shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start health record upgrade)
 _shtab_lowlat_gen_runtime_pos_0_choices=(start stop verify)
 _shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
 

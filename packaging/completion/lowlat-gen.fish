@@ -273,7 +273,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -l default -x -d 'grub: what GRUB_DEFAULT is'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot; and test $_shtab_lowlat_gen_npos -eq 0' -ka "grub kernel start record upgrade" -d 'grub: 10_linux'"'"'s output in, the tuned entries out; kernel: one came or went; start: select TuneD'"'"'s profile for this boot; record: this boot, a trial, came up; upgrade: write the hooks anew as this version has them'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using boot; and test $_shtab_lowlat_gen_npos -eq 0' -ka "grub kernel start health record upgrade" -d 'grub: 10_linux'"'"'s output in, the tuned entries out; kernel: one came or went; start: select TuneD'"'"'s profile for this boot; health: run a trial'"'"'s checks; record: this boot, a trial, came up; upgrade: write the hooks anew as this version has them'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a runtime -d 'set, undo or check the run-time half (TuneD calls it)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using runtime' -l plan -xka "(_lowlat_file)" -d 'default: /var/lib/lowlat/plan.json'

@@ -190,3 +190,33 @@ def test_a_trial_is_refused_where_reboots_bypass_grub(host: Host, name: str, tex
     host.done("apply")
     host.write(name, text)
     assert "kexec" in refusal(host, "trial")
+
+
+def test_the_checks_of_an_administrator_decide_whether_a_trial_was_good(host: Host) -> None:
+    host.write("etc/lowlat/health.d/10-good", "#!/bin/sh\ntouch /tmp/good-ran\n")
+    host.write("etc/lowlat/health.d/20-bad", "#!/bin/sh\necho no carrier >&2\nexit 3\n")
+    host.write("etc/lowlat/health.d/30-late", "#!/bin/sh\ntouch /tmp/late-ran\n")
+    for path in (host.path / "etc/lowlat/health.d").iterdir():
+        path.chmod(0o755)
+    host.done("apply")
+    assert host.done("boot", "health") == ""
+    host.done("trial")
+    host.boot(host.status()["next"]["entry"], "boot-1")
+    said = host.done("boot", "health")
+    assert "10-good: passed" in said and "20-bad: ended with 3: no carrier" in said
+    assert (host.path / "tmp/good-ran").exists() and not (host.path / "tmp/late-ran").exists()
+    assert "nothing is recorded" in host.done("boot", "record")
+    host.boot(STOCK, "boot-2")
+    assert [note for note in host.status()["notes"] if "20-bad: ended with 3" in note]
+    assert "not tried yet" in refusal(host, "promote")
+
+
+def test_a_check_that_others_can_write_is_not_run(host: Host) -> None:
+    host.write("etc/lowlat/health.d/10-theirs", "#!/bin/sh\ntouch /tmp/ran\n")
+    (host.path / "etc/lowlat/health.d/10-theirs").chmod(0o777)
+    host.done("apply")
+    host.done("trial")
+    host.boot(host.status()["next"]["entry"], "boot-1")
+    assert "others than root can write" in host.done("boot", "health")
+    assert not (host.path / "tmp/ran").exists()
+    assert "nothing is recorded" in host.done("boot", "record")

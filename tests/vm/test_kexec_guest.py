@@ -41,9 +41,8 @@ def way() -> Iterator[Journey]:
     with boots.work_folder() as name:
         made = Journey(Path(name), packages_or_skip()[0])
         guest = boots.installed_or_skip(Path(name))
-        guest = _through(
-            made, guest, ("stock", "tuned"), "setup look apply kexec", "look verify panic"
-        )
+        stock, tuned = "setup health look apply kexec", "look told_of_trial verify panic"
+        guest = _through(made, guest, ("stock", "tuned"), stock, tuned)
         made.go(guest, "returned", "look promote")
         yield made
 
@@ -64,6 +63,7 @@ def test_the_kernel_that_kexec_started_is_tuned(way: Journey) -> None:
     assert (found["status"]["state"], found["status"]["running"]["trial"]) == ("tried", True)
     lost = {word for word in stock["line"] if word not in found["boot"]["line"]}
     assert {word.partition("=")[0] for word in lost} <= {"BOOT_IMAGE"}
+    assert "/etc/lowlat/health.d/50-up: passed" in found["log of trial"]
     wrong = [row for row in found["verify"]["settings"] if row["state"] == "not-applied"]
     assert wrong == []
 

@@ -35,16 +35,18 @@ def need(root: Root, *names: str) -> str:
     return path
 
 
-def run(root: Root, argv: Sequence[str], stdin: Optional[str] = None) -> Finished:
+def run(
+    root: Root, argv: Sequence[str], stdin: Optional[str] = None, limit: float = _LONGEST
+) -> Finished:
     """Run a program of the tree in the system's own language, whoever asks for it.
 
-    Raises LowlatError where it cannot be started or does not end.
+    Raises LowlatError where it cannot be started or does not end within ``limit`` seconds.
     """
     environment = {"PATH": ":".join(_FOLDERS), "HOME": "/root", **_language(root)}
     command = list(argv) if root.live else ["chroot", root.path, *argv]
-    done = process.run(command, timeout=_LONGEST, env=environment, stdin=stdin)
+    done = process.run(command, timeout=limit, env=environment, stdin=stdin)
     if done.timed_out:
-        raise LowlatError(f"{argv[0]} did not end within {_LONGEST:.0f} s")
+        raise LowlatError(f"{argv[0]} did not end within {limit:.0f} s")
     return done
 
 

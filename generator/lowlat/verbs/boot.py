@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
-from lowlat.base.terminal import Encoded
+from lowlat.base.terminal import Encoded, printable
 from lowlat.boot import (
     at_boot,
     decision,
     entry_line,
     foreign,
+    health,
     hooks,
     journal,
     promote,
@@ -36,9 +37,9 @@ class BootArguments:
     action: str = positional(
         None,
         "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
-        "select TuneD's profile for this boot; record: this boot, a trial, came up; upgrade: write "
-        "the hooks anew as this version has them",
-        choices=("grub", "kernel", "start", "record", "upgrade"),
+        "select TuneD's profile for this boot; health: run a trial's checks; record: this boot, a "
+        "trial, came up; upgrade: write the hooks anew as this version has them",
+        choices=("grub", "kernel", "start", "health", "record", "upgrade"),
     )
     default: str = option("NAME", "grub: what GRUB_DEFAULT is", "")
     root: str = options.root()
@@ -48,6 +49,9 @@ def main(asked: BootArguments) -> int:
     root = open_root(asked.root)
     if asked.action == "record":
         print(promote.record(root))
+    elif asked.action == "health":
+        for note in health.check(root):
+            print(printable(note))
     elif asked.action == "start":
         print(at_boot.select(root))
     elif asked.action == "kernel":

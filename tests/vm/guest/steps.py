@@ -286,6 +286,20 @@ def trial(folder: Path) -> dict[str, Any]:
     return {"trial": lowlat("trial"), **after("trial")}
 
 
+def health(folder: Path) -> dict[str, Any]:
+    """An administrator has a check of trials, which needs what the unit's sandbox takes away."""
+    check = Path("/etc/lowlat/health.d/50-up")
+    check.parent.mkdir(parents=True)
+    check.write_text("#!/bin/sh\nip link show lo && systemctl is-active multi-user.target\n")
+    check.chmod(0o755)
+    return {}
+
+
+def told_of_trial(folder: Path) -> dict[str, Any]:
+    argv = ("journalctl", "--no-pager", "--output=cat", "--unit=lowlat-trial")
+    return {"log of trial": run(*argv)[1]}
+
+
 def kexec(folder: Path) -> dict[str, Any]:
     """The trial is loaded for kexec, which changes no file of the boot; then it is started."""
     before = _boot_files()
