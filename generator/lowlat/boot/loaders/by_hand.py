@@ -22,7 +22,7 @@ from lowlat.probe.kernel import running_release
 
 
 @dataclass(frozen=True)
-class _Stock:
+class _StockLine:
     """The line that this kernel was booted with before a tuned one."""
 
     release: str
@@ -30,7 +30,7 @@ class _Stock:
 
 
 _STOCK = StateFile(
-    f"{files.STATE}/stock.json", "lowlat.stock/1", lenient(_Stock), "'lowlat-gen rollback'"
+    f"{files.STATE}/stock.json", "lowlat.stock/1", lenient(_StockLine), "'lowlat-gen rollback'"
 )
 
 
@@ -73,7 +73,7 @@ class ByHand(Loader):
         added = entry_line.same(self._root.read("/proc/cmdline") or "", ours.words) is None
         return BootMenu((stock, ours, trial), ours if added else stock)
 
-    def _entry(self, stock: _Stock, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
+    def _entry(self, stock: _StockLine, plan: Plan, trial: Sequence[str] = ()) -> BootEntry:
         words = entry_line.tuned(stock.words, plan)
         name = entry_line.entry_id(stock.release, words)
         if trial:
@@ -81,14 +81,14 @@ class ByHand(Loader):
             words = entry_line.tuned(stock.words, plan, trial)
         return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
 
-    def _stock(self) -> Optional[_Stock]:
+    def _stock(self) -> Optional[_StockLine]:
         """As it was kept, else the running one; None where that is unknown or ours."""
         kept = _STOCK.read(Disk(self._root))
         line = self._root.read("/proc/cmdline") or ""
         words = tuple(entry_line.of_kernel(line))
         release = running_release(self._root)
         if kept is None and release and not entry_line.marked(words):
-            return _Stock(release, words)
+            return _StockLine(release, words)
         return kept
 
     def pending(self) -> Sequence[str]:
