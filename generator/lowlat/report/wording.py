@@ -11,7 +11,7 @@ from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
 
-#: Of fewer events in an arm the counts are told, not their rate.
+#: Of fewer events of a CPU in a boot the counts are told, not their rate.
 _FEW = 100
 
 #: Digits of a ratio at most.
@@ -85,7 +85,7 @@ def _digits(endpoint: Endpoint) -> int:
 def in_counts(endpoint: Endpoint, report: Report) -> bool:
     """Whether so few events were counted, over as long in both arms, that they are told as such."""
     one, other = report.seconds
-    few = endpoint.counts is not None and min(endpoint.counts) < _FEW
+    few = endpoint.counts is not None and min(endpoint.before, endpoint.after) * one < _FEW
     return few and abs(one - other) < one / 100
 
 

@@ -101,7 +101,7 @@ def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Repor
     rows = (row for path in paths for row in in_effect.read_verify(Path(root.host(path))))
     # What is the same in several boots is one row.
     effect = tuple(dict.fromkeys(rows))
-    found = comparison.compare(Arm("before", before), Arm("after", after, effect))
+    found = comparison.compare(Arm(STOCK, before), Arm(TUNED, after, effect))
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(found))
     _keep(root, state.path(f"{name}.md"), as_markdown.render(found))
