@@ -26,7 +26,7 @@ _CLASSES = ("hardware-or-hypervisor", "nmi", "irq", "ipi", "softirq", "thread")
 
 
 @dataclass(frozen=True)
-class Figure:
+class DescribedFigure:
     """One figure of a CPU, or of "all" of them."""
 
     name: str
@@ -49,7 +49,7 @@ class Description:
     complete: bool
     valid: bool
     isolated: str
-    figures: tuple[Figure, ...]
+    figures: tuple[DescribedFigure, ...]
     flags: tuple[str, ...]
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[float]:
@@ -83,7 +83,9 @@ def describe(arm: Arm) -> Description:
         valid=all(run.valid for run in arm.runs),
         isolated=str(first.isolated),
         figures=tuple(
-            Figure(one.name, one.unit, cpu, fmean(found) if one.counted else typical(found))
+            DescribedFigure(
+                one.name, one.unit, cpu, fmean(found) if one.counted else typical(found)
+            )
             for one in wanted
             for cpu in ("all", *cpus)
             if (found := values.get((one.name, cpu)))

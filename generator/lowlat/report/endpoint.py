@@ -88,7 +88,7 @@ def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
     interval and p."""
     ours, theirs = (arm.values(pair.cpus, pair.measures) for arm in (pair.before, pair.after))
     rows = {
-        key: _Row(pair, measure, cpu, ours[key], theirs[key])
+        key: _Values(pair, measure, cpu, ours[key], theirs[key])
         for measure in pair.measures
         for cpu in ("all", *pair.cpus)
         if (key := (measure.name, cpu)) in ours and key in theirs
@@ -100,7 +100,7 @@ def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Values:
     """One figure, and its value in each boot that knows it."""
 
     pair: Pair
@@ -159,7 +159,7 @@ class _Row:
 
 
 def _tested(
-    pair: Pair, rows: dict[Key, _Row], found: dict[Key, Endpoint], order: Order
+    pair: Pair, rows: dict[Key, _Values], found: dict[Key, Endpoint], order: Order
 ) -> dict[Key, Endpoint]:
     """The endpoints of the claim that every boot knows, the primary one on its own."""
     longest = longest_gaps(pair)
