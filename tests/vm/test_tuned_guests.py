@@ -102,8 +102,8 @@ def _rest(*booted: str) -> tuple[str, ...]:
 
 
 _DEBIAN13 = ("lowlat", "lowlat-kvm-guest", "lowlat-kvm-host")
-_DEBIAN12 = ("lowlat-desktop", "lowlat-nfv")
-_NEWEST = ("lowlat-hpc", "lowlat-poll")
+_DEBIAN12 = ("lowlat-audio", "lowlat-desktop", "lowlat-nfv")
+_NEWEST = ("lowlat-bench", "lowlat-hpc", "lowlat-poll")
 
 #: Every run boots each kind of guest, and each profile in one of them; the long run does the rest.
 GUESTS = {
