@@ -21,7 +21,7 @@ from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.verify import tasks
-from lowlat.verify.tasks import Task
+from lowlat.verify.tasks import TaskSeen
 
 _INTERRUPTS = "/proc/interrupts"
 
@@ -74,7 +74,7 @@ class Reading:
 
     interrupts: Rows
     softirqs: Rows
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskSeen, ...]
 
 
 @dataclass(frozen=True)

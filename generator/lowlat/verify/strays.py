@@ -14,7 +14,7 @@ from lowlat.runtime.kthreads import REAL_TIME
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
-from lowlat.verify.tasks import Task
+from lowlat.verify.tasks import TaskSeen
 
 #: A CPU's own kernel threads have work there now and then: how often a second is a finding.
 _OWN_RUNS = 1.0
@@ -33,7 +33,7 @@ class Stray:
     """One process, or a kernel thread: ``seconds`` is how long it was watched, 0.0 where it was
     seen only; in that time it ran so often, and for so long."""
 
-    task: Task
+    task: TaskSeen
     runs: int = 0
     ran_ns: int = 0
     seconds: float = 0.0
@@ -55,7 +55,7 @@ class Strays:
     plan: Plan
     settings: Sequence[Finding]
     counted: Optional[Counted]
-    seen: Sequence[Task] = field(default=())
+    seen: Sequence[TaskSeen] = field(default=())
 
     def rows(self) -> Iterator[Finding]:
         found = list(self._found())
@@ -117,7 +117,7 @@ class Strays:
             f"{evidence}; {_why(name, setting)}; {self._mend(task)}",
         )
 
-    def _default(self, task: Task) -> Standing:
+    def _default(self, task: TaskSeen) -> Standing:
         return Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
 
     def _all(self, strays: Sequence[Stray], what: str) -> Finding:
@@ -142,7 +142,7 @@ class Strays:
             evidence,
         )
 
-    def _keeper(self, task: Task) -> Optional[str]:
+    def _keeper(self, task: TaskSeen) -> Optional[str]:
         """The setting that should keep a task away."""
         if task.kernel:
             return remedy("thread", task.comm)
@@ -152,7 +152,7 @@ class Strays:
         rows = [row for row in self.settings if row.name == name]
         return max(rows, key=lambda row: row.state.bad, default=None)
 
-    def _mend(self, task: Task) -> str:
+    def _mend(self, task: TaskSeen) -> str:
         cpus = self.plan.housekeeping
         if task.kernel and task.allowed <= self.plan.isolated:
             return "'lowlat-gen measure --causes' names what it works for"
@@ -164,7 +164,7 @@ class Strays:
         return f"mend: taskset -a -p -c {cpus} {task.pid}"
 
 
-def _manager(task: Task) -> Optional[str]:
+def _manager(task: TaskSeen) -> Optional[str]:
     """Who placed it, by its control group."""
     return None if task.kernel else task.group or None
 

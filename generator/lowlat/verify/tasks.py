@@ -18,7 +18,7 @@ _MOST = 100_000
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskSeen:
     """One thread, of the kind "user", "kernel", or "bound", a kernel thread that the kernel lets
     nobody move. ``cpu`` is where it runs or ran last, ``runs`` how often it was given a CPU, and
     ``ran_ns`` for how long in all (Documentation/scheduler/sched-stats.rst); ``group`` is its
@@ -50,12 +50,12 @@ class Task:
         return f"{self.tid} {self.pid} {self.kind} {self.policy} {numbers} {who}"
 
 
-def parse(text: str) -> tuple[Task, ...]:
+def parse(text: str) -> tuple[TaskSeen, ...]:
     """What listing() wrote; lines that are none are left out."""
     return tuple(task for line in text.splitlines() if (task := _parse(line)))
 
 
-def _parse(line: str) -> Optional[Task]:
+def _parse(line: str) -> Optional[TaskSeen]:
     words = line.split(" ", 9)
     if len(words) != 10:
         return None
@@ -63,12 +63,12 @@ def _parse(line: str) -> Optional[Task]:
     try:
         numbers = int(tid), int(pid), kind, policy, int(cpu)
         cpus = CpuSet.parse_list(allowed)
-        return Task(*numbers, cpus, int(runs), int(ran), "" if group == "-" else group, comm)
+        return TaskSeen(*numbers, cpus, int(runs), int(ran), "" if group == "-" else group, comm)
     except (ValueError, CpuSetError):
         return None
 
 
-def read(root: Root, isolated: CpuSet) -> tuple[Task, ...]:
+def read(root: Root, isolated: CpuSet) -> tuple[TaskSeen, ...]:
     """Those of a host now; of a captured machine, those that were seen there."""
     return parse(root.answer("tasks", lambda asked: listing(asked, isolated)))
 
@@ -78,7 +78,7 @@ def listing(root: Root, isolated: CpuSet) -> str:
     return "".join(f"{task.line()}\n" for task in _tasks(root, isolated))
 
 
-def _tasks(root: Root, isolated: CpuSet) -> Iterator[Task]:
+def _tasks(root: Root, isolated: CpuSet) -> Iterator[TaskSeen]:
     own = str(os.getpid()) if root.live else ""
     pids = [name for name in root.names("/proc") if name.isdecimal() and name != own]
     for pid in sorted(pids, key=int)[:_MOST]:
@@ -99,7 +99,7 @@ def _allowed(root: Root, folder: str) -> CpuSet:
         return CpuSet()
 
 
-def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optional[Task]:
+def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optional[TaskSeen]:
     stat = kthreads.parse_stat(root.read(f"{folder}/stat") or "")
     if stat is None:
         return None
@@ -109,10 +109,12 @@ def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optio
     times = [int(text) if text.isdecimal() else 0 for text in (runs, ran)]
     who = group.replace(" ", "_"), stat.comm.replace("\n", "?")
     kind = ("bound" if stat.bound else "kernel") if stat.kernel else "user"
-    return Task(tid, pid, kind, stat.policy, stat.cpu, allowed, times[0], times[1], *who)
+    return TaskSeen(tid, pid, kind, stat.policy, stat.cpu, allowed, times[0], times[1], *who)
 
 
-def between(before: Sequence[Task], after: Sequence[Task]) -> Iterator[tuple[Task, int, int]]:
+def between(
+    before: Sequence[TaskSeen], after: Sequence[TaskSeen]
+) -> Iterator[tuple[TaskSeen, int, int]]:
     """The tasks that are there after, with how often and for how many ns they ran in between."""
     known = {task.tid: task for task in before}
     for task in after:

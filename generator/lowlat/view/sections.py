@@ -54,7 +54,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunsShown:
     """What is drawn: arms, the CPUs that all of them measured, those of them that have room, and
     for each arm its interrupts a second by their row. Durations only where they were ``timed``."""
 
@@ -68,7 +68,7 @@ class Measured:
 def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
     """The sections in the order in which they are read; ``names`` are the settings made."""
     arms, timed = drawn(found), not emulated(found)
-    measured = Measured(
+    measured = RunsShown(
         arms, common_cpus(found), noisiest(found, _MOST_CPUS), _by_row(found, arms), timed
     )
     stated = tuple(costs.stated(names))
@@ -97,7 +97,7 @@ def _figures(found: Comparison) -> Section:
     return Section("figures", tables=(summary.table(found),), folds=tuple(folds))
 
 
-def of_runs(found: Measured) -> Iterator[Section]:
+def of_runs(found: RunsShown) -> Iterator[Section]:
     """What the runs of one arm or more show, some sections empty."""
     arms, cpus = found.arms, found.cpus
     if cpus:
@@ -113,7 +113,7 @@ def of_runs(found: Measured) -> Iterator[Section]:
     yield Section("machine", machine.figure(last.runs[-1]), about={"arm": named})
 
 
-def _over_time(found: Measured) -> Section:
+def _over_time(found: RunsShown) -> Section:
     inside = [time_series.NOISE, time_series.INTERRUPTS][0 if found.timed else 1 :]
     figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
     by_run = TIMED if found.timed else COUNTED
@@ -121,7 +121,7 @@ def _over_time(found: Measured) -> Section:
     return Section("time", tuple(figures), about={"timed": found.timed})
 
 
-def _sources(found: Measured) -> Section:
+def _sources(found: RunsShown) -> Section:
     observers = {arm.name: {run.attribution.observer for run in arm.runs} for arm in found.arms}
     known = [arm for arm in found.arms if observers[arm.name] != {""} and found.timed]
     traced = parts.figures(parts.causes(known, found.cpus)) if known else ()

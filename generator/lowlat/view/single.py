@@ -17,7 +17,7 @@ from lowlat.view.arm import view_arms
 from lowlat.view.opening import UNITS, Number, Opening
 from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Data
-from lowlat.view.sections import Measured, Section, of_runs
+from lowlat.view.sections import RunsShown, Section, of_runs
 from lowlat.view.settings import SettingReasons
 
 #: A page shows so many CPUs one by one, the noisiest.
@@ -41,7 +41,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
     worst = CpuSet.of(noisiest[:_MOST_CPUS])
     arms = (replace(*view_arms([arm]), kind="after"),)
-    measured = Measured(arms, cpus, worst, [dict(_by_row(found))], timed)
+    measured = RunsShown(arms, cpus, worst, [dict(_by_row(found))], timed)
     power = costs.power(arms)
     every = (
         # Over all CPUs, and those of each: what the noise is made of is drawn.

@@ -35,7 +35,7 @@ INTERRUPTS = SeriesQuantity(
 
 
 @dataclass(frozen=True)
-class _Curve:
+class _Course:
     """One run in steps, each from the end of the one before: the figure a second, mean of the
     CPUs."""
 
@@ -74,7 +74,7 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tup
     return (Figure("time_series", title, caption, chart, _data(curves, shown)),)
 
 
-def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_Curve]:
+def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_Course]:
     """None where some CPU's are not known."""
     every = [run.cpu(cpu).series for cpu in cpus]
     known = [shown.of(series) for series in every if series and shown.of(series)]
@@ -88,15 +88,15 @@ def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optio
         sum(sums[place * each : (place + 1) * each]) / (end - begins[place])
         for place, end in enumerate(ends)
     )
-    return _Curve(arm, run, ends, values)
+    return _Course(arm, run, ends, values)
 
 
-def _told(arm: ViewArm, curves: Sequence[_Curve], shown: SeriesQuantity) -> str:
+def _told(arm: ViewArm, curves: Sequence[_Course], shown: SeriesQuantity) -> str:
     values = [value for curve in curves if curve.arm is arm for value in curve.values] or [0.0]
     return f"{arm.name} {short(min(values))} to {short(max(values))} {shown.unit}"
 
 
-def _data(curves: Sequence[_Curve], shown: SeriesQuantity) -> Data:
+def _data(curves: Sequence[_Course], shown: SeriesQuantity) -> Data:
     rows: list[list[Cell]] = [
         [curve.arm.name, curve.run.path.name, *(float(f"{v:.6g}") for v in step)]
         for curve in curves
