@@ -19,7 +19,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
-.PHONY: test-security test-packages test-pairs-full test-claims-full test-faults test-fuzz-full
+.PHONY: test-security test-planted test-packages test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
 .PHONY: test-cuts-full test-power-cuts-full test-kexec
 .PHONY: instrument instrument-full soak
@@ -111,6 +111,10 @@ test-quick:
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages
 	$(PYTEST) -m security
+
+# For every setting the opposite of it, planted in a made-up machine; part of `test`.
+test-planted: setup
+	$(PYTEST) -q -s tests/verify/test_planted.py
 
 # Two that change the boot or the run-time half at once, each pair forty times at random offsets.
 test-pairs-full: setup

@@ -56,6 +56,7 @@ UNSEEN = {
     "processor.max_cstate": _NO_STATES,
     "nohlt": _NO_STATES,
     "rcutree.enable_rcu_lazy": _COPY,
+    "skew_tick": "no kernel configuration is in the guest, which tells the tick's period",
     "threadirqs": "no driver here has an interrupt that could be seen to be threaded",
     "tsc": "nothing but a kernel message against it would tell",
     "workqueue.power_efficient": _COPY,

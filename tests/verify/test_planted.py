@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Proof of the prover: for every setting of the catalogue a machine is made up on which it is in
+effect, then the opposite is planted in each way that its sign allows, and verify has to notice.
+
+What is planted follows from the catalogue: a new kind of sign fails here until there is a plant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue.entry import Reads, Shows, Target, Tunable, Value
+from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
+from lowlat.model.machine import Core, Cpus, Kernel, Machine
+from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
+from lowlat.verify import verify
+from lowlat.verify.finding import Finding, Standing
+from trees import CPU, machine, write_tree
+
+Files = dict[str, str]
+
+_ONLINE, _ISOLATED = CpuSet.parse_list("0-3"), CpuSet.parse_list("1-3")
+_HOUSE = _ONLINE - _ISOLATED
+_CPUS = Cpus(online=_ONLINE, offline=CpuSet(), possible=_ONLINE, boot=0)
+_MACHINE = Machine("x86_64", _CPUS, tuple(Core(CpuSet.of([cpu])) for cpu in _ONLINE))
+_TARGET = Target(_MACHINE, Kernel("6.12.107-test"), _ISOLATED, _HOUSE, guest=False)
+_BEGIN = "Linux version 6.12.107-test\n"
+_JOURNAL = "run/lowlat/runtime.json"
+
+
+def _thread(pid: int, comm: str, mask: str = "1", policy: str = "0 0") -> Files:
+    fields = f"{pid} ({comm}) S 2 0 0 0 -1 2097152 {'0 ' * 12}77 {'0 ' * 16}0 {policy} 0 0 0"
+    return {f"proc/{pid}/stat": f"{fields}\n", f"proc/{pid}/status": f"Cpus_allowed:\t{mask}\n"}
+
+
+def _interrupts(*counts: int, number: int = 24) -> Files:
+    row = " ".join(f"{count:10}" for count in counts)
+    head = "           CPU0       CPU1       CPU2       CPU3\n"
+    return {"proc/interrupts": f"{head}  {number}: {row}   PCI-MSI 1-edge      rtc0\n"}
+
+
+def _timers(apart: int) -> Files:
+    ticks = (f"cpu: {cpu}\n  .last_tick : {8 * 10**9 + cpu * apart} nsecs\n" for cpu in _ONLINE)
+    return {"proc/timer_list": "".join(ticks)}
+
+
+def _irq(number: int, mask: str, goes: str) -> Files:
+    folder = f"proc/irq/{number}"
+    return {f"{folder}/smp_affinity": f"{mask}\n", f"{folder}/effective_affinity": f"{goes}\n"}
+
+
+def _states(number: int, usage: int = 0) -> Files:
+    folder = f"{CPU}/cpu1/cpuidle"
+    return {
+        f"{folder}/state{each}/{name}": f"{text}\n"
+        for each in range(number + 1)
+        for name, text in (("name", f"C{each}"), ("usage", usage))
+    }
+
+
+#: By what shows an effect: a machine where it is, and further ones where it is not.
+_BEHAVIOUR: dict[Shows, tuple[Files, ...]] = {
+    Shows.MANAGED_IRQ: (_irq(30, "7", "1"), _irq(30, "7", "4")),
+    Shows.DEVICE_IRQS: (_interrupts(9, 0, 0, 0), _interrupts(9, 0, 1, 0), _interrupts(0, 0, 0, 0)),
+    Shows.CALLBACK_THREADS: ({},),
+    Shows.FORCED_THREADS: (
+        {**_thread(50, "irq/24-rtc0"), **_interrupts(9, 0, 0, 0)},
+        {**_thread(50, "irq/24-xhci_own"), **_interrupts(9, 0, 0, 0)},
+    ),
+    Shows.THREAD_PRIORITY: (_thread(51, "rcuc/1", "2", "4 1"), _thread(51, "rcuc/1", "2", "1 1")),
+    Shows.IDLE_STATES: (_states(1), _states(2)),
+    Shows.IDLE_USAGE: (_states(1), _states(1, usage=5)),
+    Shows.TICKS_APART: (_timers(500_000), _timers(0), _timers(4_000_000)),
+    Shows.STATE: ({},),
+    Shows.MESSAGE: ({},),
+    Shows.COPY: ({},),
+}
+
+#: Texts in which ``part`` finds its line, by the path of the sign.
+_AROUND = {
+    "/proc/1/status": "Cpus_allowed_list:\t{}\n",
+    "/sys/kernel/debug/sched/preempt": "none voluntary ({})\n",
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A plan of one setting, the machine on which it is in effect, and the row that tells."""
+
+    entry: Tunable
+    plan: Plan
+    files: Files
+    where: str
+    value: str
+
+    def found(self, folder: Path, files: Files) -> Finding:
+        """What verify says of the machine in a folder once it has these files."""
+        _change(folder, self.files, files)
+        for managed in folder.glob("proc/irq/30/smp_affinity"):
+            managed.chmod(0o444)
+        rows = verify(self.plan, Root(str(folder)))
+        _change(folder, files, self.files)
+        return next(r for r in rows if (r.name, r.where) == (self.entry.name, self.where))
+
+
+def _change(folder: Path, old: Files, new: Files) -> None:
+    for name in old.keys() - new.keys():
+        (folder / name).unlink()
+        with suppress(OSError):
+            os.removedirs((folder / name).parent)
+    write_tree(folder, {name: text for name, text in new.items() if old.get(name) != text})
+
+
+def _plan(line: str, boot: tuple[PlannedParameter, ...], run: tuple[PlannedSetting, ...]) -> Plan:
+    cpus = PlannedCpus(_ONLINE, _ISOLATED, _HOUSE, CpuSet(), ())
+    return Plan("made", "6.12.107-test", cpus, PlannedLine(line, boot), run, (), (), ())
+
+
+def _base() -> Files:
+    files = {**machine(config="CONFIG_HZ=250\n"), "var/log/dmesg": _BEGIN}
+    return {**files, "proc/sys/kernel/random/boot_id": "1-1\n"}
+
+
+def _held(reads: Reads, text: str) -> str:
+    return f"one [{text}] other\n" if reads is Reads.CHOICE else f"{text}\n"
+
+
+def _example(pattern: str, text: str) -> str:
+    """A message that a sign's pattern matches, ``text`` being what its group holds."""
+    said = re.sub(r"\(\?:([^|)]*)[^)]*\)", r"\1", pattern).partition("|")[0]
+    said = re.sub(r"\([^)]*\)", lambda _: text, said)
+    return said.replace(r"\s+", "\t").replace("\\", "") + "\n"
+
+
+def _boot(entry: Tunable) -> Made:
+    value, sign = entry.own_value(_TARGET), entry.sign
+    shown = sign.expected(value) or ""
+    files = {**_base(), **_BEHAVIOUR[sign.shows][0]}
+    files["proc/cmdline"] = f"quiet {entry.parameter(value)}\n"
+    if sign.path:
+        around = _AROUND.get(sign.path, "{}")
+        files[sign.path[1:]] = around.format(_held(sign.reads, shown).strip())
+    if sign.proof:
+        files["var/log/dmesg"] += _example(sign.proof, shown)
+    item = PlannedParameter(entry.name, value, "", "", "")
+    return Made(entry, _plan(entry.parameter(value), (item,), ()), files, "cmdline", value)
+
+
+def _run_time(entry: Tunable) -> Made:
+    # What is named after a device that this machine has not: any name does.
+    rows = [*entry.settings(_TARGET)] or [
+        Value(_any(row.path), _any(row.value)) for row in entry.rows
+    ]
+    item = PlannedSetting(entry.name, rows[0].path, rows[0].value, "", "", "")
+    files = {**_base(), **_file(entry, item.target, item.value)}
+    sign = entry.sign
+    if sign.path:
+        folder = _path(item.target).rpartition("/")[0]
+        path = _path(sign.path) if "/" in sign.path else f"{folder}/{sign.path}"
+        files[path] = f"{sign.expected(item.value)}\n"
+    return Made(entry, _plan("", (), (item,)), files, item.target, item.value)
+
+
+def _any(text: str) -> str:
+    return re.sub(r"\{\w+\}", "1", text)
+
+
+def _path(target: str) -> str:
+    return re.sub(r"\[[^]]*\]\*?|\*", "1", target)[1:]
+
+
+def _file(entry: Tunable, target: str, value: str) -> Files:
+    """What makes a target hold a value: a file, or a kernel thread."""
+    if not target.startswith("kthread:"):
+        return {_path(target): _held(entry.reads, value)}
+    name = target[len("kthread:") :].rpartition(":")[0].replace("*", "kswapd0")
+    number = {"fifo": "1", "other": "0"}.get(value.partition(":")[0], "0")
+    priority = value.partition(":")[2] or "0"
+    mask = value if target.endswith("affinity") else "f"
+    return _thread(60, name, mask, f"{priority} {number}")
+
+
+def _other(reads: Reads, value: str) -> str:
+    """A value that means something else."""
+    if reads in (Reads.MASK, Reads.WITHIN):
+        return "f"
+    if reads is Reads.LIST:
+        return "0-1"
+    return "7" if value != "7" else "8"
+
+
+# ------------------------------------------------------------------- the plants
+
+
+def _planted_at_boot(made: Made) -> Iterator[tuple[str, Files]]:
+    sign, files = made.entry.sign, made.files
+    name, line = made.entry.name, files["proc/cmdline"]
+    yield "absent", {**files, "proc/cmdline": "quiet\n"}
+    yield "given twice", {**files, "proc/cmdline": f"{line.strip()} {name}=other\n"}
+    word = made.entry.parameter(made.value)
+    unknown = f'{_BEGIN}Unknown kernel command line parameters "{word}", will be passed\n'
+    yield "refused as unknown", {**files, "var/log/dmesg": unknown}
+    said = files["var/log/dmesg"]
+    yield (
+        "refused as malformed",
+        {**files, "var/log/dmesg": f"{said}Malformed early option '{name}'\n"},
+    )
+    if sign.contradiction:
+        against = f"{said}{_example(sign.contradiction, '')}"
+        if "Housekeeping:" not in against:
+            yield "refused with a message", {**files, "var/log/dmesg": against}
+    if sign.spoiled:
+        yield "spoiled by another word", {**files, "proc/cmdline": f"{line.strip()} nohz=off\n"}
+    for opposite in _BEHAVIOUR[sign.shows][1:]:
+        yield "not seen to work", {**files, **opposite}
+    if sign.gone:
+        yield "there all the same", {**files, f"{sign.gone[1:]}/cpu": "\n"}
+    if sign.proof and not (sign.path and sign.shows is Shows.STATE):
+        yield "not confirmed", {**files, "var/log/dmesg": _BEGIN}
+    if sign.proof and "(" in sign.proof and "(?:" not in sign.proof:
+        changed = f"{_BEGIN}{_example(sign.proof, _other(sign.reads, made.value))}"
+        rest = {path: text for path, text in files.items() if path != (sign.path or "")[1:]}
+        yield "confirmed otherwise", {**rest, "var/log/dmesg": changed}
+    if sign.path:
+        around = _AROUND.get(sign.path, "{}")
+        other = around.format(_held(sign.reads, _other(sign.reads, made.value)).strip())
+        yield "undone afterwards", {**files, sign.path[1:]: other}
+        record = {"boot": "1-1", "old": {sign.path: "x"}, "refused": {}, "done": {}}
+        yield "set by our other half", {**files, _JOURNAL: json.dumps(record)}
+        yield "set by another manager", {**files, **_tuned(sign.path)}
+
+
+def _planted_at_run_time(made: Made) -> Iterator[tuple[str, Files]]:
+    entry, target, files = made.entry, made.where, made.files
+    thread = target.startswith("kthread:")
+    held = _file(entry, target, made.value)
+    name = next(iter(held))
+    path = f"/{name}"
+    if thread:
+        comm = re.search(r"\((.*)\)", held[name])
+        what = target.rpartition(":")[2]
+        path = f"kthread:{comm[1] if comm else ''}:60:77:{what}"
+    wrong = "fifo:7" if target.endswith(":policy") else _other(entry.reads, made.value)
+    other = {**files, **_file(entry, target, wrong)}
+    yield "not there", {key: text for key, text in files.items() if key not in held}
+    yield "never set", other
+    done = {"boot": "1-1", "old": {}, "refused": {}, "done": {path: made.value}}
+    yield "undone afterwards", {**other, _JOURNAL: json.dumps(done)}
+    refused = {"boot": "1-1", "old": {}, "refused": {path: "No space left on device"}, "done": {}}
+    yield "refused by the kernel", {**other, _JOURNAL: json.dumps(refused)}
+    if not thread:
+        yield "moved by another manager", {**other, **_tuned(path)}
+    for key in files.keys() - held.keys() if entry.sign.path else ():
+        if key.endswith(_path(f"/{entry.sign.path or ''}").rpartition("/")[2]):
+            yield "held without effect", {**files, key: f"{_other(entry.sign.reads, made.value)}\n"}
+
+
+def _tuned(path: str) -> Files:
+    return {
+        "etc/tuned/active_profile": "theirs\n",
+        "etc/tuned/theirs/tuned.conf": f"[sysfs]\n{path}=x\n",
+    }
+
+
+def _made(entry: Tunable) -> tuple[Made, Callable[[Made], Iterator[tuple[str, Files]]]]:
+    if entry.at_boot:
+        return _boot(entry), _planted_at_boot
+    return _run_time(entry), _planted_at_run_time
+
+
+#: Told by all: planted and noticed.
+COUNT: Counter[str] = Counter()
+
+
+@pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
+def test_what_is_planted_is_noticed(entry: Tunable, tmp_path: Path) -> None:
+    made, plants = _made(entry)
+    write_tree(tmp_path, made.files)
+    row = made.found(tmp_path, made.files)
+    if entry.sign.shows is Shows.COPY:
+        assert row.state is Standing.UNVERIFIABLE, row
+    else:
+        assert row.state is Standing.EFFECTIVE, row
+    planted = list(plants(made))
+    assert len(planted) >= 4
+    missed = []
+    for fault, files in planted:
+        row = made.found(tmp_path, files)
+        COUNT.update(planted=1, noticed=row.state is not Standing.EFFECTIVE, findings=row.state.bad)
+        if row.state is Standing.EFFECTIVE:
+            missed.append((fault, row))
+    assert missed == []
+    assert made.found(tmp_path, made.files).state is not Standing.IGNORED, "all was put back"
+
+
+def test_all_that_is_planted_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of those that ran in this process."""
+    with capsys.disabled():
+        print(f"\nplanted {COUNT['planted']}, noticed {COUNT['noticed']}", end=" ")
+        print(f"({COUNT['findings']} as findings, the others as what cannot be told)")
+    assert COUNT["planted"] == COUNT["noticed"]
