@@ -290,7 +290,7 @@ def test_without_a_harness_it_is_refused_with_what_to_do(
 ) -> None:
     monkeypatch.setattr(child, "_beside", lambda: iter(()))
     monkeypatch.setattr(child, "find", lambda _: None)
-    with pytest.raises(Refused, match="lowlat-measure: not found .*make"):
+    with pytest.raises(Refused, match="lowlat-measure is not installed .*make"):
         stage.call()
 
 

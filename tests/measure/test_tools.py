@@ -83,7 +83,7 @@ def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
         for name in names
     )
     flags = bench.json([before], [after])["flags"]
-    assert any("oslat versions differ: before 2.1, after 2.10" in flag for flag in flags)
+    assert any(f"oslat versions differ: {names[0]} 2.1, {names[1]} 2.10" in flag for flag in flags)
 
 
 def test_the_report_has_oslats_upper_limit(bench: Bench) -> None:

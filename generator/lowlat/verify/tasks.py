@@ -75,7 +75,7 @@ def read(root: Root, isolated: CpuSet) -> tuple[TaskSeen, ...]:
 
 def listing(root: Root, isolated: CpuSet) -> str:
     """A line for each task that may run on one of these CPUs."""
-    return "".join(f"{task.line()}\n" for task in _tasks(root, isolated))
+    return "\n".join(task.line() for task in _tasks(root, isolated))
 
 
 def _tasks(root: Root, isolated: CpuSet) -> Iterator[TaskSeen]:
