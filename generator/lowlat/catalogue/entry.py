@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Callable, Optional
 
@@ -88,18 +89,26 @@ class Target:
     def fill(self, text: str, reads: Reads, place: Mapping[str, object] = NOWHERE) -> str:
         """A text of the catalogue with the CPUs of this machine in it, as ``reads`` says, and what
         else it has places for."""
-        masks = reads in (Reads.MASK, Reads.WITHIN)
-        isolated, housekeeping = (
-            cpus.mask() if masks else str(cpus) for cpus in (self.isolated, self.housekeeping)
-        )
-        return text.format(
-            isolated=isolated,
-            housekeeping=housekeeping,
-            isolated_or_all=isolated or "all",
+        known = self._masks if reads in (Reads.MASK, Reads.WITHIN) else self._lists
+        return text.format(**known, **place)
+
+    @cached_property
+    def _lists(self) -> Mapping[str, object]:
+        return self._known(str(self.isolated), str(self.housekeeping))
+
+    @cached_property
+    def _masks(self) -> Mapping[str, object]:
+        return self._known(self.isolated.mask(), self.housekeeping.mask())
+
+    def _known(self, isolated: str, housekeeping: str) -> Mapping[str, object]:
+        sleeps = self.machine.power.lightest_sleeps
+        return {
+            "isolated": isolated,
+            "housekeeping": housekeeping,
+            "isolated_or_all": isolated or "all",
             # 0 would mean no bound at all.
-            wake_us=max((s.latency_us or 1 for s in self.machine.power.lightest_sleeps), default=2),
-            **place,
-        )
+            "wake_us": max((each.latency_us or 1 for each in sleeps), default=2),
+        }
 
     def since(self, major: int, minor: int) -> Optional[bool]:
         """Whether the kernel is this version or newer; None where its version is not known."""
