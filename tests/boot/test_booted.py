@@ -137,5 +137,6 @@ def test_status_has_the_documented_fields(host: Host) -> None:
         "edited",
         "missing",
         "notes",
+        "loaded",
     ]
     assert document["schema"] == "lowlat.status/1" and document["loader"] == "GRUB"
