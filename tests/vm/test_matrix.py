@@ -50,6 +50,7 @@ UNSEEN = {
     "cpuidle_haltpoll.force": _NO_KVM,
     "kvm_intel.ple_gap": _COPY,
     "kvm.kvmclock_periodic_sync": _COPY,
+    "kvm.nx_huge_pages_recovery_ratio": _COPY,
     "nopvspin": _NO_KVM,
     "irqaffinity": "no run-time half runs here, whose record tells who wrote the mask",
     "intel_idle.max_cstate": _NO_STATES,

@@ -290,7 +290,7 @@ def health(folder: Path) -> dict[str, Any]:
     """An administrator has a check of trials, which needs what the unit's sandbox takes away."""
     check = Path("/etc/lowlat/health.d/50-up")
     check.parent.mkdir(parents=True)
-    check.write_text("#!/bin/sh\nip link show lo && systemctl is-active multi-user.target\n")
+    check.write_text("#!/bin/sh\ntouch /var/tmp/healthy && systemctl is-active multi-user.target\n")
     check.chmod(0o755)
     return {}
 
