@@ -157,6 +157,18 @@ def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: Machi
     assert machine.power_on() == []
 
 
+def test_a_plain_loop_does_not_start_a_kernel_that_somebody_loaded(machine: Machine) -> None:
+    machine.begin("--boots", 2, "--reboot")
+    order = machine.state()["order"]
+    for _ in range(order.index("stock", 1)):
+        before = machine.reboots()
+        machine.host.write("sys/kernel/kexec_loaded", "0\n")
+        if order[len(machine.state()["legs"]) + 1] == "stock":
+            machine.host.write("sys/kernel/kexec_loaded", "1\n")
+        machine.power_on()
+        assert machine.reboots() == before + 1
+
+
 def test_many_boots_end_with_the_first_that_fails(machine: Machine) -> None:
     machine.begin("--boots", 2, "--reboot")
     answers: list[Answer] = []
@@ -191,6 +203,7 @@ def refusal(machine: Machine, *words: object) -> str:
 def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -> None:
     host = machine.host
     assert "--reboot" in refusal(machine, "--boots", 2)
+    assert "--boots N" in refusal(machine, "--kexec")
     assert "isolates no CPU" in refusal(machine, "--profile", "lowlat-desktop")
     assert "two kernels" in refusal(machine, "--kernel", OLDER)
     assert "not a time" in refusal(machine, "--duration", "10")

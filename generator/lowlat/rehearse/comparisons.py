@@ -56,7 +56,7 @@ def _runs(arm: PlannedArm, played: Played) -> Arm:
 
 
 def marked(rows: Sequence[VerifiedSetting], own: Sequence[str]) -> Sequence[VerifiedSetting]:
-    """The rows with those told apart that nobody planned, but the rehearsal gives every boot."""
+    """The rows; those of settings that the rehearsal itself gives to every boot are marked so."""
     given = {(Standing.NOT_PLANNED.value, word) for word in own}
     return [
         replace(row, state=OWN) if (row.state, f"{row.name}={row.effective}") in given else row

@@ -74,8 +74,8 @@ def named(role: str, runs: tuple[Run, ...]) -> str:
 
 
 def typical(values: Sequence[float], floor: float = 0.0) -> float:
-    """What stands for several boots: the geometric mean, whose ratios the test is about. Below
-    ``floor`` the figure is not told apart; without one the mean stands where a boot has a zero."""
+    """What stands for several boots: the geometric mean, whose ratios the test is about. Values
+    below ``floor`` count as ``floor``; without one the mean stands where a boot has a zero."""
     if min(values) == max(values):
         return values[0]
     if not floor and min(values) <= 0:

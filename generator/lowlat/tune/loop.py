@@ -98,7 +98,8 @@ class Loop:
 
     def reboot(self) -> None:
         """Raises LowlatError where the system does not."""
-        verb = "kexec" if kexec.is_loaded(self._root) else "reboot"
+        # Another's kernel may be loaded: a plain loop goes by the boot loader.
+        verb = "kexec" if self.state.kexec and kexec.is_loaded(self._root) else "reboot"
         argv = [programs.need(self._root, "systemctl"), verb]
         done = programs.run(self._root, argv)
         if done.status != 0:

@@ -82,6 +82,11 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
             f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself",
             hint="allow that with --reboot",
         )
+    if wish.kexec and wish.boots is None:
+        raise Refused(
+            "--kexec compares boots by kexec, and this one came by the boot loader",
+            hint="have both kinds booted with --boots N",
+        )
     default = check_default(found.describe(), plan.kernel)
     promote.check_returns(root, found, wish.kexec)
     find_harness()
