@@ -201,6 +201,36 @@ def test_a_terminals_signal_comes_once() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
+def test_the_keeper_survives_being_stopped() -> None:
+    """Ctrl-Z and fg, each time longer than the keeper waits for anything: nothing comes of it."""
+    script = (
+        "import signal, time\n"
+        "came = []\n"
+        "for number in set(signal.valid_signals()) - {9, 17, 18, 19}:\n"
+        "    signal.signal(number, lambda number, _: came.append(number))\n"
+        "print('ready', flush=True)\n"
+        "while signal.SIGUSR1 not in came: time.sleep(0.01)\n"
+        "print(came)\n"
+    )
+    words = (*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", sys.executable, "-c", script)
+    keeper = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert keeper.stdout
+    try:
+        assert keeper.stdout.readline() == "ready\n"
+        for _ in range(5):
+            keeper.send_signal(signal.SIGSTOP)
+            time.sleep(0.2)
+            keeper.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+        keeper.send_signal(signal.SIGUSR1)
+        out, _ = keeper.communicate(timeout=60)
+        assert out == f"[{int(signal.SIGUSR1)}]\n"
+        assert keeper.returncode == 0
+    finally:
+        keeper.kill()
+        keeper.wait(30)
+
+
 @as_root
 @pytest.mark.root
 @pytest.mark.parametrize("more", [(), ("--one-per-thread",)])

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable
@@ -140,6 +141,16 @@ def test_it_goes_on_until_it_is_told_to_end(
     running.send_signal(number)
     out, err = running.communicate(timeout=60)
     assert (running.returncode, out, err) == (0, "", "")
+
+
+def test_being_stopped_does_not_end_it(running: subprocess.Popen[str], host: Path) -> None:
+    """Ctrl-Z and fg, with longer between them than from look to look."""
+    line(running)
+    running.send_signal(signal.SIGSTOP)
+    time.sleep(1.3)
+    running.send_signal(signal.SIGCONT)
+    (host / MASK).write_text("1\n")
+    assert line(running).startswith("workqueue.cpumask: back in effect: ")
 
 
 def test_a_plan_may_be_named(host: Path, lowlat_gen: Gen, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def keep(command: Sequence[str], place: Launch) -> int:
     Returns its exit status, 128 + N where signal N ended it. Raises as become().
     """
     leave = _way_back(place)
-    blocked = {*_HANDED_ON, signal.SIGCHLD}
+    blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
     # What comes from now on waits for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     _enter(place, CpuSet.of(place.order[:1]))
@@ -179,11 +179,11 @@ def _join(group: str) -> None:
 
 def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     threads: dict[int, int] = {}
+    # Not sigtimedwait(): stopped for longer than its timeout, it returns memory that nobody wrote.
+    signal.setitimer(signal.ITIMER_REAL, _POLL_S, _POLL_S)
     while True:
         threads = _spread(child, place.order, threads)
-        came = signal.sigtimedwait(signals, _POLL_S)
-        if came is None:
-            continue
+        came = signal.sigwaitinfo(signals)
         # A terminal's signal (from the kernel) reaches the program by itself.
         if came.si_signo != signal.SIGCHLD and came.si_code <= 0:
             with suppress(ProcessLookupError):

@@ -36,14 +36,18 @@ def main(asked: WatchArguments) -> int:
     plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
     watch = Watch(root, plan, restore=asked.restore)
     # They arrive between two looks only: none is left half done.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _END)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*_END, signal.SIGALRM})
     try:
         while True:
             for line in watch.look():
                 say(printable(line))
             if asked.once:
                 return 1 if watch.bad else 0
-            if signal.sigtimedwait(_END, interval):
+            # Not sigtimedwait(): stopped for longer than this, it returns memory that nobody wrote.
+            signal.setitimer(signal.ITIMER_REAL, interval)
+            if signal.sigwait({*_END, signal.SIGALRM}) in _END:
                 return 0
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        # Not SIGALRM: one that came last would end what is being left.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _END)
