@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Optional
 
 import pytest
 
@@ -28,6 +30,7 @@ _MACHINES = {
 #: Boots to try again. With a host thread for each CPU, one may run into code that another is
 #: patching, or the timer may be too late for the kernel, which then believes that there is none.
 _AGAIN = 2
+_LOOK_S = 2.0
 _SPOILT = ("Oops: int3:", "IO-APIC + timer doesn't work")
 
 
@@ -70,16 +73,30 @@ def run(
     """
     for _ in range(_AGAIN + 1):
         prepare()
-        # timeout(1) stays on guard should this process itself be killed.
-        guard = ["timeout", "--kill-after=10", f"{limit + 30:.0f}"]
-        ended = process.run([*guard, *argv], timeout=limit)
-        log.write_text(f"{ended.stdout}\n{ended.stderr}")
+        status = _boot(argv, limit, log)
         if not _spoilt(log):
             break
-    if ended.timed_out or ended.status:
-        how = f"did not end within {limit:.0f} s" if ended.timed_out else ended.stderr.strip()
+    console = log.read_text(errors="replace")
+    if status != 0:
+        how = f"did not end within {limit:.0f} s" if status is None else process.last_line(console)
         raise LowlatError(f"the boot failed: {how}", hint=f"the console's text is in {log}")
-    return ended.stdout
+    return console
+
+
+def _boot(argv: Sequence[str], limit: float, log: Path) -> Optional[int]:
+    """The status, None where it did not end in time; one that is spoilt is ended at once."""
+    # timeout(1) stays on guard should this process itself be killed.
+    guard = ["timeout", "--kill-after=10", f"{limit + 30:.0f}"]
+    end = time.monotonic() + limit
+    with log.open("wb") as console:
+        child = process.start([*guard, *argv], stdout=console, stderr=subprocess.STDOUT)
+    try:
+        status = None
+        while status is None and time.monotonic() < end and not _spoilt(log):
+            status = process.wait(child, _LOOK_S)
+        return status
+    finally:
+        process.end_group(child)
 
 
 def run_on_host_files(boot: vm.GuestBoot) -> None:
