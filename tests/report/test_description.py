@@ -82,3 +82,11 @@ def test_causes_are_in_every_form_of_a_comparison(bench: Bench) -> None:
     assert row.split()[2:] == ["200.0", "(100.0)", "0", "-"]
     assert r"| irq: local\_timer | 200.0 (100.0) | 0 | - |" in bench.call(*files, "--markdown")[1]
     assert "cause_ppm@irq: local_timer,ppm,all,200" in Path(table).read_text()
+
+
+def test_a_cause_that_is_gone_keeps_its_row(bench: Bench) -> None:
+    before = arm("s", BEFORE, cpus=[cpu_run(2, 100.0, 1200.0, causes=TRACED)])
+    after = arm("t", AFTER, first=1, cpus=[cpu_run(2, 0.0, 0.0, causes=[])])
+    traced_too = [{**run, "attribution": {"observer": "trace"}} for run in after]
+    row = endpoint(bench.json(before, traced_too), "cause_ppm@irq: local_timer")
+    assert (row["before"], row["after"]) == (pytest.approx(200.0), 0.0)

@@ -94,16 +94,17 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
 def causes(runs: Iterable[Run], cpus: CpuSet) -> Iterator[Measure]:
     """Of each cause of gaps the time it took, in ppm, and how often it came, by the observer."""
     known = [run.cpu(number) for run in runs for number in cpus]
-    for kind, cause in dict.fromkeys((one.kind, one.cause) for cpu in known for one in cpu.causes):
+    for kind, cause in dict.fromkeys(
+        (one.kind, one.cause) for cpu in known for one in cpu.causes or ()
+    ):
         yield from _cause(f"{kind}: {cause}")
 
 
 def _cause(name: str) -> Iterator[Measure]:
     def share(cpu: CpuRun, of: Callable[[Cause], float]) -> Optional[float]:
-        own = [of(one) for one in cpu.causes if f"{one.kind}: {one.cause}" == name]
+        own = [of(one) for one in cpu.causes or () if f"{one.kind}: {one.cause}" == name]
         counted = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0)
-        # Without any cause nobody looked for them.
-        return sum(own) / counted if cpu.causes else None
+        return None if cpu.causes is None else sum(own) / counted
 
     yield Measure(f"{CAUSES}@{name}", "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns))
     yield Measure(

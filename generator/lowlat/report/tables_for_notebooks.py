@@ -116,7 +116,7 @@ def _rates(rates: Optional[Mapping[str, float]]) -> Iterator[TableRow]:
 
 
 def _causes(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    for one in cpu.causes:
+    for one in cpu.causes or ():
         yield {"class": one.kind, "cause": one.cause, "events": one.events, "time_ns": one.time_ns}
 
 

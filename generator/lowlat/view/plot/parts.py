@@ -59,7 +59,7 @@ def _traced(run: Run, cpus: CpuSet) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for cpu in map(run.cpu, cpus):
         time = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0) * len(cpus)
-        for cause in cpu.causes:
+        for cause in cpu.causes or ():
             name = plain(f"{cause.kind}: {cause.cause}")
             found[name] = found.get(name, 0.0) + 1e6 * cause.time_ns / time
     return found
