@@ -18,7 +18,7 @@ from lowlat import cli
 from lowlat.measure.run_file import read_run
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import compare
-from lowlat.report.in_effect import VerifiedSetting
+from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
 from lowlat.view.html import render_groups
 
@@ -92,7 +92,8 @@ def pages(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str
 def groups(folder: Path) -> Iterator[Group]:
     rows = [("isolcpus", "effective"), ("nohz_full", "not-applied"), ("mce", "unverifiable")]
     effect = [
-        VerifiedSetting(name, state, "2-3", "nothing", "in 1 of 2 boots") for name, state in rows
+        Finding(name, "boot", "2-3", None, Standing(state), None, "in 1 of 2 boots")
+        for name, state in rows
     ]
     for title in ("6.12.9", "6.1.0"):
         arms = {"stock": sample_runs.STOCK, "tuned": sample_runs.TUNED, "part": sample_runs.STOCK}

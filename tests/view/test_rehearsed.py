@@ -12,7 +12,7 @@ from pages import Page
 from test_rehearse_matrix import Bench
 
 from lowlat.rehearse.comparisons import marked
-from lowlat.report.in_effect import VerifiedSetting
+from lowlat.verify.finding import Finding, Standing
 from lowlat.view.settings import mark, ordered
 
 pytestmark = pytest.mark.slow
@@ -27,8 +27,8 @@ if verify.exists():
     states = ("effective", "not-applied" if lost else "effective")
     rows = [
         {{
-            "name": "nohz_full", "state": state, "planned": "2-3",
-            "effective": "", "evidence": f"evidence {{n}}",
+            "name": "nohz_full", "state": state, "planned": "2-3", "where": "boot",
+            "effective": "", "by": None, "evidence": f"evidence {{n}}",
         }}
         for n, state in enumerate(states)
     ]
@@ -88,7 +88,10 @@ def test_the_plan_that_was_booted_tells_the_reasons_of_every_comparison(
 def test_what_the_rehearsal_gives_every_boot_is_its_own() -> None:
     states = {"tsc": "not-planned", "mce": "not-planned", "isolcpus": "effective"}
     values = {"tsc": "nowatchdog", "mce": "off", "isolcpus": "2-3"}
-    rows = [VerifiedSetting(name, state, "", values[name], "") for name, state in states.items()]
+    rows = [
+        Finding(name, "boot", "", values[name], Standing(state), None, "")
+        for name, state in states.items()
+    ]
     found = ordered(marked(rows, ["tsc=nowatchdog"]))
-    told = [(row.name, mark(row.state)) for row in found]
+    told = [(row.name, mark(row)) for row in found]
     assert told == [("mce", "?"), ("isolcpus", "✓"), ("tsc", "–")]

@@ -31,7 +31,8 @@ from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
 from lowlat.rehearse.vm_size import VmSize
 from lowlat.render import files
-from lowlat.report.in_effect import VerifiedSetting, read_verify
+from lowlat.report.in_effect import read_verify
+from lowlat.verify.finding import Finding
 
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
@@ -73,7 +74,7 @@ class Booted:
         return read_run(self.run)
 
     @cached_property
-    def verified(self) -> tuple[VerifiedSetting, ...]:
+    def verified(self) -> tuple[Finding, ...]:
         """What verify found. Raises Refused where it cannot be read."""
         return read_verify(self.verify) if self.verify else ()
 

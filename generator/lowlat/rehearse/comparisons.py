@@ -4,7 +4,6 @@ one setting left out against the whole profile."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +13,13 @@ from lowlat.rehearse.arm import PlannedArm, settings
 from lowlat.rehearse.boots import clock_words
 from lowlat.rehearse.options import STOCK
 from lowlat.rehearse.rehearsal import Played, Rehearsal
+from lowlat.report import in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import compare
-from lowlat.report.in_effect import VerifiedSetting
-from lowlat.verify.finding import Standing
+from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
-from lowlat.view.settings import OWN, ordered
+from lowlat.view.settings import OWN
 
 
 def compared(rehearsal: Rehearsal) -> Iterator[Group]:
@@ -51,37 +50,17 @@ def _runs(arm: PlannedArm, played: Played) -> Arm:
     stage = played.stage
     own = () if stage.kvm else tuple(clock_words(stage.machine))
     verified = [marked(booted.verified, own) for booted in boots if booted.verify]
-    effect = _merged(verified) if verified else None
+    effect = in_effect.of_boots(verified) if verified else None
     return Arm(arm.name, tuple(booted.measured for booted in boots), effect)
 
 
-def marked(rows: Sequence[VerifiedSetting], own: Sequence[str]) -> Sequence[VerifiedSetting]:
+def marked(rows: Sequence[Finding], own: Sequence[str]) -> Sequence[Finding]:
     """The rows; those of settings that the rehearsal itself gives to every boot are marked so."""
-    given = {(Standing.NOT_PLANNED.value, word) for word in own}
+    given = {(Standing.NOT_PLANNED, word) for word in own}
     return [
-        replace(row, state=OWN) if (row.state, f"{row.name}={row.effective}") in given else row
+        replace(row, by=OWN) if (row.state, f"{row.name}={row.effective}") in given else row
         for row in rows
     ]
-
-
-def _merged(boots: Sequence[Sequence[VerifiedSetting]]) -> tuple[VerifiedSetting, ...]:
-    """What verify found in an arm: each row as it was in the boot where it held least."""
-    rows: dict[tuple[str, int], list[VerifiedSetting]] = {}
-    for found in boots:
-        seen: Counter[str] = Counter()  # a setting may have a row for each CPU
-        for row in found:
-            seen[row.name] += 1
-            rows.setdefault((row.name, seen[row.name]), []).append(row)
-    return tuple(_worst(each, len(boots)) for each in rows.values())
-
-
-def _worst(rows: Sequence[VerifiedSetting], boots: int) -> VerifiedSetting:
-    worst = ordered(rows)[0]
-    count = sum(row.state == worst.state for row in rows)
-    if count == boots:
-        return worst
-    where = f"in {count} of {boots} boots"
-    return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
 
 
 def _planned(arm: PlannedArm, report: Report) -> Report:

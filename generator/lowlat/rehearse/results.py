@@ -14,11 +14,8 @@ from lowlat.rehearse import guest_tuned
 from lowlat.rehearse.arm import settings
 from lowlat.rehearse.boots import Booted
 from lowlat.rehearse.rehearsal import Played, Rehearsal
-from lowlat.verify.finding import Standing
 
 SCHEMA = "lowlat.rehearsal/1"
-
-_BAD = {state.value for state in Standing if state.bad}
 
 
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
@@ -56,8 +53,8 @@ def _basics(booted: Booted, isolated: CpuSet) -> Iterator[str]:
 def bad_settings(booted: Booted) -> Iterator[str]:
     """The settings that verify found planned and not in effect."""
     for row in booted.verified:
-        if row.state in _BAD:
-            yield f"{row.name}: {row.state} ({row.evidence})"
+        if row.state.bad:
+            yield f"{row.name}: {row.state.value} ({row.evidence})"
 
 
 def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:

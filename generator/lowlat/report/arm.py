@@ -16,7 +16,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import figures
 from lowlat.report.figures import Key, Measure
-from lowlat.report.in_effect import VerifiedSetting
+from lowlat.verify.finding import Finding
 
 #: What tells the boots of an arm apart in their labels.
 _NUMBER = re.compile(r"[-._]?[0-9]+$")
@@ -29,7 +29,7 @@ class Arm:
 
     name: str
     runs: tuple[Run, ...]
-    effect: Optional[Sequence[VerifiedSetting]] = None
+    effect: Optional[Sequence[Finding]] = None
 
     @cached_property
     def boots(self) -> tuple[tuple[Run, ...], ...]:

@@ -3,34 +3,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lowlat.base.typed_json import read_document
 from lowlat.model import cmdline
 from lowlat.model.run import Run
 from lowlat.verify import SCHEMA
-from lowlat.verify.finding import Standing
+from lowlat.verify.finding import Finding, Standing
 
-#: The states of verify that mean a planned value did not hold.
-_LOST = {state.value for state in Standing if state.bad or state is Standing.OVERRIDDEN}
-
-
-@dataclass(frozen=True)
-class VerifiedSetting:
-    """One row of verify: a setting, its state, and what was found."""
-
-    name: str
-    state: str
-    planned: str
-    effective: str
-    evidence: str
-
-    def why(self) -> str:
-        """The finding in words."""
-        text = f"{self.state}: planned {self.planned}, in effect {self.effective}"
-        return f"{text} ({self.evidence})" if self.evidence else text
+#: The states, those that matter most first; effective rows are many and say nothing new.
+_ORDER = sorted(Standing, key=lambda state: state is Standing.EFFECTIVE)
 
 
 @dataclass(frozen=True)
@@ -42,49 +27,64 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class _Row:
-    name: str
-    state: str
-    planned: object
-    effective: object
-    evidence: object = ""
-
-
-@dataclass(frozen=True)
 class _Verified:
-    settings: tuple[_Row, ...]
+    settings: tuple[Finding, ...]
 
 
-def read_verify(path: Path) -> tuple[VerifiedSetting, ...]:
+def read_verify(path: Path) -> tuple[Finding, ...]:
     """Read what ``lowlat-gen verify --json`` printed.
 
     Raises Refused where it cannot be read or is something else.
     """
-    writer = "'lowlat-gen verify --json'"
-    return tuple(
-        VerifiedSetting(
-            row.name, row.state, _words(row.planned), _words(row.effective), str(row.evidence or "")
-        )
-        for row in read_document(path, _Verified, SCHEMA, writer, "verify again").settings
-    )
+    return read_document(
+        path, _Verified, SCHEMA, "'lowlat-gen verify --json'", "verify again"
+    ).settings
 
 
-def _words(value: object) -> str:
-    return "nothing" if value is None or value == "" else str(value)
+def of_boots(boots: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+    """What verify found in the boots of an arm: each row as it was in the boot where it held
+    least."""
+    rows: dict[tuple[str, int], list[Finding]] = {}
+    for found in boots:
+        seen: Counter[str] = Counter()  # a setting may have a row for each CPU
+        for row in found:
+            seen[row.name] += 1
+            rows.setdefault((row.name, seen[row.name]), []).append(row)
+    return tuple(_worst(each, len(boots)) for each in rows.values())
 
 
-def not_in_effect(settings: Sequence[VerifiedSetting], after: Sequence[Run]) -> tuple[Missing, ...]:
+def _worst(rows: Sequence[Finding], boots: int) -> Finding:
+    worst = min(rows, key=rank)
+    count = sum(row.state is worst.state for row in rows)
+    if count == boots:
+        return worst
+    where = f"in {count} of {boots} boots"
+    return replace(worst, evidence=": ".join(filter(None, (where, worst.evidence))))
+
+
+def rank(row: Finding) -> int:
+    """The least of what matters most."""
+    return _ORDER.index(row.state)
+
+
+def not_in_effect(settings: Sequence[Finding], after: Sequence[Run]) -> tuple[Missing, ...]:
     """The settings that verify found missing, and CPUs that the kernel was told to isolate and did
     not."""
     return (
-        *(Missing(row.name, row.why()) for row in settings if row.state in _LOST),
+        *(Missing(row.name, _why(row)) for row in settings if row.state.lost),
         *_not_isolated(after),
     )
 
 
-def unknown(settings: Sequence[VerifiedSetting]) -> Iterator[str]:
+def _why(row: Finding) -> str:
+    planned, effective = (value or "nothing" for value in (row.planned, row.effective))
+    text = f"{row.state.value}: planned {planned}, in effect {effective}"
+    return f"{text} ({row.evidence})" if row.evidence else text
+
+
+def unknown(settings: Sequence[Finding]) -> Iterator[str]:
     """One sentence on the settings that verify could not look at."""
-    names = [row.name for row in settings if row.state == Standing.UNVERIFIABLE.value]
+    names = [row.name for row in settings if row.state is Standing.UNVERIFIABLE]
     if names:
         yield f"could not be verified: {', '.join(names)}"
 

@@ -98,10 +98,8 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Report, str]:
     before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
     paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
-    rows = (row for path in paths for row in in_effect.read_verify(Path(root.host(path))))
-    # What is the same in several boots is one row.
-    effect = tuple(dict.fromkeys(rows))
-    found = comparison.compare(Arm(STOCK, before), Arm(TUNED, after, effect))
+    boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
+    found = comparison.compare(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(found))
     _keep(root, state.path(f"{name}.md"), as_markdown.render(found))

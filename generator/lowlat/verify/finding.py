@@ -23,6 +23,11 @@ class Standing(Enum):
     def bad(self) -> bool:
         return self in (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)
 
+    @property
+    def lost(self) -> bool:
+        """A planned value does not hold."""
+        return self.bad or self is Standing.OVERRIDDEN
+
 
 @dataclass(frozen=True)
 class Finding:

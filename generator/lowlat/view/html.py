@@ -60,9 +60,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_safe,
     )
-    environment.filters.update(
-        mark=settings.mark, listed=settings.listed, px=_pixels, points=_points
-    )
+    environment.filters.update(mark=settings.mark, stands=settings.stands, listed=settings.listed)
+    environment.filters.update(px=_pixels, points=_points)
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )

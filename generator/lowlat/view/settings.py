@@ -12,17 +12,15 @@ from lowlat.catalogue import CATALOGUE
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.report.arm import Arm
-from lowlat.report.in_effect import VerifiedSetting
+from lowlat.report.in_effect import rank
 from lowlat.report.tables import Table
 from lowlat.runtime.kthreads import spoken
-from lowlat.verify.finding import Standing
-
-_ORDER = [state.value for state in Standing]
+from lowlat.verify.finding import Finding, Standing
 
 #: Parameters that differ by the entry, not by its settings.
 _OWN = (cmdline.MARKER, "BOOT_IMAGE")
 
-#: The state of a parameter that a rehearsal gives every boot, its stock ones too.
+#: Who set a parameter that a rehearsal gives every boot, its stock ones too, and its state.
 OWN = "the rehearsal's own"
 
 _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
@@ -117,12 +115,12 @@ class Effect:
     """What verify found in the boots of an arm, that which did not hold first."""
 
     arm: str
-    rows: tuple[VerifiedSetting, ...]
+    rows: tuple[Finding, ...]
 
     @property
     def counted(self) -> str:
         """How many settings are in which state."""
-        counts = Counter(row.state for row in self.rows)
+        counts = Counter(map(stands, self.rows))
         words = (f"{count} {state}" for state, count in counts.items())
         return ", ".join(words) or "nothing was planned"
 
@@ -133,31 +131,24 @@ def effects(arms: Sequence[Arm]) -> tuple[Effect, ...]:
     return tuple(Effect(name, ordered(rows)) for name, rows in looked)
 
 
-def ordered(settings: Sequence[VerifiedSetting]) -> tuple[VerifiedSetting, ...]:
+def ordered(settings: Sequence[Finding]) -> tuple[Finding, ...]:
     """What verify found, that which did not hold first."""
-    return tuple(sorted(settings, key=_rank))
+    return tuple(sorted(settings, key=lambda row: (row.by == OWN, rank(row))))
 
 
-def _rank(setting: VerifiedSetting) -> int:
-    # Effective rows are many and say nothing new: they come last.
-    effective = setting.state == Standing.EFFECTIVE.value
-    if setting.state == OWN:
-        return len(_ORDER) + 1
-    known = setting.state in _ORDER
-    return len(_ORDER) if effective else _ORDER.index(setting.state) if known else -1
+def stands(row: Finding) -> str:
+    """The state of a setting in a word."""
+    return OWN if row.by == OWN else row.state.value
 
 
-def listed(value: str, name: str) -> str:
+def listed(value: Optional[str], name: str) -> str:
     """What a setting of this name holds, CPUs as a list."""
     entry = _BY_NAME.get(name.replace("-", "_"))
-    return entry.reads.listed(value) if entry else value
+    return entry.reads.listed(value) if entry and value else value or "nothing"
 
 
-def mark(state: str) -> str:
+def mark(row: Finding) -> str:
     """A sign beside the state, so that nobody has to tell it by its colour."""
-    if state == Standing.EFFECTIVE.value:
-        return "✓"
-    if state == OWN:
+    if row.by == OWN:
         return "–"
-    bad = {one.value for one in Standing if one.bad or one is Standing.OVERRIDDEN}
-    return "✗" if state in bad else "?"
+    return "✓" if row.state is Standing.EFFECTIVE else "✗" if row.state.lost else "?"
