@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import initramfs
+import hangs
 import pytest
 import results
-from boots import Guest
 from journey import Journey, differing, other_boot
 from road import PROFILE, TRIAL
 
@@ -168,72 +167,6 @@ def test_purge_leaves_nothing(road: Journey) -> None:
 
 # --------------------------------------------------------------------- hangs
 
-#: What hangs does so in tuned boots only, as a bad parameter would make it.
-_UNIT = """[Unit]
-ConditionKernelCommandLine=lowlat.plan
-[Service]
-Type=oneshot
-ExecStart=/bin/sh -c 'date >/var/tmp/hung; sync; {command}'
-"""
-_WANTED = "[Unit]\nWants=hang.service\n"
-
-#: The trial's unit, which does not wait ten minutes.
-_SOON = "[Unit]\nJobTimeoutSec=2min\n"
-
-_NO_ROOT = b"""read -r line </proc/cmdline
-case $line in (*lowlat.plan*) ROOT=/dev/missing ;; esac
-"""
-
-#: Once systemd has armed the watchdog, real-time tasks take every CPU, and nothing takes one away
-#: from them again.
-_TAKEN = b"""#!/bin/sh
-until grep -q ^active /sys/class/watchdog/watchdog0/state; do
-	sleep 1
-done
-echo -1 >/proc/sys/kernel/sched_rt_runtime_us
-for file in /sys/kernel/debug/sched/fair_server/*/runtime; do
-	echo 0 >"$file"
-done
-for cpu in 3 2 1 0; do
-	taskset --cpu-list $cpu chrt --fifo 99 sh -c 'while :; do :; done' &
-done
-wait
-"""
-
-
-def _with_unit(command: str) -> dict[str, bytes]:
-    return {
-        "/etc/systemd/system/hang.service": _UNIT.format(command=command).encode(),
-        "/etc/systemd/system/multi-user.target.d/hang.conf": _WANTED.encode(),
-    }
-
-
-def _panics(guest: Guest, kernel: str) -> dict[str, bytes]:
-    return _with_unit("echo c >/proc/sysrq-trigger")
-
-
-def _never_ends(guest: Guest, kernel: str) -> dict[str, bytes]:
-    soon = {"/etc/systemd/system/lowlat-trial.service.d/soon.conf": _SOON.encode()}
-    return {**_with_unit("sleep infinity"), **soon}
-
-
-def _crashes_systemd(guest: Guest, kernel: str) -> dict[str, bytes]:
-    return _with_unit("kill -SEGV 1; sleep infinity")
-
-
-def _takes_every_cpu(guest: Guest, kernel: str) -> dict[str, bytes]:
-    """Nothing else runs any more, also nothing that could reboot: only the watchdog is left."""
-    return {**_with_unit("exec sh /usr/local/sbin/hang"), "/usr/local/sbin/hang": _TAKEN}
-
-
-def _has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
-    """The initramfs looks for a disk that is not there: its init reads this file last."""
-    path = f"/boot/initrd.img-{kernel}"
-    held = guest.read(path)
-    more = initramfs.pack({"conf/param.conf": _NO_ROOT})
-    return {path: held + b"\0" * (-len(held) % 4) + more}
-
-
 #: The kernel's last word where somebody tells it to reboot.
 _TOLD = "reboot: Restarting system"
 
@@ -241,13 +174,17 @@ _TOLD = "reboot: Restarting system"
 @pytest.mark.parametrize(
     ("hang", "said", "told"),
     [
-        pytest.param(_panics, "Kernel panic - not syncing: sysrq", None, id="panic"),
+        pytest.param(hangs.panics, "Kernel panic - not syncing: sysrq", None, id="panic"),
         pytest.param(
-            _has_no_root, "ALERT!  /dev/missing does not exist", None, id="initramfs", marks=_FULL
+            hangs.has_no_root,
+            "ALERT!  /dev/missing does not exist",
+            None,
+            id="initramfs",
+            marks=_FULL,
         ),
-        pytest.param(_never_ends, "", True, id="unit that never ends", marks=_FULL),
-        pytest.param(_crashes_systemd, "", True, id="crash of systemd", marks=_FULL),
-        pytest.param(_takes_every_cpu, "", False, id="watchdog", marks=_FULL),
+        pytest.param(hangs.never_ends, "", True, id="unit that never ends", marks=_FULL),
+        pytest.param(hangs.crashes_systemd, "", True, id="crash of systemd", marks=_FULL),
+        pytest.param(hangs.takes_every_cpu, "", False, id="watchdog", marks=_FULL),
     ],
 )
 def test_a_hang_comes_back_by_itself(
@@ -260,7 +197,7 @@ def test_a_hang_comes_back_by_itself(
     assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
     assert said in hung.console, hung.tail
     assert told is None or (_TOLD in hung.console) == told, hung.tail
-    if hang is not _has_no_root:
+    if hang is not hangs.has_no_root:
         assert hung.read("/var/tmp/hung"), hung.tail
 
     road.go(hung, "hung", "look")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import boots
+import hangs
 import pytest
 from boots import Guest
 from journey import Journey, differing, packages_or_skip, task
@@ -29,14 +30,20 @@ fi
 
 def _through(made: Journey, guest: Guest, names: tuple[str, str], stock: str, tuned: str) -> Guest:
     """Two boots without a reset between them; the second one panics in the end."""
-    (made.share / "task").write_text(
-        _TWICE.format(first=names[0], stock=stock) + task(names[1], tuned) + "sleep infinity\n"
-    )
-    after = guest.boot(made.share)
+    after = _into_the_second(made, guest, names, stock, tuned)
     assert "Kernel panic - not syncing: sysrq" in after.console, after.tail
     for name in names:
         made.keep(name, after, (made.share / f"{name}.json").read_bytes())
     return after
+
+
+def _into_the_second(
+    made: Journey, guest: Guest, names: tuple[str, str], stock: str, tuned: str
+) -> Guest:
+    (made.share / "task").write_text(
+        _TWICE.format(first=names[0], stock=stock) + task(names[1], tuned) + "sleep infinity\n"
+    )
+    return guest.boot(made.share)
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +113,21 @@ def test_a_loader_that_lowlat_does_not_write() -> None:
         assert made.found["promoted"]["status"]["state"] == "promoted"
         assert made.marker("promoted") == made.marker("tuned") is not None
         assert "was added by hand" in made.found["promoted"]["rollback"][1]
+
+
+@pytest.mark.full
+def test_a_hang_comes_back_by_the_watchdog(way: Journey) -> None:
+    """Real-time tasks take every CPU: the watchdog that the trial's line has armed resets it."""
+    with boots.work_folder() as name:
+        made = Journey(Path(name), packages_or_skip()[0])
+        guest = boots.installed_or_skip(Path(name))
+        guest = guest.planted(hangs.takes_every_cpu(guest, ""))
+        names = ("stock", "hung")
+        hung = _into_the_second(made, guest, names, "setup look apply kexec", "look")
+        assert not (made.share / "hung.json").exists(), f"it came up: {hung.tail}"
+        assert "reboot: Restarting system" not in hung.console, hung.tail
+        assert hung.read("/var/tmp/hung"), hung.tail
+        made.go(hung, "returned", "look")
+        found = made.found["returned"]
+        assert found["boot"]["line"] == way.found["stock"]["boot"]["line"]
+        assert [note for note in found["status"]["notes"] if "did not come up" in note]

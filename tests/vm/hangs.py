@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What makes a tuned boot hang: files to plant in a Debian guest whose kernel is named."""
+
+from __future__ import annotations
+
+import initramfs
+from boots import Guest
+
+#: What hangs does so in tuned boots only, as a bad parameter would make it.
+_UNIT = """[Unit]
+ConditionKernelCommandLine=lowlat.plan
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'date >/var/tmp/hung; sync; {command}'
+"""
+_WANTED = "[Unit]\nWants=hang.service\n"
+
+#: The trial's unit, which does not wait ten minutes.
+_SOON = "[Unit]\nJobTimeoutSec=2min\n"
+
+_NO_ROOT = b"""read -r line </proc/cmdline
+case $line in (*lowlat.plan*) ROOT=/dev/missing ;; esac
+"""
+
+#: Once systemd has armed the watchdog, real-time tasks take every CPU, and nothing takes one away
+#: from them again.
+_TAKEN = b"""#!/bin/sh
+until grep -q ^active /sys/class/watchdog/watchdog0/state; do
+	sleep 1
+done
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+for file in /sys/kernel/debug/sched/fair_server/*/runtime; do
+	echo 0 >"$file"
+done
+for cpu in 3 2 1 0; do
+	taskset --cpu-list $cpu chrt --fifo 99 sh -c 'while :; do :; done' &
+done
+wait
+"""
+
+
+def _with_unit(command: str) -> dict[str, bytes]:
+    return {
+        "/etc/systemd/system/hang.service": _UNIT.format(command=command).encode(),
+        "/etc/systemd/system/multi-user.target.d/hang.conf": _WANTED.encode(),
+    }
+
+
+def panics(guest: Guest, kernel: str) -> dict[str, bytes]:
+    return _with_unit("echo c >/proc/sysrq-trigger")
+
+
+def never_ends(guest: Guest, kernel: str) -> dict[str, bytes]:
+    soon = {"/etc/systemd/system/lowlat-trial.service.d/soon.conf": _SOON.encode()}
+    return {**_with_unit("sleep infinity"), **soon}
+
+
+def crashes_systemd(guest: Guest, kernel: str) -> dict[str, bytes]:
+    return _with_unit("kill -SEGV 1; sleep infinity")
+
+
+def takes_every_cpu(guest: Guest, kernel: str) -> dict[str, bytes]:
+    """Nothing else runs any more, also nothing that could reboot: only the watchdog is left."""
+    return {**_with_unit("exec sh /usr/local/sbin/hang"), "/usr/local/sbin/hang": _TAKEN}
+
+
+def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
+    """The initramfs looks for a disk that is not there: its init reads this file last."""
+    path = f"/boot/initrd.img-{kernel}"
+    held = guest.read(path)
+    more = initramfs.pack({"conf/param.conf": _NO_ROOT})
+    return {path: held + b"\0" * (-len(held) % 4) + more}
