@@ -8,7 +8,7 @@ _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
 _shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --diff --brief --svg)
 _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --root)
-_shtab_lowlat_gen_run_option_strings=(-h --help --cpus --policy --one-per-thread --dry-run --systemd-drop-in --root)
+_shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
 _shtab_lowlat_gen_render_option_strings=(-h --help --out --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
@@ -39,6 +39,7 @@ _shtab_lowlat_gen_plan___enable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_plan___disable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_plan___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_plan___svg_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_cpus_pos_0_COMPGEN=_lowlat_sets
 _shtab_lowlat_gen_cpus___profile_COMPGEN=_lowlat_profile
 _shtab_lowlat_gen_cpus___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_run_pos_0_COMPGEN=_lowlat_file
@@ -107,7 +108,6 @@ _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 
-_shtab_lowlat_gen_cpus_pos_0_choices=(isolated housekeeping)
 _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
 _shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start health record upgrade)
@@ -241,6 +241,9 @@ _lowlat_tunable() {
 }
 _lowlat_kernel() {
   compgen -W "$(find /lib/modules/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null)" -- "$1"
+}
+_lowlat_sets() {
+  compgen -W "$(printf '%s\n' isolated housekeeping)" -- "$1"
 }
 _lowlat_auto() {
   compgen -W "$(printf '%s\n' auto)" -- "$1"

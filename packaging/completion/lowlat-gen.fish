@@ -18,6 +18,9 @@ end
 function _lowlat_kernel
   find /lib/modules/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null
 end
+function _lowlat_sets
+  printf '%s\n' isolated housekeeping
+end
 function _lowlat_auto
   printf '%s\n' auto
 end
@@ -100,7 +103,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --svg --threshold --throughput --tuned-profile --verify --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -124,7 +127,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -s h -l help -d 'show t
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l json -d 'print the stable JSON form'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping -x -d 'keep exactly these CPUs for the system'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
@@ -140,10 +143,11 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l profile -xka "(_lowlat_profile)" -d 'as this profile chooses; default: the applied plan, else lowlat'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus; and test $_shtab_lowlat_gen_npos -eq 0' -ka "isolated housekeeping" -d which
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_sets)" -d 'a side, or a set that --isolate named'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a run -d 'run a program on the isolated CPUs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l cpus -xka "(_lowlat_auto)" -d 'where to run; auto: what '"'"'lowlat-gen cpus isolated'"'"' prints (auto)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l set -x -d 'run on the set that --isolate NAME=LIST made'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l policy -xka "(_lowlat_run_policy)" -d 'scheduling policy; N: real-time priority (other)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l one-per-thread -d 'each thread gets a CPU of its own'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l dry-run -d 'say where it would run, and what speaks against it'
@@ -167,7 +171,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l plan -xka "(_lowlat_file)" -d 'a plan in its JSON form; default: a fresh one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping -x -d 'keep exactly these CPUs for the system'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
@@ -179,7 +183,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l kernel -xka "(_low
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a rehearse -d 'boot a kernel in a VM, stock and tuned, and measure both'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat; may be repeated'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping -x -d 'keep exactly these CPUs for the system'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
@@ -237,7 +241,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -s h -l help -d 'show 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l dry-run -d 'say what would be done'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping -x -d 'keep exactly these CPUs for the system'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
@@ -286,7 +290,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -s h -l help -d 'show t
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l dry-run -d 'say what would be done'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l isolate -x -d 'isolate exactly these CPUs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping -x -d 'keep exactly these CPUs for the system'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'

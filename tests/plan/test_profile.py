@@ -42,6 +42,12 @@ def test_a_list_that_is_none_names_the_profile(tmp_path: Path) -> None:
     assert "profile mine: isolate = 3-1: " in said
 
 
+def test_a_profile_may_name_its_sets(tmp_path: Path) -> None:
+    root = host(tmp_path, mine="[main]\nparent = lowlat\n[cpus]\nisolate = feed=2,engine=3\n")
+    found = lowlat("plan", "--root", root, "--profile", "mine", "--json").json()
+    assert found["cpus"]["sets"] == {"feed": "2", "engine": "3"}
+
+
 @pytest.mark.parametrize(
     "text",
     [

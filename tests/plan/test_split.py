@@ -97,6 +97,37 @@ def test_a_list_that_breaks_a_rule_is_refused_in_one_line(
     assert len(said) < 300
 
 
+def test_sets_of_isolated_cpus_have_names(host: Hosts) -> None:
+    plan = host(SMT).plan("--isolate", "feed=2-3,engine=4,5,6-7")
+    assert plan["cpus"]["sets"] == {"feed": "2-3", "engine": "4-7"}
+    assert plan["cpus"]["isolated"] == "2-7"
+    why = {reason["cpus"]: reason["why"] for reason in plan["cpus"]["reasons"]}
+    assert why["2-3"].startswith("feed, by --isolate")
+    assert "sets" not in host(SMT).plan("--isolate", "2-7")["cpus"]
+
+
+def test_sets_that_share_a_core_are_told(host: Hosts) -> None:
+    (told,) = [w for w in host(SMT).warnings("--isolate", "feed=2,engine=3-5") if "feed" in w]
+    assert told == "feed and engine share the core of CPU 2-3: each slows the other"
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        ("feed=2-3,feed=4-5", "the name feed is taken"),
+        ("isolated=2-3", "the name isolated is taken"),
+        ("2-3,feed=4-5", "CPU 2-3 is in no set (give every set a name"),
+        ("feed=2-5,engine=4-7", "CPU 4-5 is in both feed and engine"),
+        ("feed=2-3,engine=", "--isolate engine: '': names no CPU"),
+        ("feed=2-3,=4-5", "'=4-5' is not a CPU number or range"),
+        ("feed=3,engine=4-5", "splits a core"),
+        ("feed=8", "there is no CPU 8"),
+    ],
+)
+def test_sets_that_cannot_be_are_refused(host: Hosts, sets: str, words: str) -> None:
+    assert words in host(SMT).refusal("--isolate", sets)
+
+
 def test_a_list_of_a_megabyte_is_refused_in_a_short_line(host: Hosts) -> None:
     assert len(host(SMT).refusal("--isolate", "x" * 100_000)) < 500
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lowlat import __version__
+from lowlat.model.plan import digest
 from trees import CPU, fair_server, lowlat, machine, write_tree
 
 VALUES = {
@@ -380,6 +381,31 @@ def test_the_applied_plan_holds_in_a_boot_of_it(
     assert in_use(bare)["cpus"]["isolated"] == isolated
     assert lowlat("cpus", "isolated", *asked).out == f"{isolated}\n"
     assert lowlat("runtime", "verify", *asked).status == 0
+
+
+def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> None:
+    plan = lowlat("plan", "--root", bare, "--isolate", "feed=1,engine=2-3", "--json")
+    write_tree(bare, {"var/lib/lowlat/plan.json": plan.out})
+    (bare / "proc/cmdline").write_text(f"quiet lowlat.plan={plan.json()['id']}\n")
+    for name, cpus in (("feed", "1"), ("engine", "2-3"), ("isolated", "1-3")):
+        assert lowlat("cpus", name, "--root", bare).out == f"{cpus}\n"
+    asked = ("run", "--root", bare, "--dry-run", "--set", "engine", "--one-per-thread")
+    assert "on CPU 2-3 (each thread on one of its own, in the order 2,3)" in (
+        lowlat(*asked, "--", "engine").out
+    )
+    said = lowlat("cpus", "fed", "--root", bare).refused()
+    assert "no set of CPUs 'fed' (there are: isolated, housekeeping, feed, engine)" in said
+    assert "give one of the two" in lowlat(*asked, "--cpus", "2", "--", "engine").refused()
+
+
+def test_a_plan_whose_sets_are_not_isolated_is_refused(bare: Path, tmp_path: Path) -> None:
+    plan = lowlat("plan", "--root", bare, "--isolate", "feed=1,engine=2-3", "--json").json()
+    del plan["schema"], plan["id"]
+    plan["cpus"]["sets"]["feed"] = "0"
+    changed = {"schema": "lowlat.plan/1", "id": digest(plan), **plan}
+    file = write_tree(tmp_path / "changed", {"plan.json": json.dumps(changed)}) / "plan.json"
+    said = lowlat("verify", "--root", bare, "--plan", file).refused()
+    assert "its named sets are not all isolated" in said
 
 
 def test_one_cpu_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

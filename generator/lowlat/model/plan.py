@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Optional
@@ -17,6 +18,9 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 
 SCHEMA = "lowlat.plan/1"
+
+#: The two sides of every plan, by which ``cpus`` asks for them; a named set is called otherwise.
+ROLES = ("isolated", "housekeeping")
 
 
 def digest(content: dict[str, Any]) -> str:
@@ -80,7 +84,8 @@ class RoleReason:
 @dataclass(frozen=True)
 class PlannedCpus:
     """The split: disjoint sets, with a reason for every CPU. ``preferred`` are the isolated CPUs in
-    the order in which threads shall get them; None in plans of before there was one."""
+    the order in which threads shall get them; None in plans of before there was one. ``sets`` are
+    isolated CPUs by the names that the user gave them; None without names."""
 
     online: CpuSet
     isolated: CpuSet
@@ -88,6 +93,7 @@ class PlannedCpus:
     offline: CpuSet
     reasons: tuple[RoleReason, ...]
     preferred: Optional[tuple[int, ...]] = None
+    sets: Optional[Mapping[str, CpuSet]] = None
 
     def to_json(self) -> dict[str, Any]:
         return {key: item for key, item in encode_fields(self).items() if item is not None}
@@ -135,6 +141,15 @@ class Plan:
         """The isolated CPUs in the order in which threads shall get them."""
         return tuple(self.isolated) if self.cpus.preferred is None else self.cpus.preferred
 
+    def cpus_of(self, name: str) -> CpuSet:
+        """Those of a side or of a named set. Raises Refused where there is no such set."""
+        known = dict(zip(ROLES, (self.isolated, self.housekeeping)), **(self.cpus.sets or {}))
+        if name not in known:
+            raise Refused(
+                f"there is no set of CPUs '{name[:40]}'", hint=f"there are: {', '.join(known)}"
+            )
+        return known[name]
+
     @property
     def boot_line(self) -> str:
         """What the tuned entry adds to the stock line: the parameters and the plan's marker."""
@@ -163,4 +178,6 @@ class Plan:
             raise Refused("the plan does not match its id: it was changed after it was made")
         if sorted(plan.preferred) != list(plan.isolated):
             raise Refused("its preferred CPUs are not the isolated ones")
+        if any(not cpus <= plan.isolated for cpus in (plan.cpus.sets or {}).values()):
+            raise Refused("its named sets are not all isolated")
         return plan

@@ -182,6 +182,8 @@ class HostFacts:
     layout: tuple[Core, ...] = ()
     #: Ticks a second of a CPU of this kernel.
     hz: Optional[int] = None
+    #: The isolated CPUs by the names of their sets.
+    sets: Mapping[str, CpuSet] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
+from lowlat.model.plan import ROLES
 from lowlat.plan import cache_domains
 
 #: In place of a list: isolate nothing, every CPU stays with the system.
 NONE = "none"
 
+#: What begins a set with a name of its own: "feed=2-3,engine=4-7".
+_SET = re.compile(r"(?:^|,)([A-Za-z][A-Za-z0-9_-]{0,31})=")
+
 
 @dataclass(frozen=True)
 class CpuRequest:
     """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
-    ``isolate`` may be "none". ``for_device`` is a network interface, an NVMe controller or a PCI
-    address."""
+    ``isolate`` may be "none", or sets with names: "feed=2-3,engine=4-7". ``for_device`` is a
+    network interface, an NVMe controller or a PCI address."""
 
     isolate: Optional[str] = None
     housekeeping: Optional[str] = None
@@ -46,12 +54,32 @@ def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
 
 @dataclass(frozen=True)
 class NamedCpus:
-    """The two sets that the user's lists make, the words that made them, and what they cost."""
+    """The two sides that the user's lists make, the words that made them, what they cost, and the
+    isolated CPUs by the names of their sets."""
 
     isolated: CpuSet
     housekeeping: CpuSet
     why: str
     warnings: tuple[str, ...]
+    sets: Mapping[str, CpuSet] = field(default_factory=dict)
+
+
+def set_lists(text: str) -> Mapping[str, str]:
+    """The list of each named set; a list without names is that of "".
+
+    Raises Refused where a name is taken, or some CPUs have none.
+    """
+    plain, *rest = _SET.split(text)
+    lists = dict(zip(rest[::2], rest[1::2]))
+    taken = [name for name in rest[::2] if name in ROLES or rest[::2].count(name) > 1]
+    if taken:
+        raise Refused(f"{_said('--isolate', text)}: the name {taken[0]} is taken")
+    if rest and plain:
+        raise Refused(
+            f"{_said('--isolate', text)}: CPU {plain} is in no set",
+            hint="give every set a name, such as feed=2-3,engine=4-7",
+        )
+    return lists or {"": plain}
 
 
 def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
@@ -60,9 +88,11 @@ def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
     Raises Refused where a list is none, or breaks a rule.
     """
     online = machine.cpus.online
+    sets: Mapping[str, CpuSet] = {}
     if request.isolate is not None:
         what = _said("--isolate", request.isolate)
-        isolated = parse_cpus(machine, "--isolate", request.isolate)
+        sets = _sets(machine, request.isolate)
+        isolated = reduce(or_, sets.values())
         if request.housekeeping is not None:
             _check_cover(machine, isolated, request.housekeeping)
     elif request.housekeeping is not None:
@@ -77,7 +107,27 @@ def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
         )
     _check_rules(machine, what, isolated)
     kept = online - isolated
-    return NamedCpus(isolated, kept, f"by {what}", tuple(_warnings(machine, isolated, kept)))
+    named = {name: cpus for name, cpus in sets.items() if name}
+    warnings = (*_warnings(machine, isolated, kept), *_shared_cores(machine, named))
+    return NamedCpus(isolated, kept, f"by {what}", warnings, named)
+
+
+def _sets(machine: Machine, text: str) -> Mapping[str, CpuSet]:
+    sets: dict[str, CpuSet] = {}
+    for name, listed in set_lists(text).items():
+        option = f"--isolate {name}:" if name else "--isolate"
+        sets[name] = parse_cpus(machine, option, listed)
+        for other, cpus in sets.items():
+            if other != name and cpus & sets[name]:
+                raise Refused(f"CPU {cpus & sets[name]} is in both {other} and {name}")
+    return sets
+
+
+def _shared_cores(machine: Machine, sets: Mapping[str, CpuSet]) -> Iterator[str]:
+    for core in machine.cores:
+        names = [name for name, cpus in sets.items() if cpus & core.cpus]
+        if len(names) > 1:
+            yield f"{' and '.join(names)} share the core of CPU {core.cpus}: each slows the other"
 
 
 def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:

@@ -78,6 +78,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
             offline=division.offline,
             reasons=division.reasons,
             preferred=division.preferred,
+            sets=division.sets,
         ),
         cmdline=PlannedLine(line, tuple(made.parameters)),
         runtime=tuple(made.runtime),

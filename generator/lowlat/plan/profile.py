@@ -14,7 +14,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.plan.cpu_request import NONE, CpuRequest, merge
+from lowlat.plan.cpu_request import NONE, CpuRequest, merge, set_lists
 
 USER_PROFILES = "/etc/lowlat/profiles"
 
@@ -148,7 +148,8 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
 
 def _check_list(name: str, option: str, text: str) -> None:
     try:
-        CpuSet.parse_list(text)
+        for listed in set_lists(text).values() if option == "isolate" else (text,):
+            CpuSet.parse_list(listed)
     except CpuSetError as error:
         raise Refused(f"profile {name}: {option} = {text[:60]}: {error}") from error
 

@@ -9,8 +9,8 @@ the busiest devices interrupt, within as few last-level caches as can be; ties g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
@@ -32,7 +32,8 @@ _TWO_THREADS_FROM = 6
 @dataclass(frozen=True)
 class Split:
     """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU.
-    ``preferred`` are the isolated CPUs in the order in which threads shall get them."""
+    ``preferred`` are the isolated CPUs in the order in which threads shall get them, ``sets`` those
+    that have names."""
 
     isolated: CpuSet
     housekeeping: CpuSet
@@ -40,6 +41,7 @@ class Split:
     preferred: tuple[int, ...]
     reasons: tuple[RoleReason, ...]
     warnings: tuple[str, ...] = ()
+    sets: Optional[Mapping[str, CpuSet]] = None
 
 
 def split(machine: Machine, request: CpuRequest) -> Split:
@@ -62,8 +64,13 @@ def split(machine: Machine, request: CpuRequest) -> Split:
             RoleReason(boot, "housekeeping", "boots the system"),
             RoleReason(named.housekeeping - boot, "housekeeping", named.why),
         ]
-        isolated = [RoleReason(named.isolated, "isolated", named.why)]
-        return _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
+        sets = named.sets or {"": named.isolated}
+        isolated = [
+            RoleReason(cpus, "isolated", f"{name}, {named.why}" if name else named.why)
+            for name, cpus in sets.items()
+        ]
+        found = _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
+        return replace(found, sets=named.sets or None)
     return _choose(machine, request)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``cpus``: the bare list of isolated or housekeeping CPUs, for scripts and TuneD."""
+"""``cpus``: the bare list of isolated or housekeeping CPUs, or of a named set, for scripts and
+TuneD."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Optional
 
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
-from lowlat.model.plan import Plan
+from lowlat.model.plan import ROLES, Plan
 from lowlat.plan import current, store
 from lowlat.verbs import options
 from lowlat.verbs.arguments import option, positional
@@ -16,7 +17,7 @@ from lowlat.verbs.arguments import option, positional
 
 @dataclass(frozen=True)
 class CpusArguments:
-    which: str = positional(None, "", choices=("isolated", "housekeeping"))
+    which: str = positional("|".join((*ROLES, "SET")), "a side, or a set that --isolate named")
     profile: Optional[str] = option(
         "P", "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
     )
@@ -25,7 +26,7 @@ class CpusArguments:
 
 def main(asked: CpusArguments) -> int:
     plan = plan_of(open_root(asked.root), asked.profile)
-    print(plan.isolated if asked.which == "isolated" else plan.housekeeping)
+    print(plan.cpus_of(asked.which))
     return 0
 
 

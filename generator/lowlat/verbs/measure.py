@@ -12,6 +12,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
+from lowlat.base.typed_json import encode
 from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
 from lowlat.measure.runner import SIGNALLED, ending, measure
 from lowlat.verbs.arguments import flag, option, picked
@@ -97,6 +98,11 @@ def _tell(path: Path) -> None:
 def _host() -> Mapping[str, object]:
     # Imported late: `--help` and refused input need no probe.
     from lowlat.host.root import Root
+    from lowlat.plan import store
     from lowlat.probe import host_facts
 
-    return host_facts(Root())
+    facts = dict(host_facts(Root()))
+    with suppress(Refused):  # a damaged plan is no reason not to measure
+        plan = store.applied(Root())
+        facts["sets"] = encode(plan.cpus.sets or {}) if plan else {}
+    return facts

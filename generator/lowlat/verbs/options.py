@@ -52,7 +52,9 @@ class HostArguments:
 class ProfilePlanChoice:
     """The options that decide a profile's plan: the same ones for every verb that makes one."""
 
-    isolate: Optional[str] = option("LIST", "isolate exactly these CPUs")
+    isolate: Optional[str] = option(
+        "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7"
+    )
     housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
     housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
     keep_efficiency_cores: bool = flag("the least capable core type may be isolated too")

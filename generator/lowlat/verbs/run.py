@@ -17,7 +17,6 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.plan import Plan
 from lowlat.plan import cache_domains
 from lowlat.probe import probe
 from lowlat.render import files
@@ -34,6 +33,7 @@ class RunArguments:
         "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
         "auto",
     )
+    set: Optional[str] = option("NAME", "run on the set that --isolate NAME=LIST made")
     policy: str = option(
         "other|fifo:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
     )
@@ -75,18 +75,22 @@ def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
 
 
 def _place(asked: RunArguments, root: Root) -> Launch:
+    if asked.set and asked.cpus != "auto":
+        raise Refused("--cpus and --set both say where to run", hint="give one of the two")
     plan = cpus.plan_of(root) if asked.cpus == "auto" else None
-    listed = _listed(asked.cpus, plan, root)
+    planned = plan.cpus_of(asked.set or "isolated") if plan else None
+    listed = _listed(asked.cpus, planned, root)
     order: tuple[int, ...] = ()
     if asked.one_per_thread:
-        order = plan.preferred if plan else cache_domains.preferred(probe(root), listed)
+        every = plan.preferred if plan else cache_domains.preferred(probe(root), listed)
+        order = tuple(cpu for cpu in every if cpu in listed)
     priority = policy.priority_of(asked.policy)
     return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root), order)
 
 
-def _listed(text: str, plan: Optional[Plan], root: Root) -> CpuSet:
+def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:
     try:
-        listed = plan.isolated if plan else CpuSet.parse_list(text)
+        listed = CpuSet.parse_list(text) if planned is None else planned
     except CpuSetError as error:
         raise Refused(f"--cpus {text[:60]}: {error}", hint="such as 2-5,8") from error
     if not listed:
