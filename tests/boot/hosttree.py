@@ -86,6 +86,13 @@ else
 fi
 """
 
+#: vcmailbox as far as lowlat uses it: the firmware's flags are a file, and the answer's sixth word.
+_VCMAILBOX = """#!/bin/sh
+flags=/sys/firmware/flags
+[ "$1" = 0x00038064 ] && echo "$4" >$flags
+echo "0x0000001c 0x80000000 $1 0x00000004 0x80000004 0x0000000$(cat $flags) 0x00000000"
+"""
+
 _SETTINGS = """GRUB_DEFAULT=0
 GRUB_TIMEOUT=5
 GRUB_DISTRIBUTOR=Debian
@@ -152,6 +159,7 @@ class Namespace:
             (self.must("mkdir", "-p", upper / name))
         script = f'#!/bin/sh\nexec {SHELL_GEN} "$@"\n'
         ours = {"bin/lowlat-gen": script, "sbin/grub-probe": _PROBE, "bin/bootctl": _BOOTCTL}
+        ours["bin/vcmailbox"] = _VCMAILBOX
         for name in ("bin/grub-editenv", "bin/grub-script-check", "sbin/grub-mkconfig"):
             ours[name.replace("grub-", "grub2-")] = f'#!/bin/sh\nexec /usr/{name} "$@"\n'
         ours["sbin/grub2-probe"] = _PROBE

@@ -96,6 +96,12 @@ def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Name
     assert "/boot/firmware/cmdline.txt: isolcpus=" in host.done("promote")
     assert host.status()["state"] == "tried"
 
+    host.boot_line(_tuned(host).replace(" quiet", ""), "boot-2")
+    assert host.status()["state"] == "tried"
+    assert (
+        f"the running line is not that of {kernel['entry']}: 'quiet' differs"
+        in (host.status()["notes"])
+    )
     host.boot_line(_tuned(host), "boot-2")
     host.done("boot", "start")
     status = host.status()

@@ -33,6 +33,8 @@ class ForeignLoader:
     step: str
     each: str = "{}"
     between: str = " "
+    #: Why it cannot be asked to boot a line once.
+    cannot_try: str = "lowlat cannot have it boot a line once"
 
     def steps(self, words: Sequence[str]) -> str:
         joined = self.between.join(self.each.format(word) for word in words)
@@ -61,9 +63,17 @@ _EXTLINUX = ForeignLoader(
 _IMAGES = ForeignLoader(
     "unified kernel images", _KERNEL_CMDLINE + "then build the image anew: kernel-install add-all"
 )
+RASPBERRY_PI = "Raspberry Pi firmware"
 UNKNOWN = ForeignLoader(
     "a boot loader that was not recognised", "append to its kernel line: {words}"
 )
+
+
+def raspberry_pi_folder(root: Root) -> Optional[str]:
+    """Where a Raspberry Pi's firmware reads its configuration."""
+    names = ("cmdline.txt", "config.txt")
+    places = ("/boot/firmware", "/boot")
+    return next((at for at in places if all(root.exists(f"{at}/{name}") for name in names)), None)
 
 
 def recognise(root: Root) -> Optional[ForeignLoader]:
@@ -77,10 +87,10 @@ def recognise(root: Root) -> Optional[ForeignLoader]:
         if kind and kind[1] in ("grub2-bls", "systemd-boot"):
             step = _KERNEL_CMDLINE + "then: sdbootutil update-all-entries"
             return ForeignLoader(f"{kind[1]} by sdbootutil", step)
-    for folder in ("/boot/firmware", "/boot"):
-        if root.exists(f"{folder}/cmdline.txt") and root.exists(f"{folder}/config.txt"):
-            step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
-            return ForeignLoader("Raspberry Pi firmware", step)
+    folder = raspberry_pi_folder(root)
+    if folder is not None:
+        step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
+        return ForeignLoader(RASPBERRY_PI, step)
     if root.exists("/boot/extlinux/extlinux.conf") and not root.exists("/boot/grub/grub.cfg"):
         return _EXTLINUX
     if root.exists("/etc/zipl.conf") and not root.exists("/boot/grub/grub.cfg"):
@@ -106,6 +116,8 @@ def source(root: Root, word: str) -> str:
         return f"TuneD's bootloader plugin ({_TUNED})"
     folder = "/etc/default/grub.d"
     paths = [f"{folder}/{file}" for file in root.names(folder) if file.endswith(".cfg")]
+    firmware = raspberry_pi_folder(root)
+    paths += [f"{firmware}/cmdline.txt"] if firmware else []
     for path in reversed(["/etc/default/grub", *paths, "/etc/kernel/cmdline"]):
         if pattern.search(root.read(path) or ""):
             owner = next((who for part, who in _OWNERS if part in path), "")

@@ -20,6 +20,9 @@ from lowlat.render.hooks import RenderedFile
 _PLUGIN = "95-lowlat.install"
 _PLUGINS = ("/usr/lib/kernel/install.d",)
 
+#: Called with a kernel's package, by name in order.
+_SCRIPTS = ("/etc/kernel/postinst.d/zz-lowlat", "/etc/kernel/postrm.d/zz-lowlat")
+
 _BOOT = "lowlat-boot.service"
 
 #: Started by the parameter systemd.wants= of a trial's line, in no other boot.
@@ -44,6 +47,10 @@ def write_plugin(change: Transaction) -> None:
     _write(change, [_plugin()], _PLUGINS)
 
 
+def write_kernel_scripts(change: Transaction) -> None:
+    _write(change, [hooks.settings(programs.ourselves(change.root)), *_scripts()])
+
+
 def write_units(change: Transaction, *, tuned: bool) -> None:
     """Install the units where no package brought them, and enable the first one."""
     if not has_systemd(change.root):
@@ -60,7 +67,7 @@ def upgrade(change: Transaction) -> Iterator[str]:
     """Write anew what an earlier version of lowlat put outside of its package. Yields what to say
     about files that stay as they are, for somebody edited them."""
     grub = hooks.grub(programs.ourselves(change.root))
-    for file in (*grub, _plugin(), *_units(change.root)):
+    for file in (*grub, _plugin(), *_scripts(), *_units(change.root)):
         try:
             if file.path in change.journal.entries and change.disk.get(file.path) is not None:
                 _write(change, [file])
@@ -84,6 +91,11 @@ def _packaged(root: Root, name: str, folders: Iterable[str]) -> Optional[str]:
 def _plugin() -> RenderedFile:
     text = resources.template(f"kernel-install/{_PLUGIN}")
     return RenderedFile(f"/etc/kernel/install.d/{_PLUGIN}", 0o755, text)
+
+
+def _scripts() -> Iterator[RenderedFile]:
+    text = resources.template("kernel/zz-lowlat")
+    return (RenderedFile(path, 0o755, text) for path in _SCRIPTS)
 
 
 def _units(root: Root) -> Iterator[RenderedFile]:

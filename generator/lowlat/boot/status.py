@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode
 from lowlat.boot import decision as decisions
+from lowlat.boot import entry_line, promote, transaction, trials, tuned_plugin
 from lowlat.boot import journal as journals
-from lowlat.boot import promote, transaction, trials, tuned_plugin
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.detect import detect
@@ -123,6 +124,7 @@ def read(root: Root) -> Status:
         notes.append(f"the last trial did not come up: {failed}")
     if decision and decision.boot == "tuned":
         notes += (fault for plan in stored for fault in tuned_plugin.faults(boot, plan))
+    notes += _differing(root, running, boot)
     if known.promoted and not (boot.default and boot.default.ours):
         notes.append(f"{known.promoted} was promoted and is not the default any more: try it again")
     if decision and decision.runtime == "tuned" and (advice := tuned.advice(root)):
@@ -150,6 +152,15 @@ def read_boot(root: Root, known: set[str]) -> Running:
     plan = marker[-1] if marker else None
     trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
     return Running(running_release(root), plan, plan in known, trial and plan is not None)
+
+
+def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:
+    """Where a line that names a plan is not this kernel's tuned one: a person may have added it."""
+    if running.ours and not running.trial:
+        for entry in (entry for entry in boot.tuned() if entry.release == running.kernel):
+            word = entry_line.same(root.read("/proc/cmdline") or "", entry.words)
+            if word is not None:
+                yield f"the running line is not that of {entry.id}: '{word[:80]}' differs"
 
 
 def _loader(root: Root) -> tuple[Optional[str], BootMenu, list[str]]:

@@ -330,7 +330,8 @@ def by_hand(folder: Path) -> dict[str, Any]:
     """A person does what promote tells."""
     said = lowlat("promote")
     words = said[1].partition("[ ")[2].partition(" ]")[0].replace('"', "")
-    Path("/etc/default/grub.d/person.cfg").write_text(f'GRUB_CMDLINE_LINUX="{words}"\n')
+    line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {words}"\n'
+    Path("/etc/default/grub.d/person.cfg").write_text(line)
     return {"promote": said, "generated": run("update-grub"), "status after": told("status")}
 
 

@@ -80,10 +80,10 @@ def read(root: Root, folder: str) -> list[Snippet]:
     """Every entry file in a folder, newest kernel first as loaders sort them."""
     files = [name for name in root.names(folder) if name.endswith(".conf")]
     found = [parse(name, root.read(f"{folder}/{name}") or "") for name in files]
-    return sorted(found, key=lambda each: (not each.ours, _order(each.name)), reverse=True)
+    return sorted(found, key=lambda each: (not each.ours, order(each.name)), reverse=True)
 
 
-def _order(name: str) -> list[tuple[int, int, str]]:
+def order(name: str) -> list[tuple[int, int, str]]:
     """Names in the order of versions: numbers by value, and before them what has none."""
     parts = re.findall(r"\d+|[^\d]+", name)
     return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]

@@ -110,7 +110,7 @@ class ByHand(Loader):
 
     def check_one_shot(self) -> None:
         raise Refused(
-            f"this machine boots by {self.name}: lowlat cannot have it boot a line once",
+            f"this machine boots by {self.name}: {self._loader.cannot_try}",
             hint="'lowlat-gen trial --kexec' tries the line without the loader",
         )
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Optional
 
 from lowlat.boot import foreign, programs
-from lowlat.boot.loaders import grub, grub_bls, systemd_boot
+from lowlat.boot.loaders import grub, grub_bls, raspberry_pi, systemd_boot
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
@@ -19,12 +20,17 @@ def detect(root: Root) -> Loader:
     """
     programs.check_mounted(root)
     other = foreign.recognise(root)
-    found = None if other else find(root)
-    return found or ByHand(root, other or foreign.UNKNOWN)
+    if other is None:
+        return find(root) or ByHand(root, foreign.UNKNOWN)
+    if other.name == foreign.RASPBERRY_PI:
+        other = replace(other, cannot_try=raspberry_pi.cannot_try(root))
+        return raspberry_pi.find(root) or ByHand(root, other)
+    return ByHand(root, other)
 
 
 def find(root: Root) -> Optional[Loader]:
     """The loader of this tree that lowlat can write, whatever else boots it; None without one."""
     # Where that one booted the system, a grub.cfg that is left over boots nothing.
     first = systemd_boot.find(root) if systemd_boot.booted(root) else None
-    return first or grub_bls.find(root) or grub.find(root) or systemd_boot.find(root)
+    found = first or grub_bls.find(root) or grub.find(root) or systemd_boot.find(root)
+    return found or raspberry_pi.find(root)

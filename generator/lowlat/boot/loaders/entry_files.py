@@ -66,6 +66,10 @@ class EntryFiles(Loader, ABC):
     def _next(self) -> str:
         """The entry that it will boot next, once; "" for none."""
 
+    def _hook(self, change: Transaction) -> None:
+        """Install what the distribution calls when a kernel comes or goes."""
+        hooks.write_plugin(change)
+
     def _known(self) -> Mapping[str, str]:
         """The loader's variables."""
         return {}
@@ -84,7 +88,7 @@ class EntryFiles(Loader, ABC):
         return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
-        hooks.write_plugin(change)
+        self._hook(change)
         before = self.describe().default
         if before is None:
             raise Refused(f"{self.path}: there is no entry to stay the default")
@@ -190,6 +194,11 @@ class EntryFiles(Loader, ABC):
         ours = (name, *(each for each in known.ours if each == now))
         _KEPT.write(self._disk, _Kept(known.before, ours))
         self._set_default(name)
+
+    def _set_last(self) -> Optional[str]:
+        """The default that we set last."""
+        known = _KEPT.read(self._disk)
+        return known.ours[0] if known and known.ours else None
 
     def _give_way(self) -> str:
         """Where the default is a tuned entry that is gone, make its kernel's stock entry the

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The firmware of a Raspberry Pi. It reads config.txt, which names the file with the kernel's line,
+or once tryboot.txt where a flag was set, which it clears before it starts the kernel
+(raspberrypi/documentation, bootflow-eeprom.adoc). The stock line's file is never written: ours lie
+beside it, and config.txt or tryboot.txt names one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.boot import entry_line, foreign, hooks, programs
+from lowlat.boot.disk import FileSnapshot
+from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders.bls_entries import Snippet
+from lowlat.boot.loaders.entry_files import EntryFiles
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, named
+from lowlat.boot.transaction import Transaction
+from lowlat.host.root import Root
+from lowlat.probe.kernel import running_release
+
+_STOCK = "cmdline"
+
+#: Stands for what the firmware puts before the file's words, by the devices that it finds.
+_FIRMWARE = "${firmware}"
+
+#: Ours at the end of config.txt and of tryboot.txt, byte for byte to be taken away again.
+_PART = "\n# lowlat: begin\n[all]\ncmdline={file}\n{more}# lowlat: end\n"
+_PARTS = re.compile(r"\n# lowlat: begin\n(?:.*\n)*?# lowlat: end\n")
+
+#: The firmware starts the watchdog, and Linux feeds it for so long at most until systemd opens it.
+_WATCHDOG = "kernel_watchdog_timeout=60\n"
+
+#: The mailbox's tags (include/soc/bcm2835/raspberrypi-firmware.h) and the device of their driver,
+#: which kernels of other sources than Raspberry Pi's do not have.
+_GET_FLAGS, _SET_FLAGS = "0x00030064", "0x00038064"
+_MAILBOX = "/dev/vcio"
+
+#: What generates config.txt anew with each kernel, on Debian.
+_GENERATOR = "/etc/kernel/postinst.d/z50-raspi-firmware"
+
+
+def cannot_try(root: Root) -> str:
+    """Why this kernel cannot have the firmware boot something once; "" where it can."""
+    if not root.exists(_MAILBOX):
+        return f"this kernel has no {_MAILBOX} to set the tryboot flag, as Raspberry Pi's own have"
+    return "" if programs.find(root, "vcmailbox") else "vcmailbox is missing (raspi-utils)"
+
+
+def find(root: Root) -> Optional[RaspberryPi]:
+    """None where it cannot be tried once, unless entries of ours are there."""
+    path = foreign.raspberry_pi_folder(root)
+    if path is None:
+        return None
+    there = any(map(bls_entries.is_ours, root.names(path)))
+    return RaspberryPi(root, path) if there or not cannot_try(root) else None
+
+
+class RaspberryPi(EntryFiles):
+    name = foreign.RASPBERRY_PI
+
+    def check(self) -> None:
+        programs.check_writable(self._root, self.path)
+        config = self._without_ours("config.txt")
+        for key in ("cmdline", "os_prefix"):
+            if re.search(rf"^\s*{key}\s*=", config, re.MULTILINE):
+                raise Refused(f"{self.path}/config.txt sets {key}=: its line is somewhere else")
+        if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
+            raise Refused(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
+        if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
+            raise Refused(f"{self.path}/tryboot.txt is another's: it updates kernels by tryboot")
+
+    def describe(self) -> BootMenu:
+        entries = tuple(self._entry(snippet) for snippet in self._snippets())
+        default = named(entries, self._default() or _STOCK)
+        return BootMenu(entries, default, named(entries, self._next()))
+
+    def _entry(self, snippet: Snippet) -> BootEntry:
+        entry = bls_entries.entry(snippet, {})
+        return replace(entry, words=(_FIRMWARE, *entry.words))
+
+    def _snippets(self) -> list[Snippet]:
+        ours = (name for name in self._root.names(self.path) if bls_entries.is_ours(name))
+        files = [f"{_STOCK}.txt", *sorted(name for name in ours if name.endswith(".txt"))]
+        return [self._snippet(file) for file in files]
+
+    def _snippet(self, file: str) -> Snippet:
+        name = file[: -len(".txt")]
+        release = entry_line.release_of(name.replace("-trial", "")) or self._release()
+        line = (self._root.read(f"{self.path}/{file}") or "").partition("\n")[0]
+        pairs = (("version", release), ("linux", "kernel"), ("options", line))
+        return Snippet(name, file, pairs)
+
+    def _release(self) -> str:
+        """The kernel that the next boot starts: the newest of the running one's kind, for their
+        images have one name."""
+        running = running_release(self._root) or ""
+        number = r"[\d.]+(?:[-+]\d+)*"
+        kind = re.sub(f"^{number}", "", running)
+        alike = re.compile(f"{number}{re.escape(kind)}")
+        found = filter(alike.fullmatch, self._root.names("/lib/modules"))
+        return max((running, *found), key=bls_entries.order)
+
+    def _made(self, there: Sequence[Snippet], plan_of: PlanOf) -> Iterator[tuple[str, str]]:
+        stock = there[0]
+        plan = plan_of(stock.release)
+        words = bls_entries.filled(stock.options, {})
+        if plan is None:
+            return
+        ident = entry_line.entry_id(stock.release, entry_line.tuned(words, plan))
+        for trial in ((), entry_line.trial_words(self._root)):
+            name = f"{_STOCK}{bls_entries.BEHIND}{ident}"
+            line = " ".join(entry_line.tuned(words, plan, trial))
+            yield f"{entry_line.trial_id(name) if trial else name}.txt", f"{line}\n"
+
+    def _hook(self, change: Transaction) -> None:
+        hooks.write_kernel_scripts(change)
+
+    def _default(self) -> Optional[str]:
+        return _named(self._text("config.txt"))
+
+    def _set_default(self, name: Optional[str]) -> None:
+        part = _PART.format(file=f"{name}.txt", more="") if name and name != _STOCK else ""
+        self._put_text("config.txt", self._without_ours("config.txt") + part)
+
+    def _next(self) -> str:
+        armed = not cannot_try(self._root) and self._mailbox(_GET_FLAGS, 0) & 1
+        return (self._tried() or "") if armed else ""
+
+    def check_one_shot(self) -> None:
+        why = cannot_try(self._root)
+        if why:
+            raise Refused(why)
+
+    def one_shot(self, entry: Optional[BootEntry]) -> None:
+        if entry is not None:
+            watchdog = _WATCHDOG if entry_line.has_watchdog(self._root) else ""
+            part = _PART.format(file=f"{entry.name}.txt", more=watchdog)
+            self._put_text("tryboot.txt", self._without_ours("config.txt") + part)
+            self._mailbox(_SET_FLAGS, 1)
+            return
+        # The flag first: what it leads to must be there.
+        if not cannot_try(self._root):
+            self._mailbox(_SET_FLAGS, 0)
+        if self._tried():
+            self._disk.remove(f"{self.path}/tryboot.txt")
+
+    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
+        ours = self._set_last()
+        lost = self._default() is None and self._root.exists(_GENERATOR)
+        if lost and ours and named(self.describe().entries, ours):
+            self._set_default(ours)
+        before = self._default()
+        said = super().refresh(plan_of, follow)
+        if before and self._default() is None:
+            return f"{before} was promoted and is gone: {_STOCK} is the default"
+        return said
+
+    def _remove(self, names: Iterable[str]) -> None:
+        # With a file that is not there the kernel would have no line, and no disk.
+        gone = list(names)
+        if f"{self._tried()}.txt" in gone:
+            self.one_shot(None)
+        if f"{self._default()}.txt" in gone:
+            self._set_default(None)
+        super()._remove(gone)
+
+    def remove(self) -> None:
+        super().remove()
+        if self._tried():
+            self.one_shot(None)
+        for name in ("config.txt", "tryboot.txt"):
+            self._disk.unstage(f"{self.path}/{name}")
+
+    def _tried(self) -> Optional[str]:
+        return _named(self._text("tryboot.txt"))
+
+    def _mailbox(self, tag: str, value: int) -> int:
+        """The flags, which ``tag`` reads or sets."""
+        tool = programs.need(self._root, "vcmailbox")
+        done = programs.run(self._root, [tool, tag, "4", "0", str(value)])
+        # Length, code, tag, room, length of the answer; then the answer.
+        words = done.stdout.split()
+        if done.status != 0 or len(words) < 6:
+            raise LowlatError(f"vcmailbox {tag}: {done.last_words}")
+        return int(words[5], 16)
+
+    def _text(self, name: str) -> str:
+        # Its bytes are not for us to judge.
+        return (self._root.read_bytes(f"{self.path}/{name}") or b"").decode("latin-1")
+
+    def _without_ours(self, name: str) -> str:
+        return _PARTS.sub("", self._text(name))
+
+    def _put_text(self, name: str, text: str) -> None:
+        path = f"{self.path}/{name}"
+        held = self._disk.get(path) or FileSnapshot(b"")
+        self._disk.put(path, replace(held, content=text.encode("latin-1")))
+
+
+def _named(text: str) -> Optional[str]:
+    """The entry that our part of a configuration names."""
+    part = _PARTS.search(text)
+    found = re.search(r"^cmdline=(.+)\.txt$", part[0], re.MULTILINE) if part else None
+    return found[1] if found else None

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A Raspberry Pi. Its firmware is a stand-in of our own: it reads the same files as the real one,
+by the rules that its documentation gives (config_txt and bootflow-eeprom), and clears the flag."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
+from powercut import NEEDS_CC, Cutting, sample
+from test_cuts import Cut, cut_everywhere
+
+pytest_plugins = ["hosttree", "powercut"]
+pytestmark = [*NEEDS, NEEDS_CC]
+
+_FOLDER = "boot/firmware"
+_LINE = "console=tty1 root=PARTUUID=1-02 rootwait quiet isolcpus=9"
+_CONFIG = "# no newline at its end\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\nenable_uart=1"
+_ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
+_TRIAL = {"panic=30", "systemd.wants=lowlat-trial.service"}
+
+#: A kernel of the same kind that comes later.
+_NEWER = "6.12.108-test"
+
+
+def make_pi(path: Path, namespace: Namespace) -> Host:
+    files = {f"{_FOLDER}/config.txt": _CONFIG, f"{_FOLDER}/cmdline.txt": f"{_LINE}\n"}
+    host = bare(path, namespace, {**files, "sys/firmware/flags": "0\n"})
+    # Of /dev it needs a few nodes only, and the mailbox is not to be put into this machine's.
+    host.mount("-t", "tmpfs", "none", path / "dev")
+    script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
+    namespace.must("sh", "-c", script, "sh", path / "dev")
+    switch_on(host, "boot-0")
+    return host
+
+
+@pytest.fixture
+def pi(tmp_path: Path, namespace: Namespace) -> Host:
+    return make_pi(tmp_path / "host", namespace)
+
+
+def chosen(host: Host, flags: int) -> Path:
+    """The file whose line the firmware hands to the kernel."""
+    folder = host.path / _FOLDER
+    config = folder / ("tryboot.txt" if flags & 1 else "config.txt")
+    name, applies = "cmdline.txt", True
+    for row in config.read_text().splitlines():
+        if row.startswith("["):
+            applies = row in ("[all]", "[tryboot]" if flags & 1 else "[all]")
+        elif applies and row.startswith("cmdline="):
+            name = row.partition("=")[2]
+    return folder / name
+
+
+def switch_on(host: Host, boot_id: str, *, power_cut: bool = False, kernel: str = RELEASE) -> str:
+    """Start the machine; returns the line. The flag outlives a reboot and no power cut."""
+    flags = 0 if power_cut else int(host.read("sys/firmware/flags"))
+    host.write("sys/firmware/flags", "0\n")
+    line = chosen(host, flags).read_text().splitlines()[0]
+    host.boot_line(f"kernel8-{RELEASE}.img {_ADDED} {line}", boot_id)
+    host.write("proc/cmdline", f"{_ADDED} {line}\n")
+    host.write("proc/sys/kernel/osrelease", f"{kernel}\n")
+    return line
+
+
+def try_once(host: Host) -> None:
+    host.done("apply")
+    host.done("trial")
+    assert set(switch_on(host, "boot-1").split()) >= _TRIAL
+    assert "came up" in host.done("boot", "record")
+
+
+def test_apply_only_adds(pi: Host) -> None:
+    before = pi.snapshot()
+    said = pi.done("apply")
+    assert f"isolcpus=9 on the stock line (/{_FOLDER}/cmdline.txt)" in said
+    assert pi.status()["loader"] == "Raspberry Pi firmware"
+    added = {path: held for path, held in pi.snapshot().items() if path not in before}
+    assert {path: pi.snapshot()[path] for path in before} == before
+    lines = [path for path in added if path.startswith(f"{_FOLDER}/")]
+    assert len(lines) == 2 and all("/cmdline-0-lowlat-" in path for path in lines)
+    assert switch_on(pi, "boot-1") == _LINE
+    pi.done("rollback")
+    assert pi.snapshot() == before
+
+
+def test_a_trial_is_for_one_boot(pi: Host) -> None:
+    pi.done("apply")
+    pi.done("trial")
+    assert pi.status()["state"] == "trial-set"
+    line = switch_on(pi, "boot-1")
+    assert set(line.split()) >= {*_TRIAL, *plan_of(pi, RELEASE)} and "isolcpus=9" not in line
+    assert pi.status()["running"]["trial"]
+    assert "came up" in pi.done("boot", "record")
+    assert switch_on(pi, "boot-2") == _LINE
+    assert (pi.status()["state"], pi.status()["next"]) == ("tried", None)
+
+
+def test_a_power_cut_after_arming_is_a_stock_boot(pi: Host) -> None:
+    pi.done("apply")
+    pi.done("trial")
+    assert switch_on(pi, "boot-1", power_cut=True) == _LINE
+    pi.done("boot", "start")
+    assert [note for note in pi.status()["notes"] if "did not come up" in note]
+
+
+def test_a_trial_takes_the_watchdog_from_the_firmware(pi: Host) -> None:
+    pi.write("sys/class/watchdog/watchdog0/identity", "Broadcom BCM2835 Watchdog timer\n")
+    pi.done("apply")
+    pi.done("trial")
+    tried = pi.read(f"{_FOLDER}/tryboot.txt")
+    assert tried.startswith(f"{_CONFIG}\n") and "\nkernel_watchdog_timeout=60\n" in tried
+    assert "systemd.watchdog_sec=180" in switch_on(pi, "boot-1")
+
+
+def test_what_was_tried_is_promoted_and_taken_back(pi: Host) -> None:
+    before = pi.snapshot()
+    try_once(pi)
+    switch_on(pi, "boot-2")
+    pi.done("promote")
+    assert pi.read(f"{_FOLDER}/config.txt").startswith(f"{_CONFIG}\n")
+    assert pi.read(f"{_FOLDER}/cmdline.txt") == f"{_LINE}\n"
+    line = switch_on(pi, "boot-3")
+    assert set(line.split()) >= set(plan_of(pi, RELEASE)) and not _TRIAL & set(line.split())
+    assert pi.status()["state"] == "promoted"
+    pi.done("rollback")
+    assert pi.snapshot() == before
+    assert switch_on(pi, "boot-4") == _LINE
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_new_kernel_is_default_only_where_kernels_are_followed(pi: Host, follow: bool) -> None:
+    before = pi.snapshot()
+    try_once(pi)
+    pi.done("promote", *(["--follow-kernels"] if follow else []))
+    pi.chroot("mkdir", "-p", f"/usr/lib/modules/{_NEWER}")
+    try:
+        config = pi.read(f"boot/config-{RELEASE}")
+        pi.write(f"boot/config-{_NEWER}", config)
+        said = pi.chroot("/etc/kernel/postinst.d/zz-lowlat", _NEWER)
+        assert said.status == 0, said
+        line = switch_on(pi, "boot-3", kernel=_NEWER)
+        assert ("lowlat.plan=" in line) == follow
+        assert chosen(pi, 0).exists()
+        assert ("is the default" in said.err) != follow
+        pi.done("rollback")
+    finally:
+        pi.chroot("rmdir", f"/usr/lib/modules/{_NEWER}")
+    (pi.path / f"boot/config-{_NEWER}").unlink()
+    assert pi.snapshot() == before
+
+
+def test_what_debian_generates_anew_is_promoted_again(pi: Host) -> None:
+    pi.write("etc/kernel/postinst.d/z50-raspi-firmware", "#!/bin/sh\n")
+    try_once(pi)
+    pi.done("promote")
+    pi.write(f"{_FOLDER}/config.txt", f"{_CONFIG}\n# generated\n")
+    assert pi.chroot("/etc/kernel/postinst.d/zz-lowlat", RELEASE).status == 0
+    assert "lowlat.plan=" in switch_on(pi, "boot-3")
+    assert pi.status()["state"] == "promoted"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("config.txt", "os_prefix=current/\n", "sets os_prefix="),
+        ("config.txt", "cmdline=mine.txt\n", "sets cmdline="),
+        ("autoboot.txt", "[all]\ntryboot_a_b=1\n", "between two systems"),
+        ("tryboot.txt", "kernel=new/vmlinuz\n", "is another's"),
+    ],
+)
+def test_what_is_not_ours_to_disturb_is_refused(pi: Host, name: str, text: str, why: str) -> None:
+    pi.write(f"{_FOLDER}/{name}", text)
+    before = pi.snapshot()
+    assert why in refusal(pi, "apply")
+    assert pi.snapshot() == before
+
+
+def test_a_kernel_that_cannot_set_the_flag_is_told(pi: Host) -> None:
+    pi.chroot("rm", "/dev/vcio")
+    assert "cmdline.txt: isolcpus=" in pi.done("apply")
+    assert "/dev/vcio" in refusal(pi, "trial")
+
+
+def test_a_kernel_that_cannot_set_the_flag_takes_back_what_another_did(pi: Host) -> None:
+    before = pi.snapshot()
+    try_once(pi)
+    pi.done("promote")
+    pi.chroot("rm", "/dev/vcio")
+    pi.done("rollback")
+    assert pi.snapshot() == before
+
+
+class _PiCut(Cut):
+    def lines(self) -> dict[str, Any]:
+        return {"cmdline.txt": (self.host.path / _FOLDER / "cmdline.txt").read_bytes()}
+
+    def check_config(self, where: str) -> None:
+        armed = int(self.host.read("sys/firmware/flags"))
+        for flags in {0, armed}:
+            line = chosen(self.host, flags).read_text()
+            assert "root=PARTUUID=1-02" in line, where
+
+
+@pytest.mark.parametrize("verb", sample(["promote"], "apply", "trial", "rollback"))
+def test_every_cut_is_survived(
+    tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], verb: str
+) -> None:
+    (tmp_path / "kept").mkdir()
+    host = make_pi(tmp_path / "host", cutting)
+    cut = _PiCut(host, cutting, tmp_path / "kept")
+    defaults = {host.status()["default"]["entry"]} if verb == "apply" else {"cmdline"}
+    if verb == "trial":
+        host.done("apply")
+    elif verb != "apply":
+        try_once(host)
+        defaults.add(str(host.status()["kernels"][0]["entry"]))
+    if verb == "rollback":
+        host.done("promote")
+    tell(f"Raspberry Pi firmware, {cut_everywhere(cut, (verb,), defaults)}")
