@@ -11,7 +11,7 @@ _shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --root)
 _shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
-_shtab_lowlat_gen_render_option_strings=(-h --help --out --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
+_shtab_lowlat_gen_render_option_strings=(-h --help --out --format --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
 _shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
 _shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events)
 _shtab_lowlat_gen_report_option_strings=(-h --help --against --arm --verify --json --markdown --require --html --csv --open --plan)
@@ -108,6 +108,7 @@ _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 
+_shtab_lowlat_gen_render___format_choices=(performance-profile kubelet ignition bootc)
 _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
 _shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start health record upgrade)

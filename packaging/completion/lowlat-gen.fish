@@ -103,7 +103,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --svg --threshold --throughput --tuned-profile --verify --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -168,6 +168,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'where the files go'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l format -xka "performance-profile kubelet ignition bootc" -d 'in the form of another system; what that cannot carry is told. For Kubernetes at least four CPUs stay with the system, unless you choose'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l plan -xka "(_lowlat_file)" -d 'a plan in its JSON form; default: a fresh one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'

@@ -5,6 +5,7 @@ what it can comes out there as it went in. The terminal's is in terminal.py."""
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Union
 
@@ -14,6 +15,9 @@ from lowlat.base.terminal import is_shown, plain
 #: What sh, GRUB, systemd, TuneD's functions and a file's name all take as it is.
 _WORD = re.compile(r"[A-Za-z0-9._+~:,/@=>-]*")
 _PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
+
+#: Files of the running kernel, and globs of them.
+_KERNEL_FILES = re.compile(r"/[][A-Za-z0-9/._+:*-]*")
 
 #: What TuneD would expand, take for a remark, or not keep.
 _INI = re.compile(r"\$\{|\s#|^\s|\s$")
@@ -53,6 +57,17 @@ def shell(text: str) -> str:
 def path(text: str) -> str:
     """A program's path, for every file that names one."""
     return _only(text, _PATH, "a boot script")
+
+
+def tmpfiles(files: str, value: str) -> str:
+    """A row of tmpfiles.d that writes a value; one that cannot be written fails no boot."""
+    where = _only(files, _KERNEL_FILES, "tmpfiles.d")
+    return f"w- {where} - - - - {_only(value, _WORD, 'tmpfiles.d')}\n"
+
+
+def yaml(value: object) -> str:
+    """A value in YAML, as JSON; so is text in TOML."""
+    return json.dumps(value if isinstance(value, (bool, int, str)) else str(value))
 
 
 def markup(text: str) -> str:

@@ -54,7 +54,7 @@ def tuned_files(
     script = hooks.template("tuned/script.sh", program)
     sections = _local_sections(plan, wanted)
     known = {"plan": plan, "sections": sections, "by_plugin": by_plugin}
-    local = _expand("tuned/lowlat-local.conf.j2", encode.ini, **known)
+    local = expand("tuned/lowlat-local.conf.j2", encode.ini, **known)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/tuned.conf", 0o644, local)
     yield RenderedFile(f"{folders[-1]}/{LOCAL}/script.sh", 0o755, script)
     packaged = plan.profile in profile.packaged_names()
@@ -70,12 +70,12 @@ def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
     for entry in _native(wanted):
         sections.setdefault(str(entry.tuned), {})[entry.name] = entry.rows[0].value
     known = {"profile": wanted, "program": encode.path(program), "sections": sections}
-    return _expand("tuned/profile.conf.j2", encode.ini, **known)
+    return expand("tuned/profile.conf.j2", encode.ini, **known)
 
 
 def systemd_drop_in(where: Launch) -> str:
     """What places a systemd service like that: a file for its NAME.service.d folder."""
-    return _expand("systemd/workload.conf.j2", encode.unit, place=where)
+    return expand("systemd/workload.conf.j2", encode.unit, place=where)
 
 
 def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
@@ -157,7 +157,7 @@ def _folder(folder: Path, top: Path) -> None:
         folder.chmod(0o755)
 
 
-def _expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
+def expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
     """A template filled in; whatever it shows goes through the encoder of its grammar."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.templates())),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -16,7 +16,8 @@ from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
-from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.cpu_request import CpuRequest, merge
+from lowlat.plan.kubelet import for_kubelet
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
@@ -84,12 +85,16 @@ class PlanChoice:
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
 
 
-def make_plan(choice: PlanChoice, root: Root) -> tuple[Machine, Plan]:
-    """Probe the machine and plan for it as the options say."""
+def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple[Machine, Plan]:
+    """Probe the machine and plan for it as the options say, with room for a ``kubelet``."""
     machine = probe(root)
     kernel = read_release(root, choice.kernel, machine.kernel)
     named = profile.load(choice.profile, root)
-    return machine, planner.make_plan(machine, kernel, named, choice.wanted.options())
+    wanted = choice.wanted.options()
+    if kubelet and named.isolates:
+        request = for_kubelet(machine, merge(named.request, wanted.request))
+        wanted = replace(wanted, request=request)
+    return machine, planner.make_plan(machine, kernel, named, wanted)
 
 
 def refuse_plan_options(choice: PlanChoice, why: str) -> None:

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``render``: the files of a plan, below a folder."""
+"""``render``: the files of a plan, below a folder, or the plan in another system's form."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.terminal import section
 from lowlat.host.archive import open_root
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.render import files
+from lowlat.render import exports, files
+from lowlat.render.exports import FORMATS, KUBERNETES, Export
 from lowlat.verbs import options
 from lowlat.verbs.arguments import option
 from lowlat.verbs.options import PlanChoice
@@ -17,6 +23,12 @@ from lowlat.verbs.options import PlanChoice
 @dataclass(frozen=True)
 class RenderArguments:
     out: str = option("DIR", "where the files go", required=True)
+    format: Optional[str] = option(
+        None,
+        "in the form of another system; what that cannot carry is told. For Kubernetes at least "
+        "four CPUs stay with the system, unless you choose",
+        choices=tuple(FORMATS),
+    )
     plan: Optional[str] = option("FILE", "a plan in its JSON form; default: a fresh one")
     root: str = options.root()
     fresh: PlanChoice = PlanChoice()
@@ -24,9 +36,24 @@ class RenderArguments:
 
 def main(asked: RenderArguments) -> int:
     root = open_root(asked.root)
+    plan = _plan(asked, root)
+    found = exports.export(asked.format, plan) if asked.format else Export(files.render(plan, root))
+    for path in files.write(found.files, asked.out):
+        print(path)
+    title = f"What {asked.format} leaves out, and what the other side adds"
+    options.show(False, dict, section(title, _items(found.gaps)))
+    return 0
+
+
+def _plan(asked: RenderArguments, root: Root) -> Plan:
     if asked.plan:
         options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")
-    plan = store.read(asked.plan, root) if asked.plan else options.make_plan(asked.fresh, root)[1]
-    for path in files.write(files.render(plan, root), asked.out):
-        print(path)
-    return 0
+        return store.read(asked.plan, root)
+    return options.make_plan(asked.fresh, root, kubelet=asked.format in KUBERNETES)[1]
+
+
+def _items(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from textwrap.wrap(
+            text, 98, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+        )

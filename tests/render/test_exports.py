@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``render --format``: each form is read as its other side reads it, and tells what it lacks."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Optional
+from urllib.parse import unquote
+
+import pytest
+
+from lowlat.model.cpuset import CpuSet
+from trees import Answer, lowlat, machine, write_tree
+
+DATA = Path(__file__).parents[1] / "data"
+FORMATS = ("performance-profile", "kubelet", "ignition", "bootc")
+CONFIG = "CONFIG_HUGETLBFS=y\nCONFIG_CPU_ISOLATION=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\n"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    return write_tree(tmp_path / "host", machine(cpus=16, threads=2, config=CONFIG))
+
+
+def render(host: Path, name: str, *more: str) -> tuple[Path, Answer]:
+    out = host.parent / name
+    answer = lowlat("render", "--root", host, "--format", name, "--out", out, *more)
+    assert answer.status == 0, answer.err
+    return out, answer
+
+
+def plan_of(host: Path, *more: str) -> Any:
+    return lowlat("plan", "--root", host, "--json", *more).json()
+
+
+def performance_profile(host: Path, *more: str) -> tuple[Any, Answer]:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    out, answer = render(host, "performance-profile", *more)
+    return yaml.safe_load((out / "performance-profile.yaml").read_text()), answer
+
+
+def strict(node: Any) -> Any:
+    """The schema as the operator decodes: a field that it does not know is an error."""
+    if isinstance(node, dict):
+        found = {key: strict(value) for key, value in node.items()}
+        return {**found, "additionalProperties": False} if "properties" in found else found
+    return [strict(item) for item in node] if isinstance(node, list) else node
+
+
+def schema_errors(profile: Any) -> list[str]:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    schema = strict(json.loads((DATA / "performance-profile-v2.schema.json").read_text()))
+    schema["properties"]["metadata"] = {"type": "object"}
+    found = jsonschema.Draft202012Validator(schema).iter_errors(profile)
+    return [error.message for error in found]
+
+
+def webhook_errors(profile: Any) -> list[str]:
+    """The rules of the operator's webhook (performanceprofile_validation.go) that need no cluster
+    and concern what lowlat writes."""
+    spec, errors = profile["spec"], []
+    sets = {name: CpuSet.parse_list(spec["cpu"].get(name, "")) for name in ("reserved", "isolated")}
+    offlined = CpuSet.parse_list(spec["cpu"].get("offlined", ""))
+    errors += [f"{name} CPUs can not be empty" for name, cpus in sets.items() if not cpus]
+    if sets["reserved"] & sets["isolated"] or offlined & (sets["reserved"] | sets["isolated"]):
+        errors.append("cpus overlap")
+    key = next(iter(spec["nodeSelector"]))
+    if len(spec["nodeSelector"]) != 1 or not re.fullmatch(r"[^/]+/[^/]+", key):
+        errors.append("nodeSelector is not one domain/role")
+    pages = spec.get("hugepages", {}).get("pages", [])
+    if pages and spec["hugepages"].get("defaultHugepagesSize") not in ("2M", "1G"):
+        errors.append("defaultHugepagesSize must be specified")
+    if any(page["size"] not in ("2M", "1G") for page in pages):
+        errors.append("no such page size")
+    if len({(page["size"], page.get("node")) for page in pages}) < len(pages):
+        errors.append("page has duplication")
+    realtime = spec["realTimeKernel"]["enabled"]
+    if realtime and not spec["workloadHints"]["realTime"]:
+        errors.append("realtime kernel is enabled, but the hint is disabled")
+    return errors
+
+
+def test_every_format_tells_its_gaps_and_writes_what_it_names(host: Path) -> None:
+    for name in FORMATS:
+        out, answer = render(host, name)
+        told, _, gaps = answer.out.partition("\n\n")
+        files = sorted(str(path) for path in out.rglob("*") if path.is_file())
+        assert sorted(told.split()) == files
+        assert gaps.startswith(f"What {name} leaves out") and gaps.count("\n  - ") >= 3
+
+
+def test_a_performance_profile_is_the_plan(host: Path) -> None:
+    profile, answer = performance_profile(host)
+    plan = plan_of(host, "--isolate", profile["spec"]["cpu"]["isolated"])
+    assert schema_errors(profile) == [] and webhook_errors(profile) == []
+    spec = profile["spec"]
+    assert spec["cpu"]["reserved"] == plan["cpus"]["housekeeping"]
+    # What the operator writes from the lists would stand on the line twice.
+    ours = {"isolcpus", "nohz_full", "rcu_nocbs", "skew_tick"}
+    words = [p["name"] for p in plan["cmdline"]["parameters"] if p["name"] not in ours]
+    assert [word.partition("=")[0] for word in spec["additionalKernelArgs"]] == words
+    assert spec["cpu"]["balanceIsolated"] is False and "load balancing" in answer.out
+    assert "mce=off" not in answer.out
+
+
+def test_a_profile_balances_where_the_line_does(host: Path) -> None:
+    profile, answer = performance_profile(host, "--disable", "isolcpus")
+    assert profile["spec"]["cpu"]["balanceIsolated"] is True
+    assert "load balancing" not in answer.out
+
+
+def test_the_real_time_kernel_comes_with_what_the_operator_adds(tmp_path: Path) -> None:
+    files = machine(cpus=16, threads=2, config=CONFIG, release="5.14.0-427.rt.el9.x86_64")
+    profile, answer = performance_profile(write_tree(tmp_path / "host", files))
+    assert schema_errors(profile) == [] and webhook_errors(profile) == []
+    assert profile["spec"]["realTimeKernel"] == {"enabled": True}
+    assert "mce=off, which hides memory errors" in " ".join(answer.out.split())
+
+
+def test_huge_pages_are_the_operators_to_reserve(host: Path) -> None:
+    wanted = ("--enable", "hugepages=1G:4@0")
+    profile, answer = performance_profile(host, *wanted)
+    assert schema_errors(profile) == [] and webhook_errors(profile) == []
+    pages = profile["spec"]["hugepages"]
+    assert pages == {
+        "defaultHugepagesSize": "1G",
+        "pages": [{"size": "1G", "count": 4, "node": 0}],
+    }
+    assert "hugepages" not in answer.out
+
+
+def test_what_goes_beyond_the_files_of_the_kernel_is_named(host: Path) -> None:
+    for name in ("ignition", "bootc"):
+        _, answer = render(host, name, "--profile", "lowlat-rt")
+        lost = re.search(r"does not carry: ([a-z_., \n]+)\n  - ", answer.out)
+        assert lost and "kthread." in lost[1]
+
+
+@pytest.mark.parametrize("spoiled", ["overlap", "unknown", "selector", "empty", "pages"])
+def test_the_rules_refuse_what_the_webhook_does(host: Path, spoiled: str) -> None:
+    profile, _ = performance_profile(host)
+    spec = profile["spec"]
+    changes: dict[str, tuple[Any, str, Any]] = {
+        "overlap": (spec["cpu"], "reserved", spec["cpu"]["isolated"]),
+        "unknown": (spec, "realTimeKernal", {"enabled": True}),
+        "selector": (spec, "nodeSelector", {"worker": ""}),
+        "empty": (spec["cpu"], "isolated", ""),
+        "pages": (spec, "hugepages", {"pages": [{"size": "2M", "count": 1}]}),
+    }
+    where, key, value = changes[spoiled]
+    where[key] = value
+    assert schema_errors(profile) + webhook_errors(profile)
+
+
+# --------------------------------------------------------------- room for a kubelet
+
+
+@pytest.mark.parametrize(
+    ("cpus", "threads", "reserved"),
+    [(16, 2, "0-3"), (16, 1, "0-3"), (6, 1, "0-2"), (4, 1, "0-1"), (4, 2, "0-1"), (2, 1, "0")],
+)
+def test_a_kubelet_has_four_threads_or_half(
+    tmp_path: Path, cpus: int, threads: int, reserved: str
+) -> None:
+    host = write_tree(tmp_path / "host", machine(cpus=cpus, threads=threads, config=CONFIG))
+    out, _ = render(host, "kubelet")
+    text = (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text()
+    assert f'reservedSystemCPUs: "{reserved}"\n' in text
+
+
+def test_who_chooses_gets_what_was_chosen(host: Path) -> None:
+    for words in (("--housekeeping-cores", "1"), ("--isolate", "2-15")):
+        out, _ = render(host, "kubelet", *words)
+        text = (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text()
+        assert 'reservedSystemCPUs: "0-1"\n' in text
+    out, _ = render(host, "bootc")
+    assert "nohz_full=2-15" in (out / "usr/lib/bootc/kargs.d/90-lowlat.toml").read_text()
+
+
+def test_the_kubelets_files(host: Path) -> None:
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    out, answer = render(host, "kubelet")
+    found = yaml.safe_load((out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text())
+    assert found == {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "cpuManagerPolicy": "static",
+        # A map of texts: the kubelet takes no booleans there.
+        "cpuManagerPolicyOptions": {"full-pcpus-only": "true", "strict-cpu-reservation": "true"},
+        "reservedSystemCPUs": "0-3",
+        "topologyManagerPolicy": "best-effort",
+    }
+    kept = (out / "etc/systemd/system/system.slice.d/90-lowlat.conf").read_text()
+    assert kept == "[Slice]\nAllowedCPUs=0-3\n"
+    crio = toml((out / "etc/crio/crio.conf.d/90-lowlat.conf").read_text())
+    assert crio == {"crio": {"runtime": {"infra_ctr_cpuset": "0-3"}}}
+    assert "apply --profile lowlat --isolate 4-15" in " ".join(answer.out.split())
+
+
+# --------------------------------------------------------------- images
+
+
+def toml(text: str) -> Any:
+    return pytest.importorskip("tomllib", reason="Python before 3.11").loads(text)
+
+
+def test_bootc_reads_the_line(host: Path) -> None:
+    out, _ = render(host, "bootc")
+    words = toml((out / "usr/lib/bootc/kargs.d/90-lowlat.toml").read_text())
+    assert words == {"kargs": plan_of(host)["cmdline"]["text"].split()}
+    plan = out / "usr/share/lowlat/plan.json"
+    assert lowlat("render", "--plan", plan, "--out", out.parent / "again").status == 0
+
+
+def test_ignition_carries_line_and_files(host: Path) -> None:
+    out, _ = render(host, "ignition")
+    found = json.loads((out / "lowlat.ign").read_text())
+    assert found["kernelArguments"]["shouldExist"] == plan_of(host)["cmdline"]["text"].split()
+    files = {file["path"]: file["contents"]["source"] for file in found["storage"]["files"]}
+    stored = json.loads(unquote(files["/etc/lowlat/plan.json"].removeprefix("data:,")))
+    assert stored["id"] == plan_of(host)["id"]
+    validate = shutil.which("ignition-validate")
+    if not validate:
+        pytest.skip("ignition-validate is not installed (package ignition)")
+    # It ends with 0 on a key that it does not know, so that any output is a failure.
+    path = str(out / "lowlat.ign")
+    done = subprocess.run([validate, path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def tmpfiles() -> Optional[str]:
+    return shutil.which("systemd-tmpfiles")
+
+
+@pytest.mark.skipif(not tmpfiles(), reason="no systemd-tmpfiles")
+def test_systemd_writes_the_run_time_values(host: Path) -> None:
+    out, _ = render(host, "bootc")
+    files = ("proc/sys/vm/stat_interval", "proc/irq/7/smp_affinity", "proc/irq/x/smp_affinity")
+    tree = write_tree(host.parent / "tree", dict.fromkeys(files, ""))
+    rules = out / "usr/lib/tmpfiles.d/lowlat.conf"
+    command = [str(tmpfiles()), "--create", f"--root={tree}", str(rules)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    planned = {setting["name"]: setting["value"] for setting in plan_of(host)["runtime"]}
+    assert (tree / files[0]).read_text() == planned.get("vm.stat_interval", "")
+    assert (tree / files[1]).read_text().strip() == planned["irq.smp_affinity"]
+    assert (tree / files[2]).read_text() == ""
+
+
+def test_a_plan_without_isolated_cpus_is_refused(host: Path, tmp_path: Path) -> None:
+    for name in FORMATS:
+        words = ("--format", name, "--profile", "lowlat-audio", "--out", tmp_path / "no")
+        why = lowlat("render", "--root", host, *words).refused()
+        assert "isolates no CPU" in why
+    assert not (tmp_path / "no").exists()
