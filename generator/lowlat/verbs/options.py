@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import Encoded, printable
+from lowlat.base.terminal import Encoded, plain, printable
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
@@ -110,3 +111,15 @@ def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) ->
     else:
         for line in lines:
             print(line if isinstance(line, Encoded) else printable(line))
+
+
+def bullets(texts: Iterable[str]) -> Iterator[str]:
+    """The lines of a list of sentences."""
+    for text in texts:
+        yield from textwrap.wrap(
+            plain(text),
+            98,
+            initial_indent="  - ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )

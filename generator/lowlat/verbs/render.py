@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
@@ -41,7 +39,7 @@ def main(asked: RenderArguments) -> int:
     for path in files.write(found.files, asked.out):
         print(path)
     title = f"What {asked.format} leaves out, and what the other side adds"
-    options.show(False, dict, section(title, _items(found.gaps)))
+    options.show(False, dict, section(title, options.bullets(found.gaps)))
     return 0
 
 
@@ -50,10 +48,3 @@ def _plan(asked: RenderArguments, root: Root) -> Plan:
         options.refuse_plan_options(asked.fresh, f"--plan {asked.plan}")
         return store.read(asked.plan, root)
     return options.make_plan(asked.fresh, root, kubelet=asked.format in KUBERNETES)[1]
-
-
-def _items(texts: Iterable[str]) -> Iterator[str]:
-    for text in texts:
-        yield from textwrap.wrap(
-            text, 98, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-        )

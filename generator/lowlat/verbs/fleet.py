@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``fleet``: classes of machines, with a plan for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from glob import glob
+from pathlib import Path
+from typing import Optional
+
+from lowlat.base.errors import Refused
+from lowlat.base.terminal import bold, section
+from lowlat.fleet.classes import RUN_TIME, Difference, MachineClass, classes, nearest
+from lowlat.host.archive import open_root
+from lowlat.model.machine import Machine
+from lowlat.model.plan import Plan
+from lowlat.render import files
+from lowlat.render.hooks import RenderedFile
+from lowlat.verbs import drawing, options
+from lowlat.verbs.arguments import option, positional
+from lowlat.verbs.options import PlanChoice
+
+SCHEMA = "lowlat.fleet-plan/1"
+
+#: So many machines of a class are named.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class FleetArguments:
+    action: str = positional(None, "", choices=("plan",))
+    captures: tuple[str, ...] = positional(
+        "CAPTURE",
+        "captured machines: folders, archives, folders of them, patterns",
+        (),
+        nargs="+",
+        action="store",
+    )
+    out: Optional[str] = option("DIR", "write each class's plan, as PLAN.json")
+    json: bool = options.as_json()
+    fresh: PlanChoice = PlanChoice()
+
+
+def main(asked: FleetArguments) -> int:
+    asked.fresh.wanted.options()  # what contradicts itself is refused once, not once a machine
+    bad: list[tuple[str, str]] = []
+    found = classes(_planned(_captures(asked.captures), asked.fresh, bad))
+    if asked.out and found:
+        plans = {one.plan.id: one.plan.text() for one in found}
+        rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
+        files.write(rendered, asked.out)
+    near = [nearest(place, found) for place in range(len(found))]
+    options.show(asked.json, lambda: _document(found, near, bad), tuple(describe(found, near, bad)))
+    return 1 if bad else 0
+
+
+def _captures(given: Sequence[str]) -> list[str]:
+    """Each capture once, in order. Raises Refused where a pattern fits nothing."""
+    found: dict[str, str] = {}
+    for text in given:
+        fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
+        if not fitting:
+            raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
+        for path in fitting:
+            for capture in _within(Path(path)):
+                found.setdefault(str(capture.resolve()), str(capture))
+    return list(found.values())
+
+
+def _within(path: Path) -> Iterable[Path]:
+    """A captured machine, or those in a folder."""
+    if not path.is_dir() or (path / "proc").is_dir() or (path / "sys").is_dir():
+        return [path]
+    return sorted(path.iterdir())
+
+
+def _planned(
+    captures: Iterable[str], choice: PlanChoice, bad: list[tuple[str, str]]
+) -> Iterator[tuple[str, Machine, Plan]]:
+    """The machines that can be planned, one at a time; why others cannot goes to ``bad``."""
+    for capture in captures:
+        try:
+            yield (capture, *options.make_plan(choice, open_root(capture)))
+        except Refused as error:
+            bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
+
+
+def _document(
+    found: Sequence[MachineClass], near: Sequence[Optional[int]], bad: Sequence[tuple[str, str]]
+) -> dict[str, object]:
+    listed = [
+        {
+            "class": place + 1,
+            "machines": one.members,
+            "plan": one.plan.id,
+            "cmdline": one.plan.cmdline.text,
+            "cpus": {
+                "isolated": str(one.plan.isolated),
+                "housekeeping": str(one.plan.housekeeping),
+            },
+            "nearest": None if other is None else other + 1,
+            "differs": [asdict(item) for item in _differences(found, place, other)],
+        }
+        for place, (one, other) in enumerate(zip(found, near))
+    ]
+    refused = [{"capture": name, "why": why} for name, why in bad]
+    return {"schema": SCHEMA, "classes": listed, "refused": refused}
+
+
+def describe(
+    found: Sequence[MachineClass], near: Sequence[Optional[int]], bad: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """Each class drawn once, then the odd machines, and what has no plan."""
+    count = sum(len(one.members) for one in found)
+    yield bold(f"{count} machines in {len(found)} classes; {len(bad)} captures without a plan")
+    for place, (one, other) in enumerate(zip(found, near)):
+        title = f"Class {place + 1}, plan {one.plan.id}: {_named(one.members)}"
+        drawn = () if one.odd and other is not None else _drawn(one)
+        differs = list(_differences(found, place, other))
+        yield from section(title, (*drawn, *options.bullets(_told(differs, other))))
+    yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))
+
+
+def _named(members: Sequence[str]) -> str:
+    """How many machines, and the first of them."""
+    count = f"{len(members)} machines: " if len(members) > 1 else ""
+    more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
+    return f"{count}{', '.join(members[:_NAMED])}{more}"
+
+
+def _drawn(one: MachineClass) -> Iterator[str]:
+    yield from drawing.drawing(one.machine, one.plan.isolated, "  ")
+    yield f"  {one.plan.cmdline.text or '(nothing to add)'}"
+
+
+def _differences(
+    found: Sequence[MachineClass], place: int, other: Optional[int]
+) -> Iterable[Difference]:
+    return () if other is None else found[place].differences(found[other])
+
+
+def _told(differs: Sequence[Difference], other: Optional[int]) -> Iterator[str]:
+    """The differences in words: of run-time settings, which follow from the CPUs, the names."""
+    if differs and other is not None:
+        words = [item.words for item in differs if not item.name.startswith(RUN_TIME)]
+        yield f"as class {other + 1} but for: {'; '.join(words) or 'settings at run time'}"
+        names = [item.name[len(RUN_TIME) :] for item in differs if item.name.startswith(RUN_TIME)]
+        if names:
+            yield f"other values at run time: {', '.join(names)}"

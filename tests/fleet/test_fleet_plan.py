@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``fleet plan``: machines in classes, from outside."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trees import Answer, lowlat, machine, write_tree
+
+MACHINES = Path(__file__).parents[1] / "machines"
+
+
+def folders(top: Path, *shapes: tuple[str, dict[str, str]]) -> Path:
+    for name, files in shapes:
+        write_tree(top / name, files)
+    return top
+
+
+def fleet(*words: object) -> Answer:
+    return lowlat("fleet", "plan", *words)
+
+
+def members(found: Any) -> list[list[str]]:
+    return [[Path(name).name for name in one["machines"]] for one in found["classes"]]
+
+
+@pytest.fixture
+def racks(tmp_path: Path) -> Path:
+    """Three equal machines, two others, and one whose kernel differs."""
+    small, large = machine(cpus=4), machine(cpus=8, threads=2)
+    odd = machine(cpus=4, release="6.1.0-odd")
+    shapes = [("a1", small), ("a2", small), ("a3", small), ("b1", large), ("b2", large), ("c", odd)]
+    return folders(tmp_path / "racks", *shapes)
+
+
+def test_equal_machines_are_one_class_with_one_plan(racks: Path, tmp_path: Path) -> None:
+    answer = fleet(racks, "--json", "--out", tmp_path / "plans")
+    found = answer.json()
+    assert answer.status == 0 and found["schema"] == "lowlat.fleet-plan/1"
+    assert members(found) == [["a1", "a2", "a3"], ["b1", "b2"], ["c"]]
+    written = {path.stem: path for path in (tmp_path / "plans").iterdir()}
+    assert set(written) == {one["plan"] for one in found["classes"]}
+    for one in found["classes"]:
+        # The plan of a class is the plan of each of its machines.
+        for name in one["machines"]:
+            alone = lowlat("plan", "--root", name, "--json").json()
+            stored = json.loads(written[one["plan"]].read_text())
+            assert {key: stored[key] for key in alone} == alone
+
+
+def test_an_odd_machine_is_held_against_the_class_most_like_it(racks: Path) -> None:
+    one = fleet(racks, "--json").json()["classes"][2]
+    assert one["nearest"] == 1
+    differs = {item["name"]: (item["here"], item["there"]) for item in one["differs"]}
+    assert differs["kernel"] == ("6.1.0-odd", "6.12.107-test")
+    assert "CPUs" not in differs
+    told = fleet(racks).out
+    assert "as class 1 but for: kernel 6.1.0-odd, not 6.12.107-test" in told
+
+
+def test_each_class_is_drawn_once_and_an_odd_machine_is_not(racks: Path) -> None:
+    told = fleet(racks).out
+    assert told.startswith("6 machines in 3 classes; 0 captures without a plan\n")
+    assert told.count("( ) a housekeeping core") == 2
+    assert "Class 1, plan " in told and ": 3 machines: " in told
+
+
+def test_what_differs_from_boot_to_boot_makes_no_class(tmp_path: Path) -> None:
+    busy = dict(machine(cpus=4))
+    row = " 24:  {}  0  0  0  PCI-MSI 1-edge  eth0\n"
+    heads = "           CPU0       CPU1       CPU2       CPU3\n"
+    shapes = [
+        (name, {**busy, "proc/interrupts": heads + row.format(count)})
+        for name, count in (("x", "17"), ("y", "18"))
+    ]
+    found = fleet(folders(tmp_path / "racks", *shapes), "--json").json()
+    assert members(found) == [["x", "y"]]
+
+
+def test_folders_archives_and_patterns_name_each_machine_once(racks: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a1.gz"
+    assert lowlat("capture", archive, "--root", racks / "a1").status == 0
+    found = fleet(racks / "a1", f"{racks}/a*", archive, racks / "a2", "--json").json()
+    assert members(found) == [["a1", "a2", "a3", "a1.gz"]]
+
+
+def test_a_bad_capture_is_named_and_ends_nothing(racks: Path) -> None:
+    (racks / "broken.txt").write_text("lowlat.capture/1 lowlat-gen 0\nq /x\n")
+    shutil.rmtree(racks / "b1")
+    write_tree(racks / "b1", machine(cpus=1))
+    answer = fleet(racks, "--json")
+    assert answer.status == 1 and answer.err == ""
+    found = answer.json()
+    assert members(found) == [["a1", "a2", "a3"], ["b2"], ["c"]]
+    refused = {Path(item["capture"]).name: item["why"] for item in found["refused"]}
+    assert refused["broken.txt"].startswith("not a capture archive, line 2")
+    assert "one core online" in refused["b1"]
+    told = fleet(racks).out
+    assert told.startswith("5 machines in 3 classes; 2 captures without a plan\n")
+
+
+def test_the_options_of_plan_hold_for_all(racks: Path) -> None:
+    found = fleet(racks / "a1", racks / "b1", "--isolate", "2-3", "--json").json()
+    assert {one["cpus"]["isolated"] for one in found["classes"]} == {"2-3"}
+    answer = fleet(racks, "--isolate", "4-5", "--json")
+    assert answer.status == 1 and len(answer.json()["refused"]) == 4
+
+
+def test_what_cannot_be_is_refused(racks: Path, tmp_path: Path) -> None:
+    assert "no such capture" in fleet(tmp_path / "none*").refused()
+    fleet(racks, "--isolate", "2", "--housekeeping-cores", "2").refused()
+    assert fleet(racks, "--profile", "nosuch").status == 1
+    lowlat("fleet", "plan").refused()
+    lowlat("fleet").refused()
+
+
+@pytest.mark.full
+def test_a_thousand_machines_take_neither_time_nor_memory(tmp_path: Path) -> None:
+    """What packaging/doc/fleet.md quotes: the processor's time, never the wall's."""
+    captures = [path for path in sorted(MACHINES.glob("*.txt")) if "refused" not in path.name]
+    for number in range(1000):
+        source = captures[number % len(captures)]
+        (tmp_path / f"{number}-{source.name}").write_bytes(source.read_bytes())
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    found = fleet(tmp_path, "--json").json()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    growth = (after.ru_maxrss - used.ru_maxrss) / 1024
+    print(f"1000 captures: {seconds:.1f} s of CPU, {growth:.0f} MB", file=sys.stderr)
+    assert sum(len(one["machines"]) for one in found["classes"]) > 900
+    assert seconds < 120 and growth < 200
