@@ -110,7 +110,8 @@ def _measure(folder: Path, line: str) -> None:
     run["cmdline"] = line
     run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
     (folder / RUN).write_text(json.dumps(run))
-    rows = [{"name": "a", "state": "effective", "planned": 1, "effective": 1, "evidence": ""}]
+    row = {"name": "a", "where": "boot", "planned": "1", "effective": "1", "by": None}
+    rows = [{**row, "state": "effective", "evidence": ""}]
     if task.arm.plan:
         (folder / VERIFY).write_text(json.dumps({"schema": "lowlat.verify/1", "settings": rows}))
     isolated, nohz = (

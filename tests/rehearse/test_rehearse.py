@@ -346,7 +346,7 @@ def _facts(**fields: Any) -> Facts:
 def _booted(folder: Path, arm: PlannedArm, facts: Facts) -> boots.Booted:
     folder = folder / f"{arm.name}-1"
     folder.mkdir()
-    row = {"planned": "1", "effective": "0"}
+    row = {"where": "boot", "planned": "1", "effective": "0", "by": None}
     (folder / "verify.json").write_text(
         json.dumps(
             {

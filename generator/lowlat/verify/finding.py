@@ -38,8 +38,8 @@ class Finding:
     planned: str
     effective: Optional[str]
     state: Standing
-    by: Optional[str]
-    evidence: str
+    by: Optional[str] = None
+    evidence: str = ""
 
     @property
     def told(self) -> str:
