@@ -186,7 +186,7 @@ test-kexec: vm-fetch
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup
-	LOWLAT_CUTS=1 $(PYTEST) --durations=20 tests/boot/test_cuts.py \
+	LOWLAT_CUTS=1 $(PYTEST) --durations=20 tests/boot/test_cuts.py tests/boot/test_raspberry_pi.py \
 		tests/boot/test_replay.py tests/tune/test_tune_cuts.py
 
 # Both write committed files anew: look at the difference before it is committed.
