@@ -460,3 +460,15 @@ def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> N
         said = f"lowlat-gen: --out {out}: No space left on device: the run is on standard output\n"
         assert ended.stderr == said
         assert json.loads(ended.stdout)["complete"] is True
+
+
+def test_json_names_the_runs(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage.play(f"echo '{RUN}'")
+    assert stage.call("--json") == 0
+    run = {"path": str(stage.out), "complete": True, "problems": ["no oslat"]}
+    expected = {"schema": "lowlat.measured/1", "changed": True, "runs": [run]}
+    assert json.loads(capsys.readouterr().out) == expected
+    stage.play(f"echo '{RUN}'; exit 1")
+    with pytest.raises(Unmet, match="no oslat"):
+        stage.call("--json")
+    assert json.loads(capsys.readouterr().out)["runs"][0]["complete"] is False

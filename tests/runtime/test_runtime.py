@@ -102,6 +102,24 @@ def test_stop_puts_every_value_back_and_twice_is_once(host: Path) -> None:
     assert lowlat("runtime", "stop", "--root", host).status == 0
 
 
+def test_json_tells_what_changed_and_a_second_time_nothing_did(host: Path) -> None:
+    def told(action: str, *words: str) -> tuple[bool, bool]:
+        """What was said to change, and whether before and after differ."""
+        found = lowlat("runtime", action, "--root", host, "--json", *words).json()
+        assert found["schema"] == "lowlat.change/1"
+        return found["changed"], found["before"] != found["after"]
+
+    before = contents(host)
+    assert told("start", "--dry-run") == (True, True)
+    assert contents(host) == before
+    assert told("stop", "--dry-run") == (False, False)
+    assert told("start") == (True, True)
+    assert told("start", "--dry-run") == told("start") == (False, False)
+    assert told("verify") == (False, False)
+    assert told("stop")[0]
+    assert not told("stop")[0]
+
+
 def test_a_second_start_keeps_the_first_values(host: Path) -> None:
     lowlat("runtime", "start", "--root", host)
     (host / "proc/sys/vm/compaction_proactiveness").write_text("50\n")

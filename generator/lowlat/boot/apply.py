@@ -69,6 +69,7 @@ def propose(
     was asked for is not among them."""
     stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
     plans, notes = [], []
+    decision, plan = decisions.settled(decision, plan, root, machine)
     planner, known = Planner(decision, root, machine), foreign.tuned_variables(root)
     for release, entry in stock.items():
         try:
@@ -91,6 +92,27 @@ def propose(
             hint="name an installed one with --kernel",
         )
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
+
+
+def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
+    """Whether all of it is applied already."""
+    if not decisions.is_kept(proposal.decision, proposal.plans, root):
+        return False
+    if root.read(store.PLAN) != proposal.plan.text().strip():
+        return False
+    words = {word for entry in boot.tuned() for word in entry.words}
+    entries = all(words.issuperset(entry_line.planned(plan)) for plan in proposal.plans)
+    return entries or proposal.decision.boot == "tuned"
+
+
+def lines(plan: Plan, boot: BootMenu) -> tuple[str, str]:
+    """The line of the tuned entry of the plan's kernel, where there is one, else of its stock
+    entry; and the line that the plan makes of the stock entry's."""
+    release = str(plan.kernel)
+    stock = boot.stock(release)
+    ours = next((entry for entry in boot.tuned() if entry.release == release), stock)
+    made = entry_line.tuned(stock.words, plan) if stock else ()
+    return " ".join(ours.words if ours else ()), " ".join(made)
 
 
 def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) -> BootMenu:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -84,12 +85,16 @@ class Planner:
         kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
         plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
-        if plan.isolated == self._decision.isolated:
-            return plan
-        # What is busy may have changed the choice: the split is part of the decision.
-        request = CpuRequest(isolate=str(self._decision.isolated) or NONE)
-        pinned = replace(self._decision.options, request=request)
-        return planner.make_plan(machine, kernel, wanted, pinned)
+        if plan.isolated != self._decision.isolated:
+            # What is busy may have changed the choice: the split is part of the decision.
+            request = CpuRequest(isolate=str(self._decision.isolated) or NONE)
+            pinned = replace(self._decision.options, request=request)
+            plan = planner.make_plan(machine, kernel, wanted, pinned)
+        with suppress(Refused):
+            known = stored(self._root, release)
+            # A line that was tried stays, though its reasons may read otherwise now.
+            return known if known and known.effect == plan.effect else plan
+        return plan
 
     def plan_and_keep(self, release: str) -> Plan:
         """The stored plan, or a new one, stored before it is used."""
@@ -105,6 +110,22 @@ class Planner:
             if known is None:
                 disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
         return known or plan
+
+
+def is_kept(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:
+    """Whether keep() would write nothing."""
+    kept = {plan.id for plan in all_stored(root)}
+    return root.read(DECISION) == _FILE.text(decision).strip() and kept == {p.id for p in plans}
+
+
+def settled(decision: Decision, plan: Plan, root: Root, machine: Machine) -> tuple[Decision, Plan]:
+    """The decision and its plan; asked the same again they stay as applied, whatever is busy now,
+    unless that split is not possible any more."""
+    made = read(root)
+    if made is not None and made == replace(decision, isolated=made.isolated):
+        with suppress(Refused):
+            return made, Planner(made, root, machine).plan(str(plan.kernel))
+    return decision, plan
 
 
 def stored(root: Root, release: str) -> Optional[Plan]:

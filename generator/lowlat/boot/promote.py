@@ -69,6 +69,16 @@ def waits(root: Root, known: Trials) -> bool:
     return in_this_boot and pending is not None and pending.kexec and kexec.is_loaded(root)
 
 
+def is_set(root: Root, boot: BootMenu, entry: BootEntry, by_kexec: bool) -> bool:
+    """Whether this entry's trial is what comes next already, in this way."""
+    known = trials.read(root)
+    if known.pending is None or known.pending.entry != entry.id:
+        return False
+    if by_kexec:
+        return waits(root, known)
+    return boot.next is not None and boot.next.id == entry_line.trial_id(entry.id)
+
+
 def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = False) -> BootEntry:
     """Set the trial entry of this entry for the next boot, once, or load it for ``systemctl
     kexec``; returns it. The other way, where it was set before, is taken back."""

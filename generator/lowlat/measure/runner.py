@@ -40,8 +40,8 @@ class Measured:
     problems: tuple[str, ...]
 
 
-def measure(options: MeasureOptions) -> Measured:
-    """Run the harness and keep its result, also a partial one.
+def measure(options: MeasureOptions, *, quiet: bool = False) -> Measured:
+    """Run the harness and keep its result, also a partial one; ``quiet`` prints no progress.
 
     Raises Refused where nothing was measured because of the input, LowlatError where the harness
     failed; then no file is left behind. Unmet where the file cannot be written: then the result is
@@ -66,7 +66,8 @@ def measure(options: MeasureOptions) -> Measured:
             progress.done()
             say(f"ending the run: what was measured so far will be in {path}")
 
-        finished = execute(argv, progress.tick, answer, limit=3 * expected + _SLACK_S)
+        tick, told = (_nothing, _nothing) if quiet else (progress.tick, answer)
+        finished = execute(argv, tick, told, limit=3 * expected + _SLACK_S)
         progress.done()
         document = _document(finished)
         if folder is not None:
@@ -96,6 +97,10 @@ def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
     except (LowlatError, OSError, ValueError) as error:
         # The figures stand without their causes.
         document["attribution"] = {"observer": "none", "notes": [str(error)]}
+
+
+def _nothing() -> None:
+    pass
 
 
 def _document(finished: Finished) -> dict[str, object]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Optional
 
@@ -123,6 +123,13 @@ class Plan:
     @cached_property
     def id(self) -> str:
         return digest(encode_fields(self))
+
+    @property
+    def effect(self) -> object:
+        """What it does, without its reasons: equal where two plans set the same."""
+        cpus = replace(self.cpus, reasons=())
+        values = ((item.name, item.target, item.value) for item in self.runtime)
+        return (self.profile, self.kernel, cpus, self.cmdline.text, *values)
 
     @property
     def isolated(self) -> CpuSet:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lowlat.base.errors import Refused
@@ -15,13 +16,13 @@ from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.verbs import options
+from lowlat.verbs import change, options
 from lowlat.verbs.arguments import flag, option
 from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
-class ApplyArguments(options.HostArguments):
+class ApplyArguments(change.ChangeArguments):
     plan: PlanChoice = PlanChoice()
     boot: str = option(
         None,
@@ -42,12 +43,16 @@ def main(asked: ApplyArguments) -> int:
     root = asked.open()
     machine, plan = options.make_plan(asked.plan, root)
     proposal, found = propose(asked.plan, root, machine, plan, asked.boot, asked.runtime)
+    boot = found.describe()
+    changed = not apply.is_in_place(proposal, boot, root)
+    before, after = apply.lines(proposal.plan, boot)
     if asked.boot == "tuned":
-        return _by_tuned(proposal, found, root, asked.dry_run)
-    if asked.dry_run:
-        _show(proposal, found)
-        return 0
-    _tell(proposal, found, root, asked.accept_pending)
+        said = list(_by_tuned(proposal, found, root, asked.dry_run))
+    elif asked.dry_run:
+        said = list(_shown(proposal, found))
+    else:
+        said = list(_applied(proposal, found, root, asked.accept_pending))
+    change.show(asked.json, changed, said, before, after if changed else before)
     return 0
 
 
@@ -66,52 +71,51 @@ def propose(
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 
-def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> int:
+def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> Iterator[str]:
     if proposal.decision.runtime == "none":
         raise Refused("--boot tuned needs TuneD for both halves", hint="leave --runtime none out")
     tuned_plugin.check(root, proposal, found.describe())
     if dry_run:
-        print(f"TuneD would put onto every stock line: {proposal.plan.boot_line}")
-        return 0
+        yield f"TuneD would put onto every stock line: {proposal.plan.boot_line}"
+        return
     tuned_plugin.apply(proposal, root)
-    print("'tuned-adm profile lowlat-local' puts the line onto every stock entry")
-    print("'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect")
-    return 0
+    yield "'tuned-adm profile lowlat-local' puts the line onto every stock entry"
+    yield "'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect"
 
 
-def _show(proposal: Proposal, found: Loader) -> None:
+def _shown(proposal: Proposal, found: Loader) -> Iterator[str]:
     for note in proposal.notes:
-        print(f"note: {note}")
+        yield f"note: {note}"
     for plan in proposal.plans:
-        print(f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}")
+        yield f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}"
     rows = found.pending()
     if rows:
-        print("not lowlat's, and not generated yet:")
+        yield "not lowlat's, and not generated yet:"
     for row in rows:
-        print(f"  {row}")
+        yield f"  {row}"
 
 
-def _tell(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -> None:
+def _applied(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -> Iterator[str]:
     promoted = trials.read(root).promoted
     boot = apply.apply(proposal, found, root, accept_pending)
     for note in proposal.notes:
-        print(f"note: {note}")
+        yield f"note: {note}"
     if isinstance(found, ByHand):
-        _tell_steps(found)
+        yield from _steps(found)
         return
     for entry in boot.tuned():
-        print(f"added the entry {entry.id}")
+        yield f"added the entry {entry.id}"
     default = boot.default
     if default is not None:
         gone = promoted and not default.ours
         if gone:
-            print(f"note: {promoted} was promoted and is gone: it has another line now")
-        print(f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}")
-    print("'lowlat-gen trial' boots the tuned entry once")
+            yield f"note: {promoted} was promoted and is gone: it has another line now"
+        yield f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}"
+    yield "'lowlat-gen trial' boots the tuned entry once"
 
 
-def _tell_steps(found: ByHand) -> None:
-    print(f"this machine boots by {found.name}: the plan is stored, no boot entry is written")
-    print("'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader")
-    print("to boot it from then on:")
-    print(found.steps())
+def _steps(found: ByHand) -> Iterator[str]:
+    yield f"this machine boots by {found.name}: the plan is stored, no boot entry is written"
+    yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+    yield "to boot it from then on:"
+    yield found.steps()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from argparse import BooleanOptionalAction
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,9 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.base.typed_json import encode
 from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
-from lowlat.measure.runner import SIGNALLED, ending, measure
+from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
 from lowlat.verbs.arguments import flag, option, picked
+from lowlat.verbs.options import show
 
 
 @dataclass(frozen=True)
@@ -53,32 +54,46 @@ class MeasureArguments:
         action=BooleanOptionalAction,
     )
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
+    json: bool = flag("print the stable JSON form: where the runs were written")
 
 
 def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -> int:
-    """Measure each set-up and print the path of its result last; ``host`` are the host's facts,
-    where they are known.
+    """Measure each set-up and print the path of its result last, or lowlat.measured/1: {"schema",
+    "changed": bool, "runs": [{"path", "complete": bool, "problems": [str]}]}; ``host`` are the
+    host's facts, where they are known.
 
     Returns 0, or 130 and 143 where a signal ended a run early. Raises Unmet where a run is partial
     or invalid or could not be written (the others are made), and what else measure() raises.
     """
-    complaints = []
+    complaints, runs = [], []
     wanted = picked(MeasureOptions, asked, host=_host() if host is None else host)
     for options in wanted.set_ups():
         try:
-            measured = measure(options)
+            measured = measure(options, quiet=asked.json)
         except Unmet as error:
             complaints.append(str(error))
             continue
-        _tell(measured.path)
+        runs.append(measured)
+        if not asked.json:
+            _tell(measured.path)
         if measured.status in SIGNALLED:
-            return measured.status
+            break
         if measured.status:
             why = "; ".join(measured.problems) or ending(measured.status)
             complaints.append(f"{measured.path.name}: the run is partial or invalid: {why}")
+    if runs:
+        show(asked.json, lambda: _to_json(runs), ())
+    if runs and runs[-1].status in SIGNALLED:
+        return runs[-1].status
     if complaints:
         raise Unmet("; ".join(complaints))
     return 0
+
+
+def _to_json(runs: Sequence[Measured]) -> dict[str, object]:
+    told = [(str(run.path), not run.status, run.problems) for run in runs]
+    rows = [dict(zip(("path", "complete", "problems"), row)) for row in told]
+    return {"schema": "lowlat.measured/1", "changed": bool(runs), "runs": rows}
 
 
 def _tell(path: Path) -> None:

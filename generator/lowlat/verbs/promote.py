@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lowlat.boot import promote
+from lowlat.boot import promote, trials
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.verbs import trial
+from lowlat.verbs import change, trial
 from lowlat.verbs.arguments import flag
 
 
@@ -19,15 +19,16 @@ class PromoteArguments(trial.EntryArguments):
 def main(asked: PromoteArguments) -> int:
     root, found, entry = trial.applied_entry(asked)
     promote.check_tried(root, entry)
+    default = found.describe().default
+    as_asked = trials.read(root).follow is asked.follow_kernels and default == entry
     if asked.dry_run:
-        print(f"the default would be {entry.id}")
-        return 0
-    if isinstance(found, ByHand):
-        print(f"this machine boots by {found.name}: lowlat leaves it to you")
-        print(found.steps())
-        return 0
-    boot = promote.promote(root, found, entry, asked.follow_kernels)
-    if boot.default is not None:
-        print(f"the default is {boot.default.id}, Linux {boot.default.release}")
-    print("'lowlat-gen rollback' takes it back")
+        said = [f"the default would be {entry.id}"]
+    elif isinstance(found, ByHand):
+        said = [f"this machine boots by {found.name}: lowlat leaves it to you", found.steps()]
+    else:
+        promote.promote(root, found, entry, asked.follow_kernels)
+        said = [f"the default is {entry.id}, Linux {entry.release}"]
+        said.append("'lowlat-gen rollback' takes it back")
+    changed = not isinstance(found, ByHand) and not as_asked
+    change.show(asked.json, changed, said, change.line(default), change.line(entry))
     return 0

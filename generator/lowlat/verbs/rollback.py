@@ -14,11 +14,11 @@ from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
-from lowlat.verbs import options
+from lowlat.verbs import change
 
 
 @dataclass(frozen=True)
-class RollbackArguments(options.HostArguments):
+class RollbackArguments(change.ChangeArguments):
     """The tree, and whether to write it."""
 
 
@@ -27,15 +27,18 @@ def main(asked: RollbackArguments) -> int:
     if not rollback.applied(root):
         if not asked.dry_run:
             rollback.tidy(root)
-        print("nothing is applied")
+        change.show(asked.json, False, ["nothing is applied"])
         return 0
     # What is damaged is refused before there is so much as a lock.
     disk = Disk(root)
     journal = journals.read(disk)
     kept = edited(disk, journal)
     if asked.dry_run:
-        for path in journal.entries:
-            print(f"{path}: {'kept, it was edited since' if path in kept else 'put back'}")
+        said = [
+            f"{path}: {'kept, it was edited since' if path in kept else 'put back'}"
+            for path in journal.entries
+        ]
+        change.show(asked.json, True, said)
         return 0
     programs.check_mounted(root)
     # Also where the machine boots by something else by now.
@@ -49,9 +52,10 @@ def main(asked: RollbackArguments) -> int:
     if added:
         left = [f"the line of plan {added} was added by hand"]
     whole = not kept and not left
-    print("the boot is as it was before lowlat" if whole else "the rest is as it was")
+    said = ["the boot is as it was before lowlat" if whole else "the rest is as it was"]
     if by_tuned:
-        print("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
+        said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
+    change.show(asked.json, True, said)
     if kept:
         raise Unmet(f"kept, for somebody edited it since: {', '.join(kept)}")
     if left:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Optional
 
 from lowlat.base.errors import LowlatError, Refused
@@ -16,7 +17,8 @@ from lowlat.model.plan import Plan
 from lowlat.plan import current, store
 from lowlat.runtime import settings
 from lowlat.runtime.kthreads import spoken
-from lowlat.verbs import options
+from lowlat.runtime.settings import Inspected
+from lowlat.verbs import change, options
 from lowlat.verbs.arguments import flag, option, positional
 
 
@@ -29,6 +31,7 @@ class RuntimeArguments:
     )
     dry_run: bool = flag("say what would be written")
     root: str = options.root()
+    json: bool = options.as_json()
 
 
 def main(asked: RuntimeArguments) -> int:
@@ -36,23 +39,34 @@ def main(asked: RuntimeArguments) -> int:
     if asked.action == "stop":
         return _stop(asked, root)
     plan = _plan(asked, root)
-    if asked.action == "verify" or asked.dry_run:
-        outcomes = settings.inspect(settings.ours(plan), root)
-    else:
+    outcomes = settings.inspect(settings.ours(plan), root)
+    due = settings.pending(outcomes) if asked.dry_run else []
+    before = _values(outcomes)
+    if asked.action == "start" and not asked.dry_run:
         with runstate.alone(root):
             store.keep_in_use(plan, root)
             outcomes = settings.start(plan, root)
-    if asked.dry_run:
-        for outcome in settings.pending(outcomes):
-            print(f"{_now(outcome)} would become {outcome.setting.value}")
-    failed = [outcome for outcome in outcomes if outcome.failed]
-    for outcome in () if asked.dry_run else failed:
-        problem = f": {outcome.problem}" if outcome.problem else ""
-        print(f"{_now(outcome)} is not {outcome.setting.value}{problem}")
+    after = _values(outcomes, {item.path: item.setting.value for item in due})
+    said = list(_describe(asked.dry_run, outcomes, tuned.advice(root)))
+    change.show(asked.json, before != after, said, before, after)
+    return 0 if asked.dry_run or not any(item.failed for item in outcomes) else 1
+
+
+def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iterator[str]:
+    for outcome in settings.pending(outcomes) if dry_run else ():
+        yield f"{_now(outcome)} would become {outcome.setting.value}"
+    for outcome in () if dry_run else outcomes:
+        if outcome.failed:
+            problem = f": {outcome.problem}" if outcome.problem else ""
+            yield f"{_now(outcome)} is not {outcome.setting.value}{problem}"
     done = sum(outcome.effective for outcome in outcomes)
-    print(f"{done} of {len(outcomes)} run-time values as planned")
-    _say(filter(None, [tuned.advice(root)]))
-    return 0 if asked.dry_run or not failed else 1
+    yield f"{done} of {len(outcomes)} run-time values as planned"
+    yield from filter(None, [advice])
+
+
+def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What is held, or ``due`` there, a row each."""
+    return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 
 def _plan(asked: RuntimeArguments, root: Root) -> Plan:
@@ -66,28 +80,22 @@ def _plan(asked: RuntimeArguments, root: Root) -> Plan:
     return store.read(asked.plan, root)
 
 
-def _now(outcome: settings.Inspected) -> str:
+def _now(outcome: Inspected) -> str:
     held = "not there" if outcome.value is None else outcome.value or "empty"
     return plain(f"{spoken(outcome.path)} ({held})")
 
 
 def _stop(asked: RuntimeArguments, root: Root) -> int:
-    if asked.dry_run:
-        for path, value in settings.read_journal(root).old.items():
-            print(plain(f"{spoken(path)} would become {value}"))
-        return 0
-    if root.absent(runstate.FOLDER):
+    old = settings.read_journal(root).old
+    if asked.dry_run or root.absent(runstate.FOLDER):
+        said = [plain(f"{spoken(path)} would become {value}") for path, value in old.items()]
+        change.show(asked.json, bool(old), said)
         return 0
     with runstate.alone(root):
         stopped = settings.stop(root)
-    _say(stopped.kept)
+    change.show(asked.json, bool(old), stopped.kept)
     if stopped.problems:
         raise LowlatError(
             f"{len(stopped.problems)} values could not be put back, first {stopped.problems[0]}"
         )
     return 0
-
-
-def _say(sentences: Iterable[str]) -> None:
-    for sentence in sentences:
-        print(sentence)

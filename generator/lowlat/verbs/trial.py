@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
@@ -11,12 +12,12 @@ from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
-from lowlat.verbs import options
+from lowlat.verbs import change
 from lowlat.verbs.arguments import flag, option
 
 
 @dataclass(frozen=True)
-class EntryArguments(options.HostArguments):
+class EntryArguments(change.ChangeArguments):
     kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
 
 
@@ -29,23 +30,27 @@ def main(asked: TrialArguments) -> int:
     root, found, entry = applied_entry(asked)
     promote.check_returns(root, found, asked.kexec)
     name = entry_line.trial_id(entry.id)
+    boot = found.describe()
+    changed = not promote.is_set(root, boot, entry, asked.kexec)
     if asked.dry_run:
-        print(
-            f"would load {name} for kexec"
-            if asked.kexec
-            else f"the next boot would be {name}, once"
-        )
-        return 0
-    trial = promote.try_once(root, found, entry, asked.kexec)
-    if asked.kexec:
-        print(f"{name} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry")
+        would = f"would load {name} for kexec"
+        said = [would if asked.kexec else f"the next boot would be {name}, once"]
     else:
-        print(f"the next boot is {name}; the one after it is stock again")
-    print("a panic or a boot that does not get through reboots by itself")
-    print(_hard_hang(root, trial))
-    start = "run 'systemctl kexec'" if asked.kexec else "reboot"
-    print(f"{start} when it suits, then 'lowlat-gen promote'")
+        said = list(_said(asked.kexec, root, promote.try_once(root, found, entry, asked.kexec)))
+    before, after = change.line(boot.next or boot.default), change.line(boot.by_id(name))
+    change.show(asked.json, changed, said, before, after)
     return 0
+
+
+def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
+    if by_kexec:
+        yield f"{trial.id} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry"
+    else:
+        yield f"the next boot is {trial.id}; the one after it is stock again"
+    yield "a panic or a boot that does not get through reboots by itself"
+    yield _hard_hang(root, trial)
+    start = "run 'systemctl kexec'" if by_kexec else "reboot"
+    yield f"{start} when it suits, then 'lowlat-gen promote'"
 
 
 def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:

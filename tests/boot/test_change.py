@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``--json`` of the verbs that change the boot: what changed is told, and a second time nothing
+does. An engine such as Ansible goes by that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosttree import NEEDS, RELEASE, Host, Namespace, apply_and_try, bare
+
+pytest_plugins = ["hosttree"]
+pytestmark = NEEDS
+
+
+def told(host: Host, verb: str, *words: str) -> Any:
+    """The answer; it says "changed" exactly where a file did, and --dry-run says the same before,
+    and writes nothing."""
+    before = host.snapshot()
+    foreseen = host.lowlat(verb, "--json", "--dry-run", *words).json()
+    assert host.snapshot() == before
+    done = host.lowlat(verb, "--json", *words).json()
+    assert done["schema"] == foreseen["schema"] == "lowlat.change/1"
+    assert done["changed"] is foreseen["changed"]
+    assert done["changed"] is (host.snapshot() != before)
+    assert (done["before"], done["after"]) == (foreseen["before"], foreseen["after"])
+    return done
+
+
+@pytest.fixture
+def by_hand(tmp_path: Path, namespace: Namespace) -> Host:
+    """A host of another loader than those that lowlat writes."""
+    host = bare(tmp_path / "host", namespace, {"etc/NIXOS": ""})
+    host.boot_line(f"/vmlinuz-{RELEASE} root=/dev/sda ro quiet", "boot-0")
+    return host
+
+
+def test_each_step_changes_something_once(host: Host) -> None:
+    applied = told(host, "apply")
+    assert "isolcpus=" not in applied["before"] and "lowlat.plan=" in applied["after"]
+    assert set(applied["before"].split()) < set(applied["after"].split())
+    assert any("added the entry" in row for row in applied["said"])
+    again = told(host, "apply")
+    assert (applied["changed"], again["changed"]) == (True, False)
+    assert sorted(again["before"].split()) == sorted(applied["after"].split())
+    assert again["after"] == again["before"]
+
+    armed = told(host, "trial")
+    assert "lowlat-trial.service" in armed["after"] and "lowlat.plan=" not in armed["before"]
+    again = told(host, "trial")
+    assert (armed["changed"], again["changed"]) == (True, False)
+    assert again["before"] == armed["after"]
+
+    apply_and_try(host)
+    promoted = told(host, "promote")
+    assert "lowlat.plan=" in promoted["after"] and "lowlat.plan=" not in promoted["before"]
+    assert (promoted["changed"], told(host, "promote")["changed"]) == (True, False)
+    assert not told(host, "apply")["changed"]
+    assert host.status()["state"] == "promoted"
+
+    assert told(host, "rollback")["changed"]
+    assert not told(host, "rollback")["changed"]
+
+
+@pytest.mark.parametrize("words", [("--isolate", "3"), ("--disable", "skew_tick")])
+def test_another_wish_is_a_change(by_hand: Host, words: tuple[str, ...]) -> None:
+    told(by_hand, "apply")
+    assert told(by_hand, "apply", *words)["changed"]
+    assert not told(by_hand, "apply", *words)["changed"]
+
+
+def test_a_person_makes_that_line_the_default(by_hand: Host) -> None:
+    told(by_hand, "apply")
+    answer = by_hand.lowlat("promote", "--json")
+    assert "not tried yet" in answer.refused()
+
+
+def test_what_is_busy_now_moves_no_applied_split(by_hand: Host) -> None:
+    """Or a second play would take the promotion of the first one away."""
+    for cpus, number in (("0-1", 25), ("2-3", 26)):
+        folder = f"sys/bus/pci/devices/0000:0{cpus[0]}:00.0"
+        by_hand.write(f"{folder}/class", "0x010802")
+        by_hand.write(f"{folder}/numa_node", "0")
+        by_hand.write(f"{folder}/local_cpulist", f"{cpus}\n")
+        by_hand.write(f"{folder}/msi_irqs/{number}", "msi\n")
+
+    def busy(first: int, second: int) -> str:
+        by_hand.write(
+            "proc/interrupts",
+            "           CPU0       CPU1       CPU2       CPU3\n"
+            f" 25: {first} 0 0 0 PCI-MSI nvme0q0\n 26: 0 0 {second} 0 PCI-MSI nvme1q0\n",
+        )
+        return str(by_hand.lowlat("plan", "--json", "--housekeeping-cores", "2").json()["cpus"])
+
+    first = busy(900, 1)
+    told(by_hand, "apply", "--housekeeping-cores", "2")
+    entry = by_hand.status()["kernels"]
+    assert busy(1, 900) != first
+    assert not told(by_hand, "apply", "--housekeeping-cores", "2")["changed"]
+    assert by_hand.status()["kernels"] == entry
