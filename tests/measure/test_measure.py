@@ -336,6 +336,18 @@ from lowlat.verbs import measure
 sys.exit(measure.main(cli.asked("measure", ["--label", "stock", "--out", {out!r}])))
 """
 
+#: The same with a join of the causes that takes long, and says when it begins.
+SLOW_JOIN = """import time
+from pathlib import Path
+from lowlat.measure.causes import attribution
+
+def attach(*_):
+    Path({program!r}).with_name("pid").write_text("joining")
+    time.sleep(20)
+
+attribution.attach = attach
+"""
+
 
 def _await(path: Path) -> None:
     limit = time.monotonic() + 20
@@ -344,8 +356,10 @@ def _await(path: Path) -> None:
         time.sleep(0.02)
 
 
-def _interrupted(stage: Stage, number: signal.Signals, again: Optional[float] = None) -> int:
-    code = DRIVER.format(program=str(stage.program), out=str(stage.out))
+def _interrupted(
+    stage: Stage, number: signal.Signals, again: Optional[float] = None, driver: str = DRIVER
+) -> int:
+    code = driver.format(program=str(stage.program), out=str(stage.out))
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as started:
         _await(stage.program.with_name("pid"))
         started.send_signal(number)
@@ -367,6 +381,13 @@ def test_a_signal_ends_the_run_early_and_keeps_what_there_is(
     assert _interrupted(stage, number) == status
     assert stage.kept()["schema"] == "lowlat.run/1"
     assert "host" in stage.kept()
+
+
+def test_an_interrupt_while_causes_are_joined_keeps_the_run(stage: Stage) -> None:
+    stage.play(f"echo '{RUN}'")
+    assert _interrupted(stage, signal.SIGINT, driver=SLOW_JOIN + DRIVER) == 130
+    attribution = stage.kept()["attribution"]
+    assert isinstance(attribution, dict) and "interrupted" in str(attribution["notes"])
 
 
 def test_an_interrupt_is_answered_before_the_harness_has_ended(stage: Stage) -> None:

@@ -59,6 +59,7 @@ def measure(options: MeasureOptions, *, quiet: bool = False) -> Measured:
         raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
     files.check("--out", str(path))
     progress = Progress(f"measuring {options.label}", expected)
+    ended = 0
     with nullcontext() if options.causes is False else private_folder() as folder:
         argv = options.argv(harness, folder)
 
@@ -72,11 +73,11 @@ def measure(options: MeasureOptions, *, quiet: bool = False) -> Measured:
         document = _document(finished)
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
-            _explain(document, folder, gaps)
+            ended = _explain(document, folder, gaps)
     document["host"] = dict(options.host)
     results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
-    return Measured(path, finished.status, _problems(document))
+    return Measured(path, ended or finished.status, _problems(document))
 
 
 def _keep(out: str, text: str) -> None:
@@ -88,15 +89,21 @@ def _keep(out: str, text: str) -> None:
         raise Unmet(f"{error.message}: the run is on standard output") from error
 
 
-def _explain(document: dict[str, object], folder: Path, gaps: Path) -> None:
-    # Imported late: `--no-causes` needs none of it.
-    from lowlat.measure.causes.attribution import attach
-
+def _explain(document: dict[str, object], folder: Path, gaps: Path) -> int:
+    """Join the gaps with their causes; the exit status of an interrupt meanwhile, else 0."""
     try:
+        # Imported late: `--no-causes` needs none of it.
+        from lowlat.measure.causes.attribution import attach
+
         attach(document, folder, gaps)
+    except KeyboardInterrupt:
+        notes = ["interrupted before all gaps were joined with their causes"]
+        document["attribution"] = {"observer": "none", "notes": notes}
+        return 128 + signal.SIGINT
     except (LowlatError, OSError, ValueError) as error:
         # The figures stand without their causes.
         document["attribution"] = {"observer": "none", "notes": [str(error)]}
+    return 0
 
 
 def _nothing() -> None:

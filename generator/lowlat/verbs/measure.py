@@ -98,16 +98,18 @@ def _to_json(runs: Sequence[Measured]) -> dict[str, object]:
 
 def _tell(path: Path) -> None:
     """The summary of a run, and its path last."""
-    # Imported late: `--help` and refused input need none of it.
-    from lowlat.measure.run_file import read_run
-    from lowlat.report import as_text
-    from lowlat.report.arm import Arm
-    from lowlat.report.description import describe
+    try:
+        # Imported late: `--help` and refused input need none of it.
+        from lowlat.measure.run_file import read_run
+        from lowlat.report import as_text
+        from lowlat.report.arm import Arm
+        from lowlat.report.description import describe
 
-    with suppress(Refused):
-        run = read_run(path)
-        say(as_text.described(describe(Arm(run.label, (run,)))))
-    say(str(path))
+        with suppress(Refused):
+            run = read_run(path)
+            say(as_text.described(describe(Arm(run.label, (run,)))))
+    finally:
+        say(str(path))
 
 
 def _host() -> Mapping[str, object]:
