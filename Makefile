@@ -16,7 +16,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
-.PHONY: setup packages python harness demo test test-vm golden products fmt bench clean
+.PHONY: help setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
 .PHONY: test-security test-planted test-packages test-pairs-full test-claims-full test-faults test-fuzz-full
@@ -25,7 +25,10 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
-setup: packages python harness
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: packages python harness  ## the programs in .venv/bin, with all they need
 	@echo "setup: $(BIN)/lowlat-gen and $(BIN)/lowlat-measure are ready"
 
 packages:
@@ -72,13 +75,13 @@ harness: packages python
 	fi
 	@ln -sfn ../../measure/build/lowlat-measure $(BIN)/lowlat-measure
 
-demo: setup
+demo: setup  ## what lowlat does, on this machine and in a virtual one: 8 minutes
 	packaging/demo
 
 # The parts of a verb have their say, all of them, before it fails.
 ALL = $(MAKE) --no-print-directory --keep-going
 
-test: setup package-packages page-packages
+test: setup package-packages page-packages  ## all tests, one kernel boot included: 12 minutes
 	@$(ALL) test-harness test-together test-alone
 
 test-harness:
@@ -102,7 +105,7 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m packages
 
-check: setup lint-packages
+check: setup lint-packages  ## the linters and the quickest tests: 3 minutes
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
@@ -155,7 +158,7 @@ vm-fetch: setup vm-packages
 # Two beside each other, as an emulated guest keeps one CPU busy; each prints its output at its
 # end. What shares the guest of road.py runs in one of them.
 VM_ROAD = tests/vm/test_boot_guest.py tests/vm/test_power_cuts.py tests/vm/test_rehearsal.py
-test-vm: vm-fetch
+test-vm: vm-fetch  ## more kernels and boot loaders in virtual machines
 	@$(ALL) -j2 --output-sync=target --assume-old=vm-fetch test-vm-road test-vm-others
 
 test-vm-road: vm-fetch
@@ -190,12 +193,12 @@ test-cuts-full: setup
 		tests/boot/test_replay.py tests/tune/test_tune_cuts.py
 
 # Both write committed files anew: look at the difference before it is committed.
-golden: setup
+golden: setup  ## the expected plans of captured machines, written anew
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/plan/test_machines.py
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/packaging/test_packages.py -k holds
 	LOWLAT_GOLDEN=1 $(PYTEST) tests/lint -k guides
 
-products: setup
+products: setup  ## manuals, completions and TuneD profiles, written anew
 	$(BIN)/python packaging/produce
 	$(BIN)/python packaging/produce-cli
 
@@ -210,7 +213,7 @@ scripts = $(shell git -c safe.directory="$(CURDIR)" ls-files --cached --others -
 SHELL_SCRIPTS = $(call scripts,'$(HASH)!'*/sh|'$(HASH)!'*/bash|'$(HASH)!'*/sh\ *|'$(HASH)!'*bash\ *|'$(HASH)!'*env\ *sh)
 PYTHON_SCRIPTS = $(filter-out %.py,$(call scripts,'$(HASH)!'*python3|'$(HASH)!'*python3\ *))
 
-lint: setup lint-packages
+lint: setup lint-packages  ## style, types, rooms, C and shell
 	@$(ALL) -j$(JOBS) --output-sync=target lint-python lint-rooms lint-types lint-c lint-shell
 
 lint-python:
@@ -239,28 +242,28 @@ lint-c:
 lint-shell:
 	shellcheck $(SHELL_SCRIPTS)
 
-fmt: setup
+fmt: setup  ## layout put right
 	$(BIN)/ruff check --fix-only . $(PYTHON_SCRIPTS)
 	$(BIN)/ruff format . $(PYTHON_SCRIPTS)
 	$(BIN)/clang-format -i $(C_FILES)
 
 # An hour under 100,000 gaps a second; SOAK_SECONDS says otherwise.
-soak: setup
+soak: setup  ## the harness for an hour under 100,000 gaps a second
 	$(MAKE) -C measure soak
 
-bench: setup
+bench: setup  ## how long probe, plan and report take
 	$(BIN)/python tests/bench.py
 
-wheel: python
+wheel: python  ## the Python wheel
 	$(BIN)/python -m build --no-isolation --outdir dist .
 
-deb: package-packages
+deb: package-packages  ## the Debian packages
 	packaging/build-deb
 
-rpm: package-packages
+rpm: package-packages  ## the RPM packages
 	packaging/build-rpm
 
-docs: products package-packages
+docs: products package-packages  ## the manuals as HTML
 	@mkdir -p build/docs
 	@for page in packaging/man/*.[1-9]; do \
 		mandoc -Thtml "$$page" >"build/docs/$${page##*/}.html" || exit; \
@@ -268,13 +271,13 @@ docs: products package-packages
 	@echo "docs: the man pages are in build/docs, a page for each tunable in packaging/reference"
 
 # DESTDIR, prefix (/usr/local), pythondir: see packaging/install-files.
-install:
+install:  ## into DESTDIR and prefix (/usr/local)
 	$(MAKE) -C measure install
 	packaging/install-files gen
 	packaging/install-files measure
 
 # Keeps .venv, which costs minutes: `rm -rf .venv` starts over.
-clean:
+clean:  ## all that was built, but for .venv
 	-$(MAKE) -s -C measure clean
 	rm -rf build dist generator/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find generator profiles templates tests -name __pycache__ -type d -prune -exec rm -rf {} +

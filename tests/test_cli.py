@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lowlat import __version__
-from lowlat.cli import VERBS
+from lowlat.verbs import VERBS
 from trees import SHELL_GEN
 from trees import lowlat_process as lowlat
 
@@ -46,7 +48,7 @@ def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        (),
+        ("help", "frobnicate"),
         ("frobnicate",),
         ("plan", "--profile", "no-such"),
         ("plan", "--profile", "../../etc"),
@@ -73,6 +75,75 @@ def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
 )
 def test_bad_input_is_one_line_and_status_2(args: tuple[str, ...]) -> None:
     lowlat(*args).refused()
+
+
+def test_help_of_a_verb_is_that_verbs() -> None:
+    assert lowlat("help", "plan").out == lowlat("plan", "--help").out
+
+
+def test_without_a_verb_it_says_where_the_machine_stands_and_what_comes_next() -> None:
+    answer = lowlat()
+    assert answer.status == 0
+    assert "isolated" in answer.out
+    (step,) = re.findall(r"Next\n  (?:sudo )?lowlat-gen (\w+)", answer.out)
+    assert step in VERBS
+
+
+def test_a_verb_that_is_nearly_one_is_offered() -> None:
+    assert "did you mean measure?" in lowlat("mesure").refused()
+
+
+MACHINE = Path(__file__).parent / "machines/qemu-x86-2s4c-2n-devices.txt"
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("help",),
+        ("doctor",),
+        ("status",),
+        ("probe", "--root", MACHINE),
+        ("plan", "--root", MACHINE),
+        ("plan", "--root", MACHINE, "--brief"),
+        ("plan", "--root", MACHINE, "--diff"),
+        ("lint", "--root", MACHINE, "isolcpus=1-3 nohz=off idle=poll rcu_nocb_poll"),
+        ("explain",),
+        ("explain", "lowlat-poll"),
+        ("explain", "isolcpus"),
+    ],
+    ids=lambda words: " ".join(map(str, words[:1])) or "nothing",
+)
+def test_text_takes_the_columns_that_there_are(words: tuple[object, ...], width: int) -> None:
+    out = lowlat(*words, env={"COLUMNS": str(width)}).out
+    # A boot line stays whole: it is there to be copied.
+    lines = [line for line in out.splitlines() if not line.lstrip().startswith("isolcpus=")]
+    assert max(map(len, lines)) <= width, max(lines, key=len)
+    if width == 200:
+        assert max(map(len, lines)) > 80 or len(lines) < 30
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_a_terminal_gets_the_colour_that_it_can_show(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    keyboard, screen = pty.openpty()
+    words = [sys.executable, "-m", "lowlat", "plan", "--brief", "--root", str(MACHINE)]
+    own = {name: text for name, text in os.environ.items() if "COLOR" not in name}
+    try:
+        subprocess.run(words, stdout=screen, env={**own, **environment}, timeout=60, check=True)
+        assert (b"\033[" in os.read(keyboard, 1 << 16)) is coloured
+    finally:
+        os.close(keyboard)
+        os.close(screen)
 
 
 def test_the_nearest_name_is_offered() -> None:

@@ -7,6 +7,7 @@ Exit status: 0 done; 1 done but not as wished; 2 refused. Only the verb's own mo
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import io
 import os
@@ -18,34 +19,8 @@ from typing import Any, Callable, NoReturn, Optional, TextIO, cast
 from lowlat import __version__
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Screen
+from lowlat.verbs import VERBS
 from lowlat.verbs.arguments import add_arguments, filled
-
-#: The verbs, each a module of lowlat.verbs, with their lines of help.
-VERBS = {
-    "probe": "show this machine as the planner sees it",
-    "capture": "save what probe and verify read, for --root elsewhere",
-    "plan": "choose CPUs and settings, with a reason for each",
-    "cpus": "print the bare list of isolated or housekeeping CPUs",
-    "run": "run a program on the isolated CPUs",
-    "explain": "what one tunable does, costs and needs",
-    "lint": "judge any boot line word by word, and against lowlat's",
-    "render": "write the plan, boot entry and TuneD profile below a folder",
-    "rehearse": "boot a kernel in a VM, stock and tuned, and measure both",
-    "measure": "measure the noise on the isolated CPUs",
-    "report": "compare runs: how much noise went away",
-    "fleet": "many machines: classes with a plan each",
-    "apply": "add the tuned boot entries; the default stays",
-    "trial": "boot the tuned entry once",
-    "promote": "make the entry that was tried the default",
-    "rollback": "take back all that apply, trial and promote did",
-    "status": "what is applied, tried, and booted next",
-    "boot": "what hooks and units of the system call; not for people",
-    "runtime": "set, undo or check the run-time half (TuneD calls it)",
-    "tune": "measure, apply, try, measure again, then promote or not",
-    "verify": "planned against effective, with the evidence",
-    "watch": "tell when something undoes the run-time half",
-    "top": "each second, who interrupts which isolated CPU",
-}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -115,7 +90,9 @@ def _discard(stream: TextIO) -> None:
 
 def _run(argv: list[str]) -> int:
     if not argv:
-        raise Refused("no verb given", hint="'lowlat-gen --help' lists them")
+        return int(importlib.import_module("lowlat.verbs.status").standing())
+    if argv[0] == "help" and argv[1:]:
+        argv = [argv[1], "--help"]
     if argv[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0
@@ -123,8 +100,9 @@ def _run(argv: list[str]) -> int:
         print(f"lowlat-gen {__version__}")
         return 0
     if argv[0] not in VERBS:
-        known = ", ".join(VERBS)
-        raise Refused(f"there is no verb '{argv[0][:40]}'", hint=f"there are: {known}")
+        near = difflib.get_close_matches(argv[0][:40], VERBS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(VERBS)}"
+        raise Refused(f"there is no verb '{argv[0][:40]}'", hint=hint)
     module = importlib.import_module(f"lowlat.verbs.{argv[0]}")
     try:
         wanted = asked(argv[0], argv[1:])
@@ -163,10 +141,11 @@ def _usage() -> str:
         [
             "usage: lowlat-gen VERB [options]",
             "",
-            "Choose CPUs, write the settings that keep them quiet, prove and measure the effect.",
+            "Choose CPUs, write the settings that keep them quiet, and measure the effect.",
             "",
             *lines,
             "",
-            "'lowlat-gen VERB --help' tells a verb's options.",
+            "'lowlat-gen help VERB' shows the options of a verb.",
+            "'lowlat-gen' alone says where this machine stands and what comes next.",
         ]
     )

@@ -2,7 +2,7 @@
 # Produced by packaging/produce-cli from the options of the program.
 # Its frame is shtab's, (c) 2020-2026 Casper da Costa-Luis.
 
-_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
+_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
@@ -15,10 +15,12 @@ _shtab_lowlat_gen_render_option_strings=(-h --help --out --format --plan --root 
 _shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
 _shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events --json)
 _shtab_lowlat_gen_report_option_strings=(-h --help --against --arm --verify --json --markdown --require --html --csv --open --plan)
+_shtab_lowlat_gen_fleet_option_strings=(-h --help --out --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
 _shtab_lowlat_gen_apply_option_strings=(-h --help --root --dry-run --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boot --runtime --accept-pending)
 _shtab_lowlat_gen_trial_option_strings=(-h --help --root --dry-run --json --kernel --kexec)
 _shtab_lowlat_gen_promote_option_strings=(-h --help --root --dry-run --json --kernel --follow-kernels)
 _shtab_lowlat_gen_rollback_option_strings=(-h --help --root --dry-run --json)
+_shtab_lowlat_gen_doctor_option_strings=(-h --help --json)
 _shtab_lowlat_gen_status_option_strings=(-h --help --root --json)
 _shtab_lowlat_gen_boot_option_strings=(-h --help --default --root)
 _shtab_lowlat_gen_runtime_option_strings=(-h --help --plan --profile --dry-run --root --json)
@@ -80,6 +82,13 @@ _shtab_lowlat_gen_report___verify_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report___html_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report___csv_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report___plan_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_fleet_pos_1_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_fleet___out_COMPGEN=_lowlat_dir
+_shtab_lowlat_gen_fleet___profile_COMPGEN=_lowlat_profile
+_shtab_lowlat_gen_fleet___for_device_COMPGEN=_lowlat_device
+_shtab_lowlat_gen_fleet___enable_COMPGEN=_lowlat_tunable
+_shtab_lowlat_gen_fleet___disable_COMPGEN=_lowlat_tunable
+_shtab_lowlat_gen_fleet___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_apply___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_apply___profile_COMPGEN=_lowlat_profile
 _shtab_lowlat_gen_apply___for_device_COMPGEN=_lowlat_device
@@ -91,6 +100,7 @@ _shtab_lowlat_gen_trial___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_promote___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_promote___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_rollback___root_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_doctor_pos_0_COMPGEN=_lowlat_verb
 _shtab_lowlat_gen_status___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_boot___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_runtime___plan_COMPGEN=_lowlat_file
@@ -109,11 +119,12 @@ _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 
 _shtab_lowlat_gen_render___format_choices=(performance-profile kubelet ignition bootc)
+_shtab_lowlat_gen_fleet_pos_0_choices=(plan)
 _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
 _shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start health record upgrade)
 _shtab_lowlat_gen_runtime_pos_0_choices=(start stop verify)
-_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top)
+_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe__h_nargs=0
 _shtab_lowlat_gen_probe___help_nargs=0
@@ -173,6 +184,12 @@ _shtab_lowlat_gen_report___arm_nargs=+
 _shtab_lowlat_gen_report___json_nargs=0
 _shtab_lowlat_gen_report___markdown_nargs=0
 _shtab_lowlat_gen_report___open_nargs=0
+_shtab_lowlat_gen_fleet_pos_1_nargs=+
+_shtab_lowlat_gen_fleet__h_nargs=0
+_shtab_lowlat_gen_fleet___help_nargs=0
+_shtab_lowlat_gen_fleet___json_nargs=0
+_shtab_lowlat_gen_fleet___keep_efficiency_cores_nargs=0
+_shtab_lowlat_gen_fleet___as_host_nargs=0
 _shtab_lowlat_gen_apply__h_nargs=0
 _shtab_lowlat_gen_apply___help_nargs=0
 _shtab_lowlat_gen_apply___dry_run_nargs=0
@@ -194,6 +211,10 @@ _shtab_lowlat_gen_rollback__h_nargs=0
 _shtab_lowlat_gen_rollback___help_nargs=0
 _shtab_lowlat_gen_rollback___dry_run_nargs=0
 _shtab_lowlat_gen_rollback___json_nargs=0
+_shtab_lowlat_gen_doctor_pos_0_nargs='*'
+_shtab_lowlat_gen_doctor__h_nargs=0
+_shtab_lowlat_gen_doctor___help_nargs=0
+_shtab_lowlat_gen_doctor___json_nargs=0
 _shtab_lowlat_gen_status__h_nargs=0
 _shtab_lowlat_gen_status___help_nargs=0
 _shtab_lowlat_gen_status___json_nargs=0
@@ -285,6 +306,9 @@ _lowlat_tools() {
 }
 _lowlat_works() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
+}
+_lowlat_verb() {
+  compgen -W "$(printf '%s\n' probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)" -- "$1"
 }
 # End Custom Preamble
 

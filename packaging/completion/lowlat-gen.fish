@@ -55,6 +55,9 @@ end
 function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
 end
+function _lowlat_verb
+  printf '%s\n' probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
+end
 # End Custom Preamble
 
 # Parse current commandline:
@@ -102,7 +105,7 @@ function _shtab_lowlat_gen_using
   test "$_shtab_lowlat_gen_cmdpath" = "$argv"
 end
 
-set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report apply trial promote rollback status boot runtime tune verify watch top
+set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
 set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
@@ -238,6 +241,22 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l csv -xka "(_lowlat
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l open -d 'show the page (kept in the state folder without --html)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report' -l plan -xka "(_lowlat_file)" -d 'the plan of the runs after, whose reasons the page tells'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using report; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'runs before (of lowlat-gen measure)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a fleet -d 'many machines: classes with a plan each'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l out -xka "(_lowlat_dir)" -d 'write each class'"'"'s plan, as PLAN.json'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l profile -xka "(_lowlat_profile)" -d 'default: lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping -x -d 'keep exactly these CPUs for the system'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l housekeeping-cores -x -d 'housekeeping cores per NUMA node'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l keep-efficiency-cores -d 'the least capable core type may be isolated too'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l for-device -xka "(_lowlat_device)" -d 'isolate near this network interface, NVMe or PCI address'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l enable -xka "(_lowlat_tunable)" -d 'set this too, at your own risk'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l disable -xka "(_lowlat_tunable)" -d 'leave this out'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l as-host -d 'plan as for hardware, even in a virtual machine'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -eq 0' -ka "plan" -d action
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -ge 1' -ka "(_lowlat_file)" -d 'captured machines: folders, archives, folders of them, patterns'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a apply -d 'add the tuned boot entries; the default stays'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using apply' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
@@ -275,6 +294,10 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -s h -l help -d 'sh
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -l root -xka "(_lowlat_file)" -d 'another system'"'"'s whole tree'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -l dry-run -d 'say what would be done'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rollback' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a doctor -d 'what each verb lacks on this machine, and how to get it'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using doctor' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using doctor' -l json -d 'print the stable JSON form'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using doctor; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_verb)" -d 'only of these verbs; default: all'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a status -d 'what is applied, tried, and booted next'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using status' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'

@@ -16,7 +16,7 @@ from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
 from lowlat.plan import profile
 from trees import lowlat
 
-WIDTH, HEIGHT = 88, 24
+WIDTH, HEIGHT = 80, 24
 
 
 def said(*words: str) -> str:
@@ -28,7 +28,9 @@ def said(*words: str) -> str:
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_an_explanation_fits_a_screen(entry: Tunable) -> None:
     lines = said(entry.name).splitlines()
-    assert len(lines) <= HEIGHT and max(map(len, lines)) <= WIDTH
+    # A path stays whole: it is there to be copied.
+    long = [line for line in lines if len(line) > WIDTH and len(line.split()) > 1]
+    assert len(lines) <= HEIGHT and not long
     assert entry.name == lines[0]
     labels = re.findall(r"^  (\S.{9})", "\n".join(lines[1:]), re.MULTILINE)
     shown = {label.strip() for label in labels}
@@ -70,7 +72,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
 
 def test_irqbalance_is_left_to_itself_and_that_is_said() -> None:
-    assert "by itself of\nisolcpus and nohz_full" in said("irqbalance")
+    assert "by itself of isolcpus and nohz_full" in " ".join(said("irqbalance").split())
 
 
 @pytest.mark.parametrize("name", profile.packaged_names())

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from lowlat.catalogue import CATALOGUE
-from lowlat.cli import VERBS, parser_of
+from lowlat.cli import parser_of
 from lowlat.plan import profile
+from lowlat.verbs import VERBS
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import trees
-from lowlat.cli import VERBS
+from lowlat.verbs import VERBS
 from trees import lowlat
 
 ROOT = Path(__file__).parents[2]

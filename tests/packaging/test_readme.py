@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.cli import VERBS, parser_of
+from lowlat.cli import parser_of
+from lowlat.verbs import VERBS
 from screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
 from trees import lowlat
 

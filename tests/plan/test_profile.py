@@ -52,7 +52,6 @@ def test_a_profile_may_name_its_sets(tmp_path: Path) -> None:
     "text",
     [
         "[cpus]\nhousekeeping_cores = 0\n",
-        "[cpus]\ntwo_threads_from = few\n",
         "[cpus]\nhousekeeping_cores = -3\n",
         "[cpus]\nhousekeeping_cores = 1_0\n",
         "[cpus]\nhousekeeping_cores = ٢\n",

@@ -443,10 +443,3 @@ def test_the_same_plan_twice_is_the_same_text(lowlat_gen: Gen, tree: Tree) -> No
     root = tree(NAMED["2s16c2t-far"])
     first, again = (lowlat_gen("plan", "--root", root, "--json") for _ in range(2))
     assert first == again
-
-
-@pytest.mark.parametrize(("cores", "kept"), [(2, "0"), (3, "0"), (4, "0-1")])
-def test_a_real_time_system_of_four_keeps_two(host: Hosts, cores: int, kept: str) -> None:
-    machine = host(Shape(kinds=(Kind(cores, 1),)))
-    assert machine.cpus("--profile", "lowlat-rt")[1] == kept
-    assert machine.cpus()[1] == "0"

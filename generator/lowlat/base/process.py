@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
-from lowlat.base import bounds
+from lowlat.base import bounds, packages
 from lowlat.base.errors import LowlatError, Refused
 
 #: A program that start() started, and where its output may go.
@@ -49,10 +49,10 @@ def find(program: str) -> Optional[str]:
     return shutil.which(program, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
 
 
-def missing(what: str, package: str = "", *, hint: str = "") -> Refused:
-    """The refusal of work for which a program is not there that ``package`` brings."""
-    how = f"install the package {package}" if package else None
-    return Refused(f"{what} is not installed", hint=hint or how)
+def missing(what: str, *, hint: str = "") -> Refused:
+    """The refusal of work that needs a program which is not installed; ``hint`` says how to get
+    it where no package brings it."""
+    return Refused(f"{what} is not installed", hint=hint or packages.bringing(what) or None)
 
 
 def start(

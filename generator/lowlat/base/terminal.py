@@ -5,21 +5,28 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import textwrap
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any, Optional, TextIO
 
 _CONTROL = re.compile(r"[^\n\t -~]")
 
 
 def colour_wanted(stream: TextIO) -> bool:
-    """NO_COLOR and FORCE_COLOR decide, else whether a person is reading (no-color.org)."""
+    """NO_COLOR and FORCE_COLOR decide (no-color.org), else whether a terminal that can is there."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or is_screen(stream)
+
+
+def is_screen(stream: TextIO) -> bool:
+    """Whether it is a terminal that knows colour and where its cursor is."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def bold(text: str) -> str:
@@ -86,6 +93,33 @@ def say(text: str = "") -> None:
     print(Encoded(line) if isinstance(text, Encoded) else line, end="", flush=True)
 
 
+def columns() -> int:
+    """How many columns a text may take: those of COLUMNS or the terminal, else 80; 40 to 200."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, 40), 200)
+
+
+def filled(text: str, first: str = "", rest: Optional[str] = None) -> list[str]:
+    """The text in lines that fit; the first begins with ``first``, all others with ``rest``."""
+    return textwrap.wrap(
+        plain(text),
+        columns(),
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def item(label: str, text: str) -> list[str]:
+    """A label and its text in two columns; a label too long for its own has lines of its own."""
+    width = min(max(columns() * 3 // 10, 12), 34)
+    head = f"  {plain(label):{width}}  "
+    if len(head) <= width + 4:
+        return filled(text, head, " " * len(head)) or [head.rstrip()]
+    indent = " " * (width + 4)
+    return [*filled(label, "  "), *filled(text, indent)]
+
+
 @contextmanager
 def step(title: str) -> Iterator[None]:
     """Announce a piece of work, and its duration once it is done."""
@@ -109,7 +143,7 @@ class Progress:
         shown = int(share * 20)
         if shown == self._shown:
             return
-        if sys.stdout.isatty():
+        if is_screen(sys.stdout):
             bar = "█" * shown + "░" * (20 - shown)
             sys.stdout.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
         elif shown // 5 != self._shown // 5:
@@ -118,6 +152,6 @@ class Progress:
         self._shown = shown
 
     def done(self) -> None:
-        if sys.stdout.isatty():
+        if is_screen(sys.stdout):
             sys.stdout.write(Encoded("\r\033[K"))
             sys.stdout.flush()

@@ -69,7 +69,7 @@ def ourselves(root: Root) -> str:
     if path is None and root.live:
         path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None
     if path is None:
-        raise process.missing("lowlat-gen", f"lowlat in {root.path}")
+        raise process.missing("lowlat-gen", hint=f"install the package lowlat in {root.path}")
     encode.path(path)
     hint = "install the package lowlat"
     trust.check_program(path, root.path, why="and root's boot scripts would run it", hint=hint)

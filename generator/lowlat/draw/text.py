@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from lowlat.base.terminal import paint, printable
+from lowlat.base.terminal import columns, paint, printable
 from lowlat.draw.layout import Cell, MachinePart, Picture
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
-
-WIDTH = 92
 
 #: More cores in one row than this are told in a sentence.
 _MANY = 32
@@ -27,7 +25,7 @@ _COLOURS = {"isolated": "32", "housekeeping": "33"}
 
 
 def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
-    """The lines of the drawing; no line is longer than 100 columns."""
+    """The lines of the drawing, none longer than the terminal's, as far as names allow."""
     pen = _Pen(colour)
     for package in picture.packages:
         yield from pen.part(package)
@@ -39,6 +37,7 @@ def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
 class _Pen:
     def __init__(self, colour: bool) -> None:
         self._colour = colour
+        self._width = columns()
 
     def _paint(self, text: str, code: str) -> str:
         return paint(text, code) if self._colour and code else printable(text)
@@ -68,13 +67,13 @@ class _Pen:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
             parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
-        used = WIDTH
+        used = self._width
         line = lead
         for position, (text, size) in enumerate(parts):
-            if position and used + size > WIDTH:
+            if position and used + size > self._width:
                 yield line.rstrip()
                 line = " " * len(lead)
-            if not position or used + size > WIDTH:
+            if not position or used + size > self._width:
                 used = len(lead)
             line += f"{text} "
             used += size + 1
@@ -88,10 +87,10 @@ class _Pen:
         cpus = CpuSet.of(cpu for cell in run for cpu in cell.cpus.ids)
         text = _bracket(run[0].role, shorten(cpus))
         words = f" {_count(run)}"
-        return self._paint(text, _COLOURS.get(run[0].role, "")) + words, WIDTH
+        return self._paint(text, _COLOURS.get(run[0].role, "")) + words, self._width
 
     def devices(self, devices: Sequence[Device], indent: str) -> Iterator[str]:
-        yield from (f"{indent}{line}"[: WIDTH + 8] for line in device_lines(devices))
+        yield from (f"{indent}{line}"[: self._width] for line in device_lines(devices))
 
     def legend(self, picture: Picture) -> str:
         if not picture.roles:

@@ -8,13 +8,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+from lowlat.base.terminal import columns, filled
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
 from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
-
-_WIDTH = 88
 
 
 def explain(entry: Tunable) -> str:
@@ -129,7 +128,7 @@ def overview() -> str:
 
 def _table(title: str, rows: Mapping[str, str]) -> str:
     width = max(map(len, rows))
-    room = _WIDTH - width - 4
+    room = columns() - width - 4
     lines = (
         f"  {name:{width}}  {textwrap.shorten(text, room, placeholder=' …')}"
         for name, text in rows.items()
@@ -142,10 +141,4 @@ def _sentence(text: str) -> str:
 
 
 def _paragraph(label: str, text: str) -> str:
-    return textwrap.fill(
-        text,
-        _WIDTH,
-        initial_indent=f"  {label:10}",
-        subsequent_indent=" " * 12,
-        break_on_hyphens=False,
-    )
+    return "\n".join(filled(text, f"  {label:10}", " " * 12))

@@ -34,8 +34,6 @@ class CpuRequest:
     housekeeping_cores: Optional[int] = None
     keep_efficiency_cores: bool = False
     for_device: Optional[str] = None
-    #: From so many CPUs on the system keeps two hardware threads.
-    two_threads_from: int = 6
 
     @property
     def choose(self) -> bool:
@@ -51,7 +49,6 @@ def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
         chosen,
         housekeeping_cores=particular.housekeeping_cores or general.housekeeping_cores,
         keep_efficiency_cores=particular.keep_efficiency_cores or general.keep_efficiency_cores,
-        two_threads_from=min(particular.two_threads_from, general.two_threads_from),
     )
 
 

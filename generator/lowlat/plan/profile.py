@@ -126,13 +126,11 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
             f"profile {name}: there is no option '{sorted(unknown)[0]}' in [cpus]",
             hint=f"there are: {', '.join(known)}",
         )
-    numbers = {}
-    for option in ("housekeeping_cores", "two_threads_from"):
-        text = section.get(option, "1")
-        if not re.fullmatch(r"[1-9][0-9]{0,4}", text, re.ASCII):
-            raise Refused(f"profile {name}: {option} = {text[:40]} is not a number from 1 on")
-        if option in section:
-            numbers[option] = int(text)
+    cores = section.get("housekeeping_cores")
+    if cores is not None and not re.fullmatch(r"[1-9][0-9]{0,4}", cores, re.ASCII):
+        raise Refused(
+            f"profile {name}: housekeeping_cores = {cores[:40]} is not a number from 1 on"
+        )
     keep = section.get("keep_efficiency_cores", "no")
     if keep not in ("yes", "no"):
         raise Refused(f"profile {name}: keep_efficiency_cores is yes or no, not {keep[:40]}")
@@ -142,10 +140,9 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
     return CpuRequest(
         isolate=section.get("isolate"),
         housekeeping=section.get("housekeeping"),
+        housekeeping_cores=int(cores) if cores else None,
         keep_efficiency_cores=keep == "yes",
         for_device=section.get("for_device"),
-        housekeeping_cores=numbers.get("housekeeping_cores"),
-        two_threads_from=numbers.get("two_threads_from", CpuRequest.two_threads_from),
     )
 
 

@@ -25,6 +25,9 @@ from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, 
 _PARKED = ("off", "forceoff")
 _NO_SIBLINGS = (*_PARKED, "notsupported")
 
+#: From so many CPUs on the system gets two hardware threads.
+_TWO_THREADS_FROM = 6
+
 
 @dataclass(frozen=True)
 class Split:
@@ -128,7 +131,6 @@ class _Choice:
     ) -> None:
         self.machine = machine
         self.near = near
-        self._two_from = request.two_threads_from
         self.least = least
         self._why: dict[int, str] = {}
         self._caches: set[int] = set()
@@ -182,7 +184,7 @@ class _Choice:
         """Add cores where the system has less than two hardware threads: on each node with busy
         devices, and on the whole machine. One thread would carry their interrupts, the RCU
         callbacks of all isolated CPUs and every kernel thread."""
-        if len(self.machine.cpus.online) < self._two_from:
+        if len(self.machine.cpus.online) < _TWO_THREADS_FROM:
             return
         for node in self._nodes:
             device = busy_device(self.machine, node)

@@ -47,7 +47,7 @@ def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, 
     """
     _check_guest(root)
     if process.find("tuned") is None:
-        raise process.missing("TuneD", "tuned")
+        raise process.missing("TuneD")
     for path in _MAIN.parent.glob("*-variables.conf"):
         _set(path, "isolated_cores", str(isolated))
     return f"TuneD's {name}, without its daemon", _by_tuned(name, log)

@@ -35,11 +35,10 @@ _ROUND_US = 1000
 
 def program() -> str:
     """Raises Refused where it is not installed."""
-    machine = platform.machine()
-    found = process.find(f"qemu-system-{machine}")
+    name = f"qemu-system-{platform.machine()}"
+    found = process.find(name)
     if found is None:
-        package = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
-        raise process.missing(f"qemu-system-{machine}", package.get(machine, "qemu-system"))
+        raise process.missing(name)
     return found
 
 

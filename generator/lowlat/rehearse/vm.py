@@ -27,6 +27,9 @@ from lowlat.rehearse.vm_size import VmSize
 #: What a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
+#: virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
+TOOLS = ("busybox", "file")
+
 #: The console's text, beside the folder that a boot shares.
 LOG = "serial.log"
 
@@ -62,10 +65,9 @@ def check_tools() -> None:
     """Raises Refused where virtme-ng, QEMU or what they need is not installed."""
     runner()
     qemu.program()
-    # virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
-    for program, package in (("busybox", "busybox-static"), ("file", "file")):
+    for program in TOOLS:
         if process.find(program) is None:
-            raise process.missing(program, package)
+            raise process.missing(program)
 
 
 def check_paths(results: Path) -> None:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import resources
 from lowlat.base.errors import Refused
+from lowlat.base.terminal import filled
 from lowlat.catalogue import CATALOGUE, alias, lookup, unset
 from lowlat.explain import reference
 from lowlat.explain.entries import explain, explain_profile, overview
@@ -49,7 +49,7 @@ def _one(name: str) -> str:
         return resources.template(f"guides/{name}.txt").partition("\n")[2].rstrip()
     why = unset(name)
     if why:
-        return textwrap.fill(f"{name} {why}.", 88)
+        return "\n".join(filled(f"{name} {why}."))
     other = alias(name)
     if other:
         return f"{name} is {other} here.\n\n{explain(lookup(other))}"

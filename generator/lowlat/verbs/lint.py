@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import BinaryIO, Optional
 
 from lowlat.base import bounds, files
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, plain, section
+from lowlat.base.terminal import bold, filled, section
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.words import BootLine, WordVerdict
 from lowlat.host.archive import open_root
@@ -159,7 +158,7 @@ def describe(
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]
         pairs = ((w.word, f"{w.why}{f' -> {w.fix}' if w.fix else ''}") for w in words)
-        unknown = _filled("  ", " ".join(plain(word.word) for word in words))
+        unknown = filled(" ".join(word.word for word in words), "  ")
         lines = unknown if verdict is WordVerdict.UNKNOWN else _items(pairs)
         yield from section(verdict.value.capitalize(), lines)
     yield from section("Missing", _items(result.missing))
@@ -171,18 +170,12 @@ def describe(
 
 
 def _ours(ours: Against) -> Iterator[str]:
-    yield from _filled("  ", ours.line or ours.why or "")
+    yield from filled(ours.line or ours.why or "", "  ")
     for title, differences in (("it adds", ours.adds), ("it leaves out", ours.leaves_out)):
         yield from _items((f"{title} {d.word}", f"{d.why}; costs: {d.cost}") for d in differences)
 
 
 def _items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for label, text in pairs:
-        yield from _filled("  ", label)
-        yield from _filled("      ", text)
-
-
-def _filled(indent: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        plain(text), 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+        yield from filled(label, "  ")
+        yield from filled(text, "      ")

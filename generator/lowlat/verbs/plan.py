@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import bold, plain, section
+from lowlat.base.terminal import bold, filled, item, section
+from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
@@ -63,13 +63,15 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
         told += [(f"CPU {reason.cpus}", f"{role}: {reason.why}") for reason in chosen[-1:]]
     told += [(parameter.name, parameter.why) for parameter in plan.parameters]
     for label, text in told[:_BRIEFLY]:
-        yield from _item(label, text)
+        yield from item(label, text)
     yield ""
-    yield (
+    yield from filled(
         f"{len(plan.runtime)} run-time values, {len(plan.skipped)} settings left out: see 'plan' "
         "without --brief."
     )
-    yield "Next: 'rehearse' boots it in a virtual machine, 'apply' adds a boot entry to try."
+    yield from filled(
+        "Next: 'rehearse' boots it in a virtual machine, 'apply' adds a boot entry to try."
+    )
 
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
@@ -79,13 +81,15 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from drawing
     yield ""
     for reason in plan.cpus.reasons:
-        yield from _item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
+        yield from item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
     # Of several files that a setting has, the first stands for all.
     settings = reversed({setting.name: setting for setting in reversed(plan.runtime)}.values())
-    shown = list(_items((f"{item.name} = {item.value}", item.why) for item in settings))
+    shown = list(
+        _items((f"{one.name} = {_listed(one.name, one.value)}", one.why) for one in settings)
+    )
     yield from section("Run time", shown or ["  (nothing to set)"])
     skipped = ((skipped.name, skipped.why) for skipped in plan.skipped)
     yield from section("Left out", _by_reason(skipped))
@@ -93,7 +97,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from section("At your own risk", _by_reason(offers))
     for warning in plan.warnings:
         yield ""
-        yield from _item("Warning", warning)
+        yield from item("Warning", warning)
 
 
 def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
@@ -119,11 +123,16 @@ def _first(changes: Sequence[Change]) -> str:
 
 def _becomes(change: Change) -> str:
     def shown(value: Optional[str]) -> str:
-        return "nothing" if value is None else value or "set"
+        return "nothing" if value is None else _listed(change.name, value) or "set"
 
     if change.now is None and change.where != CMDLINE:
-        return f"is not there, planned {change.planned}"
+        return f"is not there, planned {shown(change.planned)}"
     return f"{shown(change.now)} would become {shown(change.planned)}"
+
+
+def _listed(name: str, value: str) -> str:
+    """The value of a setting, CPUs always as a list."""
+    return lookup(name).reads.listed(value)
 
 
 def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -136,15 +145,4 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for label, text in pairs:
-        yield from _item(label, text)
-
-
-def _item(label: str, text: str) -> Iterator[str]:
-    if len(label) > 34:
-        for line in textwrap.wrap(label, 98, break_long_words=False, break_on_hyphens=False):
-            yield f"  {line}"
-        label = ""
-    filled = textwrap.wrap(plain(text), 62) or [""]
-    yield f"  {label:34}  {filled[0]}"
-    for line in filled[1:]:
-        yield f"  {'':34}  {line}"
+        yield from item(label, text)

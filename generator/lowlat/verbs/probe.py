@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Optional
 
-from lowlat.base.terminal import printable
+from lowlat.base.terminal import filled
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
@@ -35,7 +35,7 @@ def describe(machine: Machine) -> Iterator[str]:
     for facts in (_cpus(machine), _hardware(machine), _system(machine)):
         for label, value in facts:
             if value:
-                yield printable(f"{label + ':':16} {value}")
+                yield from filled(value, f"{label + ':':16} ", " " * 17)
 
 
 _Facts = Iterator[tuple[str, Optional[str]]]

@@ -6,10 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lowlat import __version__
+from lowlat.base.terminal import bold, filled, item, say, section
 from lowlat.boot import status
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.boot.status import Status
 from lowlat.host.archive import open_root
+from lowlat.host.root import Root
+from lowlat.model.machine import Machine
+from lowlat.probe import probe
 from lowlat.verbs import options
 
 _STATES = {
@@ -24,6 +29,34 @@ _STATES = {
 _LOADED = "the trial is loaded: run 'systemctl kexec' when it suits"
 
 
+#: What to type next, by state, and what for; the first is the next step itself.
+_NEXT = {
+    "none": (
+        ("lowlat-gen plan --brief", "what lowlat would set here, and why"),
+        ("lowlat-gen rehearse", "tries that in a virtual machine and measures it"),
+        ("sudo lowlat-gen apply", "adds a tuned boot entry; the default stays"),
+    ),
+    "applied": (
+        ("sudo lowlat-gen trial", "boots the tuned entry once; the boot after it is stock"),
+        ("sudo lowlat-gen rollback", "takes everything back"),
+    ),
+    "trial-set": (
+        ("sudo reboot", "starts the trial"),
+        ("sudo lowlat-gen verify", "in that boot: is each setting in effect?"),
+    ),
+    "tried": (
+        ("sudo lowlat-gen promote", "makes the entry that was tried the default"),
+        ("sudo lowlat-gen rollback", "takes everything back"),
+    ),
+    "promoted": (
+        ("sudo lowlat-gen verify", "is each setting in effect?"),
+        ("lowlat-gen run -- CMD", "starts your program on the isolated CPUs"),
+        ("lowlat-gen measure --label NAME", "measures the noise that is left"),
+    ),
+    "interrupted": (("sudo lowlat-gen rollback", "takes the interrupted change back"),),
+}
+
+
 @dataclass(frozen=True)
 class StatusArguments:
     root: str = options.root()
@@ -36,6 +69,30 @@ def main(asked: StatusArguments) -> int:
     return 0
 
 
+def standing() -> int:
+    """Print where this machine stands and what comes next, as lowlat-gen does without a verb."""
+    root = Root()
+    for line in _standing(status.read(root), probe(root)):
+        say(line)
+    return 0
+
+
+def _standing(found: Status, machine: Machine) -> Iterator[str]:
+    yield bold(f"lowlat {__version__}: {_LOADED if found.loaded else _STATES[found.state]}")
+    yield from item("machine", machine.processor.model or machine.arch or "unknown")
+    yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
+    yield from item("running", _running(found))
+    yield from section("Next", (line for step in _NEXT[found.state] for line in item(*step)))
+    yield ""
+    yield "'lowlat-gen doctor' says what is missing here, 'lowlat-gen help' all verbs."
+
+
+def _running(found: Status) -> str:
+    running = found.running
+    kind = "a trial" if running.trial else "tuned" if running.ours else "stock"
+    return f"Linux {running.kernel or 'unknown'}, {kind}"
+
+
 def _describe(found: Status) -> Iterator[str]:
     yield _LOADED if found.loaded else _STATES[found.state]
     made = found.decision
@@ -46,16 +103,14 @@ def _describe(found: Status) -> Iterator[str]:
         yield f"default   {_named(found.boot.default)}"
     if found.boot.next:
         yield f"next      {_named(found.boot.next)}, once"
-    running = found.running
-    kind = "a trial" if running.trial else "tuned" if running.ours else "stock"
-    yield f"running   Linux {running.kernel or 'unknown'}, {kind}"
+    yield f"running   {_running(found)}"
     for entry in found.boot.tuned():
         tried = "tried" if entry.id in found.trials.seen else "not tried yet"
         yield f"kernel    {entry.release}: {entry.id}, {tried}"
     for half in found.missing:
         yield f"missing   the {'boot' if half == 'boot' else 'run-time'} half is not in effect"
     for note in found.notes:
-        yield f"note      {note}"
+        yield from filled(note, "note      ", " " * 10)
 
 
 def _named(entry: BootEntry) -> str:

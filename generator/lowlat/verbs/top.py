@@ -13,7 +13,7 @@ from typing import Callable, Optional
 from lowlat.base import process
 from lowlat.base.duration import seconds
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import Encoded, plain, say, visible
+from lowlat.base.terminal import Encoded, is_screen, plain, say, visible
 from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
@@ -98,7 +98,7 @@ def _check(child: process.Child, shown: bool) -> None:
 
 def _screen() -> Callable[[Second, int], None]:
     """Shows one second after the other: in place on a terminal, else one below the other."""
-    home = "\033[H\033[J" if sys.stdout.isatty() else ""
+    home = "\033[H\033[J" if is_screen(sys.stdout) else ""
     end = "" if home else "\n"
     return lambda second, lines: say(Encoded(f"{home}{visible(_plain(second, lines))}{end}"))
 

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from typing import Any, Optional
 
 from lowlat.base.duration import seconds
-from lowlat.base.terminal import bold, printable, say
+from lowlat.base.terminal import bold, item, say
 from lowlat.host import tuned
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
@@ -89,9 +87,7 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
             yield ""
             yield bold(title)
         for row in found:
-            yield from _item(
-                row.name, row.evidence if row.state is Standing.EFFECTIVE else row.told
-            )
+            yield from item(row.name, row.evidence if row.state is Standing.EFFECTIVE else row.told)
     advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
     yield from (["", advice] if advice else [])
     yield ""
@@ -104,9 +100,3 @@ def _left_undone(row: Finding) -> bool:
     return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
         ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
     )
-
-
-def _item(name: str, text: str) -> Iterator[str]:
-    filled = textwrap.wrap(printable(text), 66, break_long_words=False, break_on_hyphens=False)
-    for label, line in zip_longest([name], filled or [""], fillvalue=""):
-        yield f"  {label:30}  {line}"

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``doctor``: what each verb lacks on this machine, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Callable, Optional
+
+from lowlat.base import packages, process
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.base.terminal import bold, filled, item
+from lowlat.boot import entry_line, kexec
+from lowlat.boot.loaders import detect
+from lowlat.boot.loaders.by_hand import ByHand
+from lowlat.host import tuned
+from lowlat.host.root import Root
+from lowlat.measure.child import find_harness
+from lowlat.plan import current
+from lowlat.rehearse import packages as kernels
+from lowlat.rehearse import qemu, vm
+from lowlat.verbs import VERBS, options
+from lowlat.verbs.arguments import positional
+
+SCHEMA = "lowlat.doctor/1"
+
+
+@dataclass(frozen=True)
+class DoctorArguments:
+    verbs: tuple[str, ...] = positional(
+        "VERB", "only of these verbs; default: all", (), nargs="*", action="store"
+    )
+    json: bool = options.as_json()
+
+
+@dataclass(frozen=True)
+class Lack:
+    """What ``verbs`` lack; ``use`` is the part of them that needs it, "" where nothing of them
+    works without it; ``mend`` says what to do."""
+
+    verbs: tuple[str, ...]
+    what: str
+    use: str
+    mend: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "what": self.what,
+            "needed": not self.use,
+            "for": self.use or None,
+            "mend": self.mend,
+        }
+
+
+def main(asked: DoctorArguments) -> int:
+    """1 where a verb that was asked for lacks what it cannot work without."""
+    unknown = [verb for verb in asked.verbs if verb not in VERBS]
+    if unknown:
+        raise Refused(f"there is no verb '{unknown[0][:40]}'", hint="'lowlat-gen help' lists them")
+    verbs = asked.verbs or tuple(verb for verb in VERBS if verb != "boot")
+    found = tuple(lack for lack in lacks(Root()) if set(lack.verbs) & set(verbs))
+    options.show(asked.json, lambda: _document(verbs, found), _describe(verbs, found))
+    return 1 if any(not lack.use for lack in found) else 0
+
+
+def _document(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> dict[str, Any]:
+    """The contract lowlat.doctor/1: {"schema", "verbs": [{"verb", "ready": bool, "missing":
+    [{"what", "needed": bool, "for": str|null, "mend"}]}]}."""
+    rows = []
+    for verb in verbs:
+        own = [lack for lack in found if verb in lack.verbs]
+        ready = all(lack.use for lack in own)
+        rows.append({"verb": verb, "ready": ready, "missing": [lack.to_json() for lack in own]})
+    return {"schema": SCHEMA, "verbs": rows}
+
+
+def _describe(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> Iterator[str]:
+    blocked = {verb for lack in found if not lack.use for verb in lack.verbs}
+    ready = [verb for verb in verbs if verb not in blocked]
+    yield from filled(", ".join(ready) or "none", bold("Ready") + ": ", "  ")
+    for title, kind in (("Cannot work yet", True), ("Works with less", False)):
+        rows = [lack for lack in found if (not lack.use) is kind]
+        if rows:
+            yield ""
+            yield bold(title)
+        for lack in rows:
+            named = ", ".join(verb for verb in lack.verbs if verb in verbs)
+            use = f" ({lack.use})" if lack.use else ""
+            yield from item(named, f"{lack.what}{use}: {lack.mend}")
+
+
+def lacks(root: Root) -> Iterator[Lack]:
+    """What is missing here, verb by verb; what nothing works without comes first."""
+    yield from _rights()
+    yield from _boot(root)
+    yield from _measuring(root)
+    yield from _rehearsing()
+    yield from _kernel(root)
+    for module, verbs, use in (
+        ("numpy", ("report",), "intervals and tests"),
+        ("scipy", ("report",), "intervals and tests"),
+        ("rich", ("report",), "tables on a terminal"),
+        ("pyudev", ("probe", "capture"), "names of devices"),
+    ):
+        if find_spec(module) is None:
+            yield Lack(verbs, f"Python's {module}", use, packages.bringing(module))
+
+
+def _rights() -> Iterator[Lack]:
+    if os.geteuid() == 0:
+        return
+    writers = ("apply", "trial", "promote", "rollback", "runtime", "tune")
+    yield Lack(writers, "root's rights", "", "run it with sudo")
+    yield Lack(
+        ("verify", "capture"), "root's rights", "kernel messages and debugfs", "run it with sudo"
+    )
+    if resource.getrlimit(resource.RLIMIT_RTPRIO)[0] == 0:
+        yield Lack(
+            ("run", "measure"),
+            "real-time priorities",
+            "--policy fifo:N",
+            "run it with sudo, or set rtprio in /etc/security/limits.d",
+        )
+
+
+def _boot(root: Root) -> Iterator[Lack]:
+    advice = tuned.advice(root)
+    if advice:
+        yield Lack(("apply", "tune"), "TuneD", "run-time settings", advice)
+    by_hand = _refusal(lambda: _loader(root))
+    if by_hand:
+        verbs = ("apply", "trial", "promote", "tune")
+        yield Lack(verbs, "a boot loader that lowlat writes", "boot entries", by_hand)
+    if not entry_line.has_watchdog(root):
+        mend = "a hard hang needs a power cycle; in a virtual machine add one (i6300esb)"
+        yield Lack(("trial", "tune"), "a hardware watchdog", "reset after a hang", mend)
+    no_kexec = _refusal(lambda: kexec.check(root)) if os.geteuid() == 0 else None
+    if no_kexec:
+        yield Lack(("trial", "tune"), "kexec", "--kexec", no_kexec)
+
+
+def _loader(root: Root) -> None:
+    found = detect.detect(root)
+    if isinstance(found, ByHand):
+        raise Refused(f"here is {found.name}", hint="trial --kexec works with every boot loader")
+    found.check()
+
+
+def _measuring(root: Root) -> Iterator[Lack]:
+    no_harness = _refusal(find_harness)
+    if no_harness:
+        yield Lack(("measure", "top", "rehearse", "tune"), "lowlat-measure", "", no_harness)
+    for program, use in (
+        ("stress-ng", "--load, --throughput"),
+        ("oslat", "--oslat"),
+        ("cyclictest", "--second-opinion cyclictest"),
+        ("rtla", "--second-opinion osnoise, timerlat"),
+    ):
+        if process.find(program) is None:
+            yield Lack(("measure",), program, use, packages.bringing(program))
+    if os.geteuid() != 0:
+        mend = "run it with sudo"
+    elif "[confidentiality]" in (root.read("/sys/kernel/security/lockdown") or ""):
+        mend = "the kernel is locked down for confidentiality (kernel_lockdown(7))"
+    elif "tracefs" not in (root.read("/proc/filesystems") or ""):
+        mend = "boot a kernel with CONFIG_FTRACE"
+    else:
+        return
+    yield Lack(("measure", "top"), "the kernel's trace", "--causes", mend)
+
+
+def _rehearsing() -> Iterator[Lack]:
+    tools = [vm.runner, qemu.program, *(_finder(tool) for tool in vm.TOOLS)]
+    for tool in tools:
+        refusal = _refusal(tool)
+        if refusal:
+            what, _, mend = refusal.partition(" is not installed")
+            yield Lack(("rehearse",), what, "", mend.strip(" ()"))
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        mend = (
+            "join the group kvm"
+            if Root().exists("/dev/kvm")
+            else "switch virtualisation on in the firmware"
+        )
+        yield Lack(("rehearse",), "KVM", "durations: without it only events are counted", mend)
+    by_hand = _refusal(kernels.detect)
+    if by_hand:
+        yield Lack(("rehearse",), "packages of kernels", "--fetch-kernel", by_hand)
+
+
+def _finder(program: str) -> Callable[[], object]:
+    def find() -> None:
+        if process.find(program) is None:
+            raise process.missing(program)
+
+    return find
+
+
+def _kernel(root: Root) -> Iterator[Lack]:
+    """Options that the running kernel is built without and the default profile asks for."""
+    try:
+        plan = current.plan(options.DEFAULT_PROFILE, root)
+    except Refused as error:
+        yield Lack(("plan", "apply", "tune", "cpus"), "CPUs to isolate", "", str(error))
+        return
+    without = "the kernel is built without "
+    for skipped in plan.skipped:
+        if skipped.why.startswith(without):
+            mend = "boot a kernel that has it; 'rehearse --kernel' tries one"
+            what = skipped.why[len(without) :]
+            yield Lack(("plan", "apply"), what, skipped.name, mend)
+
+
+def _refusal(check: Callable[[], object]) -> Optional[str]:
+    """Why a check fails, in one line; None where it does not."""
+    try:
+        check()
+    except LowlatError as error:
+        return str(error)
+    return None

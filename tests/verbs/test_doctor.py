@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``doctor``: what each verb lacks here, and the package that brings it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowlat.base import packages
+from lowlat.verbs import VERBS
+from trees import lowlat
+
+DEPENDENCIES = Path(__file__).parents[2] / "packaging/dependencies"
+
+
+def without_programs(tmp_path: Path, *managers: str) -> dict[str, str]:
+    """An environment whose PATH has these package managers and nothing else."""
+    for name in managers:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    return {"PATH": str(tmp_path)}
+
+
+def missing(document: Any, verb: str) -> dict[str, Any]:
+    (row,) = [row for row in document["verbs"] if row["verb"] == verb]
+    return {lack["what"]: lack for lack in row["missing"]}
+
+
+@pytest.mark.parametrize(
+    ("manager", "package"), [("apt-get", "rt-tests"), ("dnf", "realtime-tests")]
+)
+def test_the_package_has_the_name_that_this_distribution_gives_it(
+    tmp_path: Path, manager: str, package: str
+) -> None:
+    answer = lowlat("doctor", "--json", env=without_programs(tmp_path, manager))
+    found = missing(answer.json(), "measure")
+    assert found["oslat"]["mend"] == f"install the package {package}"
+    assert found["oslat"]["needed"] is False and found["oslat"]["for"]
+
+
+def test_a_distribution_that_is_not_known_is_told_both_names(tmp_path: Path) -> None:
+    answer = lowlat("doctor", "measure", env=without_programs(tmp_path))
+    assert "rt-tests (Debian) or realtime-tests (Fedora)" in " ".join(answer.out.split())
+
+
+def test_every_verb_has_its_row_and_says_whether_it_is_ready() -> None:
+    document = lowlat("doctor", "--json").json()
+    assert document["schema"] == "lowlat.doctor/1"
+    assert {row["verb"] for row in document["verbs"]} == {*VERBS} - {"boot"}
+    for row in document["verbs"]:
+        assert row["ready"] is not any(lack["needed"] for lack in row["missing"])
+
+
+def test_a_verb_that_cannot_work_is_a_finding(tmp_path: Path) -> None:
+    answer = lowlat("doctor", "rehearse", env=without_programs(tmp_path, "apt-get"))
+    assert answer.status == 1
+    assert "install the package busybox-static" in " ".join(answer.out.split())
+    assert lowlat("doctor", "explain").status == 0
+
+
+def test_a_verb_that_does_not_exist_is_refused() -> None:
+    assert "'frobnicate'" in lowlat("doctor", "frobnicate").refused()
+
+
+@pytest.mark.parametrize(("file", "place"), [("apt.txt", 0), ("dnf.txt", 1)])
+def test_packages_are_those_that_make_setup_installs(file: str, place: int) -> None:
+    rows = (line.split() for line in (DEPENDENCIES / file).read_text().splitlines())
+    wanted = {
+        Path(path).name: row[1]
+        for row in rows
+        if row and row[0] in ("setup", "rehearse")
+        for path in row[2].split(",")
+    }
+    known = {name: both[place] for name, both in packages.PACKAGES.items() if name in wanted}
+    assert len(known) >= 5
+    assert known == {name: wanted[name] for name in known}
