@@ -39,8 +39,11 @@ def test_one_run_is_described(bench: Bench) -> None:
         "interrupts/s (complete)."
     )
     (row,) = [line.split() for line in lines if line.startswith("2 ")]
-    # CPU, seconds, noise in percent, longest, interrupts, and how many of each class.
-    assert row == ["2", "120", "0.12", "5.40", "100.0", "12,000", "3"]
+    # CPU, seconds, noise in percent, longest, interrupts, and of each class how many, and their ms.
+    assert row == [
+        *("2", "120", "0.12", "5.40", "100.0"),
+        *("0", "0", "12,000", "(24.0)", "0", "3", "(0.012)"),
+    ]
     assert any(line.split() == ["irq:", "local_timer", "200.0"] for line in lines)
 
 
@@ -62,7 +65,70 @@ def test_several_runs_are_described_together(bench: Bench) -> None:
     assert out.startswith("s on CPUs 2-3, 600 s in 5 runs of 5 boots: noise 100.4 ppm")
 
 
-@pytest.mark.parametrize("words", [["--require", "noise_ppm>=2"], ["--csv", "x.csv"]])
+def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_class(
+    bench: Bench,
+) -> None:
+    """As in the kernel's osnoise tracer."""
+    causes = [*TRACED, cause("ipi", "IPI reschedule", 5, 1_000_000)]
+    run = document("quiet", 0, cpus=[cpu_run(2, 1.0, causes=causes)])
+    found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
+    figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
+    assert figures["osnoise_ppm@IRQ", 2] == pytest.approx(25e6 / 120e9 * 1e6)
+    assert figures["osnoise_per_s@IRQ", 2] == pytest.approx(12_005 / 120)
+    assert figures["osnoise_per_s@HW", 2] == figures["osnoise_ppm@NMI", 2] == 0
+    switches = [cause("thread", "another", 4, 10), cause("interrupt-or-hardware", "none", 9, 90)]
+    untraced = document("stock", 0, cpus=[cpu_run(2, 1.0, causes=switches)])
+    _, out = bench.call(*bench.runs("y", untraced))
+    (header,) = [line for line in out.splitlines() if line.startswith("CPU ") and "thread" in line]
+    assert header.split("interrupts/s")[1].split() == ["thread", "(ms)", "IRQ", "or", "HW", "(ms)"]
+
+
+def test_the_worst_second_is_the_noisiest_step_by_its_length(bench: Bench) -> None:
+    series = {"noise_ns": [1e6, 3e6, 4e6], "gaps": [1, 1, 1], "interrupts": None}
+    cpus = [cpu_run(2, 1.0, series=series)]
+    run = document("quiet", 0, cpus=cpus, series={"ends_s": [1.0, 2.0, 4.0]})
+    found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
+    figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
+    assert figures["worst_second_ppm", 2] == figures["worst_second_ppm", "all"] == 3000.0
+
+
+def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Bench) -> None:
+    chain = [
+        {"class": "irq", "cause": "local_timer", "time_ns": 2_000},
+        {"class": "softirq", "cause": "TIMER", "time_ns": 5_000},
+        *({"class": "thread", "cause": f"t{n}", "time_ns": 10_000 + n} for n in range(6)),
+    ]
+    gaps = [{"begin_s": 0.5 * n, "length_ns": 70_000 + n, "chain": chain} for n in range(5)]
+    run = document("quiet", 0, cpus=[cpu_run(2, 1.0, longest=gaps, causes=TRACED)])
+    run["host"] = {"sets": {"feed": "2", "engine": "3"}}
+    (file,) = bench.runs("x", run)
+    found = json.loads(bench.call(file, "--json")[1])
+    assert [one["begin_s"] for one in found["longest_gaps"]] == [2.0, 1.5, 1.0]
+    assert found["longest_gaps"][0]["chain"] == chain
+    assert found["sets"] == {"feed": "2", "engine": "3"}
+    lines = bench.call(file)[1].splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("quiet, CPU 2 feed at 2.000 s"))
+    assert lines[at].split()[-1] == "70.0"
+    assert lines[at + 1].split() == ["-", "thread:", "t0", "10.0"]
+    assert lines[at + 7].split() == ["-", "2", "shorter", "ones", "among", "them", "7.00"]
+    assert any(line.startswith("2 feed ") for line in lines)
+    other = bench.runs("y", document("tuned", 0, cpus=[cpu_run(2, 1.0, causes=TRACED)]))
+    both = json.loads(bench.call(file, "--against", *other, "--json")[1])
+    assert [(one["arm"], one["cpu"]) for one in both["longest_gaps"]] == [("quiet", 2)] * 3
+    out = bench.call(file, "--against", *other)[1]
+    (row,) = [line.split() for line in out.splitlines() if line.startswith("2 feed  tuned")]
+    assert row[2:4] == ["tuned", "120"] and row[-2:] == ["3", "(0.012)"]
+
+
+def test_the_figures_of_one_arm_as_a_table_for_programs(bench: Bench) -> None:
+    table = bench.folder / "table.csv"
+    bench.call(*bench.runs("x", traced("quiet")), "--csv", str(table))
+    header, *rows = table.read_text().splitlines()
+    assert header == "arm,name,unit,cpu,value"
+    assert "quiet,noise_ppm,ppm,2,1200" in {row.removesuffix(".0") for row in rows}
+
+
+@pytest.mark.parametrize("words", [["--require", "noise_ppm>=2"]])
 def test_what_takes_two_arms_is_refused(bench: Bench, words: list[str]) -> None:
     with pytest.raises(Refused, match=f"{words[0]}: two sets of runs are needed"):
         bench.call(*bench.runs("x", traced("quiet")), *words)

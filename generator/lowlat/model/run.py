@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -93,6 +93,12 @@ class Series:
     gaps: tuple[float, ...]
     interrupts: tuple[float, ...] = ()
 
+    def worst(self, ends_s: Sequence[float]) -> float:
+        """The share of the time that was lost in the noisiest step; the steps' ends are the
+        run's."""
+        times = zip(self.noise_ns, (0.0, *ends_s), ends_s)
+        return max((lost / 1e9 / (end - begin) for lost, begin, end in times), default=0.0)
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -143,6 +149,33 @@ class Comb:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """Readings of the clock in windows of ``window_ns``: "min", "p1", "p50", "p99" and "max"."""
+
+    work: Mapping[str, float]
+    window_ns: float = 1e6
+
+
+@dataclass(frozen=True)
+class ChainLink:
+    """One of the causes of a gap, and the time it took without the others."""
+
+    kind: str = field(metadata={"json": "class"})
+    cause: str
+    time_ns: float
+
+
+@dataclass(frozen=True)
+class LongGap:
+    """One of a CPU's longest gaps: when it began after the measurement did, and its causes in the
+    order in which they began."""
+
+    begin_s: float
+    length_ns: float
+    chain: tuple[ChainLink, ...]
+
+
+@dataclass(frozen=True)
 class CpuRun:
     """What one CPU showed."""
 
@@ -168,6 +201,9 @@ class CpuRun:
     #: None where no power control was read, and where no period was looked for.
     power: Optional[PowerReading] = None
     combs: Optional[tuple[Comb, ...]] = field(default=None, metadata={"json": "periods"})
+    #: None under emulation.
+    pace: Optional[Pace] = None
+    longest: tuple[LongGap, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -13,13 +13,28 @@ from statistics import fmean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
+from lowlat.model.run import ChainLink, Run
 from lowlat.report import figures
 from lowlat.report.figures import Key, Measure
 from lowlat.verify.finding import Finding
 
 #: What tells the boots of an arm apart in their labels.
 _NUMBER = re.compile(r"[-._]?[0-9]+$")
+
+
+#: So many of an arm's longest gaps are told one by one.
+_LONGEST = 3
+
+
+@dataclass(frozen=True)
+class ArmGap:
+    """One of the longest gaps of an arm."""
+
+    arm: str
+    cpu: int
+    begin_s: float
+    length_ns: float
+    chain: tuple[ChainLink, ...]
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,23 @@ class Arm:
         return tuple(map(tuple, found.values()))
 
     @property
+    def sets(self) -> Mapping[str, CpuSet]:
+        """The CPUs by the names that the plan of the runs gave them."""
+        return next((run.host.sets for run in self.runs if run.host.sets), {})
+
+    def longest(self, cpus: CpuSet) -> list[ArmGap]:
+        """The longest gaps of these CPUs whose causes were looked for, the longest first; none
+        where durations mean nothing."""
+        found = [
+            ArmGap(self.name, cpu, one.begin_s, one.length_ns, one.chain)
+            for run in self.runs
+            if not run.emulated
+            for cpu in cpus
+            for one in run.cpu(cpu).longest
+        ]
+        return sorted(found, key=lambda one: one.length_ns, reverse=True)[:_LONGEST]
+
+    @property
     def starts(self) -> list[Optional[float]]:
         """When the first run of each boot started, in seconds; None where that is not known."""
         times = ([_seconds(run.started) for run in boot] for boot in self.boots)
@@ -54,7 +86,7 @@ class Arm:
             seen: dict[Key, list[float]] = {}
             for run in boot:
                 _collect(seen, figures.figures(run, cpus, measures))
-                _collect(seen, figures.of_tools(run, cpus))
+                _collect(seen, figures.of_run(run, cpus))
             weights = [run.seconds(cpus) for run in boot]
             for key, values in seen.items():
                 mean = key[0] in counted and len(values) == len(boot)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from lowlat.base.typed_json import encode
 from lowlat.report import comparison
 from lowlat.report.build import SCHEMA, Report
 from lowlat.report.comparison import Comparison
@@ -33,4 +34,6 @@ def _report(report: Report) -> dict[str, object]:
         "not_in_effect": [asdict(missing) for missing in report.not_in_effect],
         "flags": list(report.flags),
         "labels": {"before": report.first, "after": report.name},
+        "longest_gaps": encode(report.longest_gaps),
+        "sets": encode(report.sets),
     }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Optional, Union
@@ -13,7 +13,7 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, verdict
-from lowlat.report.arm import Arm
+from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps, primary_name
 from lowlat.report.figures import Key
 from lowlat.report.stats.power import POWER
@@ -26,13 +26,17 @@ SCHEMA = "lowlat.report/1"
 #: This share of a kernel's ticks is all of them, but for what the measurement's ends cut off.
 _ALL_TICKS = 0.95
 
+#: From this ratio of the paces on a CPU is called slower; below, the loop's own pace varies.
+_SLOWER = 1.1
+
 
 @dataclass(frozen=True)
 class Report:
     """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. In words only
     it tells whether the kernel isolated all CPUs measured after, how many ``seconds`` a CPU was
     measured in a boot of either arm, and how many boots an arm would find the change seen (None
-    where it was found or the number cannot be told)."""
+    where it was found or the number cannot be told). ``sets`` are the CPUs by the names that a plan
+    gave them, ``longest_gaps`` those of either arm whose causes were looked for."""
 
     name: str
     first: str
@@ -45,6 +49,8 @@ class Report:
     flags: tuple[str, ...]
     isolated: bool
     seconds: tuple[float, float]
+    sets: Mapping[str, CpuSet] = field(default_factory=dict)
+    longest_gaps: tuple[ArmGap, ...] = ()
     boots_to_find: Optional[int] = None
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[Endpoint]:
@@ -70,12 +76,18 @@ def build(before: Arm, after: Arm) -> Report:
     needed = None
     why = comparable.refusal(before, after)
     seconds = (0.0, 0.0)
+    gaps: tuple[ArmGap, ...] = ()
     if why:
         concluded = Verdict(REFUSED, why)
     else:
         pair = Pair.of(before, after)
         concluded, figures = _concluded(pair)
-        weighty = [*_swallowed((before, after)), *comparable.doses(before, after)]
+        weighty = [
+            *_swallowed((before, after)),
+            *comparable.doses(before, after),
+            *_slower(figures),
+        ]
+        gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
         flags = [*weighty, *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
@@ -95,6 +107,8 @@ def build(before: Arm, after: Arm) -> Report:
         flags=tuple(flags),
         isolated=not any(run.measured - run.isolated for run in after.runs),
         seconds=seconds,
+        sets=after.sets or before.sets,
+        longest_gaps=gaps,
         boots_to_find=needed,
     )
 
@@ -129,6 +143,15 @@ def _swallowed(arms: Iterable[Arm]) -> Iterator[str]:
                 f"the host swallowed ticks of {arm.name}: {fmean(rates):.0f} a second on a CPU "
                 f"whose kernel makes {hz}"
             )
+
+
+def _slower(figures: Iterable[Endpoint]) -> Iterator[str]:
+    """What less noise does not tell: that the CPUs get less done in the time they have."""
+    ratio = {e.name: e.ratio or 1.0 for e in figures if e.cpu == "all"}
+    noise, pace = ratio.get("noise_ppm", 1.0), ratio.get("pace_p50", 1.0)
+    if pace > _SLOWER:
+        fell = f"noise fell {noise:.2g} times, but " if noise > 1 else ""
+        yield f"{fell}the CPU runs {pace:.2g} times slower (pace_p50)"
 
 
 def _ticks(run: Run) -> Iterator[float]:

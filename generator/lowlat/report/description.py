@@ -4,25 +4,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 from typing import Optional, Union
 
 from lowlat.base.errors import Refused
+from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable
-from lowlat.report.arm import Arm, typical
+from lowlat.report import comparable, osnoise
+from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
-from lowlat.report.figures import CAUSE_RATES, CAUSES, INTERRUPTS, Key
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
+from lowlat.report.figures import CAUSES, INTERRUPTS, Key
+from lowlat.report.osnoise import OsnoiseArm
+from lowlat.report.tables import LONGEST_HEADER, MOST_CPUS, MOST_SOURCES, SUMMARY, Table
 from lowlat.report.wording import noise, number, source
 
 SCHEMA = "lowlat.description/1"
-
-#: The classes of causes as the kernel's osnoise tracer counts them.
-_CLASSES = ("hardware-or-hypervisor", "nmi", "irq", "ipi", "softirq", "thread")
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,8 @@ class DescribedFigure:
 @dataclass(frozen=True)
 class Description:
     """The document ``lowlat.description/1``. ``seconds`` is how long each CPU was measured in all
-    runs; ``flags`` is what the runs complained of."""
+    runs; ``longest_gaps`` have their causes in order, ``sets`` are CPUs by the names that a plan
+    gave them, ``flags`` is what the runs complained of."""
 
     label: str
     kernel: str
@@ -50,6 +50,8 @@ class Description:
     valid: bool
     isolated: str
     figures: tuple[DescribedFigure, ...]
+    longest_gaps: tuple[ArmGap, ...]
+    sets: Mapping[str, CpuSet]
     flags: tuple[str, ...]
 
     def get(self, name: str, cpu: Union[int, str] = "all") -> Optional[float]:
@@ -90,13 +92,15 @@ def describe(arm: Arm) -> Description:
             for cpu in ("all", *cpus)
             if (found := values.get((one.name, cpu)))
         ),
+        longest_gaps=tuple(arm.longest(cpus)),
+        sets=arm.sets,
         flags=tuple(dict.fromkeys(text for run in arm.runs for text in run.problems)),
     )
 
 
 def as_json(found: Description) -> str:
     """Indented JSON, the schema key first."""
-    return json.dumps({"schema": SCHEMA, **asdict(found)}, indent=2, allow_nan=False) + "\n"
+    return json.dumps({"schema": SCHEMA, **encode_fields(found)}, indent=2, allow_nan=False) + "\n"
 
 
 def headline(found: Description) -> str:
@@ -127,6 +131,8 @@ def tables(found: Description) -> Iterator[Table]:
     noun = "CPU" if len(found.cpus) == 1 else "mean of CPUs"
     yield Table((f"{noun} {found.cpus}", found.label), rows, wide=True)
     yield _per_cpu(found)
+    if found.longest_gaps:
+        yield Table(LONGEST_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
     for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
         if parts := _parts(found, name):
             words = source if name == INTERRUPTS else str
@@ -145,31 +151,9 @@ def _parts(found: Description, name: str) -> list[tuple[str, float]]:
 
 
 def _per_cpu(found: Description) -> Table:
-    """As rtla's osnoise prints it: noise and the longest of it, and the number of each class."""
-    classes = [kind for kind in _CLASSES if any(_count(found, kind, cpu) for cpu in found.cpus)]
-    columns = [("noise, %", "noise_ppm", 1e4), ("longest, us", "max_ns", 1e3)]
-    columns = [one for one in columns if found.get(one[1]) is not None]
-    header = ("CPU", "seconds", *(title for title, _, _ in columns), "interrupts/s", *classes)
     worst = sorted(found.cpus, key=lambda cpu: found.get("noise_ppm", cpu) or 0.0, reverse=True)
-    return Table(
-        header,
-        tuple(
-            (
-                *(str(cpu), f"{found.seconds:.4g}"),
-                *(number((found.get(name, cpu) or 0.0) / unit) for _, name, unit in columns),
-                number(found.get(INTERRUPTS, cpu) or 0.0),
-                *(f"{_count(found, kind, cpu):,.0f}" for kind in classes),
-            )
-            for cpu in sorted(worst[:MOST_CPUS])
-        ),
-        note=f"the worst {MOST_CPUS}; {left} more in --json"
-        if (left := len(found.cpus) - MOST_CPUS) > 0
-        else "",
-    )
-
-
-def _count(found: Description, kind: str, cpu: int) -> float:
-    """How many gaps of this class there were."""
-    start = f"{CAUSE_RATES}@{kind}: "
-    rates = (f.value for f in found.figures if f.cpu == cpu and f.name.startswith(start))
-    return found.seconds * sum(rates)
+    arm = OsnoiseArm(found.label, found.seconds, found.get)
+    header, *rows = osnoise.rows((arm,), sorted(worst[:MOST_CPUS]), found.sets)
+    left = len(found.cpus) - MOST_CPUS
+    note = f"the worst {MOST_CPUS}; {left} more in --json" if left > 0 else ""
+    return Table(header, tuple(rows), note=note)

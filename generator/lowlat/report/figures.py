@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Callable, Optional, Union
@@ -23,6 +23,24 @@ SOFTIRQS = "softirqs_per_s"
 THROUGHPUT = "bogo_ops_per_s"
 CAUSES = "cause_ppm"
 CAUSE_RATES = "cause_per_s"
+CLASSES = "osnoise_ppm"
+CLASS_RATES = "osnoise_per_s"
+
+#: The classes of causes as the kernel's osnoise tracer has them, to which an IPI is an interrupt,
+#: then what it does not know, or nobody knew without the trace.
+KINDS = {
+    "HW": ("hardware-or-hypervisor",),
+    "NMI": ("nmi",),
+    "IRQ": ("irq", "ipi"),
+    "softirq": ("softirq",),
+    "thread": ("thread",),
+    "exception": ("exception",),
+    "IRQ or HW": ("interrupt-or-hardware",),
+    "not recorded": ("not-recorded",),
+}
+
+#: Those that are zero where a trace has none of them.
+_TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
 
 
 @dataclass(frozen=True)
@@ -41,6 +59,14 @@ class Measure:
     durations: bool = True
     counted: bool = False
     beyond: float = 0.0
+
+
+def _pace(share: str) -> Measure:
+    def value(cpu: CpuRun) -> Optional[float]:
+        pace = cpu.pace
+        return pace.work[share] * 1e6 / pace.window_ns if pace and share in pace.work else None
+
+    return Measure(f"pace_{share}", "1/ms", value)
 
 
 def _counts(name: str, of: Callable[[CpuRun], Optional[float]]) -> Measure:
@@ -76,11 +102,16 @@ ENDPOINTS = (
 #: What is shown beside them, without ever being claimed.
 OBSERVATIONS = (
     Measure("max_ns", "ns", lambda cpu: cpu.max_ns, pool=max),
+    _pace("p50"),
+    _pace("p1"),
     _counts("switches_per_s", lambda cpu: cpu.switches_per_s),
     _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
 )
 
-#: From oslat's own output, see of_tools().
+#: Of the noisiest second, see of_run().
+WORST_SECOND = Measure("worst_second_ppm", "ppm", lambda cpu: None, pool=max)
+
+#: From oslat's own output, see of_run().
 OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
 
 
@@ -91,25 +122,37 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
     return (*entries, *_sources(SOFTIRQS, known, lambda cpu: cpu.softirqs_per_s))
 
 
-def causes(runs: Iterable[Run], cpus: CpuSet) -> Iterator[Measure]:
-    """Of each cause of gaps the time it took, in ppm, and how often it came, by the observer."""
-    known = [run.cpu(number) for run in runs for number in cpus]
-    for kind, cause in dict.fromkeys(
-        (one.kind, one.cause) for cpu in known for one in cpu.causes or ()
-    ):
-        yield from _cause(f"{kind}: {cause}")
+def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:
+    """Of each cause of gaps, and of each class of them, the time it took, in ppm, and how often it
+    came, by the observer."""
+    known = [run.cpu(number).causes or () for run in runs for number in cpus]
+    for name in dict.fromkeys(_by_name(one) for own in known for one in own):
+        yield from _shares((CAUSES, CAUSE_RATES), name, _by_name)
+    seen = {_by_class(one) for own in known for one in own}
+    if seen - {"thread", "IRQ or HW"} or any(run.attribution.observer == "trace" for run in runs):
+        seen.update(_TRACED)
+    for title in KINDS:
+        if title in seen:
+            yield from _shares((CLASSES, CLASS_RATES), title, _by_class)
 
 
-def _cause(name: str) -> Iterator[Measure]:
+def _by_name(cause: Cause) -> str:
+    return f"{cause.kind}: {cause.cause}"
+
+
+def _by_class(cause: Cause) -> str:
+    return next((title for title, own in KINDS.items() if cause.kind in own), "not recorded")
+
+
+def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -> Iterator[Measure]:
     def share(cpu: CpuRun, of: Callable[[Cause], float]) -> Optional[float]:
-        own = [of(one) for one in cpu.causes or () if f"{one.kind}: {one.cause}" == name]
+        own = [of(one) for one in cpu.causes or () if named(one) == title]
         counted = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0)
         return None if cpu.causes is None else sum(own) / counted
 
-    yield Measure(f"{CAUSES}@{name}", "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns))
-    yield Measure(
-        f"{CAUSE_RATES}@{name}", "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events)
-    )
+    ppm, rate = (f"{name}@{title}" for name in names)
+    yield Measure(ppm, "ppm", lambda cpu: share(cpu, lambda one: 1e6 * one.time_ns))
+    yield Measure(rate, "1/s", lambda cpu: share(cpu, lambda one: 1e9 * one.events))
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
@@ -140,9 +183,18 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
     return result
 
 
-def of_tools(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """What other programs said of a run."""
-    return {**_oslat(run, cpus), **opinions(run), **throughput(run)}
+def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
+    """What a run as a whole says, and other programs said of it."""
+    return {**_worst_seconds(run, cpus), **_oslat(run, cpus), **opinions(run), **throughput(run)}
+
+
+def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
+    found: dict[Key, float] = {
+        (WORST_SECOND.name, cpu): 1e6 * series.worst(run.ends_s)
+        for cpu in cpus
+        if (series := run.cpu(cpu).series) and run.ends_s
+    }
+    return {**found, (WORST_SECOND.name, "all"): max(found.values())} if found else {}
 
 
 def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
@@ -179,6 +231,6 @@ def dose(run: Run) -> dict[str, float]:
 
 
 def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
-    """A measure for each figure that a tool printed, of all of_tools() said."""
+    """A measure for each figure that a tool printed, of all of_run() said."""
     for name in dict.fromkeys(name for keys in found for name, _ in keys):
         yield Measure(name, unit, lambda cpu: None, durations=unit == "us")

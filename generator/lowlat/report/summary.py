@@ -11,7 +11,7 @@ from lowlat.report import wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import INTERRUPTS
-from lowlat.report.tables import Table, tables
+from lowlat.report.tables import Table, by_class, longest_gaps, tables
 from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import change, interval, noise, per, probability, values
 
@@ -54,15 +54,17 @@ def _counted(found: Comparison) -> Iterator[str]:
 
 
 def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
-    """All tables of one arm, or the one of several."""
+    """All tables of one arm, or those of several in common."""
     if not found.several:
         return tables(found.reports[0])
     whole = table(found)
+    classes, gaps = by_class(found.reports, ("all",)), longest_gaps(found.reports)
+    others = tuple(one for one in (classes, gaps) if one.rows)
     if not brief:
-        return (whole,)
+        return whole, *others
     rows = (whole.header, *whole.rows)
     header, *rest = (tuple(row[place] for place in _BRIEF) for row in rows)
-    return (replace(whole, header=header, rows=tuple(rest)),)
+    return replace(whole, header=header, rows=tuple(rest)), *others
 
 
 def table(found: Comparison) -> Table:

@@ -5,10 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
+from lowlat.report import osnoise
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import CAUSE_RATES, CAUSES, INTERRUPTS, LEVELS, SOFTIRQS, THROUGHPUT
+from lowlat.report.figures import (
+    CAUSE_RATES,
+    CAUSES,
+    CLASSES,
+    INTERRUPTS,
+    LEVELS,
+    SOFTIRQS,
+    THROUGHPUT,
+)
+from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.wording import (
     change,
     interval,
@@ -34,11 +44,16 @@ SUMMARY = (
     ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
     ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
     ("max_ns", "longest gap of a run, us", 1000),
+    ("worst_second_ppm", "worst second, of the time", 1),
+    ("pace_p50", "pace, readings in 1 ms", 1),
+    ("pace_p1", "pace in the slowest 1 % of them", 1),
     ("oslat_max_us", "oslat maximum of any CPU, us", 1),
     ("cyclictest_max_us", "cyclictest maximum of any CPU, us", 1),
     ("osnoise_max_us", "rtla osnoise maximum of any CPU, us", 1),
     ("timerlat_max_us", "rtla timerlat maximum of any CPU, us", 1),
 )
+
+LONGEST_HEADER = ("the longest gaps and their causes, in order", "us")
 
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
@@ -77,7 +92,8 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
     made_of = (_causes(report), sources) if parts else ()
-    candidates = (_summary(report), _per_cpu(report), *made_of, softirqs)
+    each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
+    candidates = (_summary(report), *each, *made_of, softirqs)
     return tuple(table for table in candidates if table.rows)
 
 
@@ -135,14 +151,49 @@ def _cause(ppm: float, rate: float) -> str:
     return f"{number(ppm)} ({number(rate)})" if ppm or rate else "0"
 
 
-def _per_cpu(report: Report) -> Table:
-    shown = [column for column in _COLUMNS if any(report.get(column[0], c) for c in report.cpus)]
-    # The worst come first once not all of them fit.
+def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
+    """As the kernel's osnoise tracer prints it, a row for each CPU and arm, where runs tell the
+    classes of causes."""
+    arms = (_first(reports[0]), *map(_second, reports))
+    traced = any(e.name.startswith(f"{CLASSES}@") for report in reports for e in report.endpoints)
+    header, *rows = osnoise.rows(arms, cpus, reports[0].sets)
+    note = "of a boot: how many there were, and the time they took together"
+    return Table(header, tuple(rows) if traced else (), note=note)
+
+
+def _first(report: Report) -> OsnoiseArm:
+    def get(name: str, cpu: Union[int, str]) -> Optional[float]:
+        return e.before if (e := report.get(name, cpu)) else None
+
+    return OsnoiseArm(report.first, report.seconds[0], get)
+
+
+def _second(report: Report) -> OsnoiseArm:
+    def get(name: str, cpu: Union[int, str]) -> Optional[float]:
+        return e.after if (e := report.get(name, cpu)) else None
+
+    return OsnoiseArm(report.name, report.seconds[1], get)
+
+
+def longest_gaps(reports: Sequence[Report]) -> Table:
+    """The longest gaps of each arm, with their causes in the order in which they began."""
+    found = dict.fromkeys(gap for report in reports for gap in report.longest_gaps)
+    return Table(LONGEST_HEADER, tuple(osnoise.gaps(found, reports[0].sets)))
+
+
+def _worst(report: Report) -> list[int]:
+    """The CPUs that there is room for, the worst after."""
     primary = report.primary.name if report.primary else ""
     ends = {cpu: report.get(primary, cpu) for cpu in report.cpus}
     cpus = sorted(ends, key=lambda cpu: e.after if (e := ends[cpu]) else 0.0, reverse=True)
-    kept = sorted(cpus[:MOST_CPUS])
-    left = len(cpus) - len(kept)
+    return sorted(cpus[:MOST_CPUS])
+
+
+def _per_cpu(report: Report) -> Table:
+    shown = [column for column in _COLUMNS if any(report.get(column[0], c) for c in report.cpus)]
+    primary = report.primary.name if report.primary else ""
+    kept = _worst(report)
+    left = len(report.cpus) - len(kept)
     return Table(
         (
             "CPU",
@@ -151,9 +202,9 @@ def _per_cpu(report: Report) -> Table:
         ),
         tuple(
             (
-                str(cpu),
+                osnoise.cpu_name(cpu, report.sets),
                 *(_arrow(report.get(name, cpu), unit) for name, _, unit in shown),
-                change(e) if (e := ends[cpu]) else "-",
+                change(e) if (e := report.get(primary, cpu)) else "-",
             )
             for cpu in kept
         ),

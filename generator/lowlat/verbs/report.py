@@ -53,7 +53,7 @@ def main(args: ReportArguments) -> int:
 
 
 def _described(args: ReportArguments) -> int:
-    given = {"--require": args.require, "--verify": args.verify, "--csv": args.csv}
+    given = {"--require": args.require, "--verify": args.verify}
     only = [name for name, value in given.items() if value]
     if only or not args.before:
         what = f"{only[0]}: " if only else ""

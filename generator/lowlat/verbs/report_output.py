@@ -20,6 +20,7 @@ from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import Description
 from lowlat.verbs.arguments import flag, option, positional
+from lowlat.view.plot.figure import Data, csv_text
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,9 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
     """
     told = []
     if args.csv:
-        _write_csv(args.csv, found)
+        from lowlat.view.contents import endpoint_data
+
+        _write_csv(args.csv, endpoint_data(found))
         told.append(f"Table: {args.csv}")
     if args.html or args.open:
         # Imported late: templates and drawings are for those who ask for a page.
@@ -93,12 +96,17 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
 
 
 def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[str, ...]:
-    """Write the page of one arm by itself where it was asked for, as write() does."""
-    if not (args.html or args.open):
-        return ()
-    from lowlat.view.html import render_arm
+    """Write what was asked for of one arm by itself, as write() does."""
+    told = []
+    if args.csv:
+        rows = [(found.label, one.name, one.unit, str(one.cpu), one.value) for one in found.figures]
+        _write_csv(args.csv, Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows))
+        told.append(f"Table: {args.csv}")
+    if args.html or args.open:
+        from lowlat.view.html import render_arm
 
-    return (_page(args, render_arm(arm, found)),)
+        told.append(_page(args, render_arm(arm, found)))
+    return tuple(told)
 
 
 def _page(args: ReportArguments, page: str) -> str:
@@ -107,11 +115,7 @@ def _page(args: ReportArguments, page: str) -> str:
     return _shown(out) if args.open else f"Page: {out}"
 
 
-def _write_csv(out: str, found: Comparison) -> None:
-    from lowlat.view.contents import endpoint_data
-    from lowlat.view.plot.figure import csv_text
-
-    data = endpoint_data(found)
+def _write_csv(out: str, data: Data) -> None:
     files.write("--csv", out, csv_text(data.header, data.rows).encode())
 
 

@@ -94,7 +94,7 @@ def _figures(found: Comparison) -> Section:
         for report in found.reports
         if (shown := tables.figures(report, parts=False))
     )
-    return Section("figures", tables=(summary.table(found),), folds=tuple(folds))
+    return Section("figures", tables=summary.shown(found), folds=tuple(folds))
 
 
 def of_runs(found: RunsShown) -> Iterator[Section]:

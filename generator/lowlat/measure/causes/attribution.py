@@ -28,7 +28,7 @@ from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Cause, Comb
+from lowlat.model.run import Cause, ChainLink, Comb, LongGap
 
 Document = dict[str, object]
 _T = TypeVar("_T")
@@ -101,6 +101,7 @@ class _Analyst:
         return {
             "causes": self._causes(joined),
             "attribution": sums,
+            "longest": encode(self._longest_gaps(cpu, joined)),
             "periods": self._periods(cpu, gaps, joined),
         }
 
@@ -139,6 +140,17 @@ class _Analyst:
         ordered = sorted(tallies.items(), key=lambda item: -item[1].ticks)
         clock = self._capture.clock
         return [(found, tally.events, round(clock.ns(tally.ticks))) for found, tally in ordered]
+
+    def _longest_gaps(self, cpu: CpuCapture, joined: join.Joined) -> list[LongGap]:
+        ns = self._capture.clock.ns
+        return [
+            LongGap(
+                round(ns(begin - cpu.begin) / 1e9, 6),
+                round(ns(length)),
+                tuple(ChainLink(*cause, round(ns(ticks))) for cause, ticks in links),
+            )
+            for length, begin, links in sorted(joined.longest, reverse=True)
+        ]
 
     def _causes(self, joined: join.Joined) -> list[Document]:
         found = self._longest(joined.causes)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ NOT_SWITCHED = ("interrupt-or-hardware", "no context switch (root with --causes 
 
 Cause = tuple[str, str]
 
+#: So many of a CPU's longest gaps are kept one by one, with so many causes each.
+_LONGEST, _LINKS = 10, 32
+
 
 @dataclass
 class Tally:
@@ -36,15 +40,21 @@ class Tally:
 @dataclass
 class Joined:
     """One CPU's gaps with their causes. ``chains`` has each distinct chain with its number of gaps
-    and ticks, ``first`` the outermost cause of each gap, in the gaps' order."""
+    and ticks, ``first`` the outermost cause of each gap, in the gaps' order, ``longest`` the
+    longest gaps as length, begin and causes."""
 
     causes: dict[Cause, Tally] = field(default_factory=dict)
     chains: dict[tuple[Cause, ...], Tally] = field(default_factory=dict)
     first: list[Cause] = field(default_factory=list)
+    longest: list[tuple[int, int, Sequence[tuple[Cause, int]]]] = field(default_factory=list)
     explained: int = 0
 
-    def add(self, length: int, shares: Sequence[tuple[Cause, Tally]]) -> None:
+    def add(self, begin: int, length: int, shares: Sequence[tuple[Cause, Tally]]) -> None:
         """Count one gap, whose shares are net and add up to its length."""
+        if len(self.longest) < _LONGEST or length > self.longest[0][0]:
+            links = [(cause, share.ticks) for cause, share in shares[:_LINKS]]
+            keep = heapq.heappush if len(self.longest) < _LONGEST else heapq.heapreplace
+            keep(self.longest, (length, begin, links))
         chain = tuple(dict.fromkeys(cause for cause, _ in shares))
         for cause, share in shares:
             tally = self.causes.setdefault(cause, Tally())
@@ -76,7 +86,7 @@ def join(
     for index, (begin, end) in enumerate(zip(gaps.begins, gaps.ends)):
         shares = _shares(end - begin, times.get(index, {}), starts.get(index, []))
         unknown = HARDWARE if begin >= since else NOT_RECORDED
-        joined.add(end - begin, shares or [(unknown, Tally(1, end - begin))])
+        joined.add(begin, end - begin, shares or [(unknown, Tally(1, end - begin))])
     return joined
 
 
@@ -139,5 +149,5 @@ def join_switches(gaps: GapTimes, outs: Sequence[int]) -> Joined:
     for begin, end in zip(gaps.begins, gaps.ends):
         count = bisect_right(outs, end) - bisect_left(outs, begin)
         cause = SWITCHED if count else NOT_SWITCHED
-        joined.add(end - begin, [(cause, Tally(max(count, 1), end - begin))])
+        joined.add(begin, end - begin, [(cause, Tally(max(count, 1), end - begin))])
     return joined

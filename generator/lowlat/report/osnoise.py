@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The rows of the kernel's osnoise tracer: of each CPU its noise, the longest of it and its worst
+second, and how often and for how long each class of causes took it; and the longest gaps, each with
+its causes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Callable, Optional, Union
+
+from lowlat.model.cpuset import CpuSet
+from lowlat.report.arm import ArmGap
+from lowlat.report.figures import CLASS_RATES, CLASSES, INTERRUPTS, KINDS, WORST_SECOND
+from lowlat.report.wording import number
+
+Cpu = Union[int, str]
+
+#: Figure, its name for a person, and what its value is divided by.
+_COLUMNS = (
+    ("noise_ppm", "noise, %", 1e4),
+    ("max_ns", "longest, us", 1e3),
+    (WORST_SECOND.name, "worst second, %", 1e4),
+    (INTERRUPTS, "interrupts/s", 1.0),
+)
+
+#: So many of a gap's causes are told one by one.
+_LINKS = 6
+
+
+@dataclass(frozen=True)
+class OsnoiseArm:
+    """An arm: how long a CPU of it was measured, and its figures by name and CPU."""
+
+    name: str
+    seconds: float
+    get: Callable[[str, Cpu], Optional[float]]
+
+
+def rows(
+    arms: Sequence[OsnoiseArm], cpus: Sequence[Cpu], sets: Mapping[str, CpuSet]
+) -> Iterator[tuple[str, ...]]:
+    """The header, then a row for each CPU and arm, as far as anything is known of it."""
+
+    def known(name: str) -> bool:
+        return any(arm.get(name, cpu) is not None for arm in arms for cpu in cpus)
+
+    columns = [column for column in _COLUMNS if known(column[0])]
+    kinds = [kind for kind in KINDS if known(f"{CLASS_RATES}@{kind}")]
+    named = ("arm",) if len(arms) > 1 else ()
+    titles = (title for _, title, _ in columns)
+    yield ("CPU", *named, "seconds", *titles, *(f"{kind} (ms)" for kind in kinds))
+    for cpu in cpus:
+        for arm in arms:
+            own = (arm.name,) if named else ()
+            figures = (_figure(arm.get(name, cpu), unit) for name, _, unit in columns)
+            took = (_took(arm, kind, cpu) for kind in kinds)
+            yield (cpu_name(cpu, sets), *own, f"{arm.seconds:.4g}", *figures, *took)
+
+
+def cpu_name(cpu: Cpu, sets: Mapping[str, CpuSet]) -> str:
+    """A CPU with the name of its set, where it has one."""
+    return " ".join((str(cpu), *(name for name, cpus in sets.items() if cpu in cpus)))
+
+
+def _figure(value: Optional[float], unit: float) -> str:
+    return "-" if value is None else number(value / unit)
+
+
+def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
+    """How many there were, and how many ms they took together."""
+    rate, ppm = (arm.get(f"{name}@{kind}", cpu) for name in (CLASS_RATES, CLASSES))
+    if rate is None or ppm is None:
+        return "-"
+    return f"{rate * arm.seconds:,.0f} ({number(ppm * arm.seconds / 1e3)})" if rate or ppm else "0"
+
+
+def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
+    """A row for each gap, its length in us beside it, and below it one for each of its causes in
+    order: the longest, of which there are at most so many."""
+    for one in found:
+        where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s"
+        yield where, number(one.length_ns / 1e3)
+        least = sorted((link.time_ns for link in one.chain), reverse=True)[:_LINKS][-1:]
+        shorter = [link.time_ns for link in one.chain if [link.time_ns] < least]
+        for link in one.chain:
+            if [link.time_ns] >= least:
+                yield f"- {link.kind}: {link.cause}", number(link.time_ns / 1e3)
+        if shorter:
+            yield f"- {len(shorter)} shorter ones among them", number(sum(shorter) / 1e3)
