@@ -44,7 +44,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Load:
-    """Another program that ran beside or after the detector, or a kind of work.
+    """Another program that ran beside or after the detector.
 
     ``exit`` is its exit status, None where it was not recorded; ``result`` is None where it printed
     none (it was ended early).
@@ -63,6 +63,24 @@ class Load:
         if isinstance(self.argv, list):
             return shlex.join(map(str, self.argv))
         return self.argv if isinstance(self.argv, str) else json.dumps(self.argv)
+
+
+@dataclass(frozen=True)
+class Work(Load):
+    """stress-ng's matrix, or a kind of work on one CPU: what one piece of it took. A sleep takes
+    the ``requested_ns`` that it asks for, and longer."""
+
+    cpus: str = ""
+    requested_ns: float = 0.0
+    mean_ns: Optional[float] = None
+    variance_ns2: Optional[float] = None
+    p50_ns: Optional[float] = None
+    p99_ns: Optional[float] = None
+    p999_ns: Optional[float] = field(default=None, metadata={"json": "p99.9_ns"})
+    max_ns: Optional[float] = None
+
+    def on(self, kind: str, cpu: int) -> bool:
+        return (self.kind, self.cpus) == (kind, str(cpu)) and self.mean_ns is not None
 
 
 @dataclass(frozen=True)
@@ -256,7 +274,7 @@ class Run:
     harness: str = ""
     #: What other measuring programs than oslat said: cyclictest, rtla's osnoise and timerlat.
     second_opinions: tuple[Load, ...] = ()
-    work: tuple[Load, ...] = ()
+    work: tuple[Work, ...] = ()
     series: Optional[Steps] = None
     attribution: Attribution = Attribution()
     path: Path = Path()

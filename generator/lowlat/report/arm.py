@@ -14,7 +14,7 @@ from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import ChainLink, Run
-from lowlat.report import figures
+from lowlat.report import figures, work
 from lowlat.report.figures import Key, Measure
 from lowlat.verify.finding import Finding
 
@@ -87,6 +87,7 @@ class Arm:
             for run in boot:
                 _collect(seen, figures.figures(run, cpus, measures))
                 _collect(seen, figures.of_run(run, cpus))
+                _collect(seen, work.values(run, cpus))
             weights = [run.seconds(cpus) for run in boot]
             for key, values in seen.items():
                 mean = key[0] in counted and len(values) == len(boot)

@@ -12,7 +12,7 @@ from typing import Optional, Union
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, in_effect, verdict
+from lowlat.report import comparable, in_effect, verdict, work
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps, primary_name
 from lowlat.report.figures import Key
@@ -82,14 +82,16 @@ def build(before: Arm, after: Arm) -> Report:
     else:
         pair = Pair.of(before, after)
         concluded, figures = _concluded(pair)
+        worked = {e.name: (e.before, e.after) for e in figures if e.cpu == "all"}
         weighty = [
             *_swallowed((before, after)),
             *comparable.doses(before, after),
             *_slower(figures),
+            *work.dearer_calls(worked),
         ]
         gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
-        flags = [*weighty, *flags]
+        flags = [*weighty, *work.sentences(worked), *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)

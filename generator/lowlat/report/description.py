@@ -13,12 +13,19 @@ from typing import Optional, Union
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable, osnoise
+from lowlat.report import comparable, osnoise, work
 from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, Key
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import LONGEST_HEADER, MOST_CPUS, MOST_SOURCES, SUMMARY, Table
+from lowlat.report.tables import (
+    LONGEST_HEADER,
+    MOST_CPUS,
+    MOST_SOURCES,
+    SUMMARY,
+    WORK_NOTE,
+    Table,
+)
 from lowlat.report.wording import noise, number, source
 
 SCHEMA = "lowlat.description/1"
@@ -117,8 +124,9 @@ def headline(found: Description) -> str:
     return f"{found.label} on {where}: {', '.join(told)} ({state})."
 
 
-def tables(found: Description) -> Iterator[Table]:
-    """The figures over all CPUs, those of each, and what made the noise."""
+def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
+    """The figures over all CPUs, those of each, the work; its ``parts`` are causes and
+    interrupts."""
     units = {figure.name: figure.unit for figure in found.figures}
     rows = tuple(
         (
@@ -133,10 +141,14 @@ def tables(found: Description) -> Iterator[Table]:
     yield _per_cpu(found)
     if found.longest_gaps:
         yield Table(LONGEST_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
+    timed = {figure.name: number(figure.value) for figure in found.figures if figure.cpu == "all"}
+    header, *kinds = work.rows(list(timed), lambda name: timed.get(name, "-"))
+    if kinds:
+        yield Table(header, tuple(kinds), note=WORK_NOTE)
     for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
-        if parts := _parts(found, name):
+        if parts and (own := _parts(found, name)):
             words = source if name == INTERRUPTS else str
-            shown = tuple((words(row), number(value)) for row, value in parts[:MOST_SOURCES])
+            shown = tuple((words(row), number(value)) for row, value in own[:MOST_SOURCES])
             yield Table((title, found.label), shown, wide=True)
 
 

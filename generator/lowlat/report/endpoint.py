@@ -11,7 +11,7 @@ from typing import Optional, Union
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, figures
+from lowlat.report import comparable, figures, work
 from lowlat.report.arm import Arm, typical
 from lowlat.report.figures import Key, Measure
 from lowlat.report.stats import permutation
@@ -192,7 +192,7 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     """All that these runs can tell of these CPUs."""
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
-    result.append(figures.WORST_SECOND)
+    result += [figures.WORST_SECOND, *work.measures(runs)]
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
     if comparable.same_version(comparable.opinion_versions, runs):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional, Union
 
-from lowlat.report import osnoise
+from lowlat.report import osnoise, work
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import (
     CAUSE_RATES,
@@ -55,6 +55,8 @@ SUMMARY = (
 
 LONGEST_HEADER = ("the longest gaps and their causes, in order", "us")
 
+WORK_NOTE = "of a piece of work; a sleep of usleep and clock_nanosleep asks for 100,000"
+
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
     "p of the first claim alone, of the others adjusted for each other; the rest is untested"
@@ -93,7 +95,7 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
     made_of = (_causes(report), sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
-    candidates = (_summary(report), *each, *made_of, softirqs)
+    candidates = (_summary(report), *each, *made_of, softirqs, _work(report))
     return tuple(table for table in candidates if table.rows)
 
 
@@ -149,6 +151,13 @@ def _pairs(share: Endpoint, rate: Endpoint) -> tuple[tuple[float, float], tuple[
 
 def _cause(ppm: float, rate: float) -> str:
     return f"{number(ppm)} ({number(rate)})" if ppm or rate else "0"
+
+
+def _work(report: Report) -> Table:
+    """What a piece of work took on the average of the CPUs."""
+    found = {e.name: e for e in report.endpoints if e.cpu == "all"}
+    header, *rows = work.rows(list(found), lambda name: _arrow(found.get(name), 1))
+    return Table(header, tuple(rows), note=WORK_NOTE)
 
 
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:

@@ -43,6 +43,8 @@ class Tables:
     ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
     ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
     ``noise_ns`` lost, ``gaps``, and ``interrupts``, None where they were not counted.
+    ``longest``: a row for each cause of each of the longest gaps, in order.
+    ``work``: what a piece of each kind of work took, with ``mean_ns`` and ``variance_ns2``.
     """
 
     runs: tuple[TableRow, ...]
@@ -52,6 +54,8 @@ class Tables:
     softirqs: tuple[TableRow, ...]
     causes: tuple[TableRow, ...]
     series: tuple[TableRow, ...]
+    longest: tuple[TableRow, ...]
+    work: tuple[TableRow, ...]
 
     def frame(self, name: str) -> Any:
         """One of the tables as a pandas.DataFrame. Raises Refused where there is no such table or
@@ -91,6 +95,8 @@ def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
         softirqs=each(lambda _, cpu: _rates(cpu.softirqs_per_s)),
         causes=each(_causes),
         series=each(_series),
+        longest=each(_longest),
+        work=each(_work),
     )
 
 
@@ -118,6 +124,22 @@ def _rates(rates: Optional[Mapping[str, float]]) -> Iterator[TableRow]:
 def _causes(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
     for one in cpu.causes or ():
         yield {"class": one.kind, "cause": one.cause, "events": one.events, "time_ns": one.time_ns}
+
+
+def _longest(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
+    for gap in cpu.longest:
+        for link in gap.chain:
+            yield {
+                **{"begin_s": gap.begin_s, "length_ns": gap.length_ns},
+                **{"class": link.kind, "cause": link.cause, "time_ns": link.time_ns},
+            }
+
+
+def _work(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
+    columns = ("mean_ns", "variance_ns2", "p50_ns", "p99_ns", "p999_ns", "max_ns")
+    for one in run.work:
+        if one.on(one.kind, cpu.cpu):
+            yield {"kind": one.kind, **{name: getattr(one, name) for name in columns}}
 
 
 def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:

@@ -45,7 +45,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     power = costs.power(arms)
     every = (
         # Over all CPUs, and those of each: what the noise is made of is drawn.
-        Section("figures", tables=tuple(description.tables(found))[:2]),
+        Section("figures", tables=tuple(description.tables(found, parts=False))),
         *of_runs(measured),
         Section("costs", tables=(power,) if power.rows and timed else ()),
     )
