@@ -383,10 +383,12 @@ def count(
     watching: str = "",
     softirqs: Mapping[str, list[float]] = MappingProxyType({}),
     tasks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    stops: str = "",
     **others: tuple[str, list[float]],
 ) -> None:
     """Plant readings with that many timer interrupts a second on each CPU, 10 s apart; ``others``
-    are further rows by label, with their words and rates, ``tasks`` the lines of both readings."""
+    are further rows by label, with their words and rates, ``tasks`` the lines of both readings,
+    ``stops`` what the kernel's trace said of the ticks."""
     head = "           CPU0       CPU1       CPU2       CPU3\n"
     rows = {"LOC": ("Local timer interrupts", rates), **others}
 
@@ -400,7 +402,7 @@ def count(
         listed = "".join(tasks[seconds > 0])
         return f"{text}ERR:          0\n\nsoftirqs\n{soft}\ntasks\n{listed}"
 
-    about = f"seconds 10.00\nspinning {spinning}\nwatching {watching}\n"
+    about = f"seconds 10.00\nspinning {spinning}\nwatching {watching}\n{stops}"
     text = f"{about}before\n{reading(0)}after\n{reading(10)}"
     write_tree(root, {".lowlat/counters": text})
 
@@ -424,6 +426,26 @@ def test_a_tick_that_runs_is_ignored_by_the_kernel(host: Path) -> None:
     assert row["state"] == "ignored-by-kernel"
     assert "LOC 250.0 per second" in row["evidence"] and "250 times (HZ)" in row["evidence"]
     assert found["/proc/interrupts CPU 1"]["state"] == "effective"
+
+
+@pytest.mark.parametrize(
+    ("stops", "words"),
+    [
+        (
+            "tick_stops 2:SCHED=9 2:PERF_EVENTS=90 1:RCU=3\n",
+            "timer:tick_stop names a perf event (90 of 99), the scheduler: more than one task, or "
+            "a deadline or round-robin one (9 of 99)",
+        ),
+        ("tick_stops \n", "the kernel did not try to stop it"),
+        ("untraced no tracefs is mounted (/sys/kernel/tracing)\n", "no tracefs is mounted"),
+        ("", "why is not known: it was not recorded"),
+    ],
+)
+def test_why_a_tick_runs_is_read_not_guessed(host: Path, stops: str, words: str) -> None:
+    count(host, [250, 1, 250, 1], stops=stops)
+    row = ticks(host, 1)["/proc/interrupts CPU 2"]
+    assert words in row["evidence"]
+    assert "likely" not in row["evidence"]
 
 
 _QUIET: list[float] = [250, 1, 1, 1]

@@ -20,8 +20,9 @@ from lowlat.base import process
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.verify import tasks
+from lowlat.verify import tasks, tick_stops
 from lowlat.verify.tasks import TaskSeen
+from lowlat.verify.tick_stops import TickStops
 
 _INTERRUPTS = "/proc/interrupts"
 
@@ -80,13 +81,14 @@ class Reading:
 @dataclass(frozen=True)
 class Counted:
     """Two readings and what ran between them: a spinner of ours on ``spinning``, somebody's work
-    on ``watching``, nothing on any other CPU."""
+    on ``watching``, nothing on any other CPU. ``stops`` is what kept their ticks."""
 
     seconds: float
     spinning: CpuSet
     watching: CpuSet
     before: Reading
     after: Reading
+    stops: TickStops
 
     def rates(self, cpu: int) -> dict[str, float]:
         """Interrupts per second on one CPU, by label; empty where it was not online."""
@@ -151,7 +153,8 @@ def parse(text: str) -> Optional[Counted]:
         return None
     if not 0 < seconds < 1e6:
         return None
-    return Counted(seconds, spinning, watching, _reading(before), _reading(after))
+    readings = _reading(before), _reading(after)
+    return Counted(seconds, spinning, watching, *readings, tick_stops.parse(told))
 
 
 def _reading(text: str) -> Reading:
@@ -183,10 +186,11 @@ def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
         idle = _idle(root, cpus)
         with _spinners(idle, seconds) as spinning:
             time.sleep(_SETTLE)
-            begin, before = time.monotonic(), _read_now(root, cpus)
-            time.sleep(seconds)
-            took, after = time.monotonic() - begin, _read_now(root, cpus)
-    head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}"
+            with tick_stops.recording(cpus) as stops:
+                begin, before = time.monotonic(), _read_now(root, cpus)
+                time.sleep(seconds)
+                took, after = time.monotonic() - begin, _read_now(root, cpus)
+    head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}\n{stops.text()}"
     return f"{head}\nbefore\n{before}\nafter\n{after}\n"
 
 

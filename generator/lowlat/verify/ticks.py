@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
-from lowlat.verify import counters
+from lowlat.verify import counters, tick_stops
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
 
@@ -19,8 +19,6 @@ from lowlat.verify.finding import Finding, Standing
 LIMIT = 25.0
 
 _PLANNED = "the tick stops"
-
-_TRACE = "the trace event timer:tick_stop names it"
 
 
 def all_stop(plan: Plan, counted: Counted) -> bool:
@@ -87,14 +85,12 @@ class Ticks:
         return "somebody's work ran there" if cpu in self.counted.watching else "it was idle"
 
     def _cause(self, nohz_full: Finding, cpu: int) -> str:
-        """The likely one."""
+        """As the kernel tells it."""
         if self.unstable_clock:
             return f"kernel message: {self.unstable_clock}"
         if nohz_full.state.bad:
             return f"nohz_full is {nohz_full.state.value}: {nohz_full.evidence}"
-        if cpu in self.counted.watching:
-            return f"likely several tasks there, a CPU-time timer or a perf event; {_TRACE}"
-        return f"likely a perf event, another task there or the fair server; {_TRACE}"
+        return tick_stops.words(self.counted.stops, cpu)
 
 
 def _hertz(root: Root) -> str:
