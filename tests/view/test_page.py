@@ -526,7 +526,7 @@ def test_one_run_under_emulation_has_a_page_without_durations(desk: Desk) -> Non
     assert "longest gap" not in page.text and "Noise" not in page.text
 
 
-@pytest.mark.parametrize("words", [("--csv", "x.csv"), ("--require", "noise_ppm>=2")])
+@pytest.mark.parametrize("words", [("--require", "noise_ppm>=2")])
 def test_a_page_of_one_arm_takes_nothing_that_compares(desk: Desk, words: tuple[str, ...]) -> None:
     (run,) = sample_runs.write(desk.folder, "stock", 1, sample_runs.STOCK, seconds=1.0)
     status, out, err = desk.call(run, "--html", str(desk.folder / "page.html"), *words)

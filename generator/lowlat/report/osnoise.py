@@ -49,7 +49,13 @@ def rows(
     kinds = [kind for kind in KINDS if known(f"{CLASS_RATES}@{kind}")]
     named = ("arm",) if len(arms) > 1 else ()
     titles = (title for _, title, _ in columns)
-    yield ("CPU", *named, "seconds", *titles, *(f"{kind} (ms)" for kind in kinds))
+    yield (
+        "CPU, by class" if named else "CPU",
+        *named,
+        "seconds",
+        *titles,
+        *(f"{kind} (ms)" for kind in kinds),
+    )
     for cpu in cpus:
         for arm in arms:
             own = (arm.name,) if named else ()
