@@ -79,8 +79,15 @@ class Work(Load):
     p999_ns: Optional[float] = field(default=None, metadata={"json": "p99.9_ns"})
     max_ns: Optional[float] = None
 
-    def on(self, kind: str, cpu: int) -> bool:
-        return (self.kind, self.cpus) == (kind, str(cpu)) and self.mean_ns is not None
+    @property
+    def cpu(self) -> Optional[int]:
+        """Of a kind of work."""
+        return int(self.cpus) if self.mean_ns is not None and self.cpus.isdecimal() else None
+
+    @property
+    def late_ns(self) -> Optional[float]:
+        """The mean of a sleep beyond what it asked for."""
+        return (self.mean_ns or 0.0) - self.requested_ns if self.requested_ns else None
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,8 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     """The noise, without what the quiet costs; its ``parts`` are causes and interrupts."""
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
-    made_of = (_causes(report), sources) if parts else ()
+    causes = _by_row(report, CAUSES, "noise by cause, ppm (and /s)", str, CAUSE_RATES)
+    made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
     candidates = (_summary(report), *each, *made_of, softirqs, _work(report))
     return tuple(table for table in candidates if table.rows)
@@ -130,25 +131,6 @@ def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[s
     return title, number(e.before / unit), number(e.after / unit), change(e)
 
 
-def _causes(report: Report) -> Table:
-    """What made the noise, by the observer of the runs: time, and how often."""
-    rates = {e.name: e for e in parts_of(report, CAUSE_RATES)}
-    shares = sorted(parts_of(report, CAUSES), key=lambda e: e.before + e.after, reverse=True)
-    rows = [
-        (e.name, *(_cause(size, rate) for size, rate in _pairs(e, rates[e.name])), change(e))
-        for e in shares[:MOST_SOURCES]
-    ]
-    if rest := shares[MOST_SOURCES:]:
-        sums = (sum(e.before for e in rest), sum(e.after for e in rest))
-        rows.append((f"{len(rest)} others", *map(number, sums), ""))
-    header = ("noise by cause, ppm (and /s)", *_arms(report))
-    return Table(header, tuple(rows), wide=True)
-
-
-def _pairs(share: Endpoint, rate: Endpoint) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (share.before, rate.before), (share.after, rate.after)
-
-
 def _cause(ppm: float, rate: float) -> str:
     return f"{number(ppm)} ({number(rate)})" if ppm or rate else "0"
 
@@ -163,25 +145,19 @@ def _work(report: Report) -> Table:
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
     """As the kernel's osnoise tracer prints it, a row for each CPU and arm, where runs tell the
     classes of causes."""
-    arms = (_first(reports[0]), *map(_second, reports))
+    arms = (_side(reports[0], 0), *(_side(report, 1) for report in reports))
     traced = any(e.name.startswith(f"{CLASSES}@") for report in reports for e in report.endpoints)
     header, *rows = osnoise.rows(arms, cpus, reports[0].sets)
     note = "of a boot: how many there were, and the time they took together"
     return Table(header, tuple(rows) if traced else (), note=note)
 
 
-def _first(report: Report) -> OsnoiseArm:
+def _side(report: Report, place: int) -> OsnoiseArm:
     def get(name: str, cpu: Union[int, str]) -> Optional[float]:
-        return e.before if (e := report.get(name, cpu)) else None
+        e = report.get(name, cpu)
+        return (e.before, e.after)[place] if e else None
 
-    return OsnoiseArm(report.first, report.seconds[0], get)
-
-
-def _second(report: Report) -> OsnoiseArm:
-    def get(name: str, cpu: Union[int, str]) -> Optional[float]:
-        return e.after if (e := report.get(name, cpu)) else None
-
-    return OsnoiseArm(report.name, report.seconds[1], get)
+    return OsnoiseArm((report.first, report.name)[place], report.seconds[place], get)
 
 
 def longest_gaps(reports: Sequence[Report]) -> Table:
@@ -227,14 +203,24 @@ def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
     return f"{number(endpoint.before / unit)} -> {number(endpoint.after / unit)}"
 
 
-def _by_row(report: Report, name: str, title: str, words: Callable[[str], str]) -> Table:
+def _by_row(
+    report: Report, name: str, title: str, words: Callable[[str], str], rates: str = ""
+) -> Table:
+    """The figures ``name@ROW``, the largest first, where there are ``rates`` with how often."""
     parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
     shown, rest = parts[:MOST_SOURCES], parts[MOST_SOURCES:]
-    rows = [(words(e.name), number(e.before), number(e.after), change(e)) for e in shown]
+    often = {e.name: e for e in parts_of(report, rates)}
+    rows = [(words(e.name), *_both(e, often.get(e.name)), change(e)) for e in shown]
     if rest:
         before, after = sum(e.before for e in rest), sum(e.after for e in rest)
         rows.append((f"{len(rest)} others", number(before), number(after), ""))
     return Table((title, *_arms(report)), tuple(rows), wide=True)
+
+
+def _both(size: Endpoint, rate: Optional[Endpoint]) -> tuple[str, str]:
+    if rate is None:
+        return number(size.before), number(size.after)
+    return _cause(size.before, rate.before), _cause(size.after, rate.after)
 
 
 def throughput(reports: Sequence[Report]) -> Table:

@@ -4,24 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.figures import Key, Measure
 
-#: Figure, its title, and the field of the run that it is.
+#: Figure, its title where the table has it, its unit, and the field of the run that it is.
 _FIGURES = (
-    ("work_mean_ns", "mean", "mean_ns"),
-    ("work_p50_ns", "p50", "p50_ns"),
-    ("work_p99_ns", "p99", "p99_ns"),
-    ("work_p99.9_ns", "p99.9", "p999_ns"),
-    ("work_max_ns", "max", "max_ns"),
-    ("work_variance_ns2", "variance, ns2", "variance_ns2"),
+    ("work_mean_ns", "mean", "ns", "mean_ns"),
+    ("work_p50_ns", "p50", "ns", "p50_ns"),
+    ("work_p99_ns", "p99", "ns", "p99_ns"),
+    ("work_p99.9_ns", "p99.9", "ns", "p999_ns"),
+    ("work_max_ns", "max", "ns", "max_ns"),
+    ("work_variance_ns2", "variance, ns2", "ns2", "variance_ns2"),
+    ("work_late_ns", "", "ns", "late_ns"),
 )
-
-#: The mean of a sleep beyond what it asked for.
-_LATE = "work_late_ns"
+_SHOWN = [(name, title) for name, title, _, _ in _FIGURES if title]
 
 #: A system call that takes so many times as long is told.
 _DEARER = 1.05
@@ -30,46 +30,32 @@ _DEARER = 1.05
 _Values = Mapping[str, tuple[float, float]]
 
 
-def kinds(runs: Iterable[Run]) -> list[str]:
-    """The kinds that were timed."""
-    return list(dict.fromkeys(one.kind for run in runs for one in run.work if one.mean_ns))
-
-
 def measures(runs: Iterable[Run]) -> Iterator[Measure]:
-    for kind in kinds(runs):
-        for name in (*(name for name, _, _ in _FIGURES), _LATE):
-            unit = "ns2" if name == "work_variance_ns2" else "ns"
+    for kind in dict.fromkeys(one.kind for run in runs for one in run.work if one.cpu is not None):
+        for name, _, unit, _ in _FIGURES:
             yield Measure(f"{name}@{kind}", unit, lambda cpu: None)
 
 
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """By figure and CPU, and over all CPUs the mean; of the longest piece the longest."""
-    found: dict[Key, float] = {}
-    for kind in kinds([run]):
-        own = {cpu: one for one in run.work for cpu in cpus if one.on(kind, cpu)}
-        for name, _, field in _FIGURES:
-            known = {cpu: v for cpu, one in own.items() if (v := getattr(one, field)) is not None}
-            _add(found, f"{name}@{kind}", known)
-        late = {cpu: (one.mean_ns or 0.0) - one.requested_ns for cpu, one in own.items()}
-        if any(one.requested_ns for one in own.values()):
-            _add(found, f"{_LATE}@{kind}", late)
-    return found
-
-
-def _add(found: dict[Key, float], name: str, known: Mapping[int, float]) -> None:
-    found.update({(name, cpu): value for cpu, value in known.items()})
-    if known:
-        longest = name.startswith("work_max_ns")
-        whole = max(known.values()) if longest else sum(known.values()) / len(known)
-        found[name, "all"] = whole
+    found: dict[str, dict[int, float]] = {}
+    for one in run.work:
+        for name, _, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
+            if (value := getattr(one, field)) is not None:
+                found.setdefault(f"{name}@{one.kind}", {})[one.cpu or 0] = value
+    result: dict[Key, float] = {}
+    for name, own in found.items():
+        result.update({(name, cpu): value for cpu, value in own.items()})
+        result[name, "all"] = (max if name.startswith("work_max") else fmean)(own.values())
+    return result
 
 
 def rows(names: Sequence[str], shown: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
     """The header, then a row for each kind of which ``names`` has figures; ``shown`` is a figure in
     words."""
-    yield ("work, ns", *(title for _, title, _ in _FIGURES))
+    yield ("work, ns", *(title for _, title in _SHOWN))
     for kind in _kinds_of(names):
-        yield (kind, *(shown(f"{name}@{kind}") for name, _, _ in _FIGURES))
+        yield (kind, *(shown(f"{name}@{kind}") for name, _ in _SHOWN))
 
 
 def _kinds_of(names: Iterable[str]) -> list[str]:
@@ -100,7 +86,7 @@ def dearer_calls(known: _Values) -> Iterator[str]:
 
 def _changes(kind: str, known: _Values) -> tuple[float, float]:
     """How many percent the mean and the variance fell."""
-    mean = known.get(f"{_LATE}@{kind}") or known[f"work_mean_ns@{kind}"]
+    mean = known.get(f"work_late_ns@{kind}") or known[f"work_mean_ns@{kind}"]
     variance = known.get(f"work_variance_ns2@{kind}", (0.0, 0.0))
     one, other = (
         100 * (1 - after / before) if before else 0.0 for before, after in (mean, variance)

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TypeVar
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
@@ -31,9 +30,6 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, ChainLink, Comb, LongGap
 
 Document = dict[str, object]
-_T = TypeVar("_T")
-
-_CHAINS_MAX = 20
 
 #: What arrives as a TLB row has been counted as CAL already (arch/x86/kernel/irq.c).
 _NO_ENTRIES = ("total", "TLB")
@@ -97,7 +93,6 @@ class _Analyst:
         elif self._capture.observer == "switches":
             joined = join.join_switches(gaps, self._switches[cpu.cpu])
         sums["gaps_with_cause"] = joined.explained
-        sums["chains"] = self._chains(joined)
         return {
             "causes": self._causes(joined),
             "attribution": sums,
@@ -135,12 +130,6 @@ class _Analyst:
         counted = _counted(item, self._capture.counted_ns / 1e9)
         return sum(counted.values()), sum(min(seen[row], n) for row, n in counted.items())
 
-    def _longest(self, tallies: Mapping[_T, join.Tally]) -> list[tuple[_T, int, int]]:
-        """Each with its events and ns, the longest first."""
-        ordered = sorted(tallies.items(), key=lambda item: -item[1].ticks)
-        clock = self._capture.clock
-        return [(found, tally.events, round(clock.ns(tally.ticks))) for found, tally in ordered]
-
     def _longest_gaps(self, cpu: CpuCapture, joined: join.Joined) -> list[LongGap]:
         ns = self._capture.clock.ns
         return [
@@ -153,13 +142,10 @@ class _Analyst:
         ]
 
     def _causes(self, joined: join.Joined) -> list[Document]:
-        found = self._longest(joined.causes)
-        return [encode(Cause(*cause, events, ns, remedy(*cause))) for cause, events, ns in found]
-
-    def _chains(self, joined: join.Joined) -> list[Document]:
+        ns = self._capture.clock.ns
         return [
-            {"chain": [f"{kind}: {cause}" for kind, cause in chain], "gaps": gaps, "time_ns": ns}
-            for chain, gaps, ns in self._longest(joined.chains)[:_CHAINS_MAX]
+            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), remedy(*cause)))
+            for cause, tally in sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
         ]
 
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:

@@ -39,12 +39,10 @@ class Tally:
 
 @dataclass
 class Joined:
-    """One CPU's gaps with their causes. ``chains`` has each distinct chain with its number of gaps
-    and ticks, ``first`` the outermost cause of each gap, in the gaps' order, ``longest`` the
-    longest gaps as length, begin and causes."""
+    """One CPU's gaps with their causes. ``first`` is the outermost cause of each gap, in the gaps'
+    order, ``longest`` are the longest gaps as length, begin and causes."""
 
     causes: dict[Cause, Tally] = field(default_factory=dict)
-    chains: dict[tuple[Cause, ...], Tally] = field(default_factory=dict)
     first: list[Cause] = field(default_factory=list)
     longest: list[tuple[int, int, Sequence[tuple[Cause, int]]]] = field(default_factory=list)
     explained: int = 0
@@ -55,16 +53,13 @@ class Joined:
             links = [(cause, share.ticks) for cause, share in shares[:_LINKS]]
             keep = heapq.heappush if len(self.longest) < _LONGEST else heapq.heapreplace
             keep(self.longest, (length, begin, links))
-        chain = tuple(dict.fromkeys(cause for cause, _ in shares))
         for cause, share in shares:
             tally = self.causes.setdefault(cause, Tally())
             tally.events += share.events
             tally.ticks += share.ticks
-        whole = self.chains.setdefault(chain, Tally())
-        whole.events += 1
-        whole.ticks += length
-        self.first.append(chain[0])
-        self.explained += chain[0] not in (HARDWARE, NOT_RECORDED, NOT_SWITCHED)
+        ((first, _), *_) = shares
+        self.first.append(first)
+        self.explained += first not in (HARDWARE, NOT_RECORDED, NOT_SWITCHED)
 
 
 def join(
