@@ -71,11 +71,13 @@ drive) echo "(hd0,gpt1)" ;;
 esac
 """
 
-#: bootctl as far as lowlat uses it: it keeps what it is told where the firmware would.
+#: bootctl as far as lowlat uses it: it keeps what it is told where the firmware would, and prints
+#: what stands in an image.
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
 set-oneshot) name=OneShot ;;
+kernel-inspect) exec cat "$2" ;;
 *) exit 1 ;;
 esac
 file=/sys/firmware/efi/efivars/LoaderEntry$name-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f

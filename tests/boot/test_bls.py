@@ -363,6 +363,74 @@ def test_systemd_boot_from_apply_to_rollback(debian: Host) -> None:
     assert not list((debian.path / "sys/firmware/efi/efivars").glob("LoaderEntry*"))
 
 
+IMAGE = """Kernel Type: uki
+    Cmdline: root=UUID=1 ro
+    Version: {release}
+         OS: Debian GNU/Linux 13 (trixie)
+"""
+
+
+def make_images(path: Path, namespace: Namespace) -> Host:
+    """systemd-boot with a unified image for each kernel, of which the first is on its third try."""
+    folder = "boot/efi/EFI/Linux"
+    files = {
+        "boot/efi/loader/loader.conf": "timeout 3\n",
+        "sys/firmware/efi/efivars/SecureBoot-x": "\x06",
+        f"{folder}/debian-{RELEASE}+3.efi": IMAGE.format(release=RELEASE),
+        f"{folder}/debian-{OLDER}.efi": IMAGE.format(release=OLDER),
+    }
+    host = bare(path, namespace, files)
+    (host.path / DEBIAN).mkdir()
+    set_variable(host, "LoaderInfo", "systemd-boot 257.13-1")
+    host.boot_line(f"/vmlinuz-{RELEASE} root=UUID=1 ro", "boot-0")
+    return host
+
+
+def test_unified_images_from_apply_to_rollback(tmp_path: Path, namespace: Namespace) -> None:
+    host = make_images(tmp_path / "host", namespace)
+    before = host.snapshot()
+    default = host.status()["default"]
+    assert default["entry"] == f"debian-{RELEASE}.efi"
+    host.done("apply")
+    ours = parse(host, DEBIAN)
+    assert len(ours) == 4
+    for keys in ours.values():
+        assert keys["efi"][0].startswith("/EFI/Linux/debian-") and "linux" not in keys
+        assert "root=UUID=1" in keys["options"][0].split()
+    assert host.status()["default"] == default
+    host.done("trial")
+    entry = entries_of(host)[RELEASE]
+    assert host.status()["next"]["entry"] == f"{entry}-trial"
+    options = ours[f"{entry}-trial.conf"]["options"][0]
+    host.boot_line(f"/vmlinuz-{RELEASE} {options}", "boot-1")
+    for variable in (host.path / "sys/firmware/efi/efivars").glob("LoaderEntryOneShot-*"):
+        variable.unlink()
+    host.done("boot", "record")
+    host.done("promote")
+    assert host.status()["default"] == {"entry": entry, "kernel": RELEASE, "ours": True}
+    host.done("rollback")
+    assert host.snapshot() == before
+    assert host.status()["default"] == default
+
+
+def test_a_kernel_whose_image_goes_loses_its_entry(tmp_path: Path, namespace: Namespace) -> None:
+    host = make_images(tmp_path / "host", namespace)
+    host.done("apply")
+    (host.path / f"boot/efi/EFI/Linux/debian-{OLDER}.efi").unlink()
+    host.done("boot", "kernel")
+    assert {RELEASE in name for name in parse(host, DEBIAN)} == {True}
+
+
+def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace: Namespace) -> None:
+    host = make_images(tmp_path / "host", namespace)
+    variables = host.path / "sys/firmware/efi/efivars"
+    secure = variables / "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    secure.write_bytes(b"\6\0\0\0\1")
+    before = host.snapshot()
+    assert "takes no line but its own" in host.lowlat("apply").refused()
+    assert host.snapshot() == before
+
+
 def real_bootctl(folder: Path) -> str:
     """The installed bootctl, else the one of Debian's package, unpacked and not installed."""
     installed = find("bootctl")

@@ -60,7 +60,7 @@ _EXTLINUX = ForeignLoader(
     "U-Boot extlinux",
     "append to U_BOOT_PARAMETERS in /etc/default/u-boot: {words}\nthen: u-boot-update",
 )
-_IMAGES = ForeignLoader(
+IMAGES = ForeignLoader(
     "unified kernel images", _KERNEL_CMDLINE + "then build the image anew: kernel-install add-all"
 )
 RASPBERRY_PI = "Raspberry Pi firmware"
@@ -98,7 +98,7 @@ def recognise(root: Root) -> Optional[ForeignLoader]:
     for folder in ("/boot/efi", "/efi", "/boot"):
         images = [name for name in root.names(f"{folder}/EFI/Linux") if name.endswith(".efi")]
         if images:
-            return _IMAGES
+            return IMAGES
     return None
 
 

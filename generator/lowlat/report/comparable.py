@@ -109,17 +109,17 @@ def doses(before: Arm, after: Arm) -> Iterator[str]:
     is disturbed less."""
     ours, theirs = (_dose(arm.runs) for arm in (before, after))
     shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
-    changes = [theirs[kind] / ours[kind] - 1 for kind in shared]
+    changes = {kind: theirs[kind] / ours[kind] - 1 for kind in shared}
     for words, found in (
-        ("less", [-change for change in changes if change < -_DOSE]),
-        ("more", [change for change in changes if change > _DOSE]),
+        ("less", {kind: -change for kind, change in changes.items() if change < -_DOSE}),
+        ("more", {kind: change for kind, change in changes.items() if change > _DOSE}),
     ):
         if found:
-            least, most = (f"{100 * end(found):.0f}" for end in (min, max))
+            least, most = (f"{100 * end(found.values()):.0f}" for end in (min, max))
             size = least if least == most else f"{least} to {most}"
             yield (
-                f"the load did {size} % {words} work in {after.name} than in {before.name}: part "
-                "of the change may be the load's"
+                f"the load ({', '.join(sorted(found))}) did {size} % {words} work in {after.name} "
+                f"than in {before.name}: part of the change may be the load's"
             )
 
 

@@ -21,10 +21,13 @@ from lowlat.model.plan import Plan
 BEHIND = "-0-"
 BEHIND_IN_GRUB = "~"
 
+#: How the name of a unified kernel image ends, which is its entry's too.
+IMAGE = ".efi"
+
 _OURS = re.compile(f"(?:{BEHIND}|{BEHIND_IN_GRUB})lowlat-")
 
 #: Behind the name of a file whose boots systemd-boot counts: tries left and tries done.
-_COUNTER = re.compile(r"\+\d+(-\d+)?$")
+_COUNTER = re.compile(r"\+\d+(-\d+)?(?=$|\.efi$)")
 
 _RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
 
@@ -67,7 +70,8 @@ class Snippet:
     def stock(self) -> bool:
         """Whether it boots one of the distribution's kernels in its normal way."""
         rescue = "-0-rescue" in self.name or self.release.startswith("0-rescue")
-        return not self.ours and not rescue and bool(self.values("linux"))
+        kernel = self.values("linux") or self.name.endswith(IMAGE)
+        return not self.ours and not rescue and bool(kernel)
 
 
 def parse(file: str, text: str) -> Snippet:
@@ -119,7 +123,8 @@ def tuned(
     words = filled(stock.options, known)
     release = stock.release
     ident = entry_line.entry_id(release, entry_line.tuned(words, plan))
-    token = stock.name[: -len(release)].rstrip("-") if stock.name.endswith(release) else stock.name
+    stem = stock.name[: -len(IMAGE)] if stock.name.endswith(IMAGE) else stock.name
+    token = stem[: -len(release)].rstrip("-") if stem.endswith(release) else stem
     name = f"{token}{behind}{ident}"
     title = (stock.values("title") or [f"Linux {release}"])[0]
     rows = [("title", f"{title} ({'lowlat, one try' if trial else 'lowlat'})")]

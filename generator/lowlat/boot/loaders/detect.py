@@ -20,7 +20,7 @@ def detect(root: Root) -> Loader:
     """
     programs.check_mounted(root)
     other = foreign.recognise(root)
-    if other is None:
+    if other is None or (other is foreign.IMAGES and systemd_boot.booted(root)):
         return find(root) or ByHand(root, foreign.UNKNOWN)
     if other.name == foreign.RASPBERRY_PI:
         other = replace(other, cannot_try=raspberry_pi.cannot_try(root))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""systemd-boot: bootctl sets what boots next and by default, in variables of the firmware."""
+"""systemd-boot: bootctl sets what boots next and by default, in variables of the firmware. Stock
+entries are files, or unified kernel images: an entry of ours starts such an image with a line of
+its own, which the image takes where Secure Boot is off (systemd-stub(7))."""
 
 from __future__ import annotations
 
@@ -12,12 +14,18 @@ from typing import Optional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import programs
 from lowlat.boot.loaders import bls_entries
+from lowlat.boot.loaders.bls_entries import Snippet
 from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
 from lowlat.host.root import Root
 
 #: The boot partition: the extended one before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
+
+#: Of a unified kernel image, as `bootctl kernel-inspect` prints it.
+_FIELD = re.compile(r"^ *(Cmdline|Version|OS): *(.*)$", re.MULTILINE)
+
+_SECURE = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 #: The loader's variables (https://systemd.io/BOOT_LOADER_INTERFACE).
 _VARIABLES = "/sys/firmware/efi/efivars"
@@ -27,9 +35,15 @@ _VENDOR = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 def find(root: Root) -> Optional[SystemdBoot]:
     for place in _PLACES:
         there = any(name.endswith(".conf") for name in root.names(f"{place}/loader/entries"))
-        if there and programs.find(root, "bootctl"):
+        if (there or images(root, place)) and programs.find(root, "bootctl"):
             return SystemdBoot(root, place)
     return None
+
+
+def images(root: Root, place: str) -> list[str]:
+    """The unified kernel images of a boot partition."""
+    found = root.names(f"{place}/EFI/Linux")
+    return [f"/EFI/Linux/{name}" for name in found if name.endswith(bls_entries.IMAGE)]
 
 
 def booted(root: Root) -> bool:
@@ -52,6 +66,12 @@ class SystemdBoot(EntryFiles):
 
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
+        secure = (self._root.read_bytes(f"{_VARIABLES}/{_SECURE}") or b"")[-1:] == b"\1"
+        if secure and images(self._root, self._place):
+            raise Refused(
+                "Secure Boot is on: a unified kernel image takes no line but its own",
+                hint="sign an image with the planned line, or switch Secure Boot off",
+            )
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
@@ -63,6 +83,19 @@ class SystemdBoot(EntryFiles):
         default = default or _match(ordered, self._chosen(self._pattern()))
         default = default or next(iter(ordered), None)
         return BootMenu(ordered, default, _match(ordered, self._next()))
+
+    def _snippets(self) -> list[Snippet]:
+        found = [self._image(path) for path in images(self._root, self._place)]
+        found.sort(key=lambda each: bls_entries.order(each.name), reverse=True)
+        return [*super()._snippets(), *(each for each in found if each.release)]
+
+    def _image(self, path: str) -> Snippet:
+        said = programs.run(self._root, [self._tool(), "kernel-inspect", self._place + path])
+        held = dict(_FIELD.findall(said.stdout))
+        keys = {"title": "OS", "version": "Version", "options": "Cmdline"}
+        pairs = ((key, held[field]) for key, field in keys.items() if field in held)
+        name = path.rpartition("/")[2]
+        return Snippet(bls_entries.base_name(name), name, (("efi", path), *pairs))
 
     def _pattern(self) -> Optional[str]:
         """What loader.conf names as the default: an id or a pattern of ids."""
@@ -98,11 +131,13 @@ class SystemdBoot(EntryFiles):
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self._bootctl("set-oneshot", None if entry is None else entry.name)
 
+    def _tool(self) -> str:
+        return programs.need(self._root, "bootctl")
+
     def _bootctl(self, verb: str, name: Optional[str]) -> None:
         whole = name is None or name.endswith(".conf") or name.startswith("@")
-        ident = (name or "") if whole else f"{name}.conf"
-        tool = programs.need(self._root, "bootctl")
-        done = programs.run(self._root, [tool, verb, ident])
+        ident = (name or "") if whole else _file(name or "")
+        done = programs.run(self._root, [self._tool(), verb, ident])
         if done.status != 0:
             raise LowlatError(f"bootctl {verb} {ident}: {done.last_words}")
 
@@ -110,5 +145,10 @@ class SystemdBoot(EntryFiles):
 def _match(entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
     """The entry of that name, else the first one that the pattern fits."""
     exact = named(entries, bls_entries.base_name(pattern or ""))
-    fitting = (each for each in entries if fnmatch.fnmatchcase(f"{each.name}.conf", pattern or ""))
+    fitting = (each for each in entries if fnmatch.fnmatchcase(_file(each.name), pattern or ""))
     return exact or next(fitting, None)
+
+
+def _file(name: str) -> str:
+    """An entry's own id: the name of its file without a counter."""
+    return name if name.endswith(bls_entries.IMAGE) else f"{name}.conf"
