@@ -118,4 +118,4 @@ def _steps(found: ByHand) -> Iterator[str]:
     yield f"this machine boots by {found.name}: the plan is stored, no boot entry is written"
     yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
     yield "to boot it from then on:"
-    yield found.steps()
+    yield from found.steps().splitlines()

@@ -24,7 +24,8 @@ def main(asked: PromoteArguments) -> int:
     if asked.dry_run:
         said = [f"the default would be {entry.id}"]
     elif isinstance(found, ByHand):
-        said = [f"this machine boots by {found.name}: lowlat leaves it to you", found.steps()]
+        said = [f"this machine boots by {found.name}: lowlat leaves it to you"]
+        said += found.steps().splitlines()
     else:
         promote.promote(root, found, entry, asked.follow_kernels)
         said = [f"the default is {entry.id}, Linux {entry.release}"]
