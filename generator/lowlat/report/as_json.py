@@ -15,14 +15,15 @@ from lowlat.report.comparison import Comparison
 def render(found: Comparison) -> str:
     """Indented JSON, the schema key first: one report as it is; of several arms each with its
     name."""
-    document = _report(found.reports[0])
+    whole = document(found.reports[0])
     if found.several:
-        arms = [{"name": report.name, "report": _report(report)} for report in found.reports]
-        document = {"schema": comparison.SCHEMA, "first": found.first, "arms": arms}
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+        arms = [{"name": report.name, "report": document(report)} for report in found.reports]
+        whole = {"schema": comparison.SCHEMA, "first": found.first, "arms": arms}
+    return json.dumps(whole, indent=2, allow_nan=False) + "\n"
 
 
-def _report(report: Report) -> dict[str, object]:
+def document(report: Report) -> dict[str, object]:
+    """The document ``lowlat.report/1``."""
     before, after = report.boots
     return {
         "schema": SCHEMA,

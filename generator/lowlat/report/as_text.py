@@ -19,7 +19,7 @@ def described(found: Description) -> str:
     """Runs by themselves, in the same form."""
     lines = [plain(description.headline(found)), ""]
     for table in description.tables(found):
-        lines += [*_aligned(table), ""]
+        lines += [*aligned(table), ""]
     lines += [plain(f"Note: {text}") for text in found.flags]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -28,13 +28,14 @@ def render(found: Comparison) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
     lines = [plain(summary.headline(found)), ""]
     for table in summary.shown(found):
-        lines += [*_aligned(table), ""]
+        lines += [*aligned(table), ""]
     lines += [plain(f"Not in effect: {text}") for text in summary.missing(found)]
     lines += [plain(f"Note: {text}") for text in summary.notes(found)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _aligned(table: Table) -> Iterator[str]:
+def aligned(table: Table) -> Iterator[str]:
+    """The lines of a table."""
     rows = [tuple(map(plain, row)) for row in (table.header, *table.rows)]
     widths = [max(len(row[n]) for row in rows) for n in range(len(table.header))]
     if table.wide:

@@ -71,6 +71,13 @@ class Pair:
         compared = measures(runs, cpus, emulated=emulated)
         return cls(before, after, cpus, tuple(compared), primary_name(emulated))
 
+    def primary_samples(self) -> Optional[TwoSamples]:
+        """The primary figure of all CPUs for a test; None where not every boot knows it."""
+        (measure,) = (measure for measure in self.measures if measure.name == self.primary)
+        before, after = self.primary_values()
+        row = _Values(self, measure, "all", before, after)
+        return row.samples() if row.known else None
+
     def primary_values(self) -> tuple[tuple[float, ...], ...]:
         """The primary figure in each boot that knows it, of either arm."""
         measures = [measure for measure in self.measures if measure.name == self.primary]

@@ -14,7 +14,7 @@ VERBS = {
     "rehearse": "boot a kernel in a VM, stock and tuned, and measure both",
     "measure": "measure the noise on the isolated CPUs",
     "report": "compare runs: how much noise went away",
-    "fleet": "many machines: classes with a plan each",
+    "fleet": "many machines: classes with a plan each, and one report",
     "apply": "add the tuned boot entries; the default stays",
     "trial": "boot the tuned entry once",
     "promote": "make the entry that was tried the default",

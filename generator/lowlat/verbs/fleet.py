@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``fleet``: classes of machines, with a plan for each."""
+"""``fleet``: classes of machines with a plan for each; one report on the runs of many hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.render import files
 from lowlat.render.hooks import RenderedFile
-from lowlat.verbs import drawing, options
+from lowlat.verbs import drawing, fleet_report, options
 from lowlat.verbs.arguments import option, positional
 from lowlat.verbs.options import PlanChoice
 
@@ -29,23 +29,43 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class FleetArguments:
-    action: str = positional(None, "", choices=("plan",))
-    captures: tuple[str, ...] = positional(
-        "CAPTURE",
-        "captured machines: folders, archives, folders of them, patterns",
+    action: str = positional(
+        None, "group machines with their plans, or compare runs", choices=("plan", "report")
+    )
+    given: tuple[str, ...] = positional(
+        "CAPTURE|RUN",
+        "plan: captured machines, as folders, archives, folders of them, or patterns; report: runs "
+        "of all hosts before",
         (),
         nargs="+",
         action="store",
     )
-    out: Optional[str] = option("DIR", "write each class's plan, as PLAN.json")
     json: bool = options.as_json()
+    out: Optional[str] = option("DIR", "plan: write each class's plan there, as ID.json")
     fresh: PlanChoice = PlanChoice()
+    against: tuple[Path, ...] = option(
+        "AFTER", "report: runs of all hosts after", (), nargs="+", action="extend"
+    )
+    csv: Optional[str] = option("FILE", "report: write a row for each host")
 
 
 def main(asked: FleetArguments) -> int:
+    if asked.action == "report":
+        options.refuse_plan_options(asked.fresh, "fleet report")
+        if asked.out or not asked.against:
+            raise Refused("fleet report: takes --against AFTER, and no --out")
+        return fleet_report.main(
+            tuple(map(Path, asked.given)), asked.against, asked.json, asked.csv
+        )
+    if asked.against or asked.csv:
+        raise Refused("fleet plan: --against and --csv are for runs", hint="use 'fleet report'")
+    return _plan(asked)
+
+
+def _plan(asked: FleetArguments) -> int:
     asked.fresh.wanted.options()  # what contradicts itself is refused once, not once a machine
     bad: list[tuple[str, str]] = []
-    found = classes(_planned(_captures(asked.captures), asked.fresh, bad))
+    found = classes(_planned(_captures(asked.given), asked.fresh, bad))
     if asked.out and found:
         plans = {one.plan.id: one.plan.text() for one in found}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())

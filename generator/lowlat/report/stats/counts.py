@@ -75,15 +75,30 @@ def interval(
     import numpy as np
     from scipy import stats
 
-    times = [float(np.mean(own)) for own in seconds]
-    arms = [_mean(np.asarray(own, dtype=float) * time) for own, time in zip(rates, times)]
+    arms = _means(rates, seconds)
     total = sum(arm.variance for arm in arms)
     freedom = total**2 / sum(arm.variance**2 / (arm.boots - 1) for arm in arms)
     t = float(stats.t.isf(ALPHA / 2, freedom))
-    centre = np.log(arms[0].centre / times[0]) - np.log(arms[1].centre / times[1])
+    own = centre(rates, seconds)
     with np.errstate(divide="ignore"):
         down, up = zip(*(np.abs(np.log(np.array(a.limits(t)) / a.centre)) for a in arms))
-    return float(centre - np.hypot(down[0], up[1])), float(centre + np.hypot(up[0], down[1]))
+    return float(own - np.hypot(down[0], up[1])), float(own + np.hypot(up[0], down[1]))
+
+
+def centre(rates: Sequence[Sequence[float]], seconds: Sequence[Sequence[float]]) -> float:
+    """The logarithm of the ratio that lies in that interval."""
+    one, other = (arm.centre / _time(own) for arm, own in zip(_means(rates, seconds), seconds))
+    return math.log(one) - math.log(other)
+
+
+def _means(rates: Sequence[Sequence[float]], seconds: Sequence[Sequence[float]]) -> list[_Mean]:
+    import numpy as np
+
+    return [_mean(np.asarray(own) * _time(times)) for own, times in zip(rates, seconds)]
+
+
+def _time(seconds: Sequence[float]) -> float:
+    return sum(seconds) / len(seconds)
 
 
 def _mean(counts: Array) -> _Mean:

@@ -33,13 +33,13 @@ ENOUGH_BOOTS = 5
 
 #: Up to so many relabellings all are tried (8 boots against 8), beyond it so many random ones.
 _MOST = 20_000
-_RANDOM = 9_999
-_SEED = 1
+RANDOM = 9_999
+SEED = 1
 
 #: Relabelled values held at once, so that many CPUs and boots do not take many times the memory.
 _AT_ONCE = 1 << 22
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def infer(rows: Sequence[TwoSamples], order: Order) -> tuple[Result, ...]:
             p=float(p[n]),
             # Where the arms have unlike numbers the two tails differ, and one row's p has both.
             adjusted=float(max(adjusted[n], p[n])) if len(rows) > 1 else float(p[n]),
-            ci95=_widest(
-                _interval(observed[n], null[:, n], kept),
+            ci95=widest(
+                inverted(observed[n], null[:, n], kept),
                 *((low[n], high[n]) for low, high in ends),
                 *([counts.interval((row.before, row.after), row.seconds)] if row.seconds else []),
             ),
@@ -95,10 +95,10 @@ def infer(rows: Sequence[TwoSamples], order: Order) -> tuple[Result, ...]:
 def smallest_p(boots: tuple[int, int]) -> float:
     """No test of so many boots has a smaller p."""
     ways = math.comb(sum(boots), boots[0])
-    return 2 / (ways if ways <= _MOST else _RANDOM + 1)
+    return 2 / (ways if ways <= _MOST else RANDOM + 1)
 
 
-def _widest(*ends: tuple[float, float]) -> tuple[float, float]:
+def widest(*ends: tuple[float, float]) -> tuple[float, float]:
     """The ratios that any of these intervals of a logarithm holds."""
     return math.exp(min(low for low, _ in ends)), math.exp(max(high for _, high in ends))
 
@@ -125,10 +125,10 @@ def _test(before: Array, after: Array) -> Any:
         (before, after),
         _difference,
         vectorized=True,
-        n_resamples=_MOST if every else _RANDOM,
+        n_resamples=_MOST if every else RANDOM,
         batch=max(1, _AT_ONCE // (before.size + after.size)),
         axis=-1,
-        random_state=_SEED,
+        random_state=SEED,
     )
 
 
@@ -149,7 +149,7 @@ def _largest(observed: Array, null: Array) -> Array:
     np.abs(largest, out=largest)
     largest /= spread[order]
     np.maximum.accumulate(largest, axis=1, out=largest)
-    reached = (largest >= ours[order] * (1 - _ROUNDING)).sum(axis=0)
+    reached = (largest >= ours[order] * (1 - ROUNDING)).sum(axis=0)
     shares = (reached + _drawn(null)) / (len(null) + _drawn(null))
     result: Array = np.empty_like(ours)
     result[order] = np.maximum.accumulate(shares[::-1])[::-1]
@@ -158,10 +158,10 @@ def _largest(observed: Array, null: Array) -> Array:
 
 def _drawn(null: Array) -> int:
     """Where relabellings are drawn at random, the one that was measured counts as one more."""
-    return int(len(null) == _RANDOM)
+    return int(len(null) == RANDOM)
 
 
-def _interval(observed: float, null: Array, kept: Array) -> tuple[float, float]:
+def inverted(observed: float, null: Array, kept: Array) -> tuple[float, float]:
     """All differences that the test, asked about them, would not reject.
 
     Were the true difference t, relabelling would give null - kept * t, so each relabelling
@@ -169,7 +169,7 @@ def _interval(observed: float, null: Array, kept: Array) -> tuple[float, float]:
     """
     import numpy as np
 
-    others = kept < 1 - _ROUNDING
+    others = kept < 1 - ROUNDING
     crossings = np.sort((observed - null[others]) / (1 - kept[others]))
     tail = max(math.floor(ALPHA / 2 * (len(null) + _drawn(null))), 1)
     return min(crossings[tail - 1], observed - 1 / PARTS), max(

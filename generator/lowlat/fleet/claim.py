@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One claim over many hosts: the host is the block, the boot the unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from lowlat.base.errors import Refused
+from lowlat.model.run import Run
+from lowlat.report import verdict
+from lowlat.report.arm import Arm, named, typical
+from lowlat.report.build import Report
+from lowlat.report.comparison import compare
+from lowlat.report.endpoint import Pair
+from lowlat.report.stats.blocks import infer_within
+from lowlat.report.stats.order import Order
+from lowlat.report.stats.samples import TwoSamples
+from lowlat.report.verdict import DESCRIPTIVE, TESTED
+
+#: Over one host there is nothing to claim but what its own report claims.
+_HOSTS = 2
+
+
+@dataclass(frozen=True)
+class Host:
+    """One host with runs of both sides, and its own report."""
+
+    name: str
+    arms: tuple[Arm, Arm]
+    report: Report
+
+    @property
+    def claimed(self) -> bool:
+        """Whether the claim is about this host too: its own runs can be tested."""
+        return self.report.verdict in TESTED
+
+
+@dataclass(frozen=True)
+class FleetReport:
+    """``claim`` is one report on all claimed hosts. ``missing`` are hosts with runs of one side
+    only."""
+
+    claim: Report
+    hosts: tuple[Host, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def ratios(self) -> list[tuple[float, str]]:
+        """Before/after of each claimed host by its own report, with its name, the least first."""
+        known = ((host.report.primary, host) for host in self.hosts if host.claimed)
+        return sorted((own.ratio, host.name) for own, host in known if own and own.ratio)
+
+    def stands_out(self, host: Host) -> bool:
+        """Whether the host's own interval leaves out the ratio of the host in the middle."""
+        own, ratios = host.report.primary, self.ratios
+        if not (self.claim.primary and host.claimed and own and ratios):
+            return False
+        middle, _ = ratios[len(ratios) // 2]
+        above = own.ratio_at_least is not None and own.ratio_at_least > middle
+        return above or (own.ci95 is not None and own.ci95[1] < middle)
+
+
+def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
+    """Compare the runs host by host, and all hosts together. Raises Refused where a run does not
+    tell its host, or no host has runs of both sides."""
+    sides = [_by_host(runs) for runs in (before, after)]
+    both = sorted(sides[0].keys() & sides[1].keys())
+    if not both:
+        raise Refused("no host has runs before and after", hint="give both with --against AFTER")
+    roles = (named("before", tuple(before)), named("after", tuple(after)))
+    if roles[0] == roles[1]:
+        roles = ("before", "after")
+    hosts = []
+    for name in both:
+        one, other = (Arm(role, tuple(side[name])) for role, side in zip(roles, sides))
+        hosts.append(Host(name, (one, other), compare(one, other).reports[0]))
+    missing = sorted(sides[0].keys() ^ sides[1].keys())
+    return FleetReport(_claim(hosts), tuple(hosts), tuple(missing))
+
+
+def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        if not run.host.name:
+            raise Refused(f"{run.path}: does not tell its host", hint="'lowlat-gen measure' does")
+        found.setdefault(run.host.name, []).append(run)
+    return found
+
+
+def _claim(hosts: Sequence[Host]) -> Report:
+    claimed = [host.report for host in hosts if host.claimed]
+    boots = sum(one.boots[0] for one in claimed), sum(one.boots[1] for one in claimed)
+    primaries = [one.primary for one in claimed if one.primary]
+    frame = replace(
+        (claimed or [hosts[0].report])[0],
+        verdict=DESCRIPTIVE,
+        why=f"{len(claimed)} of {len(hosts)} hosts can be tested by themselves; a claim over hosts "
+        f"takes {_HOSTS}",
+        boots=boots,
+        endpoints=(),
+        flags=(),
+        boots_to_find=None,
+    )
+    if len({one.name for one in primaries}) > 1:
+        return replace(frame, why="some hosts were emulated and some were not")
+    if len(claimed) < _HOSTS:
+        return frame
+    ratio, found = infer_within([_tested(host) for host in hosts if host.claimed])
+    low, high = found.ci95
+    primary = replace(
+        primaries[0],
+        before=typical([one.before for one in primaries]),
+        after=typical([one.after for one in primaries]),
+        ratio=ratio,
+        ratio_at_least=low,
+        ci95=(low, high) if math.isfinite(high) else None,
+        p=found.p,
+        counts=None,
+    )
+    concluded = verdict.of(primary, boots)
+    why = f"{concluded.why} on {len(claimed)} hosts"
+    return replace(frame, verdict=concluded.word, why=why, endpoints=(primary,))
+
+
+def _tested(host: Host) -> tuple[TwoSamples, Order]:
+    """What a tested host was tested on."""
+    samples, order = Pair.of(*host.arms).primary_samples(), verdict.order_of(*host.arms)
+    if samples is None or order is None:
+        raise ValueError(f"{host.name} was tested without its boots")
+    return samples, order

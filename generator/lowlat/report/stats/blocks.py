@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The permutation test over boots within hosts, and the interval of the hosts' mean difference.
+
+Boots are relabelled within their own host only: what hosts differ in stays out of the test. Hosts
+count alike, for the claim is about the mean of their logarithms of before/after. Each host has the
+intervals that one machine has (margins, counts). Of each method the hosts' half lengths join as
+independent errors do (MOVER, as in counts). The widest of all and of the test turned around holds.
+
+Needs numpy and scipy, as permutation does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from lowlat.report.stats import counts
+from lowlat.report.stats.margins import margins
+from lowlat.report.stats.permutation import RANDOM, ROUNDING, SEED, Result, inverted, widest
+
+if TYPE_CHECKING:
+    from lowlat.report.stats.order import Order
+    from lowlat.report.stats.samples import Array, TwoSamples
+
+
+#: A method's estimate of one host, and the ends of its interval, as logarithms.
+_Estimate = tuple[float, float, float]
+
+
+def infer_within(hosts: Sequence[tuple[TwoSamples, Order]]) -> tuple[float, Result]:
+    """The hosts' mean ratio of one figure, and its test; of each host its boots and their order."""
+    import numpy as np
+
+    random = np.random.default_rng(SEED)
+    rows, estimates = [], []
+    for samples, order in hosts:
+        before, after = samples.logs()
+        # Ones before and zeros after are a true difference of 1, as in permutation.
+        level = np.repeat([1.0, 0.0], [len(before), len(after)])
+        both = np.stack([np.concatenate([before, after]), level])
+        dealt = random.permuted(np.tile(np.arange(len(level)), (RANDOM, 1)), axis=1)
+        ones, others = both[:, dealt[:, : len(before)]], both[:, dealt[:, len(before) :]]
+        own = float(before.mean() - after.mean())
+        rows.append((own, *(ones.mean(axis=-1) - others.mean(axis=-1))))
+        estimates.append(_estimates(samples, margins(before[None], after[None], order)))
+    observed, null, kept = (np.mean(one, axis=0) for one in zip(*rows))
+    reached = (np.abs(null) >= abs(observed) * (1 - ROUNDING)).sum()
+    p = float((reached + 1) / (RANDOM + 1))
+    joined = map(_joined, zip(*estimates))
+    return math.exp(observed), Result(p, p, widest(inverted(float(observed), null, kept), *joined))
+
+
+def _estimates(
+    samples: TwoSamples, intervals: Sequence[tuple[Array, Array]]
+) -> tuple[_Estimate, ...]:
+    """One host by every method: that of stretches is Welch's where the boots need none."""
+    found = [(float(m[0]), float(m[0] - half[0]), float(m[0] + half[0])) for m, half in intervals]
+    found = [*found, found[0]][:3]
+    if samples.seconds:
+        given = ((samples.before, samples.after), samples.seconds)
+        found.append((counts.centre(*given), *counts.interval(*given)))
+    return tuple(found)
+
+
+def _joined(hosts: Sequence[_Estimate]) -> tuple[float, float]:
+    """One method's interval of the mean: joined method by method, since what biases one method
+    may do so on every host, and does not average out."""
+    middle = fmean(own for own, _, _ in hosts)
+    down, up = (
+        math.hypot(*lengths) / len(hosts)
+        for lengths in zip(*((own - low, high - own) for own, low, high in hosts))
+    )
+    return middle - down, middle + up

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``fleet report``: one claim over hosts, from outside."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+from report_runs import AFTER, BEFORE, arm
+from trees import Answer, lowlat
+
+pytest.importorskip("scipy", reason="the extra `report` is not installed")
+
+
+class Fleet:
+    """Writes the runs of hosts and reports on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sides: tuple[list[str], list[str]] = ([], [])
+
+    def host(
+        self,
+        name: Optional[str],
+        before: Sequence[float] = BEFORE,
+        after: Sequence[float] = AFTER,
+        *,
+        step: int = 2,
+        last: int = 1,
+    ) -> None:
+        """``step`` 2 and ``last`` 1: the sides take turns."""
+        facts = {} if name is None else {"host": {"name": name}}
+        known = ((before, 0), (after, last))
+        for side, label, (values, first) in zip(self.sides, ("stock", "tuned"), known):
+            for n, run in enumerate(arm(label, values, first=first, step=step, **facts)):
+                run["boot_id"] = f"{name}-{label}-{n}"
+                path = self.folder / f"{name}-{label}-{n}.json"
+                path.write_text(json.dumps(run))
+                side.append(str(path))
+
+    def report(self, *words: object) -> Answer:
+        return lowlat("fleet", "report", *self.sides[0], "--against", *self.sides[1], *words)
+
+    def json(self) -> Any:
+        answer = self.report("--json")
+        assert answer.status == 0, answer.err
+        return answer.json()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Fleet:
+    return Fleet(tmp_path)
+
+
+def scaled(values: Sequence[float], factor: float) -> tuple[float, ...]:
+    return tuple(value * factor for value in values)
+
+
+def test_hosts_of_unlike_level_make_one_claim(fleet: Fleet) -> None:
+    for name, level in (("a", 1.0), ("b", 40.0), ("c", 0.1)):
+        fleet.host(name, scaled(BEFORE, level), scaled(AFTER, level))
+    found = fleet.json()
+    claim = found["claim"]
+    assert found["schema"] == "lowlat.fleet-report/1" and claim["schema"] == "lowlat.report/1"
+    (primary,) = claim["endpoints"]
+    assert claim["verdict"] == "reduced" and claim["why"].endswith("on 3 hosts")
+    assert claim["boots"] == {"before": 15, "after": 15}
+    # Three hosts of five boots each way: far below what one host can reach.
+    assert primary["p"] < 0.001 and primary["ci95"][0] == primary["ratio_at_least"] > 1.8
+    alone = [host["report"]["endpoints"] for host in found["hosts"]]
+    ratios = [next(e["ratio"] for e in one if e["primary"]) for one in alone]
+    assert primary["ratio"] == pytest.approx(ratios[0]) and ratios[0] == pytest.approx(ratios[2])
+    assert not any(host["stands_out"] for host in found["hosts"])
+
+
+def test_each_host_has_the_report_that_it_has_alone(fleet: Fleet) -> None:
+    fleet.host("a")
+    fleet.host("b")
+    before, after = ([path for path in side if "/a-" in path] for side in fleet.sides)
+    alone = lowlat("report", *before, "--against", *after, "--json").json()
+    (host,) = [host for host in fleet.json()["hosts"] if host["name"] == "a"]
+    alone["endpoints"] = [one for one in alone["endpoints"] if one["cpu"] == "all"]
+    assert host["report"] == alone
+
+
+def test_what_hosts_differ_in_is_no_effect(fleet: Fleet) -> None:
+    """Pooled, such boots would look like a change; within hosts there is none."""
+    fleet.host("loud", scaled(BEFORE, 9), scaled(BEFORE[::-1], 9))
+    fleet.host("quiet", BEFORE, BEFORE[::-1])
+    claim = fleet.json()["claim"]
+    assert claim["verdict"] == "no-measurable-change"
+    low, high = claim["endpoints"][0]["ci95"]
+    assert low < 1 < high
+
+
+def test_a_host_that_gained_nothing_stands_out(fleet: Fleet) -> None:
+    for name in "abcd":
+        fleet.host(name)
+    fleet.host("odd", BEFORE, BEFORE[::-1])
+    found = fleet.json()
+    assert found["claim"]["verdict"] == "reduced"
+    assert [host["name"] for host in found["hosts"] if host["stands_out"]] == ["odd"]
+    told = fleet.report().out
+    assert told.partition("Stands out")[2].partition("\n")[2] == "  - odd\n"
+
+
+def test_a_host_that_cannot_be_tested_is_named_and_left_out(fleet: Fleet) -> None:
+    fleet.host("a")
+    fleet.host("b")
+    fleet.host("few", BEFORE[:2], AFTER[:2])
+    fleet.host("rollout", step=1, last=10)
+    found = fleet.json()
+    assert {host["name"]: host["claimed"] for host in found["hosts"]} == {
+        "a": True,
+        "b": True,
+        "few": False,
+        "rollout": False,
+    }
+    assert found["claim"]["why"].endswith("on 2 hosts")
+    told = " ".join(fleet.report().out.partition("Not in the claim")[2].split())
+    assert "few: 2 boots each; a test needs 5" in told and "rollout: 5 boots each; no test" in told
+
+
+def test_one_host_is_no_fleet(fleet: Fleet) -> None:
+    fleet.host("a")
+    fleet.host("few", BEFORE[:2], AFTER[:2])
+    claim = fleet.json()["claim"]
+    assert claim["verdict"] == "descriptive-only" and claim["endpoints"] == []
+    assert fleet.report().out.startswith("No claim: 1 of 2 hosts")
+
+
+def test_a_row_for_each_host(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.host("=a")
+    fleet.host("b")
+    assert fleet.report("--csv", tmp_path / "hosts.csv").status == 0
+    with (tmp_path / "hosts.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    # No spreadsheet takes a host's name for a formula.
+    assert [row["host"] for row in rows] == ["'=a", "b"]
+    assert {row["verdict"] for row in rows} == {"reduced"}
+
+
+def test_runs_that_cannot_be_paired_are_refused(fleet: Fleet) -> None:
+    fleet.host(None)
+    assert "does not tell its host" in fleet.report().refused()
+
+
+def test_hosts_of_one_side_are_named_or_refused(fleet: Fleet) -> None:
+    fleet.host("a")
+    fleet.host("b")
+    del fleet.sides[1][5:]
+    found = fleet.json()
+    assert found["missing"] == ["b"] and [host["name"] for host in found["hosts"]] == ["a"]
+    del fleet.sides[0][:5]
+    assert "no host has runs before and after" in fleet.report().refused()
+
+
+def test_the_options_of_the_other_action_are_refused(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.host("a")
+    fleet.report("--out", tmp_path / "x").refused()
+    fleet.report("--isolate", "2").refused()
+    lowlat("fleet", "report", *fleet.sides[0]).refused()
+    lowlat("fleet", "plan", tmp_path, "--csv", "x").refused()
