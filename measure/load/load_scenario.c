@@ -15,6 +15,11 @@ static const struct load_scenario scenarios[] = {
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
+	{ "memory", false, {
+		{ .name = "fault" },
+		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
+		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
+	} },
 	{ "oom", true, {
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },

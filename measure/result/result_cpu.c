@@ -22,22 +22,13 @@ static json_t *rates_to_json(const struct run *run, const struct spin *spin, dou
 
 static json_t *percentiles_to_json(const struct hist *hist, double runtime_ns)
 {
-	static const struct {
-		const char *name;
-		double quantile;
-	} wanted[] = {
-		{ "p99", 0.99 },
-		{ "p99.9", 0.999 },
-		{ "p99.99", 0.9999 },
-		{ "p99.9999", 0.999999 },
-	};
+	static const char *const names[] = { "p99", "p99.9", "p99.99", "p99.9999" };
+	static const double quantiles[] = { 0.99, 0.999, 0.9999, 0.999999 };
 	json_t *percentiles = json_object();
 
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-		const double delay = hist_time_weighted(hist, wanted[i].quantile, runtime_ns);
-
-		json_object_set_new(percentiles, wanted[i].name, json_real(delay));
-	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		json_object_set_new(percentiles, names[i],
+				    json_real(hist_time_weighted(hist, quantiles[i], runtime_ns)));
 	return percentiles;
 }
 
@@ -169,29 +160,23 @@ static json_t *series_to_json(const struct run *run, size_t column)
 static json_t *cpu_to_json(const struct run *run, const struct detector *detector, size_t column)
 {
 	const struct figures figures = figures_of(run, detector);
-	json_t *cpu = json_object();
+	const struct spin *spin = &detector->spin;
+	json_t *cpu = json_pack(
+		"{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:[]}", "cpu",
+		value_count(detector->cpu), "runtime_ns", value_whole(figures.runtime_ns),
+		"noise_ns", value_whole(figures.noise_ns), "noise_ppm", figures.noise_ppm,
+		"dead_ns", value_whole(figures.dead_ns), "events", value_count(spin->gaps),
+		"lost_events", value_count(spin->log_lost), "max_ns", value_whole(figures.max_ns),
+		"rates_per_s", rates_to_json(run, spin, figures.runtime_ns), "time_weighted_ns",
+		percentiles_to_json(spin->hist, figures.runtime_ns), "histogram",
+		value_hist(spin->hist), "series", series_to_json(run, column), "page_faults",
+		(json_int_t)detector->page_faults, "causes");
 
-	json_object_set_new(cpu, "cpu", value_count(detector->cpu));
-	json_object_set_new(cpu, "runtime_ns", value_whole(figures.runtime_ns));
-	json_object_set_new(cpu, "noise_ns", value_whole(figures.noise_ns));
-	json_object_set_new(cpu, "noise_ppm", json_real(figures.noise_ppm));
-	json_object_set_new(cpu, "dead_ns", value_whole(figures.dead_ns));
-	json_object_set_new(cpu, "events", value_count(detector->spin.gaps));
-	json_object_set_new(cpu, "lost_events", value_count(detector->spin.log_lost));
-	json_object_set_new(cpu, "max_ns", value_whole(figures.max_ns));
-	json_object_set_new(cpu, "rates_per_s",
-			    rates_to_json(run, &detector->spin, figures.runtime_ns));
-	json_object_set_new(cpu, "time_weighted_ns",
-			    percentiles_to_json(detector->spin.hist, figures.runtime_ns));
-	json_object_set_new(cpu, "histogram", value_hist(detector->spin.hist));
-	json_object_set_new(cpu, "series", series_to_json(run, column));
-	json_object_set_new(cpu, "page_faults", json_integer(detector->page_faults));
-	json_object_set_new(cpu, "causes", json_array());
 	add_counters(cpu, run, column);
 	json_object_set_new(cpu, "switches_per_s", json_real(figures.switches_per_s));
-	json_object_set_new(cpu, "pace", pace_to_json(run, &detector->spin));
-	json_object_set_new(cpu, "begin_ticks", value_count(detector->spin.begin));
-	json_object_set_new(cpu, "end_ticks", value_count(detector->spin.end));
+	json_object_set_new(cpu, "pace", pace_to_json(run, spin));
+	json_object_set_new(cpu, "begin_ticks", value_count(spin->begin));
+	json_object_set_new(cpu, "end_ticks", value_count(spin->end));
 	json_object_set_new(cpu, "unaccounted_ppm", json_real(figures.unaccounted_ppm));
 	json_object_set_new(cpu, "power", power_to_json(run, column));
 	return cpu;

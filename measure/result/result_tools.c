@@ -68,23 +68,17 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 {
 	const struct hist *hist = &result->hist;
 	const bool sleeps = result->kind == WORK_USLEEP || result->kind == WORK_CLOCK_NANOSLEEP;
-	json_t *work = json_object();
 
-	json_object_set_new(work, "kind", json_string(work_name(result->kind)));
-	json_object_set_new(work, "cpus", json_sprintf("%u", result->cpu));
-	json_object_set_new(work, "beside", value_text(result->beside));
-	json_object_set_new(work, "emulated", json_boolean(run->host.emulated));
-	json_object_set_new(work, "requested_ns", json_integer(sleeps ? WORK_SLEEP_NS : 0));
-	json_object_set_new(work, "samples", value_count(result->time.count));
-	json_object_set_new(work, "mean_ns", json_real(result->time.mean));
-	json_object_set_new(work, "variance_ns2", json_real(moments_variance(&result->time)));
-	json_object_set_new(work, "min_ns", value_count(hist->min));
-	json_object_set_new(work, "p50_ns", value_count(hist_value_at(hist, 0.5)));
-	json_object_set_new(work, "p99_ns", value_count(hist_value_at(hist, 0.99)));
-	json_object_set_new(work, "p99.9_ns", value_count(hist_value_at(hist, 0.999)));
-	json_object_set_new(work, "max_ns", value_count(hist->max));
-	json_object_set_new(work, "histogram", value_hist(hist));
-	return work;
+	return json_pack("{s:s, s:o, s:o, s:b, s:i, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "kind", work_name(result->kind), "cpus", json_sprintf("%u", result->cpu),
+			 "beside", value_text(result->beside), "emulated", run->host.emulated,
+			 "requested_ns", sleeps ? WORK_SLEEP_NS : 0, "samples",
+			 value_count(result->time.count), "mean_ns", result->time.mean,
+			 "variance_ns2", moments_variance(&result->time), "min_ns",
+			 value_count(hist->min), "p50_ns", value_count(hist_value_at(hist, 0.5)),
+			 "p99_ns", value_count(hist_value_at(hist, 0.99)), "p99.9_ns",
+			 value_count(hist_value_at(hist, 0.999)), "max_ns", value_count(hist->max),
+			 "histogram", value_hist(hist));
 }
 
 static json_t *throughput_to_json(const struct run *run)

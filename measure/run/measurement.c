@@ -75,6 +75,21 @@ static void tell(struct run *run)
 		end_follow(run, err);
 }
 
+/* Before anybody who follows the run sets the longest gap back to 0. */
+static void stop_on_gap(struct run *run)
+{
+	for (size_t i = 0; run->options.stop_on_ns && i < run->detectors.count; i++) {
+		struct detector *detector = &run->detectors.items[i];
+		const double ns = clock_ns(&run->clock, (double)atomic_load(&detector->live.max));
+
+		if (ns < (double)run->options.stop_on_ns)
+			continue;
+		run->stopped = true;
+		run_partial(run, "ended by --stop-on: a gap of %.3f us on CPU %u", ns / NS_PER_US,
+			    detector->cpu);
+	}
+}
+
 static uint64_t earlier(uint64_t one, uint64_t other)
 {
 	return one < other ? one : other;
@@ -86,11 +101,13 @@ static void attend_until(struct run *run, uint64_t deadline)
 	uint64_t now = clock_raw_ns(), step;
 
 	/* The detector of a CPU that went offline was moved to another: what follows is wrong. */
-	while (!run->interrupted && now < deadline && run->series.error != -ENXIO) {
+	while (!run->interrupted && !run->stopped && now < deadline &&
+	       run->series.error != -ENXIO) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
 		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
 		capture_drain(&run->capture);
 		series_tick(&run->series);
+		stop_on_gap(run);
 		tell(run);
 		now = clock_raw_ns();
 	}
@@ -114,7 +131,7 @@ static void measure(struct run *run)
 	series_begin(&run->series, &run->before);
 	detectors_measure(&run->detectors, run->threshold_ns, run->options.duration_ns);
 	attend_until(run, run->before.raw_ns + run->options.duration_ns);
-	while (!run->interrupted && run->series.error != -ENXIO &&
+	while (!run->interrupted && !run->stopped && run->series.error != -ENXIO &&
 	       !detectors_finished(&run->detectors))
 		run_wait_ns(run, CLOSE_LOOK_NS);
 	detectors_stop(&run->detectors);

@@ -88,6 +88,8 @@ static const struct option table[] = {
 	  argument_time, FIELD(warmup_ns), .most = 3600 * NS_PER_S },
 	{ "threshold", "TIME", "what is longer is a gap, 50ns to 1s (default 100ns)", argument_time,
 	  FIELD(threshold_ns), .least = 50, .most = NS_PER_S },
+	{ "stop-on", "TIME", "end the run at a gap of at least that, 50ns to 1h", argument_time,
+	  FIELD(stop_on_ns), .least = 50, .most = 3600 * NS_PER_S },
 	{ "policy", "POLICY", "other, fifo:N or deadline:RUNTIME/PERIOD (default other)",
 	  set_policy, FIELD(policy) },
 	{ "load", "SCENARIO", "what stress-ng does meanwhile (default idle): idle, ", set_load,

@@ -62,6 +62,8 @@ struct run {
 	struct series series;
 	struct strings problems;
 	bool complete, valid;
+	/* A gap as long as --stop-on ended it. */
+	bool stopped;
 	/* The signal that ended it early; 0: none. */
 	int interrupted;
 };

@@ -13,7 +13,7 @@ _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
 _shtab_lowlat_gen_render_option_strings=(-h --help --out --format --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
 _shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
-_shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events --json)
+_shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events --json)
 _shtab_lowlat_gen_report_option_strings=(-h --help --against --arm --verify --json --markdown --require --html --csv --open --plan)
 _shtab_lowlat_gen_fleet_option_strings=(-h --help --json --out --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --against --csv)
 _shtab_lowlat_gen_apply_option_strings=(-h --help --root --dry-run --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boot --runtime --accept-pending)
@@ -299,7 +299,7 @@ _lowlat_policies() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "${1##*,}"
 }
 _lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm oom timers ipi files network mixed)" -- "$1"
+  compgen -W "$(printf '%s\n' idle faults vm memory oom timers ipi files network mixed)" -- "$1"
 }
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"

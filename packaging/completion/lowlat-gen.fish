@@ -44,7 +44,7 @@ function _lowlat_policies
   __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm oom timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all
@@ -106,7 +106,7 @@ function _shtab_lowlat_gen_using
 end
 
 set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --svg --threshold --throughput --tuned-profile --verify --warmup --work
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -216,6 +216,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l cpus -x -d 'CPUs 
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l duration -x -d 'how long to measure (10s)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l warmup -x -d 'how long to wait before (5s)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l threshold -x -d 'the shortest gap that counts (100ns)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l stop-on -x -d 'end the run at a gap of at least that'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load-cpus -xka "(_lowlat_all)" -d 'where it does that (default: the other CPUs)'

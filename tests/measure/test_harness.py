@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -48,6 +49,28 @@ CPU_KEYS = {
 }  # fmt: skip
 
 EMPTY_PACE = {"window_ns": 0, "windows": 0, "work": {}}
+
+
+def test_a_long_gap_ends_the_run_and_is_in_it(harness: Harness) -> None:
+    """Another process takes the CPU for longer than that, at the latest after a minute."""
+    cpu = online()[-1]
+    code = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True:\n    pass"
+    words = ("--cpus", str(cpu), "--duration", "60s", "--warmup", "0s", "--no-oslat", "--json")
+    with subprocess.Popen([sys.executable, "-c", code]) as other:
+        try:
+            done = harness(*words, "--stop-on", "1ms")
+        finally:
+            other.kill()
+    (found,) = done.run["cpus"]
+    assert (done.status, done.run["complete"], done.run["valid"]) == (1, False, True)
+    assert found["max_ns"] >= 1_000_000 and found["runtime_ns"] < 60e9
+    (told,) = (text for text in done.run["problems"] if "--stop-on" in text)
+    assert told.startswith("ended by --stop-on: a gap of ") and told.endswith(f" us on CPU {cpu}")
+
+
+def test_without_such_a_gap_the_run_takes_its_time(harness: Harness) -> None:
+    done = harness(*SHORT, "--stop-on", "1h", "--json")
+    assert (done.status, done.run["complete"]) == (0, True)
 
 
 # The contract

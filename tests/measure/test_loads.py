@@ -211,7 +211,7 @@ def test_files_without_room_are_refused(bench: Bench, small: Path) -> None:
 
 
 @needs_stress
-@pytest.mark.parametrize("scenario", ["faults", "vm", "timers", "mixed"])
+@pytest.mark.parametrize("scenario", ["faults", "vm", "memory", "timers", "mixed"])
 def test_loads(harness: Harness, scenario: str) -> None:
     run = harness(*SHORT, "--load", scenario, "--seed", "3", "--json").run
     (load,) = run["loads"]

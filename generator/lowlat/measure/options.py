@@ -31,7 +31,7 @@ THROUGHPUT_RUNS = "5"
 
 #: The options that have lowlat-measure's own names.
 _PASSED_ON = (
-    *("label", "cpus", "duration", "warmup", "threshold", "policy"),
+    *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "policy"),
     *("load", "load_cpus", "seed", "events"),
     *("second_opinion", "work", "throughput"),
 )
@@ -47,6 +47,7 @@ class MeasureOptions:
     duration: str = "10s"
     warmup: str = "5s"
     threshold: Optional[str] = None
+    stop_on: Optional[str] = None
     policy: Optional[str] = None
     load: Optional[str] = None
     load_cpus: Optional[str] = None

@@ -18,14 +18,7 @@ from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, Key
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import (
-    LONGEST_HEADER,
-    MOST_CPUS,
-    MOST_SOURCES,
-    SUMMARY,
-    WORK_NOTE,
-    Table,
-)
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
 from lowlat.report.wording import noise, number, source
 
 SCHEMA = "lowlat.description/1"
@@ -140,20 +133,20 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
     yield Table((f"{noun} {found.cpus}", found.label), rows, wide=True)
     yield _per_cpu(found)
     if found.longest_gaps:
-        yield Table(LONGEST_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
+        yield Table(osnoise.GAPS_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
     timed = {figure.name: number(figure.value) for figure in found.figures if figure.cpu == "all"}
     header, *kinds = work.rows(list(timed), lambda name: timed.get(name, "-"))
     if kinds:
-        yield Table(header, tuple(kinds), note=WORK_NOTE)
+        yield Table(header, tuple(kinds), note=work.NOTE)
     for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
-        if parts and (own := _parts(found, name)):
+        if parts and (own := parts_of(found, name)):
             words = source if name == INTERRUPTS else str
             shown = tuple((words(row), number(value)) for row, value in own[:MOST_SOURCES])
             yield Table((title, found.label), shown, wide=True)
 
 
-def _parts(found: Description, name: str) -> list[tuple[str, float]]:
-    """The largest first."""
+def parts_of(found: Description, name: str) -> list[tuple[str, float]]:
+    """The figures ``name@ROW`` over all CPUs, by their row, the largest first."""
     parts = [
         (figure.name.partition("@")[2], figure.value)
         for figure in found.figures

@@ -199,7 +199,8 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     """All that these runs can tell of these CPUs."""
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
-    result += [figures.WORST_SECOND, *work.measures(runs)]
+    result.append(figures.WORST_SECOND)
+    result += figures.printed("ns", (work.values(run, cpus) for run in runs))
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
     if comparable.same_version(comparable.opinion_versions, runs):

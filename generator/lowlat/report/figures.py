@@ -233,4 +233,5 @@ def dose(run: Run) -> dict[str, float]:
 def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
     """A measure for each figure that a tool printed, of all of_run() said."""
     for name in dict.fromkeys(name for keys in found for name, _ in keys):
-        yield Measure(name, unit, lambda cpu: None, durations=unit == "us")
+        own = "ns2" if "_ns2@" in name else unit
+        yield Measure(name, own, lambda cpu: None, durations=unit != "1/s")

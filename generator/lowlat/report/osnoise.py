@@ -24,6 +24,9 @@ _COLUMNS = (
     (INTERRUPTS, "interrupts/s", 1.0),
 )
 
+#: The header of gaps().
+GAPS_HEADER = ("the longest gaps and their causes, in order", "us")
+
 #: So many of a gap's causes are told one by one.
 _LINKS = 6
 

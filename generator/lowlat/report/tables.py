@@ -53,10 +53,6 @@ SUMMARY = (
     ("timerlat_max_us", "rtla timerlat maximum of any CPU, us", 1),
 )
 
-LONGEST_HEADER = ("the longest gaps and their causes, in order", "us")
-
-WORK_NOTE = "of a piece of work; a sleep of usleep and clock_nanosleep asks for 100,000"
-
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
     "p of the first claim alone, of the others adjusted for each other; the rest is untested"
@@ -139,7 +135,7 @@ def _work(report: Report) -> Table:
     """What a piece of work took on the average of the CPUs."""
     found = {e.name: e for e in report.endpoints if e.cpu == "all"}
     header, *rows = work.rows(list(found), lambda name: _arrow(found.get(name), 1))
-    return Table(header, tuple(rows), note=WORK_NOTE)
+    return Table(header, tuple(rows), note=work.NOTE)
 
 
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
@@ -163,7 +159,7 @@ def _side(report: Report, place: int) -> OsnoiseArm:
 def longest_gaps(reports: Sequence[Report]) -> Table:
     """The longest gaps of each arm, with their causes in the order in which they began."""
     found = dict.fromkeys(gap for report in reports for gap in report.longest_gaps)
-    return Table(LONGEST_HEADER, tuple(osnoise.gaps(found, reports[0].sets)))
+    return Table(osnoise.GAPS_HEADER, tuple(osnoise.gaps(found, reports[0].sets)))
 
 
 def _worst(report: Report) -> list[int]:

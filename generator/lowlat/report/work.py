@@ -9,19 +9,22 @@ from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report.figures import Key, Measure
+from lowlat.report.figures import Key
 
-#: Figure, its title where the table has it, its unit, and the field of the run that it is.
+#: Figure, its title where the table has it, and the field of the run that it is.
 _FIGURES = (
-    ("work_mean_ns", "mean", "ns", "mean_ns"),
-    ("work_p50_ns", "p50", "ns", "p50_ns"),
-    ("work_p99_ns", "p99", "ns", "p99_ns"),
-    ("work_p99.9_ns", "p99.9", "ns", "p999_ns"),
-    ("work_max_ns", "max", "ns", "max_ns"),
-    ("work_variance_ns2", "variance, ns2", "ns2", "variance_ns2"),
-    ("work_late_ns", "", "ns", "late_ns"),
+    ("work_mean_ns", "mean", "mean_ns"),
+    ("work_p50_ns", "p50", "p50_ns"),
+    ("work_p99_ns", "p99", "p99_ns"),
+    ("work_p99.9_ns", "p99.9", "p999_ns"),
+    ("work_max_ns", "max", "max_ns"),
+    ("work_variance_ns2", "variance, ns2", "variance_ns2"),
+    ("work_late_ns", "", "late_ns"),
 )
-_SHOWN = [(name, title) for name, title, _, _ in _FIGURES if title]
+_SHOWN = [(name, title) for name, title, _ in _FIGURES if title]
+
+#: Below the rows.
+NOTE = "of a piece of work; a sleep of usleep and clock_nanosleep asks for 100,000"
 
 #: A system call that takes so many times as long is told.
 _DEARER = 1.05
@@ -30,17 +33,11 @@ _DEARER = 1.05
 _Values = Mapping[str, tuple[float, float]]
 
 
-def measures(runs: Iterable[Run]) -> Iterator[Measure]:
-    for kind in dict.fromkeys(one.kind for run in runs for one in run.work if one.cpu is not None):
-        for name, _, unit, _ in _FIGURES:
-            yield Measure(f"{name}@{kind}", unit, lambda cpu: None)
-
-
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """By figure and CPU, and over all CPUs the mean; of the longest piece the longest."""
     found: dict[str, dict[int, float]] = {}
     for one in run.work:
-        for name, _, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
+        for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
             if (value := getattr(one, field)) is not None:
                 found.setdefault(f"{name}@{one.kind}", {})[one.cpu or 0] = value
     result: dict[Key, float] = {}

@@ -29,6 +29,7 @@ class MeasureArguments:
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
+    stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
     policy: Optional[str] = option(
         "POLICY[,...]",
         "other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as "

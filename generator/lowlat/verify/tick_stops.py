@@ -40,14 +40,14 @@ _WORDS = {
 class TickStops:
     """How often what kept the tick of which CPU, or why nobody could look; None before."""
 
-    found: Optional[Mapping[int, Mapping[str, int]]] = None
+    found: Optional[Mapping[tuple[int, str], int]] = None
     error: str = ""
 
     def text(self) -> str:
         """As one line; parse() reads it."""
         if self.found is None:
             return f"untraced {self.error}"
-        each = (f"{cpu}:{what}={n}" for cpu, own in self.found.items() for what, n in own.items())
+        each = (f"{cpu}:{what}={n}" for (cpu, what), n in self.found.items())
         return f"tick_stops {' '.join(each)}"
 
 
@@ -55,29 +55,24 @@ def parse(told: Mapping[str, str]) -> TickStops:
     """What the lines say, by their first word."""
     if "tick_stops" not in told:
         return TickStops(error=told.get("untraced", "it was not recorded"))
-    found: dict[int, Counter[str]] = {}
-    for cpu, what, count in _TOLD.findall(told["tick_stops"]):
-        found.setdefault(int(cpu), Counter())[what] += int(count)
-    return TickStops(found)
+    found = _TOLD.findall(told["tick_stops"])
+    return TickStops({(int(cpu), what): int(count) for cpu, what, count in found})
 
 
-def count(trace: str) -> Mapping[int, Mapping[str, int]]:
+def count(trace: str) -> Mapping[tuple[int, str], int]:
     """Of the kernel's text what kept the tick of which CPU, and how often."""
-    found: dict[int, Counter[str]] = {}
-    for cpu, what in _EVENT.findall(trace):
-        found.setdefault(int(cpu), Counter())[what] += 1
-    return found
+    return Counter((int(cpu), what) for cpu, what in _EVENT.findall(trace))
 
 
 def words(stops: TickStops, cpu: int) -> str:
     """What kept the tick of this CPU, the most frequent first."""
     if stops.found is None:
         return f"why is not known: {stops.error}"
-    own = stops.found.get(cpu, {})
+    own = Counter({what: n for (where, what), n in stops.found.items() if where == cpu})
     if not own:
         return "timer:tick_stop never came there: the kernel did not try to stop it"
-    most = sorted(own.items(), key=lambda item: -item[1])
-    each = (f"{_WORDS.get(what, what)} ({count} of {sum(own.values())})" for what, count in most)
+    total = sum(own.values())
+    each = (f"{_WORDS.get(what, what)} ({n} of {total})" for what, n in own.most_common())
     return f"timer:tick_stop names {', '.join(each)}"
 
 

@@ -41,7 +41,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
     worst = CpuSet.of(noisiest[:_MOST_CPUS])
     arms = (replace(*view_arms([arm]), kind="after"),)
-    measured = RunsShown(arms, cpus, worst, [dict(_by_row(found))], timed)
+    measured = RunsShown(arms, cpus, worst, [dict(description.parts_of(found, INTERRUPTS))], timed)
     power = costs.power(arms)
     every = (
         # Over all CPUs, and those of each: what the noise is made of is drawn.
@@ -78,11 +78,3 @@ def _numbers(found: Description) -> Iterator[Number]:
     for name, of, unit, divisor in _NUMBERS:
         if (value := found.get(name)) is not None:
             yield Number(of, "after", number(value / divisor), unit)
-
-
-def _by_row(found: Description) -> Iterator[tuple[str, float]]:
-    """The interrupts a second by the row of /proc/interrupts."""
-    for figure in found.figures:
-        name, _, row = figure.name.partition("@")
-        if name == INTERRUPTS and row and figure.cpu == "all":
-            yield row, figure.value
