@@ -63,8 +63,8 @@ def road(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Journey]:
     stub = image.packages_or_skip(image.image_or_skip(), "systemd-boot-efi")
     with boots.work_folder() as name:
         made = Journey(Path(name), packages_or_skip()[0], *loader)
-        guest = made.go(boots.installed_or_skip(Path(name)), "grub", "bootctl glance")
-        kernel = made.found["grub"]["boot"]["kernel"]
+        guest = made.go(boots.installed_or_skip(Path(name)), "grub", "bootctl")
+        kernel = made.found["grub"]["kernel"]
         guest = with_image(guest, stub, kernel, tmp_path_factory.mktemp("image"))
         guest = made.go(guest, "entry", "images")
         guest = made.go(guest, "stock", "setup look apply trial")

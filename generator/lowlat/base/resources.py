@@ -17,7 +17,16 @@ def templates() -> Path:
 
 def parameters() -> Path:
     """The names of the kernel's boot parameters, one a line."""
-    return Path(__file__).resolve().parents[1] / "catalogue" / "parameters.txt"
+    return _catalogue() / "parameters.txt"
+
+
+def never() -> Path:
+    """What is no tunable, and why."""
+    return _catalogue() / "never.ini"
+
+
+def _catalogue() -> Path:
+    return Path(__file__).resolve().parents[1] / "catalogue"
 
 
 def template(name: str) -> str:

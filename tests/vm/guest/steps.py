@@ -280,6 +280,7 @@ def bootctl(folder: Path) -> dict[str, Any]:
         "packages": run("dpkg", "--install", *packages),
         "grub": run("dpkg", "--purge", *_GRUB),
         "loader": loader(),
+        "kernel": os.uname().release,
     }
 
 
