@@ -34,8 +34,9 @@ _PARTS = re.compile(r"\n# lowlat: begin\n(?:.*\n)*?# lowlat: end\n")
 #: The firmware starts the watchdog, and Linux feeds it for so long at most until systemd opens it.
 _WATCHDOG = "kernel_watchdog_timeout=60\n"
 
-#: The mailbox's tags (include/soc/bcm2835/raspberrypi-firmware.h) and the device of their driver,
-#: which kernels of other sources than Raspberry Pi's do not have.
+#: The mailbox's tags (include/soc/bcm2835/raspberrypi-firmware.h), and the device of their driver,
+#: which only Raspberry Pi's own kernels have. A plain reboot keeps the flag that was set so
+#: (rpi_firmware_notify_reboot() in their drivers/firmware/raspberrypi.c).
 _GET_FLAGS, _SET_FLAGS = "0x00030064", "0x00038064"
 _MAILBOX = "/dev/vcio"
 
