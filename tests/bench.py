@@ -112,7 +112,12 @@ def start(argv: list[str]) -> Start:
 
 def bench_here(runs: int) -> None:
     print(f"This machine ({os.cpu_count()} CPUs), medians of {runs}:")
-    for words in (["--version"], ["probe", "--json"], ["plan", "--json"], ["cpus", "isolated"]):
+    for words in (
+        ["--version"],
+        ["probe", "--json"],
+        ["plan", "--json"],
+        ["cpus", "isolated", "--planned"],
+    ):
         print(f"  {' '.join(words):14} {cost(words, runs)}", flush=True)
 
 

@@ -165,7 +165,9 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", ["--version", "--help", "plan", "plan --help", "cpus isolated"])
+@pytest.mark.parametrize(
+    "words", ["--version", "--help", "plan", "plan --help", "cpus isolated --planned"]
+)
 def test_output_that_cannot_be_written_is_one_line(words: str, unbuffered: str) -> None:
     assert into_full(words, unbuffered) == (
         1,

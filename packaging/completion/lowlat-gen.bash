@@ -2,14 +2,15 @@
 # Produced by packaging/produce-cli from the options of the program.
 # Its frame is shtab's, (c) 2020-2026 Casper da Costa-Luis.
 
-_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
+_shtab_lowlat_gen_subparsers=(probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe_option_strings=(-h --help --root --json --svg)
 _shtab_lowlat_gen_capture_option_strings=(-h --help --evidence --duration --evidence-script --root)
 _shtab_lowlat_gen_plan_option_strings=(-h --help --root --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --diff --brief --svg)
-_shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --root)
+_shtab_lowlat_gen_cpus_option_strings=(-h --help --profile --planned --as --root)
 _shtab_lowlat_gen_run_option_strings=(-h --help --cpus --set --policy --one-per-thread --dry-run --systemd-drop-in --root)
 _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
+_shtab_lowlat_gen_profile_option_strings=(-h --help --root)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
 _shtab_lowlat_gen_render_option_strings=(-h --help --out --format --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
 _shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
@@ -49,6 +50,8 @@ _shtab_lowlat_gen_run___cpus_COMPGEN=_lowlat_auto
 _shtab_lowlat_gen_run___policy_COMPGEN=_lowlat_run_policy
 _shtab_lowlat_gen_run___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_explain_pos_0_COMPGEN=_lowlat_explained
+_shtab_lowlat_gen_profile_pos_1_COMPGEN=_lowlat_file
+_shtab_lowlat_gen_profile___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_lint_pos_0_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_lint___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_lint___kernel_COMPGEN=_lowlat_kernel
@@ -120,13 +123,15 @@ _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___root_COMPGEN=_lowlat_file
 
+_shtab_lowlat_gen_cpus___as_choices=(list docker dpdk libvirt systemd)
+_shtab_lowlat_gen_profile_pos_0_choices=(check)
 _shtab_lowlat_gen_render___format_choices=(performance-profile kubelet ignition bootc)
 _shtab_lowlat_gen_fleet_pos_0_choices=(plan report)
 _shtab_lowlat_gen_apply___boot_choices=(own tuned)
 _shtab_lowlat_gen_apply___runtime_choices=(tuned none)
 _shtab_lowlat_gen_boot_pos_0_choices=(grub kernel start health record upgrade)
 _shtab_lowlat_gen_runtime_pos_0_choices=(start stop verify)
-_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
+_shtab_lowlat_gen_pos_0_choices=(probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)
 
 _shtab_lowlat_gen_probe__h_nargs=0
 _shtab_lowlat_gen_probe___help_nargs=0
@@ -144,16 +149,20 @@ _shtab_lowlat_gen_plan___diff_nargs=0
 _shtab_lowlat_gen_plan___brief_nargs=0
 _shtab_lowlat_gen_cpus__h_nargs=0
 _shtab_lowlat_gen_cpus___help_nargs=0
+_shtab_lowlat_gen_cpus___planned_nargs=0
 _shtab_lowlat_gen_run_pos_0_nargs=...
 _shtab_lowlat_gen_run__h_nargs=0
 _shtab_lowlat_gen_run___help_nargs=0
 _shtab_lowlat_gen_run___one_per_thread_nargs=0
 _shtab_lowlat_gen_run___dry_run_nargs=0
 _shtab_lowlat_gen_run___systemd_drop_in_nargs=0
+_shtab_lowlat_gen_explain_pos_0_nargs='*'
 _shtab_lowlat_gen_explain__h_nargs=0
 _shtab_lowlat_gen_explain___help_nargs=0
 _shtab_lowlat_gen_explain___all_nargs=0
 _shtab_lowlat_gen_explain___markdown_nargs=0
+_shtab_lowlat_gen_profile__h_nargs=0
+_shtab_lowlat_gen_profile___help_nargs=0
 _shtab_lowlat_gen_lint_pos_0_nargs='*'
 _shtab_lowlat_gen_lint__h_nargs=0
 _shtab_lowlat_gen_lint___help_nargs=0
@@ -283,7 +292,7 @@ _lowlat_run_policy() {
   compgen -W "$(printf '%s\n' other fifo:1)" -- "$1"
 }
 _lowlat_explained() {
-  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' containers dpdk taskset; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"
+  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' audio jack jack2 pipewire pulseaudio alsa sound daw usb-audio midi c-states cstate idle-states sleep cpuidle wake-up latency p-states frequency containers docker podman kubernetes k8s kubelet container openshift pod dpdk vpp ovs openvswitch eal lcore lcores pmd vfio nfv telecom irq irqs interrupt interrupts irqbalance smp_affinity usb msi vector vectors libvirt kvm qemu virsh vcpu vcpupin virtual-machine vm proxmox openstack nic network ethernet ethtool rss xdp af_xdp onload solarflare mellanox ptp raspberry-pi raspberrypi rpi raspbian arm arm64 jetson gpio robots ros ros2 linuxcnc ethercat control plc cnc codesys real-time preempt_rt slurm hpc mpi openmp openmpi cluster pbs lsf batch smt hyper-threading ht hyperthread sibling siblings nosmt noht taskset pin pinning affinity numactl chrt sched_setaffinity cgroup trading hft low-latency feed matching-engine aeron spin busy-poll finance; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"
 }
 _lowlat_dir() {
   compgen -d -- "$1"
@@ -299,7 +308,7 @@ _lowlat_policies() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "${1##*,}"
 }
 _lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm memory oom timers ipi files network mixed)" -- "$1"
+  compgen -W "$(printf '%s\n' idle faults vm oom timers ipi files network mixed)" -- "$1"
 }
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"
@@ -311,7 +320,7 @@ _lowlat_works() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
 }
 _lowlat_verb() {
-  compgen -W "$(printf '%s\n' probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)" -- "$1"
+  compgen -W "$(printf '%s\n' probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)" -- "$1"
 }
 # End Custom Preamble
 

@@ -28,7 +28,7 @@ function _lowlat_run_policy
   printf '%s\n' other fifo:1
 end
 function _lowlat_explained
-  printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' containers dpdk taskset; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
+  printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' audio jack jack2 pipewire pulseaudio alsa sound daw usb-audio midi c-states cstate idle-states sleep cpuidle wake-up latency p-states frequency containers docker podman kubernetes k8s kubelet container openshift pod dpdk vpp ovs openvswitch eal lcore lcores pmd vfio nfv telecom irq irqs interrupt interrupts irqbalance smp_affinity usb msi vector vectors libvirt kvm qemu virsh vcpu vcpupin virtual-machine vm proxmox openstack nic network ethernet ethtool rss xdp af_xdp onload solarflare mellanox ptp raspberry-pi raspberrypi rpi raspbian arm arm64 jetson gpio robots ros ros2 linuxcnc ethercat control plc cnc codesys real-time preempt_rt slurm hpc mpi openmp openmpi cluster pbs lsf batch smt hyper-threading ht hyperthread sibling siblings nosmt noht taskset pin pinning affinity numactl chrt sched_setaffinity cgroup trading hft low-latency feed matching-engine aeron spin busy-poll finance; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::'
 end
 function _lowlat_dir
   __fish_complete_directories
@@ -44,7 +44,7 @@ function _lowlat_policies
   __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
+  printf '%s\n' idle faults vm oom timers ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all
@@ -56,7 +56,7 @@ function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
 end
 function _lowlat_verb
-  printf '%s\n' probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
+  printf '%s\n' probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
 end
 # End Custom Preamble
 
@@ -105,8 +105,8 @@ function _shtab_lowlat_gen_using
   test "$_shtab_lowlat_gen_cmdpath" = "$argv"
 end
 
-set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
-set -g _shtab_lowlat_gen_opts_with_value --against --arm --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --tuned-profile --verify --warmup --work
+set -g _shtab_lowlat_gen_commands probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
+set -g _shtab_lowlat_gen_opts_with_value --against --arm --as --boot --boots --cpus --csv --default --disable --duration --enable --events --for-device --format --housekeeping --housekeeping-cores --html --interval --isolate --jobs --kernel --label --lines --load --load-cpus --memory --out --plan --policy --profile --require --resume --root --runtime --second-opinion --seed --set --stop-on --svg --threshold --throughput --tuned-profile --verify --warmup --work
 
 complete -c lowlat-gen -e
 complete -c lowlat-gen -f
@@ -145,11 +145,13 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using plan' -l svg -xka "(_lowlat_f
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a cpus -d 'print the bare list of isolated or housekeeping CPUs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l profile -xka "(_lowlat_profile)" -d 'as this profile chooses; default: the applied plan, else lowlat'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l planned -d 'where nothing is isolated, what a plan would isolate (a captured machine: always)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l as -xka "list docker dpdk libvirt systemd" -d 'as this program takes it'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using cpus; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_sets)" -d 'a side, or a set that --isolate named'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a run -d 'run a program on the isolated CPUs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -s h -l help -d 'show this help message and exit'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l cpus -xka "(_lowlat_auto)" -d 'where to run; auto: what '"'"'lowlat-gen cpus isolated'"'"' prints (auto)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l cpus -xka "(_lowlat_auto)" -d 'where to run; auto: what '"'"'lowlat-gen cpus isolated --planned'"'"' prints (auto)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l set -x -d 'run on the set that --isolate NAME=LIST made'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l policy -xka "(_lowlat_run_policy)" -d 'scheduling policy; N: real-time priority (other)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l one-per-thread -d 'each thread gets a CPU of its own'
@@ -157,11 +159,16 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l dry-run -d 'say where
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l systemd-drop-in -d 'print what places a systemd service instead; runs nothing'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using run; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'after --: the program'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a explain -d 'what one tunable does, costs and needs'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a explain -d 'what a tunable, a profile or a word such as irq is about'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l all -d 'every tunable in full'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain' -l markdown -d 'with --all: the reference as Markdown'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain; and test $_shtab_lowlat_gen_npos -eq 0' -ka "(_lowlat_explained)" -d 'a tunable, a profile or a guide; without it: all names'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using explain; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_explained)" -d 'a tunable, a profile, or a word such as irq or docker; without it: all names'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a profile -d 'check a profile of your own'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using profile' -s h -l help -d 'show this help message and exit'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using profile' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using profile; and test $_shtab_lowlat_gen_npos -eq 0' -ka "check" -d action
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using profile; and test $_shtab_lowlat_gen_npos -eq 1' -ka "(_lowlat_file)" -d 'a lowlat.conf, wherever it lies'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a lint -d 'judge any boot line word by word, and against lowlat'"'"'s'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'

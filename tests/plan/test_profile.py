@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lowlat.explain.entries import overview
 from lowlat.host.root import Root
 from lowlat.plan import profile
 from trees import CONFIG, CPU, lowlat, machine, write_tree
@@ -167,3 +168,24 @@ def test_a_machine_that_compares_programs(groups: str | None, tmp_path: Path) ->
     assert ("domain" in line) == (not groups)
     assert "nohz_full" not in line and "idle" not in line
     assert settings["turbo"]["value"] == "1"
+
+
+def test_a_profile_is_checked_before_it_is_used(tmp_path: Path) -> None:
+    root = host(tmp_path / "host")
+    file = tmp_path / "mine" / "lowlat.conf"
+    write_tree(file.parent, {file.name: "[main]\nparent = lowlat\n[settings]\nskew_tick = off\n"})
+    answer = lowlat("profile", "check", file, "--root", root)
+    assert answer.status == 0 and "/etc/lowlat/profiles/mine/lowlat.conf" in answer.out
+    for wrong, why in (
+        ("[settings]\nskew_tik = on\n", "did you mean skew_tick?"),
+        ("[settings]\nskew_tick = a b\n", "skew_tick"),
+        ("[main]\nparent = no-such\n", "no-such"),
+        ("neither", "mine"),
+    ):
+        file.write_text(wrong)
+        assert why in lowlat("profile", "check", file, "--root", root).refused()
+    lowlat("profile", "check", tmp_path / "absent", "--root", root).refused()
+
+
+def test_profiles_of_ones_own_are_listed() -> None:
+    assert "\n  mine " in overview(["mine"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import pty
-import re
 import select
 import shutil
 import signal
@@ -19,7 +18,6 @@ import pytest
 import synthetic
 import trees
 from lowlat.model.cpuset import CpuSet
-from lowlat.verbs.explain import GUIDES
 from ordinary_user import AS_NOBODY, OrdinaryUser
 from trees import lowlat
 
@@ -406,25 +404,3 @@ def test_systemd_reads_the_drop_in(tmp_path: Path) -> None:
     assert complaints() == []
     (folder / "lowlat.conf").write_text(text.replace("=fifo", "=fifi"))
     assert complaints()
-
-
-# ------------------------------------------------------------------ the pages
-
-
-@pytest.mark.parametrize("name", ["containers", "dpdk", "taskset"])
-def test_a_guide_fits_one_screen_and_its_commands_exist(name: str) -> None:
-    page = lowlat("explain", name).out
-    lines = page.splitlines()
-    assert lines[0].startswith(f"{name}: ")
-    assert len(lines) <= 24
-    assert max(map(len, lines)) <= 88
-    commands = re.findall(r"lowlat-gen ([a-z]+)((?: --[a-z-]+| isolated| housekeeping)*)", page)
-    assert commands
-    for verb, words in commands:
-        known = lowlat(verb, "--help").out
-        assert all(word in known for word in words.split())
-
-
-def test_the_overview_names_the_guides() -> None:
-    overview = lowlat("explain").out
-    assert all(name in overview for name in GUIDES)

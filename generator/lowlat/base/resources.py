@@ -34,6 +34,11 @@ def template(name: str) -> str:
     return (templates() / name).read_text("utf-8")
 
 
+def template_names(folder: str) -> list[str]:
+    """The files in a folder below templates/."""
+    return sorted(path.name for path in (templates() / folder).iterdir())
+
+
 def _folder(name: str) -> Path:
     # setup.cfg maps lowlat.profiles and lowlat.templates to the top-level folders.
     spec = find_spec(f"lowlat.{name}")

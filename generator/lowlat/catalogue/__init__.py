@@ -7,6 +7,7 @@ The order matters in one way: an entry that asks whether another is enabled come
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Optional
 
 from lowlat.base.errors import Refused
@@ -76,24 +77,27 @@ def _stated(table: dict[str, str], name: str) -> Optional[str]:
     return table.get(name) or table.get(name.partition("=")[0])
 
 
-def lookup(name: str) -> Tunable:
+def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
     """The entry of that name, also given as it stands on a command line ("idle=poll").
 
-    Raises Refused, naming the nearest known name, or why it is never set.
+    Raises Refused, naming the nearest known name or one of ``others``, or why it is never set.
     """
     why = unset(name)
     if why:
         raise Refused(f"'{name[:60]}' {why}")
     bare = name.partition("=")[0]
     if bare not in _BY_NAME:
-        raise Refused(f"there is no tunable '{name[:60]}'", hint=_nearest(name))
+        known = alias(name)
+        hint = f"here it is {known}" if known else _nearest(bare, others)
+        raise Refused(f"there is no tunable '{name[:60]}'", hint=hint)
     return _BY_NAME[bare]
 
 
-def _nearest(name: str) -> str:
-    known = alias(name)
-    if known:
-        return f"here it is {known}"
-    names = [*_BY_NAME, *ALIASES, *NEVER, *ELSEWHERE]
-    near = difflib.get_close_matches(name.partition("=")[0], names, n=1)
-    return f"did you mean {near[0]}?" if near else "'lowlat-gen explain' lists them"
+def _nearest(name: str, others: Iterable[str]) -> str:
+    """One that is spelt nearly alike, else up to three that have the word in them."""
+    names = [*_BY_NAME, *others, *ALIASES, *NEVER, *ELSEWHERE]
+    near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.8)
+    if not near and len(name) > 2:
+        near = [known for known in names if name.lower() in known.lower()][:3]
+    near = near or difflib.get_close_matches(name[:80], names, n=1)
+    return f"did you mean {' or '.join(near)}?" if near else "'lowlat-gen explain' lists them"

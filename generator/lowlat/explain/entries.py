@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from lowlat.base.terminal import columns, filled
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
 from lowlat.catalogue.never import ELSEWHERE, NEVER
+from lowlat.explain.guides import guides
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 
@@ -114,16 +115,18 @@ def _named(settings: Mapping[str, str], names: list[str]) -> str:
     )
 
 
-def overview() -> str:
-    """Every name with the first words of what it does, what is never set, and the profiles."""
+def overview(own: Iterable[str] = ()) -> str:
+    """Every name with the first words of what it does; ``own`` are the user's profiles."""
     profiles = {found.name: found.summary for found in packaged()}
     groups = (
+        ("Guides, one for each kind of work", {one.name: one.title for one in guides()}),
+        ("Profiles", profiles),
+        ("Profiles of your own", {name: "'profile check' reads it" for name in own}),
         ("Set or offered", {entry.name: entry.why for entry in CATALOGUE}),
         ("Never set", NEVER),
         ("Not set by lowlat: what to do instead", ELSEWHERE),
-        ("Profiles", profiles),
     )
-    return "\n\n".join(_table(title, rows) for title, rows in groups)
+    return "\n\n".join(_table(title, rows) for title, rows in groups if rows)
 
 
 def _table(title: str, rows: Mapping[str, str]) -> str:

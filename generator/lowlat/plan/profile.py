@@ -7,9 +7,10 @@ import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Optional
 
-from lowlat.base import encode, resources
+from lowlat.base import encode, files, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
@@ -181,9 +182,22 @@ def packaged_names() -> list[str]:
 
 def names(root: Root) -> list[str]:
     """Every profile's name, packaged and the user's own."""
-    users = (
-        name
-        for name in root.names(USER_PROFILES)
-        if root.exists(f"{USER_PROFILES}/{name}/lowlat.conf")
-    )
-    return sorted({*packaged_names(), *users})
+    return sorted({*packaged_names(), *own_names(root)})
+
+
+def own_names(root: Root) -> list[str]:
+    """The profiles in /etc/lowlat/profiles."""
+    folders = root.names(USER_PROFILES)
+    return [one for one in folders if root.exists(f"{USER_PROFILES}/{one}/lowlat.conf")]
+
+
+def check(path: str) -> Profile:
+    """The profile that a file would be, under its folder's name.
+
+    Raises Refused where it cannot be read, or is none.
+    """
+    file = Path(path).absolute()
+    with files.told(path, "give a lowlat.conf that can be read"):
+        text = file.read_text("utf-8", "replace")
+    name = file.parent.name if is_name(file.parent.name) else "mine"
+    return _build(name, _parse(name, text), Root(), (name,))

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Any) -> None:
             continue
         how = dict(item.metadata)
         name = item.name if how.pop("positional", False) else f"--{item.name.replace('_', '-')}"
+        name = how.pop("named", name)
         group = how.pop("group", None)
         if group and group not in groups:
             groups[group] = parser.add_mutually_exclusive_group()

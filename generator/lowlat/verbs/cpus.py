@@ -4,15 +4,27 @@ TuneD."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.errors import Unmet
+from lowlat.base.terminal import say
 from lowlat.host.archive import open_root
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import ROLES, Plan
 from lowlat.plan import current, store
+from lowlat.render import files
+from lowlat.runtime import launch
+from lowlat.runtime.launch import Launch
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option, positional
+from lowlat.verbs.arguments import flag, option, positional
+
+#: Files that show CPUs which this boot isolates: by isolcpus=, by a partition.
+_ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
+
+_FORMS = ("list", "docker", "dpdk", "libvirt", "systemd")
 
 
 @dataclass(frozen=True)
@@ -21,13 +33,55 @@ class CpusArguments:
     profile: Optional[str] = option(
         "P", "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
     )
+    planned: bool = flag(
+        "where nothing is isolated, what a plan would isolate (a captured machine: always)"
+    )
+    form: str = option(
+        None, "as this program takes it", "list", choices=_FORMS, named="--as", dest="form"
+    )
     root: str = options.root()
 
 
 def main(asked: CpusArguments) -> int:
-    plan = plan_of(open_root(asked.root), asked.profile)
-    print(plan.cpus_of(asked.which))
+    """Raises Unmet where nothing is isolated, unless a planned list will do."""
+    root = open_root(asked.root)
+    plan = plan_of(root, asked.profile)
+    cpus = plan.cpus_of(asked.which)
+    # On a captured machine nobody starts a program on CPUs that nothing isolates.
+    will_do = asked.planned or asked.profile is not None or not root.live
+    if not will_do and not (plan.isolated and _divided(root)):
+        hint = "--planned prints what a plan would isolate"
+        raise Unmet("no CPU is isolated in this boot", hint=hint)
+    if asked.form != "list" and not cpus:
+        raise Unmet(f"no CPU is {asked.which}", hint="choose another profile")
+    for line in _formed(asked.form, cpus, plan, root):
+        say(line)
     return 0
+
+
+def _divided(root: Root) -> bool:
+    """Whether this boot isolates CPUs, whoever made it do so."""
+    return store.applied(root) is not None or any(root.read_cpus(path) for path in _ISOLATED)
+
+
+def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:
+    """The list as a program takes it: an option, an element, or a drop-in."""
+    first = min(plan.housekeeping)
+    if form == "docker":
+        yield f"--cpuset-cpus={cpus}"
+    elif form == "dpdk":
+        yield f"-l {cpus | CpuSet.of([first])} --main-lcore {first}"
+    elif form == "libvirt":
+        order = [cpu for cpu in plan.preferred if cpu in cpus] or cpus
+        yield "<cputune>"
+        yield from (f"  <vcpupin vcpu='{n}' cpuset='{cpu}'/>" for n, cpu in enumerate(order))
+        yield f"  <emulatorpin cpuset='{plan.housekeeping}'/>"
+        yield "</cputune>"
+    elif form == "systemd":
+        place = Launch(cpus, group=launch.group_of(cpus, root))
+        yield files.systemd_drop_in(place).rstrip()
+    else:
+        yield str(cpus)
 
 
 def plan_of(root: Root, name: Optional[str] = None) -> Plan:

@@ -30,7 +30,7 @@ from lowlat.verbs.arguments import flag, option, positional
 class RunArguments:
     cpus: str = option(
         "LIST|auto",
-        "where to run; auto: what 'lowlat-gen cpus isolated' prints (%(default)s)",
+        "where to run; auto: what 'lowlat-gen cpus isolated --planned' prints (%(default)s)",
         "auto",
     )
     set: Optional[str] = option("NAME", "run on the set that --isolate NAME=LIST made")

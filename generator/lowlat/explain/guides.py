@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guides: a screen for each kind of work, found by the words that people use for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Optional
+
+from lowlat.base import resources
+
+
+@dataclass(frozen=True)
+class Guide:
+    """``words`` are other names that lead to it; ``text`` begins with "NAME: TITLE"."""
+
+    name: str
+    title: str
+    words: tuple[str, ...]
+    text: str
+
+
+@cache
+def guides() -> tuple[Guide, ...]:
+    """Every guide in templates/guides, by name."""
+    return tuple(_read(name) for name in resources.template_names("guides"))
+
+
+def _read(file: str) -> Guide:
+    _, head, words, body = resources.template(f"guides/{file}").split("\n", 3)
+    name, _, title = head.partition(": ")
+    return Guide(name, title, tuple(words.split()[1:]), f"{head}\n{body.rstrip()}")
+
+
+def find(asked: str) -> Optional[Guide]:
+    """The guide of that name or word, however it is spelt: "C-States", "raspberry pi"."""
+    key = _key(asked)
+    return next((one for one in guides() if key in map(_key, (one.name, *one.words))), None)
+
+
+def names() -> Iterator[str]:
+    """All that find() knows."""
+    for one in guides():
+        yield from (one.name, *one.words)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""``profile``: check a profile of one's own before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lowlat.base.terminal import filled
+from lowlat.explain.entries import explain_profile
+from lowlat.host.archive import open_root
+from lowlat.model.plan import Plan
+from lowlat.plan import planner, profile
+from lowlat.plan.planner import Options
+from lowlat.plan.profile import Profile
+from lowlat.probe import probe
+from lowlat.verbs import options
+from lowlat.verbs.arguments import positional
+
+
+@dataclass(frozen=True)
+class ProfileArguments:
+    action: str = positional(None, "", choices=("check",))
+    file: str = positional("FILE", "a lowlat.conf, wherever it lies")
+    root: str = options.root()
+
+
+def main(asked: ProfileArguments) -> int:
+    """Raises Refused where the file is no profile, or no plan can be made of it here."""
+    machine = probe(open_root(asked.root))
+    found = profile.check(asked.file)
+    plan = planner.make_plan(machine, machine.kernel, found, Options())
+    for line in _describe(found, plan):
+        print(line)
+    return 0
+
+
+def _describe(found: Profile, plan: Plan) -> Iterator[str]:
+    yield explain_profile(found)
+    yield ""
+    wanted = {name for name, value in found.settings.items() if value != "off"}
+    left_out = [skipped.name for skipped in plan.skipped if skipped.name in wanted]
+    yield from filled(
+        f"It is a profile. Here it would isolate CPU {plan.isolated or '(none)'}, with "
+        f"{len(plan.parameters)} boot parameters and {len(plan.runtime)} run-time values."
+    )
+    if left_out:
+        yield from filled(f"This machine leaves out {', '.join(left_out)}: 'plan' says why.")
+    yield from filled(f"To use it: /etc/lowlat/profiles/{found.name}/lowlat.conf")

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guides: the words that lead to them, and the commands in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from lowlat import cli
+from lowlat.catalogue import CATALOGUE
+from lowlat.explain.guides import Guide, find, guides
+from lowlat.plan import profile
+from trees import lowlat
+
+MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
+
+#: What users type, and the guide that it is to lead to.
+WORDS = {
+    "c-states": "c-states",
+    "C-States": "c-states",
+    "cstate": "c-states",
+    "smt": "smt",
+    "hyper-threading": "smt",
+    "hyperthreading": "smt",
+    "irq": "irq",
+    "usb": "irq",
+    "nic": "nic",
+    "audio": "audio",
+    "jack": "audio",
+    "pipewire": "audio",
+    "dpdk": "dpdk",
+    "docker": "containers",
+    "kubernetes": "containers",
+    "libvirt": "libvirt",
+    "slurm": "slurm",
+    "trading": "trading",
+    "raspberry pi": "raspberry-pi",
+    "ros": "robots",
+    "linuxcnc": "robots",
+}
+
+#: Verbs that only read, and take a captured machine.
+READING = ("plan", "cpus", "probe")
+
+
+def commands(guide: Guide) -> list[list[str]]:
+    """The words of each command of lowlat-gen's that stands in the text."""
+    found = re.findall(r"(?m)^  (?:\w+=\$\()?(?:sudo )?lowlat-gen ([^)\n]*?)(?:\)|$)", guide.text)
+    return [shlex.split(words) for words in found]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_that_users_type_leads_to_its_guide(word: str) -> None:
+    assert lowlat("explain", *word.split()).out.startswith(f"{WORDS[word]}: ")
+
+
+def test_a_word_leads_to_one_place() -> None:
+    words = [word for guide in guides() for word in (guide.name, *guide.words)]
+    assert len(words) == len(set(words))
+    taken = {entry.name for entry in CATALOGUE} | set(profile.packaged_names())
+    assert not taken & set(words)
+    assert all(find(word) for word in words)
+
+
+@pytest.mark.parametrize("guide", guides(), ids=lambda guide: guide.name)
+def test_a_guide_is_a_screen_that_names_what_there_is(guide: Guide) -> None:
+    lines = guide.text.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert lines[0] == f"{guide.name}: {guide.title}"
+    text = " ".join(guide.text.split())
+    for label, known in (
+        ("Profiles", set(profile.packaged_names())),
+        ("Tunables", {entry.name for entry in CATALOGUE}),
+    ):
+        for named in re.findall(rf"{label}: (.*?)(?= Tunables| Source|$)", text):
+            names = set(re.sub(r"\([^)]*\)", "", named).replace(" ", "").split(","))
+            assert names <= known, names - known
+
+
+@pytest.mark.parametrize("guide", guides(), ids=lambda guide: guide.name)
+def test_the_commands_of_a_guide_are_taken_and_those_that_read_are_run(guide: Guide) -> None:
+    found = commands(guide)
+    assert found
+    for verb, *words in found:
+        cli.asked(verb, words)
+        if verb in READING:
+            answer = lowlat(verb, *words, "--root", MACHINE)
+            assert answer.status == 0 and answer.out, (verb, words, answer.err)
+
+
+def test_the_overview_begins_with_the_guides() -> None:
+    overview = lowlat("explain").out
+    assert overview.startswith("Guides")
+    assert all(f"  {guide.name} " in overview for guide in guides())
