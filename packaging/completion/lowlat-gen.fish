@@ -174,7 +174,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -s h -l help -d 'show t
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l root -xka "(_lowlat_file)" -d 'a captured machine: folder or archive'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: running'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint' -l json -d 'print the stable JSON form'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a line in quotes, a file with one, or - for standard input; default: the running line'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using lint; and test $_shtab_lowlat_gen_npos -ge 0' -ka "(_lowlat_file)" -d 'a line in quotes; a file with one, a TuneD profile or a PerformanceProfile; or - for standard input; default: the running line'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a render -d 'write the plan, boot entry and TuneD profile below a folder'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -s h -l help -d 'show this help message and exit'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using render' -l out -xka "(_lowlat_dir)" -d 'where the files go'

@@ -100,7 +100,7 @@ def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> 
     if not path:
         return True
     seen.add(path)
-    sections = _parse(root.read(path))
+    sections = parse(root.read(path))
     if sections is None:
         return False
     for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
@@ -124,7 +124,8 @@ def _plain(name: str) -> str:
     return Path(name[1:] if name.startswith("-") else name).name
 
 
-def _parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
+def parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
+    """The sections of one of TuneD's files; None where it is none."""
     parser = configparser.ConfigParser(
         delimiters=("=",), inline_comment_prefixes=("#",), strict=False, interpolation=None
     )
@@ -137,7 +138,7 @@ def _parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
 
 
 def _main(root: Root) -> Mapping[str, str]:
-    sections = _parse(f"[main]\n{root.read(_MAIN) or ''}")
+    sections = parse(f"[main]\n{root.read(_MAIN) or ''}")
     return {} if sections is None else sections["main"]
 
 

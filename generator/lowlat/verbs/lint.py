@@ -20,6 +20,7 @@ from lowlat.host.root import Root
 from lowlat.lint import Lint, Shown, lint
 from lowlat.lint.against import Against, plan_for
 from lowlat.lint.line import boot_line, read_words, the_line
+from lowlat.lint.profiles import line_in
 from lowlat.model import cmdline
 from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
@@ -42,7 +43,8 @@ _STANDING = {
 class LintArguments:
     line: tuple[str, ...] = positional(
         "LINE|FILE|-",
-        "a line in quotes, a file with one, or - for standard input; default: the running line",
+        "a line in quotes; a file with one, a TuneD profile or a PerformanceProfile; or - for "
+        "standard input; default: the running line",
         (),
         nargs="*",
         action="store",
@@ -56,7 +58,7 @@ def main(asked: LintArguments) -> int:
     root = open_root(asked.root)
     machine = probe(root)
     kernel = read_release(root, asked.kernel, machine.kernel)
-    text = given(asked.line)
+    text = given(asked.line, x86=machine.is_x86)
     running = text is None
     if text is None:
         text = root.read("/proc/cmdline")
@@ -74,7 +76,7 @@ def main(asked: LintArguments) -> int:
     return 1 if result.bad else 0
 
 
-def given(arguments: Sequence[str]) -> Optional[str]:
+def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
     """The line that the arguments give; None where they give none."""
     if not arguments:
         return None
@@ -88,7 +90,8 @@ def given(arguments: Sequence[str]) -> Optional[str]:
             text = _decoded(file)
     if len(text) > bounds.BOOT_LINE:
         raise Refused(f"{arguments[0][:60]}: is too long for a boot line")
-    return the_line(text)
+    found = line_in(text, x86=x86)
+    return the_line(text) if found is None else found
 
 
 def _is_file(text: str) -> bool:

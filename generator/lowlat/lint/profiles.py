@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The boot line that others' profiles ask for: OpenShift's PerformanceProfile and TuneD's."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from lowlat.base.errors import Refused
+from lowlat.base.typed_json import decode
+from lowlat.host import tuned
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class _Cpu:
+    isolated: str
+    reserved: str
+    balanced: bool = field(default=True, metadata={"json": "balanceIsolated"})
+
+
+@dataclass(frozen=True)
+class _Hints:
+    realtime: bool = field(default=True, metadata={"json": "realTime"})
+
+
+@dataclass(frozen=True)
+class _Spec:
+    cpu: _Cpu
+    hints: _Hints = field(default=_Hints(), metadata={"json": "workloadHints"})
+    words: tuple[str, ...] = field(default=(), metadata={"json": "additionalKernelArgs"})
+
+
+def line_in(text: str, *, x86: bool) -> Optional[str]:
+    """The line of a PerformanceProfile or of a TuneD profile; None where the text is neither.
+
+    Raises Refused where it is damaged, or where only TuneD can tell the line.
+    """
+    if re.search(r'(?m)^[\s{]*"?kind"?:\s*"?PerformanceProfile\b', text):
+        return _operators(decode(_Spec, _document(text).get("spec"), "spec"), x86)
+    if re.search(r"(?m)^\[bootloader\]", text):
+        return _tuneds(text)
+    return None
+
+
+def _operators(spec: _Spec, x86: bool) -> str:
+    """What the Node Tuning Operator makes of a profile (openshift-node-performance), but for huge
+    pages, the mode of the frequency driver and words of TuneD's own."""
+    cpus = spec.cpu.isolated
+    flags = "managed_irq" if spec.cpu.balanced else "domain,managed_irq"
+    words = [f"nohz=on rcu_nocbs={cpus} nohz_full={cpus} skew_tick=1 isolcpus={flags},{cpus}"]
+    words += [f"systemd.cpu_affinity={spec.cpu.reserved}", *(["iommu=pt"] if x86 else [])]
+    if spec.hints.realtime:
+        words += ["nosoftlockup rcutree.kthread_prio=11"]
+        words += ["tsc=reliable nmi_watchdog=0 mce=off"] if x86 else []
+    return " ".join([*words, *spec.words])
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        if text.lstrip().startswith("{"):
+            found = json.loads(text)
+        else:
+            import yaml  # needed for this alone
+
+            found = yaml.safe_load(text)
+    except ImportError as error:
+        hint = "install python3-yaml, or give it as JSON"
+        raise Refused("PyYAML, which reads a PerformanceProfile, is missing", hint=hint) from error
+    except Exception as error:  # PyYAML raises ValueError, RecursionError and its own
+        raise Refused("the PerformanceProfile is not YAML", hint="give one alone") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _tuneds(text: str) -> str:
+    """The words of [bootloader], with the profile's own [variables] in them."""
+    sections = tuned.parse(text) or {}
+    known = sections.get("variables", {})
+    words: list[str] = []
+    for name, value in sections.get("bootloader", {}).items():
+        if name.startswith("cmdline"):
+            filled = _VARIABLE.sub(lambda found: known.get(found[1], found[0]), value.strip())
+            if "${" in filled:
+                why = f"only TuneD knows what {name} becomes: {filled[:60]}"
+                raise Refused(why, hint="activate the profile and lint the running line")
+            given = filled.lstrip("+-=").split()
+            words = [w for w in words if w not in given] if filled[:1] == "-" else words + given
+    return " ".join(words)
