@@ -108,7 +108,7 @@ def test_a_bad_capture_is_named_and_ends_nothing(racks: Path) -> None:
 
 def test_the_options_of_plan_hold_for_all(racks: Path) -> None:
     found = fleet(racks / "a1", racks / "b1", "--isolate", "2-3", "--json").json()
-    assert {one["cpus"]["isolated"] for one in found["classes"]} == {"2-3"}
+    assert {one["isolated"] for one in found["classes"]} == {"2-3"}
     answer = fleet(racks, "--isolate", "4-5", "--json")
     assert answer.status == 1 and len(answer.json()["refused"]) == 4
 

@@ -14,10 +14,8 @@ from lowlat.base.terminal import is_shown, plain
 
 #: What sh, GRUB, systemd, TuneD's functions and a file's name all take as it is.
 _WORD = re.compile(r"[A-Za-z0-9._+~:,/@=>-]*")
+_TMPFILES = re.compile(r"[][A-Za-z0-9._+~:,/@=*-]*")
 _PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
-
-#: Files of the running kernel, and globs of them.
-_KERNEL_FILES = re.compile(r"/[][A-Za-z0-9/._+:*-]*")
 
 #: What TuneD would expand, take for a remark, or not keep.
 _INI = re.compile(r"\$\{|\s#|^\s|\s$")
@@ -59,10 +57,9 @@ def path(text: str) -> str:
     return _only(text, _PATH, "a boot script")
 
 
-def tmpfiles(files: str, value: str) -> str:
-    """A row of tmpfiles.d that writes a value; one that cannot be written fails no boot."""
-    where = _only(files, _KERNEL_FILES, "tmpfiles.d")
-    return f"w- {where} - - - - {_only(value, _WORD, 'tmpfiles.d')}\n"
+def tmpfiles(value: object) -> str:
+    """A word in a row of tmpfiles.d: a value, or a file of the kernel or a glob of such."""
+    return _only(str(value), _TMPFILES, "tmpfiles.d")
 
 
 def yaml(value: object) -> str:

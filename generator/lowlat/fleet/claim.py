@@ -15,8 +15,6 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import compare
 from lowlat.report.endpoint import Pair
 from lowlat.report.stats.blocks import infer_within
-from lowlat.report.stats.order import Order
-from lowlat.report.stats.samples import TwoSamples
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 
 #: Over one host there is nothing to claim but what its own report claims.
@@ -66,18 +64,18 @@ def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
     """Compare the runs host by host, and all hosts together. Raises Refused where a run does not
     tell its host, or no host has runs of both sides."""
     sides = [_by_host(runs) for runs in (before, after)]
-    both = sorted(sides[0].keys() & sides[1].keys())
-    if not both:
-        raise Refused("no host has runs before and after", hint="give both with --against AFTER")
-    roles = (named("before", tuple(before)), named("after", tuple(after)))
-    if roles[0] == roles[1]:
-        roles = ("before", "after")
     hosts = []
-    for name in both:
-        one, other = (Arm(role, tuple(side[name])) for role, side in zip(roles, sides))
-        hosts.append(Host(name, (one, other), compare(one, other).reports[0]))
-    missing = sorted(sides[0].keys() ^ sides[1].keys())
-    return FleetReport(_claim(hosts), tuple(hosts), tuple(missing))
+    for name in sorted(sides[0].keys() & sides[1].keys()):
+        own = [tuple(side[name]) for side in sides]
+        roles = named("before", own[0]), named("after", own[1])
+        roles = roles if roles[0] != roles[1] else ("before", "after")
+        arms = Arm(roles[0], own[0]), Arm(roles[1], own[1])
+        hosts.append(Host(name, arms, compare(*arms).reports[0]))
+    if not hosts:
+        raise Refused("no host has runs before and after", hint="give both with --against AFTER")
+    return FleetReport(
+        _claim(hosts), tuple(hosts), tuple(sorted(sides[0].keys() ^ sides[1].keys()))
+    )
 
 
 def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
@@ -91,13 +89,13 @@ def _by_host(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 def _claim(hosts: Sequence[Host]) -> Report:
     claimed = [host.report for host in hosts if host.claimed]
-    boots = sum(one.boots[0] for one in claimed), sum(one.boots[1] for one in claimed)
     primaries = [one.primary for one in claimed if one.primary]
+    boots = sum(one.boots[0] for one in claimed), sum(one.boots[1] for one in claimed)
+    why = f"{len(claimed)} of {len(hosts)} hosts can be tested; a claim over hosts takes {_HOSTS}"
     frame = replace(
         (claimed or [hosts[0].report])[0],
         verdict=DESCRIPTIVE,
-        why=f"{len(claimed)} of {len(hosts)} hosts can be tested by themselves; a claim over hosts "
-        f"takes {_HOSTS}",
+        why=why,
         boots=boots,
         endpoints=(),
         flags=(),
@@ -105,28 +103,26 @@ def _claim(hosts: Sequence[Host]) -> Report:
     )
     if len({one.name for one in primaries}) > 1:
         return replace(frame, why="some hosts were emulated and some were not")
-    if len(claimed) < _HOSTS:
+    tested = [
+        (samples, order)
+        for host in hosts
+        if host.claimed
+        and (samples := Pair.of(*host.arms).primary_samples())
+        and (order := verdict.order_of(*host.arms))
+    ]
+    if len(tested) < _HOSTS:
         return frame
-    ratio, found = infer_within([_tested(host) for host in hosts if host.claimed])
-    low, high = found.ci95
+    ratio, found = infer_within(tested)
     primary = replace(
         primaries[0],
         before=typical([one.before for one in primaries]),
         after=typical([one.after for one in primaries]),
         ratio=ratio,
-        ratio_at_least=low,
-        ci95=(low, high) if math.isfinite(high) else None,
+        ratio_at_least=found.ci95[0],
+        ci95=found.ci95 if math.isfinite(found.ci95[1]) else None,
         p=found.p,
         counts=None,
     )
     concluded = verdict.of(primary, boots)
-    why = f"{concluded.why} on {len(claimed)} hosts"
+    why = f"{concluded.why} on {len(tested)} hosts"
     return replace(frame, verdict=concluded.word, why=why, endpoints=(primary,))
-
-
-def _tested(host: Host) -> tuple[TwoSamples, Order]:
-    """What a tested host was tested on."""
-    samples, order = Pair.of(*host.arms).primary_samples(), verdict.order_of(*host.arms)
-    if samples is None or order is None:
-        raise ValueError(f"{host.name} was tested without its boots")
-    return samples, order

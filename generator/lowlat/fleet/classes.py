@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Optional
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from lowlat.base.typed_json import encode
 from lowlat.model.machine import Machine
@@ -13,9 +12,6 @@ from lowlat.model.plan import Plan
 
 #: Before the names of run-time settings.
 RUN_TIME = "run time: "
-
-#: A longer text says that two machines differ, and not how.
-_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -26,33 +22,30 @@ class Difference:
     here: str
     there: str
 
-    @property
-    def words(self) -> str:
-        if max(len(self.here), len(self.there)) > _SHOWN:
-            return self.name
-        return f"{self.name} {self.here or 'none'}, not {self.there or 'none'}"
-
 
 @dataclass(frozen=True)
 class MachineClass:
     """``machine`` and ``plan`` are its first machine's and stand for all of its ``members``, which
-    are named by their captures. ``facts`` is what all of them have in common."""
+    are named by their captures. ``facts`` is what all of them have in common, hardware first.
+    ``nearest`` is the place of the larger class that it ``differs`` least from; the first class has
+    none, and is its own."""
 
     machine: Machine
     plan: Plan
     facts: Mapping[str, str]
-    members: list[str] = field(default_factory=list)
+    members: list[str]
+    nearest: int = 0
+    differs: tuple[Difference, ...] = ()
 
     @property
     def odd(self) -> bool:
         return len(self.members) == 1
 
-    def differences(self, other: MachineClass) -> Iterator[Difference]:
-        """What this class has otherwise than another one, hardware first."""
-        for name in {**other.facts, **self.facts}:
-            found = Difference(name, self.facts.get(name, ""), other.facts.get(name, ""))
-            if found.here != found.there:
-                yield found
+    def differences(self, other: MachineClass) -> tuple[Difference, ...]:
+        """What this class has otherwise than another one."""
+        names = {**other.facts, **self.facts}
+        both = (Difference(n, self.facts.get(n, ""), other.facts.get(n, "")) for n in names)
+        return tuple(one for one in both if one.here != one.there)
 
 
 def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]:
@@ -60,21 +53,24 @@ def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]
     found: dict[tuple[tuple[str, str], ...], MachineClass] = {}
     for name, machine, plan in machines:
         facts = _facts(machine, plan)
-        own = found.setdefault(tuple(facts.items()), MachineClass(machine, plan, facts))
+        own = found.setdefault(tuple(facts.items()), MachineClass(machine, plan, facts, []))
         own.members.append(name)
-    return sorted(found.values(), key=lambda one: (-len(one.members), one.members[0]))
+    ordered = sorted(found.values(), key=lambda one: (-len(one.members), one.members[0]))
+    return [_placed(place, ordered) for place in range(len(ordered))]
 
 
-def nearest(place: int, found: Sequence[MachineClass]) -> Optional[int]:
-    """Which class before this one differs least from it: of those with several machines, else the
-    first; None for the first itself."""
-    larger = [n for n in range(place) if not found[n].odd] or [0][:place]
-    return min(larger, key=lambda n: len(list(found[place].differences(found[n]))), default=None)
+def _placed(place: int, found: Sequence[MachineClass]) -> MachineClass:
+    """With what it differs in from a larger class: from one of several machines, else the first."""
+    one = found[place]
+    larger = [n for n in range(place) if not found[n].odd] or [0]
+    near = min(larger, key=lambda n: len(one.differences(found[n])))
+    return replace(one, nearest=near, differs=one.differences(found[near]))
 
 
 def _facts(machine: Machine, plan: Plan) -> dict[str, str]:
-    """What makes machines equal, hardware first. Left out is what differs between equal machines
-    from boot to boot, such as counts of interrupts and the last KiB of memory."""
+    """What makes machines equal. Left out is what differs between equal machines from boot to
+    boot, such as counts of interrupts and the last KiB of memory."""
+    devices = (f"{one.kind} {one.model}, node {one.node}" for one in machine.devices)
     known = {
         "architecture": machine.arch,
         "processor": machine.processor.model,
@@ -85,7 +81,7 @@ def _facts(machine: Machine, plan: Plan) -> dict[str, str]:
         "core types": encode(machine.core_types),
         "caches": encode(machine.caches),
         "NUMA nodes": "; ".join(f"{node.id} with {node.cpus}" for node in machine.nodes),
-        "devices": "; ".join(sorted(f"{d.kind} {d.model}, node {d.node}" for d in machine.devices)),
+        "devices": "; ".join(sorted(devices)),
         "clock source": machine.clock.current,
         "kernel": plan.kernel,
         "isolated": plan.isolated,

@@ -20,13 +20,13 @@ def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
     leave the work half of the machine; one that chooses by itself stays as it is."""
     if request.choose or request.housekeeping_cores:
         return request
-    kept = split(machine, request).housekeeping
+    best = request
     with suppress(Refused):  # nothing would be left to isolate
         for cores in range(2, len(machine.cores)):
-            wider = replace(request, housekeeping_cores=cores)
-            more = split(machine, wider).housekeeping
+            kept = split(machine, best).housekeeping
+            request = replace(request, housekeeping_cores=cores)
+            more = split(machine, request).housekeeping
             if len(kept) >= _THREADS or 2 * len(more) > len(machine.cpus.online):
                 break
-            if len(more) > len(kept):
-                kept, request = more, wider
-    return request
+            best = request if len(more) > len(kept) else best
+    return best

@@ -11,7 +11,7 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, section
-from lowlat.fleet.classes import RUN_TIME, Difference, MachineClass, classes, nearest
+from lowlat.fleet.classes import RUN_TIME, Difference, MachineClass, classes
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -25,6 +25,9 @@ SCHEMA = "lowlat.fleet-plan/1"
 
 #: So many machines of a class are named.
 _NAMED = 4
+
+#: A longer text says that two machines differ, and not how.
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,7 @@ def _plan(asked: FleetArguments) -> int:
         plans = {one.plan.id: one.plan.text() for one in found}
         rendered = (RenderedFile(f"/{name}.json", 0o644, text) for name, text in plans.items())
         files.write(rendered, asked.out)
-    near = [nearest(place, found) for place in range(len(found))]
-    options.show(asked.json, lambda: _document(found, near, bad), tuple(describe(found, near, bad)))
+    options.show(asked.json, lambda: _document(found, bad), describe(found, bad))
     return 1 if bad else 0
 
 
@@ -106,65 +108,53 @@ def _planned(
             bad.append((capture, error.message.removeprefix(f"--root {capture}: ")))
 
 
-def _document(
-    found: Sequence[MachineClass], near: Sequence[Optional[int]], bad: Sequence[tuple[str, str]]
-) -> dict[str, object]:
+def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> dict[str, object]:
     listed = [
         {
-            "class": place + 1,
+            "class": number,
             "machines": one.members,
             "plan": one.plan.id,
             "cmdline": one.plan.cmdline.text,
-            "cpus": {
-                "isolated": str(one.plan.isolated),
-                "housekeeping": str(one.plan.housekeeping),
-            },
-            "nearest": None if other is None else other + 1,
-            "differs": [asdict(item) for item in _differences(found, place, other)],
+            "isolated": str(one.plan.isolated),
+            "housekeeping": str(one.plan.housekeeping),
+            "nearest": one.nearest + 1 if one.differs else None,
+            "differs": [asdict(item) for item in one.differs],
         }
-        for place, (one, other) in enumerate(zip(found, near))
+        for number, one in enumerate(found, 1)
     ]
     refused = [{"capture": name, "why": why} for name, why in bad]
     return {"schema": SCHEMA, "classes": listed, "refused": refused}
 
 
-def describe(
-    found: Sequence[MachineClass], near: Sequence[Optional[int]], bad: Sequence[tuple[str, str]]
-) -> Iterator[str]:
-    """Each class drawn once, then the odd machines, and what has no plan."""
+def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Each class drawn once, the odd machines by what differs, and what has no plan."""
     count = sum(len(one.members) for one in found)
     yield bold(f"{count} machines in {len(found)} classes; {len(bad)} captures without a plan")
-    for place, (one, other) in enumerate(zip(found, near)):
-        title = f"Class {place + 1}, plan {one.plan.id}: {_named(one.members)}"
-        drawn = () if one.odd and other is not None else _drawn(one)
-        differs = list(_differences(found, place, other))
-        yield from section(title, (*drawn, *options.bullets(_told(differs, other))))
+    for number, one in enumerate(found, 1):
+        named = ", ".join(one.members[:_NAMED])
+        if not one.odd:
+            named = f"{len(one.members)} machines: {named}"
+        if len(one.members) > _NAMED:
+            named = f"{named} and {len(one.members) - _NAMED} more"
+        lines = list(options.bullets(_told(one)))
+        if not (one.odd and one.differs):
+            drawn = drawing.drawing(one.machine, one.plan.isolated, "  ")
+            lines = [*drawn, f"  {one.plan.cmdline.text}", *lines]
+        yield from section(f"Class {number}, plan {one.plan.id}: {named}", lines)
     yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))
 
 
-def _named(members: Sequence[str]) -> str:
-    """How many machines, and the first of them."""
-    count = f"{len(members)} machines: " if len(members) > 1 else ""
-    more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-    return f"{count}{', '.join(members[:_NAMED])}{more}"
-
-
-def _drawn(one: MachineClass) -> Iterator[str]:
-    yield from drawing.drawing(one.machine, one.plan.isolated, "  ")
-    yield f"  {one.plan.cmdline.text or '(nothing to add)'}"
-
-
-def _differences(
-    found: Sequence[MachineClass], place: int, other: Optional[int]
-) -> Iterable[Difference]:
-    return () if other is None else found[place].differences(found[other])
-
-
-def _told(differs: Sequence[Difference], other: Optional[int]) -> Iterator[str]:
+def _told(one: MachineClass) -> Iterator[str]:
     """The differences in words: of run-time settings, which follow from the CPUs, the names."""
-    if differs and other is not None:
-        words = [item.words for item in differs if not item.name.startswith(RUN_TIME)]
-        yield f"as class {other + 1} but for: {'; '.join(words) or 'settings at run time'}"
-        names = [item.name[len(RUN_TIME) :] for item in differs if item.name.startswith(RUN_TIME)]
-        if names:
-            yield f"other values at run time: {', '.join(names)}"
+    names = [item.name for item in one.differs]
+    later = [name[len(RUN_TIME) :] for name in names if name.startswith(RUN_TIME)]
+    words = [_words(item) for item in one.differs if not item.name.startswith(RUN_TIME)]
+    if words:
+        yield f"as class {one.nearest + 1} but for: {'; '.join(words)}"
+    if later:
+        yield f"otherwise than class {one.nearest + 1} at run time: {', '.join(later)}"
+
+
+def _words(item: Difference) -> str:
+    short = max(len(item.here), len(item.there)) <= _SHOWN
+    return f"{item.name} {item.here or 'none'}, not {item.there or 'none'}" if short else item.name
