@@ -18,6 +18,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .DELETE_ON_ERROR:
 .PHONY: help setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
+.PHONY: ansible ansible-full test-ansible test-ansible-full
 .PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
 .PHONY: test-security test-planted test-packages test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
@@ -81,7 +82,7 @@ demo: setup  ## what lowlat does, on this machine and in a virtual one: 8 minute
 # The parts of a verb have their say, all of them, before it fails.
 ALL = $(MAKE) --no-print-directory --keep-going
 
-test: setup package-packages page-packages  ## all tests, one kernel boot included: 12 minutes
+test: setup package-packages page-packages ansible  ## all tests, one kernel boot included: 12 minutes
 	@$(ALL) test-harness test-together test-alone
 
 test-harness:
@@ -105,11 +106,31 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m packages
 
+# Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions.
+ansible: build/ansible/newest/installed
+
+ansible-full: $(addsuffix /installed,$(addprefix build/ansible/,newest oldest gates))
+
+build/ansible/%/installed: packaging/dependencies/ansible.txt | packages
+	@echo "ansible: installing $* into $(@D)"
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet \
+		--disable-pip-version-check $$(awk '$$1 == "$*" { print $$2 }' $<) </dev/null
+	@touch $@
+
+# The collection: its playbooks over hosts that are trees of files; part of `test`.
+test-ansible: setup ansible
+	$(PYTEST) -m "ansible and not full"
+
+# The same with the oldest Ansible and a host that fails, and before ansible-lint, ansible-test and
+# Galaxy's importer: ten minutes.
+test-ansible-full: setup ansible-full
+	$(PYTEST) -m "ansible and not vm"
+
 check: setup lint-packages  ## the linters and the quickest tests: 3 minutes
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or slow or full)"
+	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or ansible or slow or full)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages
@@ -168,7 +189,7 @@ test-vm-others: vm-fetch
 	$(PYTEST) -m "vm and not full" --durations=20 tests/vm $(addprefix --ignore=,$(VM_ROAD))
 
 # Takes hours. It writes a committed file anew: look at the difference before it is committed.
-test-vm-full: vm-fetch test-cuts-full test-power-cuts-full
+test-vm-full: vm-fetch ansible test-cuts-full test-power-cuts-full
 	@rm -f build/booted
 	LOWLAT_RESULTS='$(CURDIR)/build/booted' \
 		$(PYTEST) -m vm --durations=20 --ignore=tests/vm/test_power_cuts.py

@@ -86,22 +86,27 @@ class Guest:
         """
         begin = time.monotonic()
         after = Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent))
-        drives = (f"file={after / name},if=virtio,format=raw,cache=unsafe" for name in _FILES[:2])
-        flash = (f"readonly=on,file={_FIRMWARE}", f"file={after / 'variables'}")
-        argv = [
-            *emulator.Hardware(cpus=4, memory_mib=1536).argv(),
-            *(word for text in flash for word in ("-drive", f"if=pflash,format=raw,{text}")),
-            *(word for text in drives for word in ("-drive", text)),
-            *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
-            *_WATCHDOG,
-        ]
         log = after / "console"
+        argv = Guest(after).argv(share)
         try:
             emulator.run(argv, limit=_LIMIT_S, log=log, prepare=lambda: self._copy(after))
         except LowlatError as error:
             raise AssertionError(f"{error}\n{_tail(log)}") from error
         print(f"boot: {time.monotonic() - begin:.0f} s", flush=True)
         return Guest(after)
+
+    def argv(self, share: Path) -> list[str]:
+        """QEMU's words for this very machine."""
+        files = (self.folder / name for name in _FILES[:2])
+        drives = (f"file={path},if=virtio,format=raw,cache=unsafe" for path in files)
+        flash = (f"readonly=on,file={_FIRMWARE}", f"file={self.folder / 'variables'}")
+        return [
+            *emulator.Hardware(cpus=4, memory_mib=1536).argv(),
+            *(word for text in flash for word in ("-drive", f"if=pflash,format=raw,{text}")),
+            *(word for text in drives for word in ("-drive", text)),
+            *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
+            *_WATCHDOG,
+        ]
 
     def work(self, share: Path, task: str) -> Guest:
         """Boot it to do a task, a shell script.

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""rolling_trial over two Debian 13 machines with sshd on loopback ports: the trial of the second
+panics. The first is promoted, the second is stock again, and the play stops there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boots
+import image
+import pytest
+from ansible_hosts import Ansible, Played, ansible_or_skip
+from boots import Guest
+from journey import packages_or_skip
+
+from lowlat.base import process
+
+pytestmark = [pytest.mark.vm, pytest.mark.full, pytest.mark.ansible]
+
+#: Runs in each boot, as root. The line of a trial has panic=30: the boot after it is stock.
+_TASK = """set -eu
+[ -e /usr/sbin/sshd ] || DEBIAN_FRONTEND=noninteractive dpkg --install ./*.deb
+install -D -m 600 key.pub /root/.ssh/authorized_keys
+for nic in /sys/class/net/e*; do
+	ip link set dev "${nic##*/}" up
+	ip address add 10.0.2.15/24 dev "${nic##*/}"
+done
+if [ -e panics ] && grep -q lowlat.plan= /proc/cmdline; then
+	echo c >/proc/sysrq-trigger
+fi
+systemctl restart ssh
+sleep infinity
+"""
+
+_SSH = "-o UserKnownHostsFile=/dev/null -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+
+_LIMIT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A guest that runs, and its sshd's port on this host."""
+
+    share: Path
+    port: int
+    log: Path
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        key = ["-i", str(self.share / "key"), "-p", str(self.port)]
+        argv = ["ssh", *_SSH.split(), "-o", "ConnectTimeout=30", *key, "root@127.0.0.1", *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
+
+    def wait(self) -> None:
+        until = time.monotonic() + _LIMIT_S
+        while self.ask("true").returncode:
+            assert time.monotonic() < until, self.log.read_text(errors="replace")[-4000:]
+            time.sleep(5)
+
+    def told(self, *words: str) -> str:
+        done = self.ask(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def status(self) -> Any:
+        return json.loads(self.told("lowlat-gen", "status", "--json"))
+
+    def files(self) -> str:
+        """A digest of every file of the boot and of /etc."""
+        return self.told(
+            "cd / && find boot etc -type f ! -name grubenv -print0 | sort -z | xargs -0 sha256sum"
+        )
+
+
+@contextlib.contextmanager
+def running(guest: Guest, folder: Path, *, panics: bool) -> Iterator[Machine]:
+    """The guest, which stays on over its reboots."""
+    base = image.image_or_skip()
+    debs = image.packages_or_skip(base, "openssh-server", "iproute2")
+    share = folder / "share"
+    share.mkdir(parents=True)
+    for file in (*debs, packages_or_skip()[0]):
+        shutil.copy(file, share)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", share / "key"], check=True)
+    (share / "task").write_text(_TASK)
+    if panics:
+        (share / "panics").touch()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = guest.argv(share)
+    words.remove("-no-reboot")
+    words[words.index("-nic") + 1] = (
+        f"user,model=virtio-net-pci,restrict=on,hostfwd=tcp:127.0.0.1:{port}-:22"
+    )
+    log = folder / "console"
+    with log.open("wb") as console:
+        guard = ["timeout", "--kill-after=10", "4h"]
+        child = process.start([*guard, *words], stdout=console, stderr=subprocess.STDOUT)
+    try:
+        machine = Machine(share, port, log)
+        machine.wait()
+        yield machine
+    finally:
+        process.end_group(child)
+
+
+def _play(ansible: Ansible, hosts: dict[str, Machine], book: str, **more: Any) -> Played:
+    rows = {
+        name: {
+            "ansible_host": "127.0.0.1",
+            "ansible_port": host.port,
+            "ansible_user": "root",
+            "ansible_ssh_private_key_file": str(host.share / "key"),
+            "ansible_ssh_common_args": _SSH,
+            "ansible_python_interpreter": "/usr/bin/python3",
+        }
+        for name, host in hosts.items()
+    }
+    inventory = ansible.folder / "hosts.json"
+    inventory.write_text(json.dumps({"all": {"hosts": rows}}))
+    evidence = str(ansible.folder / "runs")
+    # Emulated durations mean nothing, and counting interrupts takes a spinner minutes.
+    given = {"lowlat_evidence": evidence, "lowlat_measure": False, "lowlat_verify_duration": "0s"}
+    variables = ansible.folder / "variables.json"
+    variables.write_text(json.dumps({**given, "lowlat_reboot_timeout": int(_LIMIT_S), **more}))
+    done = subprocess.run(
+        ["ansible-playbook", "-i", inventory, "-e", f"@{variables}", book],
+        env={**os.environ, **ansible.env(), "ANSIBLE_TIMEOUT": "120"},
+        cwd=ansible.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Played(done.returncode, done.stdout + done.stderr)
+
+
+def test_the_healthy_one_is_promoted_and_the_other_is_stock(tmp_path: Path) -> None:
+    if not shutil.which("ssh"):
+        pytest.skip("ssh is not installed: apt install openssh-client")
+    ansible = ansible_or_skip("newest", tmp_path / "controller")
+    with contextlib.ExitStack() as held:
+        work = Path(held.enter_context(boots.work_folder()))
+        hosts = {
+            name: held.enter_context(
+                running(boots.installed_or_skip(work), work / name, panics=name == "b")
+            )
+            for name in ("a", "b")
+        }
+        before = hosts["b"].files()
+        played = _play(ansible, hosts, "lowlat.lowlat.rolling_trial")
+        assert played.status != 0, played.out
+        assert [played.recap(name)["failed"] for name in ("a", "b")] == [0, 1], played.out
+        assert "not what came up" in played.out
+        assert hosts["a"].status()["state"] == "promoted"
+        stock = hosts["b"].status()
+        assert (stock["state"], stock["running"]["plan"]) == ("none", None)
+        assert hosts["b"].files() == before
+
+        told = _play(ansible, hosts, "lowlat.lowlat.report")
+        assert told.status == 0, told.out
+        assert "a: promoted, tuned boot" in told.out and "b: none, stock boot" in told.out
+        assert "b: Make sure that the tuned trial is what came up" in told.out
+
+        again = _play(ansible, {"a": hosts["a"]}, "lowlat.lowlat.rolling_trial")
+        assert again.status == 0, again.out
+        assert again.recap("a")["changed"] == 0, again.out
