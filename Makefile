@@ -79,7 +79,7 @@ harness: packages python
 demo: setup  ## what lowlat does, on this machine and in a virtual one: 8 minutes
 	packaging/demo
 
-# The parts of a verb have their say, all of them, before it fails.
+# Run all parts of a verb even if one fails.
 ALL = $(MAKE) --no-print-directory --keep-going
 
 test: setup package-packages page-packages ansible  ## all tests, one kernel boot included: 12 minutes

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command line: find the verb, run it, turn what it raises into one line and a status.
 
-Exit status: 0 done; 1 done but not as wished; 2 refused. Only the verb's own module is imported.
+Exit status: 0 done; 1 completed, but a check failed; 2 refused. Only the verb's own module is
+imported.
 """
 
 from __future__ import annotations

@@ -115,11 +115,11 @@ def test_status_tells_which_half_is_missing(host: Host) -> None:
     assert host.status()["running"]["ours"] and host.status()["missing"] == []
     host.write("etc/tuned/active_profile", "balanced\n")
     assert host.status()["missing"] == ["runtime"]
-    assert "run-time half is not in effect" in host.done("status")
+    assert "the run-time settings are not in effect" in host.done("status")
     host.write("etc/tuned/active_profile", "lowlat-local\n")
     host.boot(STOCK, "boot-2")
     assert host.status()["missing"] == ["boot"]
-    assert "the boot half is not in effect" in host.done("status")
+    assert "the boot parameters are not in effect" in host.done("status")
 
 
 def test_status_has_the_documented_fields(host: Host) -> None:

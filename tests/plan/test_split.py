@@ -375,7 +375,7 @@ def test_the_system_gets_whole_caches_where_that_costs_an_eighth_at_most(host: H
     # A cache of 16 would cost 14: then it is said who shares it, and they come last.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=16)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-1"
-    shared = [r["cpus"] for r in cpus["reasons"] if "they share a last-level" in r["why"]]
+    shared = [r["cpus"] for r in cpus["reasons"] if "share a last-level" in r["why"]]
     assert shared == ["2-15"]
     assert cpus["preferred"] == [*range(16, 64), *range(2, 16)]
     # Where all share one, no CPU is better off.

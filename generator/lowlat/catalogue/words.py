@@ -288,7 +288,7 @@ RULES = (
     ),
     WordRule(_REDUNDANT, r"mitigations=auto", "it is the default", _DELETE),
     WordRule(WordVerdict.UNKNOWN, r"mitigations=auto[,;].*", "chooses among mitigations"),
-    WordRule(_ASSUMED, _MITIGATION, "buys throughput with security and no quiet"),
+    WordRule(_ASSUMED, _MITIGATION, "trades security for throughput and does not reduce noise"),
     # processors and devices
     WordRule(
         _IGNORED,

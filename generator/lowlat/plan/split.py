@@ -295,18 +295,19 @@ def _nodes(machine: Machine) -> Sequence[Node]:
 def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
     machine, near, least = choice.machine, choice.near, choice.least
     if near is not None:
-        why = f"cores of {near.place}, where {near.device.address} is, that the system can spare"
+        why = f"cores of {near.place}, the place of {near.device.address}"
     elif least is not None and not isolated.ids & least.cpus.ids:
         best = machine.core_types[0].name
-        why = f"more capable cores ({best} first) that the system can spare"
+        why = f"the more capable cores ({best} first)"
     else:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
-        why = f"whole cores that the system can spare: it keeps {kept} of {len(machine.cores)}"
+        cores = "core stays" if kept == 1 else "cores stay"
+        why = f"{kept} {cores} for the system, of {len(machine.cores)}"
     shared = cache_domains.sharing(machine, isolated)
     if shared == isolated:
         shared = CpuSet()  # no isolated CPU is better off than another
     if shared:
-        note = "they share a last-level cache with the system, so they are used last"
+        note = "these CPUs share a last-level cache with it, so they are used last"
         yield RoleReason(shared, "isolated", f"{why}; {note}")
     yield RoleReason(isolated - shared, "isolated", why)
 

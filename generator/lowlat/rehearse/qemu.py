@@ -22,8 +22,8 @@ _ASK_S = 20.0
 #: flag of virtual-8086 mode, the next `pushf` faults: one boot in thirty panicked.
 _X86_CPU = "max,-cx16"
 
-#: An emulated guest's time is the number of instructions that it has run, 8 ns each: a busy host
-#: makes it slower and takes no tick away, and guests side by side do not disturb each other.
+#: Guest time follows executed instructions, 8 ns each (QEMU -icount): host load makes the guest
+#: slower but drops no ticks, and guests side by side do not disturb each other.
 _BY_INSTRUCTIONS = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on")
 
 #: Where that does not work: a host thread for each CPU. A busy host then takes ticks away.

@@ -23,9 +23,9 @@ VERBS = {
     "doctor": "what each verb lacks on this machine, and how to get it",
     "status": "what is applied, tried, and booted next",
     "boot": "what hooks and units of the system call; not for people",
-    "runtime": "set, undo or check the run-time half (TuneD calls it)",
+    "runtime": "set, undo or check the run-time settings (TuneD calls it)",
     "tune": "measure, apply, try, measure again, then promote or not",
     "verify": "planned against effective, with the evidence",
-    "watch": "tell when something undoes the run-time half",
+    "watch": "report what undoes the run-time settings",
     "top": "each second, who interrupts which isolated CPU",
 }

@@ -32,7 +32,10 @@ class ApplyArguments(change.ChangeArguments):
         choices=("own", "tuned"),
     )
     runtime: str = option(
-        None, "who does the run-time half; default: %(default)s", "tuned", choices=("tuned", "none")
+        None,
+        "who applies run-time settings (%(default)s)",
+        "tuned",
+        choices=("tuned", "none"),
     )
     accept_pending: bool = flag(
         "boot entries somebody else changed, and did not generate yet, may appear too"

@@ -108,7 +108,8 @@ def _describe(found: Status) -> Iterator[str]:
         tried = "tried" if entry.id in found.trials.seen else "not tried yet"
         yield f"kernel    {entry.release}: {entry.id}, {tried}"
     for half in found.missing:
-        yield f"missing   the {'boot' if half == 'boot' else 'run-time'} half is not in effect"
+        what = "boot parameters" if half == "boot" else "run-time settings"
+        yield f"missing   the {what} are not in effect"
     for note in found.notes:
         yield from filled(note, "note      ", " " * 10)
 

@@ -56,7 +56,8 @@ class Watch:
         # What was taken back in order is not undone, and nobody wants it put back.
         if plan is None or not settings.read_journal(self._root).done:
             self._rows = {}
-            yield from self._trouble("the run-time half is not in use: there is nothing to watch")
+            why = "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
+            yield from self._trouble(why)
             return
         if self._root.live:
             process.keep_off(plan.isolated)
