@@ -30,9 +30,8 @@ struct load_cpus {
 struct options {
 	struct cpulist cpus;
 	struct load_cpus load_cpus;
-	uint64_t duration_ns, warmup_ns, threshold_ns;
-	/* A gap so long ends the run; 0: none does. */
-	uint64_t stop_on_ns;
+	/* stop_on: a gap so long ends the run; 0: none does. */
+	uint64_t duration_ns, warmup_ns, threshold_ns, stop_on_ns;
 	struct policy policy;
 	/* NULL: no load. */
 	const struct load_scenario *load;

@@ -112,6 +112,17 @@ def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:
     assert [f"{link['class']}: {link['cause']}" for link in longest["chain"]] == [*table(cpu)]
 
 
+def test_a_gap_of_many_causes_keeps_the_first_ones_and_the_time_of_all(tmp_path: Path) -> None:
+    lines = []
+    for at in range(1000, 1000 + 40 * 100, 100):
+        lines += [line(at, "softirq_entry: vec=1 [action=TIMER]")]
+        lines += [line(at + 100, "softirq_exit: vec=1 [action=TIMER]")]
+    (gap,) = explained(tmp_path, lines, [(1000, 5000)])["longest"]
+    assert len(gap["chain"]) == 33
+    assert gap["chain"][-1] == {"class": "others", "cause": "8 later ones", "time_ns": 800}
+    assert sum(link["time_ns"] for link in gap["chain"]) == gap["length_ns"] == 4000
+
+
 def test_a_worker_is_named_by_its_work_and_one_more_work_is_one_more_cause(tmp_path: Path) -> None:
     worker = ("kworker/1:1", 9)
     work = "workqueue_execute_start: work struct 00000000f1: function {}"

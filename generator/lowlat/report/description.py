@@ -124,7 +124,7 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
     rows = tuple(
         (
             f"{title}, /s" if units[name] == "1/s" else title,
-            noise(value) if name == "noise_ppm" else number(value / unit),
+            noise(value) if units[name] == "ppm" else number(value / unit),
         )
         for name, title, unit in SUMMARY
         if (value := found.get(name)) is not None

@@ -51,6 +51,8 @@ class Joined:
         """Count one gap, whose shares are net and add up to its length."""
         if len(self.longest) < _LONGEST or length > self.longest[0][0]:
             links = [(cause, share.ticks) for cause, share in shares[:_LINKS]]
+            if rest := [share.ticks for _, share in shares[_LINKS:]]:
+                links.append((("others", f"{len(rest)} later ones"), sum(rest)))
             keep = heapq.heappush if len(self.longest) < _LONGEST else heapq.heapreplace
             keep(self.longest, (length, begin, links))
         for cause, share in shares:
