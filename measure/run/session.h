@@ -62,9 +62,8 @@ struct run {
 	struct series series;
 	struct strings problems;
 	bool complete, valid;
-	/* A gap as long as --stop-on ended it. */
+	/* Ended early by a gap as long as --stop-on; by a signal, 0: by none. */
 	bool stopped;
-	/* The signal that ended it early; 0: none. */
 	int interrupted;
 };
 

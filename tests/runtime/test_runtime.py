@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from lowlat import __version__
+from lowlat.host.root import Root
 from lowlat.model.plan import digest
+from lowlat.plan.store import named_sets
 from trees import CPU, fair_server, lowlat, machine, write_tree
 
 VALUES = {
@@ -407,6 +409,8 @@ def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> Non
     (bare / "proc/cmdline").write_text(f"quiet lowlat.plan={plan.json()['id']}\n")
     for name, cpus in (("feed", "1"), ("engine", "2-3"), ("isolated", "1-3")):
         assert lowlat("cpus", name, "--root", bare).out == f"{cpus}\n"
+    # What a run keeps of them, for the report.
+    assert named_sets(Root(str(bare))) == {"feed": "1", "engine": "2-3"}
     asked = ("run", "--root", bare, "--dry-run", "--set", "engine", "--one-per-thread")
     assert "on CPU 2-3 (each thread on one of its own, in the order 2,3)" in (
         lowlat(*asked, "--", "engine").out

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Optional
 
 from lowlat.base import files, trust
@@ -66,6 +67,15 @@ def applied(root: Root) -> Optional[Plan]:
     marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
     plan = read(None, root) if marker and not root.absent(PLAN) else None
     return plan if plan and plan.id in marker else None
+
+
+def named_sets(root: Root) -> dict[str, str]:
+    """The CPUs of the applied plan's sets by their names, where this boot is one of it; none of a
+    damaged plan."""
+    with suppress(Refused):
+        plan = applied(root)
+        return {name: str(cpus) for name, cpus in (plan.cpus.sets or {}).items()} if plan else {}
+    return {}
 
 
 def in_use(root: Root) -> Optional[Plan]:

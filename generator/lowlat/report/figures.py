@@ -34,9 +34,8 @@ KINDS = {
     "IRQ": ("irq", "ipi"),
     "softirq": ("softirq",),
     "thread": ("thread",),
-    "exception": ("exception",),
     "IRQ or HW": ("interrupt-or-hardware",),
-    "not recorded": ("not-recorded",),
+    "other": ("exception", "not-recorded"),
 }
 
 #: Those that are zero where a trace has none of them.
@@ -141,7 +140,7 @@ def _by_name(cause: Cause) -> str:
 
 
 def _by_class(cause: Cause) -> str:
-    return next((title for title, own in KINDS.items() if cause.kind in own), "not recorded")
+    return next((title for title, own in KINDS.items() if cause.kind in own), "other")
 
 
 def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -> Iterator[Measure]:

@@ -51,12 +51,11 @@ def rows(
     columns = [column for column in _COLUMNS if known(column[0])]
     kinds = [kind for kind in KINDS if known(f"{CLASS_RATES}@{kind}")]
     named = ("arm",) if len(arms) > 1 else ()
-    titles = (title for _, title, _ in columns)
     yield (
         "CPU, by class" if named else "CPU",
         *named,
         "seconds",
-        *titles,
+        *(title for _, title, _ in columns),
         *(f"{kind} (ms)" for kind in kinds),
     )
     for cpu in cpus:
@@ -90,10 +89,9 @@ def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[
     for one in found:
         where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s"
         yield where, number(one.length_ns / 1e3)
-        least = sorted((link.time_ns for link in one.chain), reverse=True)[:_LINKS][-1:]
-        shorter = [link.time_ns for link in one.chain if [link.time_ns] < least]
+        longest = {*sorted(one.chain, key=lambda link: link.time_ns, reverse=True)[:_LINKS]}
         for link in one.chain:
-            if [link.time_ns] >= least:
+            if link in longest:
                 yield f"- {link.kind}: {link.cause}", number(link.time_ns / 1e3)
-        if shorter:
+        if shorter := [link.time_ns for link in one.chain if link not in longest]:
             yield f"- {len(shorter)} shorter ones among them", number(sum(shorter) / 1e3)

@@ -127,10 +127,6 @@ def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[s
     return title, number(e.before / unit), number(e.after / unit), change(e)
 
 
-def _cause(ppm: float, rate: float) -> str:
-    return f"{number(ppm)} ({number(rate)})" if ppm or rate else "0"
-
-
 def _work(report: Report) -> Table:
     """What a piece of work took on the average of the CPUs."""
     found = {e.name: e for e in report.endpoints if e.cpu == "all"}
@@ -216,7 +212,11 @@ def _by_row(
 def _both(size: Endpoint, rate: Optional[Endpoint]) -> tuple[str, str]:
     if rate is None:
         return number(size.before), number(size.after)
-    return _cause(size.before, rate.before), _cause(size.after, rate.after)
+    one, other = (
+        f"{number(ppm)} ({number(often)})" if ppm or often else "0"
+        for ppm, often in ((size.before, rate.before), (size.after, rate.after))
+    )
+    return one, other
 
 
 def throughput(reports: Sequence[Report]) -> Table:

@@ -56,7 +56,7 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     name = f"{len(state.legs) + 1:02d}-{arm}"
     Disk(root).make_folders(f"{RUNS}/run")
     check_folder(root)
-    host = host_facts(root)
+    host = {**host_facts(root), "sets": store.named_sets(root)}
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(_options(state), label=arm, out=out, host=host)
     path, *further = [_run(options) for options in asked.set_ups()]

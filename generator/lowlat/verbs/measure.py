@@ -12,7 +12,6 @@ from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.base.typed_json import encode
 from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
 from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
 from lowlat.verbs.arguments import flag, option, picked
@@ -119,8 +118,4 @@ def _host() -> Mapping[str, object]:
     from lowlat.plan import store
     from lowlat.probe import host_facts
 
-    facts = dict(host_facts(Root()))
-    with suppress(Refused):  # a damaged plan is no reason not to measure
-        plan = store.applied(Root())
-        facts["sets"] = encode(plan.cpus.sets or {}) if plan else {}
-    return facts
+    return {**host_facts(Root()), "sets": store.named_sets(Root())}

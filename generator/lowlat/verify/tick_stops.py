@@ -47,8 +47,7 @@ class TickStops:
         """As one line; parse() reads it."""
         if self.found is None:
             return f"untraced {self.error}"
-        each = (f"{cpu}:{what}={n}" for (cpu, what), n in self.found.items())
-        return f"tick_stops {' '.join(each)}"
+        return " ".join(("tick_stops", *(f"{c}:{w}={n}" for (c, w), n in self.found.items())))
 
 
 def parse(told: Mapping[str, str]) -> TickStops:
