@@ -116,7 +116,7 @@ def test_a_loader_that_lowlat_does_not_write() -> None:
 
 
 @pytest.mark.full
-def test_a_hang_comes_back_by_the_watchdog(way: Journey) -> None:
+def test_a_hang_comes_back_by_the_watchdog() -> None:
     """Real-time tasks take every CPU: the watchdog that the trial's line has armed resets it."""
     with boots.work_folder() as name:
         made = Journey(Path(name), packages_or_skip()[0])
@@ -127,7 +127,8 @@ def test_a_hang_comes_back_by_the_watchdog(way: Journey) -> None:
         assert not (made.share / "hung.json").exists(), f"it came up: {hung.tail}"
         assert "reboot: Restarting system" not in hung.console, hung.tail
         assert hung.read("/var/tmp/hung"), hung.tail
+        made.keep("stock", hung, (made.share / "stock.json").read_bytes())
         made.go(hung, "returned", "look")
         found = made.found["returned"]
-        assert found["boot"]["line"] == way.found["stock"]["boot"]["line"]
+        assert found["boot"]["line"] == made.found["stock"]["boot"]["line"]
         assert [note for note in found["status"]["notes"] if "did not come up" in note]
