@@ -151,7 +151,8 @@ test-faults: setup
 
 # Campaigns of known truth, a thousand a row of tests/report/CLAIMS.md, which it writes: ten minutes.
 test-claims-full: setup
-	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m full tests/report/test_claims.py
+	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m full tests/report/test_claims.py \
+		tests/report/test_claims_of_fleets.py
 
 # 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
 test-fuzz-full: setup

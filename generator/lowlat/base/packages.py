@@ -15,6 +15,7 @@ PACKAGES = {
     "numpy": ("python3-numpy", "python3-numpy"),
     "oslat": ("rt-tests", "realtime-tests"),
     "pyudev": ("python3-pyudev", "python3-pyudev"),
+    "yaml": ("python3-yaml", "python3-pyyaml"),
     "qemu-system-aarch64": ("qemu-system-arm", "qemu-system-aarch64-core"),
     "qemu-system-ppc64le": ("qemu-system-ppc", "qemu-system-ppc-core"),
     "qemu-system-x86_64": ("qemu-system-x86", "qemu-system-x86-core"),

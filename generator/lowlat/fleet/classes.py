@@ -14,13 +14,8 @@ from lowlat.model.plan import Plan
 RUN_TIME = "run time: "
 
 
-@dataclass(frozen=True)
-class Difference:
-    """A fact of a class and the same of another one; "" where it has none."""
-
-    name: str
-    here: str
-    there: str
+#: A fact's name, what it is in a class and what in another one; "" where it has none.
+Difference = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -44,8 +39,8 @@ class MachineClass:
     def differences(self, other: MachineClass) -> tuple[Difference, ...]:
         """What this class has otherwise than another one."""
         names = {**other.facts, **self.facts}
-        both = (Difference(n, self.facts.get(n, ""), other.facts.get(n, "")) for n in names)
-        return tuple(one for one in both if one.here != one.there)
+        both = ((name, self.facts.get(name, ""), other.facts.get(name, "")) for name in names)
+        return tuple(one for one in both if one[1] != one[2])
 
 
 def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]:

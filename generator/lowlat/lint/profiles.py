@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 @dataclass(frozen=True)
-class _Cpu:
+class _ProfileCpus:
     isolated: str
     reserved: str
     balanced: bool = field(default=True, metadata={"json": "balanceIsolated"})
@@ -29,7 +29,7 @@ class _Hints:
 
 @dataclass(frozen=True)
 class _Spec:
-    cpu: _Cpu
+    cpu: _ProfileCpus
     hints: _Hints = field(default=_Hints(), metadata={"json": "workloadHints"})
     words: tuple[str, ...] = field(default=(), metadata={"json": "additionalKernelArgs"})
 

@@ -100,8 +100,9 @@ def lacks(root: Root) -> Iterator[Lack]:
     yield from _rehearsing()
     yield from _kernel(root)
     for module, verbs, use in (
-        ("numpy", ("report",), "intervals and tests"),
-        ("scipy", ("report",), "intervals and tests"),
+        ("numpy", ("report", "fleet"), "intervals and tests"),
+        ("scipy", ("report", "fleet"), "intervals and tests"),
+        ("yaml", ("lint",), "PerformanceProfiles"),
         ("rich", ("report",), "tables on a terminal"),
         ("pyudev", ("probe", "capture"), "names of devices"),
     ):

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, section
-from lowlat.fleet.classes import RUN_TIME, Difference, MachineClass, classes
+from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -118,7 +118,7 @@ def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
             "isolated": str(one.plan.isolated),
             "housekeeping": str(one.plan.housekeeping),
             "nearest": one.nearest + 1 if one.differs else None,
-            "differs": [asdict(item) for item in one.differs],
+            "differs": [dict(zip(("name", "here", "there"), item)) for item in one.differs],
         }
         for number, one in enumerate(found, 1)
     ]
@@ -146,15 +146,15 @@ def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> I
 
 def _told(one: MachineClass) -> Iterator[str]:
     """The differences in words: of run-time settings, which follow from the CPUs, the names."""
-    names = [item.name for item in one.differs]
-    later = [name[len(RUN_TIME) :] for name in names if name.startswith(RUN_TIME)]
-    words = [_words(item) for item in one.differs if not item.name.startswith(RUN_TIME)]
+    later = [name[len(RUN_TIME) :] for name, _, _ in one.differs if name.startswith(RUN_TIME)]
+    words = [_words(*item) for item in one.differs if not item[0].startswith(RUN_TIME)]
     if words:
         yield f"as class {one.nearest + 1} but for: {'; '.join(words)}"
     if later:
         yield f"otherwise than class {one.nearest + 1} at run time: {', '.join(later)}"
 
 
-def _words(item: Difference) -> str:
-    short = max(len(item.here), len(item.there)) <= _SHOWN
-    return f"{item.name} {item.here or 'none'}, not {item.there or 'none'}" if short else item.name
+def _words(name: str, here: str, there: str) -> str:
+    if max(len(here), len(there)) > _SHOWN:
+        return name
+    return f"{name} {here or 'none'}, not {there or 'none'}"
