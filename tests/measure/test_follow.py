@@ -20,6 +20,7 @@ from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupant, Occupants, parse_stat
 from lowlat.measure.follow import parse_line
 from lowlat.model.cpuset import CpuSet
+from lowlat.verbs.top import table
 from measuring import children, needs_two_cpus, online
 from ordinary_user import AS_NOBODY, OrdinaryUser
 
@@ -37,7 +38,7 @@ def told(**more: Any) -> str:
 
 
 def test_a_line_names_who_and_the_remedy() -> None:
-    occupants = [Occupant(3, "kworker/3:1", 6_000_000), Occupant(2, "elsewhere", 10**9)]
+    occupants = [Occupant(3, "kworker/3:1", 6_000_000, 44), Occupant(2, "elsewhere", 10**9, 45)]
     (cpu,) = parse_line(told(), occupants).cpus
     assert (cpu.cpu, cpu.gaps_per_s, cpu.switches_per_s, cpu.max_ns) == (3, 10.0, 2.0, 90)
     found = cpu.interrupters
@@ -48,6 +49,20 @@ def test_a_line_names_who_and_the_remedy() -> None:
         ("ipi", "IPI function call", 2.0, None, ""),
         ("irq", "irq 36 virtio1-req.0", 1.0, None, "irq.smp_affinity"),
     ]  # fmt: skip
+
+
+def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    second = parse_line(told(), [Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44)])
+    title, head, *rows = table(second, 8, frozenset({"nohz_full"})).splitlines()
+    assert head.split()[-3:] == ["us/s", "times/s", "remedy"]
+    assert "thread 44: a-t" in rows[0] and "3000" in rows[0].split()
+    assert {"~1250", "250"} <= set(rows[1].split())
+    assert not any("nohz_full" in row for row in rows)
+    assert "nohz_full" in table(second, 8, frozenset())
+    assert max(map(len, (title, head, *rows))) <= 80
 
 
 @pytest.mark.parametrize(
@@ -75,7 +90,7 @@ def test_threads_are_seen_by_what_they_ran_between_two_looks(tmp_path: Path) -> 
     task(12, 1, 9000)
     task(13, 1, 30)  # is new
     assert seen.look() == (
-        Occupant(1, "a) b", 4000), Occupant(1, "a) b", 500), Occupant(1, "a) b", 30),
+        Occupant(1, "a) b", 4000, 11), Occupant(1, "a) b", 500, 10), Occupant(1, "a) b", 30, 13),
     )  # fmt: skip
     assert seen.look() == ()
     assert parse_stat("") == ("", -1)

@@ -25,12 +25,14 @@ _PARTS = ("TLB",)
 
 @dataclass(frozen=True)
 class Interrupter:
-    """One source of interruptions: how often a second, or for how many us a second it ran."""
+    """One source of interruptions: how often a second, or for how many us a second it ran; of a
+    thread ``task`` is its number."""
 
     kind: str
     name: str
     per_s: Optional[float]
     us_per_s: Optional[float]
+    task: Optional[int] = None
 
     @property
     def remedy(self) -> str:
@@ -38,7 +40,7 @@ class Interrupter:
 
     @property
     def weight(self) -> float:
-        """About how much it takes, in us a second."""
+        """How much it takes, in us a second; of what is only counted, an estimate."""
         return (self.per_s or 0.0) * _USUAL_US if self.us_per_s is None else self.us_per_s
 
 
@@ -107,7 +109,7 @@ def _cpu(item: _Cpu, interval: float, occupants: Iterable[Occupant]) -> CpuSecon
         ),
         # A thread from another CPU may have run for longer than there was time.
         *(
-            Interrupter("thread", one.name, None, min(one.ran_ns / 1000 / interval, 1e6))
+            Interrupter("thread", one.name, None, min(one.ran_ns / 1000 / interval, 1e6), one.task)
             for one in occupants
             if one.cpu == item.cpu
         ),

@@ -13,18 +13,24 @@ from typing import Callable, Optional
 from lowlat.base import process
 from lowlat.base.duration import seconds
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.terminal import Encoded, is_screen, plain, say, visible
+from lowlat.base.terminal import Encoded, columns, is_screen, plain, say, visible
 from lowlat.host.root import Root
 from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Second, parse_line
 from lowlat.model.cpuset import CpuSet
+from lowlat.plan import current
 from lowlat.verbs.arguments import flag, option
+from lowlat.verbs.options import DEFAULT_PROFILE
 
 #: As long as the harness may run at most.
 _FOREVER = "24h"
 
-_COLUMNS = ("CPU", "gaps/s", "noise ppm", "longest", "who", "how much", "remedy")
+_COLUMNS = ("CPU", "gaps/s", "ppm", "longest", "who", "us/s", "times/s", "remedy")
+
+#: Columns of text: the first takes what room is left.
+_WHO = 4
+_LEFT = (_WHO, 7)
 
 _Row = tuple[str, ...]
 
@@ -43,8 +49,9 @@ def main(asked: TopArguments) -> int:
         raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
     if asked.duration:
         seconds("--duration", asked.duration, (2.0, 86400.0, "2s to 24h, or --once"))
+    show = _screen()
     with _harness(asked) as child:
-        _follow(child, asked.lines, asked.once, _screen())
+        _follow(child, asked.lines, asked.once, show)
     return 0
 
 
@@ -100,49 +107,73 @@ def _screen() -> Callable[[Second, int], None]:
     """Shows one second after the other: in place on a terminal, else one below the other."""
     home = "\033[H\033[J" if is_screen(sys.stdout) else ""
     end = "" if home else "\n"
-    return lambda second, lines: say(Encoded(f"{home}{visible(_plain(second, lines))}{end}"))
+    useless = _useless()
+
+    def show(second: Second, lines: int) -> None:
+        say(Encoded(f"{home}{visible(table(second, lines, useless))}{end}"))
+
+    return show
 
 
-def _plain(second: Second, lines: int) -> str:
+def table(second: Second, lines: int, useless: frozenset[str]) -> str:
+    """A second as a table that fits the terminal; remedies that are ``useless`` here are left
+    out."""
     cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
     title = f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
-    rows = [_COLUMNS, *_rows(second, lines)]
+    rows = [_COLUMNS, *_rows(second, lines, useless)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    others = sum(widths) - widths[_WHO] + 2 * (len(widths) - 1)
+    widths[_WHO] = min(widths[_WHO], max(columns() - others, 16))
     return "\n".join([title, *(_padded(row, widths) for row in rows)])
 
 
 def _padded(row: _Row, widths: list[int]) -> str:
     cells = [
-        cell.ljust(width) if column in (4, 6) else cell.rjust(width)
+        _cut(cell, width).ljust(width) if column in _LEFT else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(row, widths))
     ]
     return "  ".join(cells).rstrip()
 
 
-def _rows(second: Second, lines: int) -> Iterator[_Row]:
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
     for cpu in second.cpus:
         head = (
             *(str(cpu.cpu), f"{cpu.gaps_per_s:.0f}", f"{cpu.noise_ppm:.1f}"),
             _duration(cpu.max_ns),
         )
-        for number, one in enumerate(_sources(cpu, lines)):
+        for number, one in enumerate(_sources(cpu, lines, useless)):
             yield (*(head if number == 0 else ("",) * len(head)), *one)
 
 
-def _sources(cpu: CpuSecond, lines: int) -> Iterator[_Row]:
+def _sources(cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
+    """The rows of a CPU, in the order of the time they take: "~" marks an estimate."""
     found = cpu.interrupters
     if not found:
         # Gaps without any source are not the kernel's.
-        yield (
-            "nothing of the kernel's" if not cpu.gaps_per_s else "hardware or hypervisor",
-            "",
-            "",
-        )
+        who = "hardware or hypervisor" if cpu.gaps_per_s else "nothing of the kernel's"
+        yield who, "", "", ""
     for one in found[:lines]:
-        often = f"{one.per_s:.0f}/s" if one.per_s is not None else f"{one.us_per_s:.0f} us/s"
-        yield plain(f"{one.kind}: {one.name}"), often, one.remedy
+        name = (
+            f"{one.kind}: {one.name}" if one.task is None else f"{one.kind} {one.task}: {one.name}"
+        )
+        often = "" if one.per_s is None else f"{one.per_s:.0f}"
+        took = f"{'' if one.per_s is None else '~'}{one.weight:.0f}"
+        yield plain(name), took, often, "" if one.remedy in useless else one.remedy
     if len(found) > lines:
-        yield f"… {len(found) - lines} more", "", ""
+        yield f"… {len(found) - lines} more", "", "", ""
+
+
+def _useless() -> frozenset[str]:
+    """What this kernel or machine cannot have, or has already: no remedy here."""
+    try:
+        plan = current.plan(DEFAULT_PROFILE, Root())
+    except Refused:
+        return frozenset()
+    return frozenset(skipped.name for skipped in plan.skipped)
 
 
 def _duration(ns: int) -> str:

@@ -16,11 +16,13 @@ _PROCESSOR = 36
 
 @dataclass(frozen=True)
 class Occupant:
-    """A thread that ran on a CPU, and for how many ns in all since the look before."""
+    """A thread that ran on a CPU, and for how many ns in all since the look before; ``task`` is
+    its own number."""
 
     cpu: int
     name: str
     ran_ns: int
+    task: int
 
 
 class Occupants:
@@ -41,7 +43,7 @@ class Occupants:
             # One that has come since is counted from its start.
             grown = ran - before.get(task, 0)
             if grown > 0 and cpu in self._cpus:
-                found.append(Occupant(cpu, name, grown))
+                found.append(Occupant(cpu, name, grown, int(task)))
         return tuple(sorted(found, key=lambda one: -one.ran_ns))
 
     def _tasks(self) -> Iterator[tuple[str, int, str, int]]:
