@@ -38,3 +38,5 @@ def test_the_first_failure_stops_the_play(tmp_path: Path, namespace: Namespace) 
     assert "a: promoted, tuned boot" in told.out
     assert "b: none, stock boot" in told.out
     assert "b: Make sure that the tuned trial is what came up" in told.out
+    runs = [str(ansible.folder / f"runs/a/{arm}-stand-in.json") for arm in ("stock", "tuned")]
+    assert " --against ".join(runs) in told.out
