@@ -121,6 +121,20 @@ def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Ben
     assert row[3] == "120" and row[-2:] == ["3", "(0.012)"]
 
 
+def test_of_several_arms_each_that_compares_has_a_row_of_classes(bench: Bench) -> None:
+    (stock,) = bench.runs("s", traced("stock"))
+    (tuned,) = bench.runs("t", traced("tuned", boot_id="another"))
+    (guest,) = bench.runs("g", traced("guest", emulated=True))
+    _, out = bench.call(stock, "--against", guest, "--arm", "third", tuned)
+    lines = [line.split() for line in out.splitlines()]
+    at = next(n for n, words in enumerate(lines) if words[:3] == ["CPU,", "by", "class"])
+    assert [words[:3] for words in lines[at + 1 : at + 3]] == [
+        ["all", "stock", "120"],
+        ["all", "third", "120"],
+    ]
+    assert lines[at + 1][-2:] == lines[at + 2][-2:] == ["3", "(0.012)"]
+
+
 def test_the_figures_of_one_arm_as_a_table_for_programs(bench: Bench) -> None:
     table = bench.folder / "table.csv"
     bench.call(*bench.runs("x", traced("quiet")), "--csv", str(table))

@@ -137,11 +137,11 @@ def _work(report: Report) -> Table:
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
     """As the kernel's osnoise tracer prints it, a row for each CPU and arm, where runs tell the
     classes of causes."""
-    arms = (_side(reports[0], 0), *(_side(report, 1) for report in reports))
-    traced = any(e.name.startswith(f"{CLASSES}@") for report in reports for e in report.endpoints)
+    traced = [one for one in reports if any(CLASSES in e.name for e in one.endpoints)]
+    arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
     header, *rows = osnoise.rows(arms, cpus, reports[0].sets)
     note = "of a boot: how many there were, and the time they took together"
-    return Table(header, tuple(rows) if traced else (), note=note)
+    return Table(header, tuple(rows), note=note)
 
 
 def _side(report: Report, place: int) -> OsnoiseArm:

@@ -83,6 +83,8 @@ static void test_accepted(void)
 	ok(!PARSE("--load", "mixed") && options.load, "--load mixed");
 	ok(!PARSE("--seed", "1") && !options.emulated, "not emulated unless told");
 	ok(!PARSE("--emulated") && options.emulated, "--emulated");
+	ok(!options.stop_on_ns && !PARSE("--stop-on", "1ms") && options.stop_on_ns == NS_PER_MS,
+	   "--stop-on");
 	ok(!PARSE("--warmup", "0s") && options.warmup_ns == 0, "no warm-up");
 	ok(!PARSE("--cpus", "1", "--cpus", "2-4") && options.cpus.count == 3,
 	   "the last one counts");
@@ -99,6 +101,7 @@ static void test_refused(void)
 	check_refused("--duration", "10", "not a time");
 	check_refused("--warmup", "2h", "0ns to 1h");
 	check_refused("--threshold", "49ns", "50ns to 1s");
+	check_refused("--stop-on", "0s", "50ns to 1h");
 	check_refused("--policy", "fifo:0", "N from 1 to 99");
 	check_refused("--policy", "fifo:100", "N from 1 to 99");
 	check_refused("--policy", "rr", "N from 1 to 99");
