@@ -82,11 +82,11 @@ def _captures(given: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for text in given:
         fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
-        if not fitting:
+        captures = [capture for path in fitting for capture in _within(Path(path))]
+        if not captures:
             raise Refused(f"{text}: no such capture", hint="give folders, archives or patterns")
-        for path in fitting:
-            for capture in _within(Path(path)):
-                found.setdefault(str(capture.resolve()), str(capture))
+        for capture in captures:
+            found.setdefault(str(capture.resolve()), str(capture))
     return list(found.values())
 
 
