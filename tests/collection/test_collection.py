@@ -39,10 +39,10 @@ class Road:
         self.after[name] = self.host.snapshot()
         self.status[name] = self.host.status()
 
-    def role(self, name: str, state: str) -> None:
+    def role(self, name: str, state: str, *words: str) -> None:
         book = self.ansible.folder / "role.yml"
         book.write_text(ROLE.format(state=state))
-        self.go(name, str(book))
+        self.go(name, str(book), *words)
 
 
 @pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.full)])
@@ -57,6 +57,7 @@ def road(
     made.go("tried", trial)
     made.go("again", trial)
     made.role("absent", "absent")
+    made.role("role checked", "promoted", "--check", "--diff")
     made.role("role", "promoted")
     yield made
 
@@ -96,6 +97,13 @@ def test_the_role_takes_everything_back(road: Road) -> None:
     assert road.status["absent"]["state"] == "none"
     boot = {path: held for path, held in road.after["nothing"].items() if "grubenv" not in path}
     assert {path: road.after["absent"].get(path) for path in boot} == boot
+
+
+def test_the_role_in_check_mode_writes_nothing(road: Road) -> None:
+    played = road.played["role checked"]
+    assert played.status == 0, played.out
+    assert road.after["role checked"] == road.after["absent"]
+    assert any(row.startswith("+lowlat.plan=") for row in diff_rows(played.out)), played.out
 
 
 def test_the_role_reboots_no_host_unasked(road: Road) -> None:
