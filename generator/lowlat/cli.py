@@ -70,7 +70,7 @@ def _ended(why: str, status: int) -> int:
 
 
 def _prepare_output() -> None:
-    # A closed output is one that nobody reads; no name of a file or device may break a line.
+    # A closed output is not read; no name of a file or device may break a line.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stderr is None:

@@ -402,6 +402,7 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
     [
         (["--kernel", "9.99"], "--kernel 9.99: no such kernel in /boot or the cache"),
         (["--kernel", "/nonexistent/vmlinuz"], "/nonexistent/vmlinuz: no such file"),
+        (["--kernel", "/etc/passwd"], "--kernel /etc/passwd: text, no kernel image"),
         (["--kernel", "rt;x"], "neither a file nor a kernel release"),
         (["--profile", "nosuch"], "nosuch"),
         (["--enable", "nosuch"], "there is no tunable 'nosuch'"),

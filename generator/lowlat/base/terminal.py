@@ -130,7 +130,7 @@ def step(title: str) -> Iterator[None]:
 
 
 class Progress:
-    """A bar that fills over a known number of seconds; a line now and then where nobody watches."""
+    """A bar that fills over a known number of seconds; now and then a line without a terminal."""
 
     def __init__(self, title: str, seconds: float) -> None:
         self._title = title

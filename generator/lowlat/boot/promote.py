@@ -52,7 +52,7 @@ def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
     else:
         loader.check_one_shot()
     if not hooks.has_systemd(root):
-        raise Refused("systemd does not start this system: nobody would record the trial")
+        raise Refused("systemd does not start this system: no unit would record the trial")
     settings = root.read("/etc/default/kexec") or ""
     theirs = kexec.is_loaded(root) and not waits(root, trials.read(root))
     if theirs or "LOAD_KEXEC=true" in settings:
@@ -90,7 +90,7 @@ def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = Fals
             raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
         known = trials.read(root)
         pending = Pending(entry.id, entry.release, trial.words, boot_id, by_kexec)
-        # The record first: a trial that nobody knows of could not be seen to come up.
+        # The record first: a trial without a record could not be seen to come up.
         with trials.written(root, replace(known, pending=pending, failed="")):
             if by_kexec:
                 kexec.load(root, entry.release, trial.words)

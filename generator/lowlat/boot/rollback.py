@@ -74,7 +74,7 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
 
 def _unload(root: Root) -> None:
     """The trial that waits for ``systemctl kexec``."""
-    with suppress(Refused):  # a damaged record stops nobody
+    with suppress(Refused):  # a damaged record must not prevent a rollback
         if promote.waits(root, trials.read(root)):
             kexec.unload()
 

@@ -24,7 +24,7 @@ from lowlat.host.root import Root
 _LOCK = f"{files.STATE}/lock"
 
 
-#: How long hooks wait, which nobody could ask to try again: grub-mkconfig may take this long.
+#: How long hooks wait, as no person is there to try again: grub-mkconfig may take this long.
 PATIENT_S = 300.0
 
 #: And the units of a boot. Not longer: TuneD, which rollback restarts, comes after one of them.

@@ -2,7 +2,7 @@
 """The host's files, live or captured, behind one small reading interface.
 
 Paths are those of the host ("/sys/devices/system/cpu/online"). What cannot be read is ``None``:
-unknown, never absent. Nobody else opens files of the host for reading.
+unknown, never absent. No other module opens files of the host for reading.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Root:
         return os.path.lexists(self._prefix + path)
 
     def absent(self, path: str) -> bool:
-        """Whether the file is certainly not there; False also where nobody may look."""
+        """Whether the file is certainly not there; False also where looking is not permitted."""
         try:
             os.lstat(self._prefix + path)
         except (FileNotFoundError, NotADirectoryError, ValueError):

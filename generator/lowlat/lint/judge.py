@@ -73,7 +73,7 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
     """What the kernel shows goes before what is to be expected, but for harm and contradiction."""
     if finding.verdict in (WordVerdict.HARMFUL, WordVerdict.CONTRADICTORY):
         return finding
-    if verdict is WordVerdict.UNKNOWN:  # the kernel takes it, though no table of ours knows it
+    if verdict is WordVerdict.UNKNOWN:  # the kernel takes it, though no table here lists it
         return Opinion(verdict, evidence) if finding.verdict is WordVerdict.IGNORED else finding
     if verdict is WordVerdict.EFFECTIVE and finding.verdict is WordVerdict.REDUNDANT:
         return finding

@@ -108,7 +108,7 @@ class ClockSource:
 class Interrupt:
     """A numbered row of /proc/interrupts; ``count`` is how often it came, on all CPUs.
 
-    ``settable`` is False where nobody may set the affinity (file without write permission, from
+    ``settable`` is False where the affinity cannot be set (file without write permission, from
     6.12 on). ``managed`` then tells why: True where the kernel spreads the queues of a device
     itself, False where the interrupt cannot be moved at all; None where the kernel does not tell.
     """

@@ -48,7 +48,7 @@ def plan_path(release: str) -> str:
 def read(path: Optional[str], root: Root) -> Plan:
     """The plan at ``path``, else the applied one.
 
-    Raises Refused where it is missing, damaged, names what no plan of ours names, or, for root,
+    Raises Refused where it is missing, damaged, names what no lowlat plan names, or, for root,
     where somebody else could have written it.
     """
     if path is not None:
@@ -121,7 +121,7 @@ def _read_named(path: str) -> str:
 
 
 def check(plan: Plan) -> None:
-    """Raises Refused where a plan sets what no plan of ours sets."""
+    """Raises Refused where a plan sets what no lowlat plan sets."""
     if not profile.is_name(plan.profile):
         raise Refused("its profile is no profile's name")
     if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):

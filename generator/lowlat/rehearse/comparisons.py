@@ -64,7 +64,7 @@ def marked(rows: Sequence[Finding], own: Sequence[str]) -> Sequence[Finding]:
 
 
 def _planned(arm: PlannedArm, report: Report) -> Report:
-    """The report of an arm: what nobody planned for it is not missing."""
+    """The report of an arm: what was not planned for it is not missing."""
     names = settings(arm.plan) if arm.plan else ()
     missing = tuple(one for one in report.not_in_effect if one.name in names)
     return replace(report, not_in_effect=missing)

@@ -121,7 +121,13 @@ def _readable(image: Path) -> Path:
 def _of_file(image: Path) -> BootableKernel:
     if not image.is_file():
         raise Refused(f"--kernel {image}: no such file", hint="give a bzImage or a release")
-    release = image_release(_readable(image)) or image.name.partition("-")[2] or image.name
+    with _readable(image).open("rb") as stream:
+        head = stream.read(4096)
+    if b"\n" in head and b"\0" not in head:
+        raise Refused(
+            f"--kernel {image}: text, no kernel image", hint="give a bzImage or a release"
+        )
+    release = image_release(image) or image.name.partition("-")[2] or image.name
     return BootableKernel(release, image.resolve())
 
 

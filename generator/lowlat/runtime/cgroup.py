@@ -33,7 +33,7 @@ def is_key(text: str) -> bool:
 
 
 def way(root: Root, group: str) -> str:
-    """How make() would make a group; "" where it is there and nobody else writes to it."""
+    """How make() would make a group; "" where it exists and only lowlat writes to it."""
     if root.live and root.exists("/run/systemd/system"):
         return _SLICE
     if root.exists(f"{group}/cpuset.cpus"):

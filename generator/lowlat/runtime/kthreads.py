@@ -34,7 +34,7 @@ REAL_TIME = ("fifo", "rr")
 
 @dataclass(frozen=True)
 class Thread:
-    """A kernel thread; ``bound``: the kernel lets nobody move it."""
+    """A kernel thread; ``bound``: the kernel does not let it be moved."""
 
     comm: str
     pid: int

@@ -121,7 +121,7 @@ def kept_interrupts(root: Root) -> frozenset[str]:
 
 
 def _keeps(path: str, refused: str, root: Root) -> bool:
-    """Whether the kernel lets nobody change what is at a path; ``refused`` is what it said."""
+    """Whether the kernel refuses every change of what is at a path; ``refused`` is what it said."""
     if kthreads.is_path(path):
         return refused in _KEPT_THREAD
     mode = root.mode(path)

@@ -16,7 +16,7 @@ from lowlat.runtime.kthreads import Threads
 @dataclass(frozen=True)
 class CurrentValue:
     """What one path holds now; None where it is not there or not to be read. ``bound``: a kernel
-    thread that the kernel lets nobody move."""
+    thread that the kernel does not let be moved."""
 
     path: str
     value: Optional[str]

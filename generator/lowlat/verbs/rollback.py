@@ -70,7 +70,7 @@ def _added(root: Root) -> str:
 
 
 def _by_tuned(root: Root) -> bool:
-    with suppress(LowlatError):  # a damaged decision stops nobody
+    with suppress(LowlatError):  # a damaged decision must not prevent it
         made = decision.read(root)
         by_tuned = made is not None and made.boot == "tuned"
         return by_tuned and "$tuned_params" in (root.read("/etc/default/grub") or "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``runtime``: set, undo or check the run-time half of a plan; TuneD calls this."""
+"""``runtime``: set, undo or check the run-time settings of a plan; TuneD calls this."""
 
 from __future__ import annotations
 

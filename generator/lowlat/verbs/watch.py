@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``watch``: verify's run-time half again and again, in the background."""
+"""``watch``: verify's run-time settings again and again, in the background."""
 
 from __future__ import annotations
 

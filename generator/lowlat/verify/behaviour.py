@@ -121,7 +121,7 @@ class Behaviour:
 
     @cached_property
     def _kept(self) -> frozenset[str]:
-        """The numbers of interrupts that the kernel lets nobody move."""
+        """The numbers of interrupts that the kernel does not let be moved."""
         return settings.kept_interrupts(self._root)
 
     def _managed(self) -> Optional[Judged]:

@@ -20,7 +20,7 @@ from lowlat.verify.finding import Finding, Judged, Standing
 
 
 class BootFindings:
-    """The boot half of one plan on one machine."""
+    """The boot parameters of one plan on one machine."""
 
     def __init__(
         self, plan: Plan, root: Root, messages: Optional[Messages], counted: Optional[Counted]
@@ -33,7 +33,7 @@ class BootFindings:
         self._effects = Effects(plan, root, self._messages, self._line or "")
 
     def rows(self) -> list[Finding]:
-        """A row for each planned parameter, then one for each of ours that nobody planned."""
+        """A row for each planned parameter, then one for each that was not planned."""
         return [*self._planned.values(), *self._not_planned()]
 
     def row(self, name: str) -> Optional[Finding]:
@@ -80,7 +80,7 @@ class BootFindings:
         planned = {parameter.name.replace("-", "_") for parameter in self._plan.parameters}
         if marker in words or names & planned:
             return "/proc/cmdline does not have it"
-        return f"the boot half is missing: this boot does not carry {marker}"
+        return f"the boot parameters are missing: this boot does not carry {marker}"
 
     def _by_clock(self, judged: Judged) -> Judged:
         """A clock that becomes unstable keeps every tick running, but where CPUs were seen without

@@ -80,7 +80,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Counted:
-    """Two readings and what ran between them: a spinner of ours on ``spinning``, somebody's work
+    """Two readings and what ran between them: lowlat's own spinner on ``spinning``, somebody's work
     on ``watching``, nothing on any other CPU. ``stops`` is what kept their ticks."""
 
     seconds: float

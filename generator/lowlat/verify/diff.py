@@ -65,14 +65,14 @@ def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
         if given != [parameter.value]:
             now = " and ".join(given) if given else None
             yield Change(parameter.name, CMDLINE, now, parameter.value)
-    # A boot of ours carries what another plan put there; the stock line stays as it is.
+    # A tuned boot carries what another plan put there; the stock line stays as it is.
     if cmdline.values(line, cmdline.MARKER):
         for entry, given in unplanned(plan, line):
             yield Change(entry.name, CMDLINE, " and ".join(given), None)
 
 
 def unplanned(plan: Plan, line: str) -> Iterator[tuple[Tunable, list[str]]]:
-    """The parameters of ours that a command line has and the plan has not, with their values."""
+    """Known parameters that a command line has and the plan has not, with their values."""
     planned = {parameter.name for parameter in plan.parameters}
     for entry in CATALOGUE:
         given = cmdline.values(line, entry.name)

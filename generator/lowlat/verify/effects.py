@@ -103,7 +103,7 @@ class Effects:
             return Judged(Standing.EFFECTIVE, value, f"{path} is not there")
         if self._root.exists(path):
             return Judged(Standing.IGNORED, None, f"{path} is there")
-        why = f"{_GIVEN}; nobody looked whether {path} is there"
+        why = f"{_GIVEN}; whether {path} is there was not checked"
         return Judged(Standing.UNVERIFIABLE, None, why)
 
     def _by_message(self, value: str, sign: Sign) -> Optional[Judged]:

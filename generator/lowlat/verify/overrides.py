@@ -72,7 +72,7 @@ class Overrides:
         return self.setter(path) if self._includes_ours else None
 
     def instead(self, path: str) -> Optional[str]:
-        """The TuneD profile that is active instead of ours and sets a file."""
+        """The TuneD profile that is active instead of lowlat's and sets a file."""
         return None if self._includes_ours else self.setter(path)
 
     def undoing(self, path: str) -> Optional[str]:

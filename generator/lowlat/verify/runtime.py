@@ -16,7 +16,7 @@ from lowlat.verify.overrides import Overrides
 
 
 class RuntimeFindings:
-    """The run-time half of one plan on one machine."""
+    """The run-time settings of one plan on one machine."""
 
     def __init__(self, plan: Plan, root: Root) -> None:
         self._plan = plan

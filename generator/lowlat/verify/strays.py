@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Strays: tasks on the isolated CPUs that nobody put there, and those that may come."""
+"""Strays: tasks on the isolated CPUs that were not placed there, and those that may come."""
 
 from __future__ import annotations
 

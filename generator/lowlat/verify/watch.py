@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The run-time half seen over time: what changes, who did it, and, if asked for, put back.
+"""The run-time settings seen over time: what changes, who did it, and, if asked for, put back.
 
 It reads what verify reads of the running kernel and nothing else: no counters, no MSR, nothing that
 would interrupt an isolated CPU.
@@ -43,7 +43,7 @@ class Watch:
         return bool(self._problem) or any(row.state.bad for row in self._rows.values())
 
     def look(self) -> Iterator[str]:
-        """Look once; nobody starts or stops the run-time half between a look and what it leads to.
+        """Look once; no run-time settings start or stop until what follows is done.
 
         Raises Refused where somebody who does that does not end.
         """
@@ -53,7 +53,7 @@ class Watch:
 
     def _look(self) -> Iterator[str]:
         plan = self._named or store.in_use(self._root)
-        # What was taken back in order is not undone, and nobody wants it put back.
+        # What was taken back in order is not undone, and must not be put back.
         if plan is None or not settings.read_journal(self._root).done:
             self._rows = {}
             why = "no run-time settings are in use: 'lowlat-gen runtime start' sets them"

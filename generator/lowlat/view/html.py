@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page: one HTML file that holds everything it shows and asks nobody for more."""
+"""The page: one HTML file that holds everything it shows and loads nothing."""
 
 from __future__ import annotations
 

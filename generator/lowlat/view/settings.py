@@ -148,7 +148,7 @@ def listed(value: Optional[str], name: str) -> str:
 
 
 def mark(row: Finding) -> str:
-    """A sign beside the state, so that nobody has to tell it by its colour."""
+    """A sign beside the state, so that colour is never the only sign."""
     if row.by == OWN:
         return "–"
     return "✓" if row.state is Standing.EFFECTIVE else "✗" if row.state.lost else "?"

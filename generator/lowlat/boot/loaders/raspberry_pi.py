@@ -52,7 +52,7 @@ def cannot_try(root: Root) -> str:
 
 
 def find(root: Root) -> Optional[RaspberryPi]:
-    """None where it cannot be tried once, unless entries of ours are there."""
+    """None where it cannot be tried once, unless lowlat entries are there."""
     path = foreign.raspberry_pi_folder(root)
     if path is None:
         return None

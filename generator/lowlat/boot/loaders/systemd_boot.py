@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """systemd-boot: bootctl sets what boots next and by default, in variables of the firmware. Stock
-entries are files, or unified kernel images: an entry of ours starts such an image with a line of
+entries are files, or unified kernel images: a lowlat entry starts such an image with a line of
 its own, which the image takes where Secure Boot is off (systemd-stub(7))."""
 
 from __future__ import annotations
