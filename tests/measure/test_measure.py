@@ -481,7 +481,8 @@ def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> N
         assert ended.returncode == 1
         said = f"lowlat-gen: --out {out}: No space left on device: the run is on standard output\n"
         assert ended.stderr == said
-        assert json.loads(ended.stdout)["complete"] is True
+        # On a busy host its progress comes first.
+        assert json.loads(ended.stdout[ended.stdout.index("{") :])["complete"] is True
 
 
 def test_json_names_the_runs(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
