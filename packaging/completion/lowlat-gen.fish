@@ -44,7 +44,7 @@ function _lowlat_policies
   __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm oom timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all

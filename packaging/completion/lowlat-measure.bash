@@ -4,7 +4,7 @@
 
 
 
-_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --emulated --label --seed --json --events --capture --observer --follow --help --version)
+_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --emulated --label --seed --json --events --capture --observer --follow --help --version)
 
 _shtab_lowlat_measure___policy_COMPGEN=_lowlat_policy
 _shtab_lowlat_measure___load_COMPGEN=_lowlat_load
@@ -34,7 +34,7 @@ _lowlat_policy() {
   compgen -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "$1"
 }
 _lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm oom timers ipi files network mixed)" -- "$1"
+  compgen -W "$(printf '%s\n' idle faults vm memory oom timers ipi files network mixed)" -- "$1"
 }
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"

@@ -7,7 +7,7 @@ function _lowlat_policy
   printf '%s\n' other fifo:1 deadline:5ms/10ms
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm oom timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all
@@ -75,7 +75,7 @@ function _shtab_lowlat_measure_using
 end
 
 set -g _shtab_lowlat_measure_commands 
-set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --policy --second-opinion --seed --threshold --throughput --warmup --work
+set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --policy --second-opinion --seed --stop-on --threshold --throughput --warmup --work
 
 complete -c lowlat-measure -e
 complete -c lowlat-measure -f
@@ -84,8 +84,9 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l cpus -x -d 'CPUs to
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l duration -x -d '1ms to 24h (default 10s)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l warmup -x -d 'how long all runs before anything counts, 0s to 1h (default 5s)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'what is longer is a gap, 50ns to 1s (default 100ns)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l stop-on -x -d 'end the run at a gap of at least that, 50ns to 1h'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N or deadline:RUNTIME/PERIOD (default other)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, oom, timers, ipi, files, network, mixed'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, memory, oom, timers, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'where the load runs (default: the CPUs not measured), or all'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: where it is installed)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'"'t run oslat'

@@ -49,7 +49,7 @@ WORKS = {"usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gett
 #: The beginning of a line, and all that is offered for it.
 LINES: Mapping[str, set[str]] = {
     "lowlat-gen ": set(VERBS),
-    "lowlat-gen pro": {"probe", "promote"},
+    "lowlat-gen pro": {"probe", "profile", "promote"},
     "lowlat-gen plan --hou": {"--housekeeping", "--housekeeping-cores"},
     "lowlat-gen plan --profile ": PROFILES,
     "lowlat-gen plan --profile=ow": {"own"},
