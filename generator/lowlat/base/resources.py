@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from configparser import ConfigParser, ExtendedInterpolation
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,9 +21,13 @@ def parameters() -> Path:
     return _catalogue() / "parameters.txt"
 
 
-def never() -> Path:
-    """What is no tunable, and why."""
-    return _catalogue() / "never.ini"
+def texts(name: str) -> ConfigParser:
+    """A file of texts beside the catalogue: names and texts in sections; an indented line goes on
+    with the text before it, ${SECTION:NAME} stands for another one."""
+    parser = ConfigParser(delimiters=(":",), interpolation=ExtendedInterpolation())
+    parser.optionxform = str  # type: ignore[method-assign, assignment]
+    parser.read(_catalogue() / name, "utf-8")
+    return parser
 
 
 def _catalogue() -> Path:

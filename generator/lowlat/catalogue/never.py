@@ -5,21 +5,17 @@ and ALIASES, other names of entries. never.ini holds the texts."""
 
 from __future__ import annotations
 
-from configparser import RawConfigParser
-
 from lowlat.base import resources
 
 
-def _table(parser: RawConfigParser, section: str) -> dict[str, str]:
-    found = {name: text.replace("\n", " ") for name, text in parser[section].items()}
+def _table(section: str) -> dict[str, str]:
+    found = {name: text.replace("\n", " ") for name, text in _TOLD[section].items()}
     # A text that is another name stands for what is said of that one.
     return {name: found.get(text, text) for name, text in found.items()}
 
 
-_PARSER = RawConfigParser(delimiters=(":",))
-_PARSER.optionxform = str  # type: ignore[assignment]
-_PARSER.read(resources.never(), "utf-8")
+_TOLD = resources.texts("never.ini")
 
-NEVER = _table(_PARSER, "never")
-ELSEWHERE = _table(_PARSER, "elsewhere")
-ALIASES = _table(_PARSER, "aliases")
+NEVER = _table("never")
+ELSEWHERE = _table("elsewhere")
+ALIASES = _table("aliases")
