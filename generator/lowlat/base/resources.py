@@ -7,6 +7,8 @@ from configparser import ConfigParser, ExtendedInterpolation
 from importlib.util import find_spec
 from pathlib import Path
 
+_PACKAGE = Path(__file__).resolve().parents[1]
+
 
 def profiles() -> Path:
     return _folder("profiles")
@@ -18,20 +20,16 @@ def templates() -> Path:
 
 def parameters() -> Path:
     """The names of the kernel's boot parameters, one a line."""
-    return _catalogue() / "parameters.txt"
+    return _PACKAGE / "catalogue" / "parameters.txt"
 
 
 def texts(name: str) -> ConfigParser:
-    """A file of texts beside the catalogue: names and texts in sections; an indented line goes on
-    with the text before it, ${SECTION:NAME} stands for another one."""
+    """A file of texts beside its module: names and texts in sections; an indented line goes on with
+    the text before it, ${SECTION:NAME} stands for another one."""
     parser = ConfigParser(delimiters=(":",), interpolation=ExtendedInterpolation())
     parser.optionxform = str  # type: ignore[method-assign, assignment]
-    parser.read(_catalogue() / name, "utf-8")
+    parser.read(_PACKAGE / name, "utf-8")
     return parser
-
-
-def _catalogue() -> Path:
-    return Path(__file__).resolve().parents[1] / "catalogue"
 
 
 def template(name: str) -> str:
@@ -49,4 +47,4 @@ def _folder(name: str) -> Path:
     spec = find_spec(f"lowlat.{name}")
     if spec is not None and spec.submodule_search_locations:
         return Path(next(iter(spec.submodule_search_locations)))
-    return Path(__file__).resolve().parents[3] / name
+    return _PACKAGE.parents[1] / name

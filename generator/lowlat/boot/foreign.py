@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 
@@ -27,46 +28,29 @@ _OWNERS = (
 @dataclass(frozen=True)
 class ForeignLoader:
     """A loader that lowlat does not write. ``step`` is what a person does to have it boot with more
-    words: {words} stands for them, and {each} begins the form of each single one."""
+    words: {words} stands for them. ``each`` is the form of a single one, and ``between`` stands
+    before the blank between two. loaders.ini holds the texts."""
 
     name: str
     step: str
     each: str = "{}"
-    between: str = " "
+    between: str = ""
     #: Why it cannot be asked to boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
 
     def steps(self, words: Sequence[str]) -> str:
-        joined = self.between.join(self.each.format(word) for word in words)
+        joined = f"{self.between} ".join(self.each.format(word) for word in words)
         return self.step.format(words=joined)
 
 
-_KERNEL_CMDLINE = "append to the line of /etc/kernel/cmdline: {words}\n"
-
-_NIXOS = ForeignLoader(
-    "NixOS",
-    "add to configuration.nix: boot.kernelParams = [ {words} ];\nthen: nixos-rebuild boot",
-    '"{}"',
-)
-_BOOTC = ForeignLoader(
-    "bootc",
-    "build into the image: /usr/lib/bootc/kargs.d/50-lowlat.toml\nkargs = [{words}]",
-    '"{}"',
-    ", ",
-)
-_OSTREE = ForeignLoader("rpm-ostree", "rpm-ostree kargs {words}", "--append={}")
-_ZIPL = ForeignLoader("zipl", "append to parameters= in /etc/zipl.conf: {words}\nthen: zipl")
-_EXTLINUX = ForeignLoader(
-    "U-Boot extlinux",
-    "append to U_BOOT_PARAMETERS in /etc/default/u-boot: {words}\nthen: u-boot-update",
-)
-IMAGES = ForeignLoader(
-    "unified kernel images", _KERNEL_CMDLINE + "then build the image anew: kernel-install add-all"
-)
+_LOADERS = {
+    name: ForeignLoader(name, **told)
+    for name, told in resources.texts("boot/loaders.ini").items()
+    if told
+}
+IMAGES = _LOADERS["unified kernel images"]
+UNKNOWN = _LOADERS["a boot loader that was not recognised"]
 RASPBERRY_PI = "Raspberry Pi firmware"
-UNKNOWN = ForeignLoader(
-    "a boot loader that was not recognised", "append to its kernel line: {words}"
-)
 
 
 def raspberry_pi_folder(root: Root) -> Optional[str]:
@@ -79,22 +63,21 @@ def raspberry_pi_folder(root: Root) -> Optional[str]:
 def recognise(root: Root) -> Optional[ForeignLoader]:
     """The loader of this tree that lowlat does not write."""
     if root.exists("/etc/NIXOS"):
-        return _NIXOS
+        return _LOADERS["NixOS"]
     if root.exists("/run/ostree-booted") or root.exists("/ostree/repo"):
-        return _BOOTC if root.exists("/usr/bin/bootc") else _OSTREE
+        return _LOADERS["bootc" if root.exists("/usr/bin/bootc") else "rpm-ostree"]
     if root.exists("/usr/bin/sdbootutil"):
         kind = re.search(r"^LOADER_TYPE=\W?([\w-]+)", root.read(_SUSE) or "", re.MULTILINE)
         if kind and kind[1] in ("grub2-bls", "systemd-boot"):
-            step = _KERNEL_CMDLINE + "then: sdbootutil update-all-entries"
-            return ForeignLoader(f"{kind[1]} by sdbootutil", step)
+            return replace(_LOADERS["sdbootutil"], name=f"{kind[1]} by sdbootutil")
     folder = raspberry_pi_folder(root)
     if folder is not None:
         step = f"append to the one line of {folder}/cmdline.txt: {{words}}"
         return ForeignLoader(RASPBERRY_PI, step)
     if root.exists("/boot/extlinux/extlinux.conf") and not root.exists("/boot/grub/grub.cfg"):
-        return _EXTLINUX
+        return _LOADERS["U-Boot extlinux"]
     if root.exists("/etc/zipl.conf") and not root.exists("/boot/grub/grub.cfg"):
-        return _ZIPL
+        return _LOADERS["zipl"]
     for folder in ("/boot/efi", "/efi", "/boot"):
         images = [name for name in root.names(f"{folder}/EFI/Linux") if name.endswith(".efi")]
         if images:

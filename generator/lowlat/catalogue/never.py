@@ -14,7 +14,7 @@ def _table(section: str) -> dict[str, str]:
     return {name: found.get(text, text) for name, text in found.items()}
 
 
-_TOLD = resources.texts("never.ini")
+_TOLD = resources.texts("catalogue/never.ini")
 
 NEVER = _table("never")
 ELSEWHERE = _table("elsewhere")

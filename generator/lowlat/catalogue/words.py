@@ -164,7 +164,7 @@ def _table(section: str) -> dict[str, str]:
     return {name: text.replace("\n", "") for name, text in _TOLD[section].items()}
 
 
-_TOLD = resources.texts("words.ini")
+_TOLD = resources.texts("catalogue/words.ini")
 _PATTERNS = _table("patterns")
 
 #: The first that holds decides.

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lowlat.base import encode
+from lowlat.base import encode, resources
 from lowlat.draw.layout import Cell, MachinePart, Picture
 from lowlat.draw.text import NOUNS, absent_lines, device_lines, more, names
 from lowlat.model.cpuset import CpuSet
@@ -26,23 +26,6 @@ _MORE = 72
 
 #: More cores in one row than this become small tiles without numbers.
 _MANY = 64
-
-# Dark tiles with light numbers against light tiles with dark ones: the roles can be told apart in
-# print without colour. Panels carry their own ground, so the page behind may be light or dark.
-_STYLE = """
-text { font: 12px system-ui, 'DejaVu Sans', 'Liberation Sans', sans-serif; fill: #374151 }
-.head { font-size: 17px; font-weight: 600; fill: #111827 }
-.name { font-weight: 600; fill: #111827 }
-.page { fill: #ffffff; stroke: #d5dae2 }
-.packages { fill: #f3f4f6; stroke: #c3c9d3 }
-.nodes { fill: #ffffff; stroke: #d5dae2 }
-.caches { fill: #eef2f7; stroke: #dde3ec }
-.isolated { fill: #0f766e; stroke: #0b5750 }
-.housekeeping { fill: #fde9b8; stroke: #d39b23 }
-.core { fill: #dbe4f3; stroke: #8fa5c9 }
-.number { font-size: 11px; text-anchor: middle; fill: #1f2937 }
-.light { fill: #ffffff }
-"""
 
 
 @dataclass(frozen=True)
@@ -64,12 +47,15 @@ def svg(picture: Picture) -> str:
     parts.append(_legend(picture))
     page = _stack(parts)
     width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
+    # Dark tiles with light numbers against light tiles with dark ones: the roles can be told apart
+    # in print without colour. Panels carry their own ground, the page behind may be light or dark.
+    style = resources.template("draw/machine.css")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="title description">\n'
         f'<title id="title">{encode.markup(_heading(picture))}</title>\n'
         f'<desc id="description">{encode.markup(_description(picture))}</desc>\n'
-        f"<style>{_STYLE}</style>\n"
+        f"<style>\n{style}</style>\n"
         f'<rect class="page" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>\n'
         f"{_moved(page, _PAD, _PAD)}</svg>\n"
     )

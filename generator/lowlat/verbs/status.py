@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lowlat import __version__
+from lowlat.base import resources
 from lowlat.base.terminal import bold, filled, item, say, section
 from lowlat.boot import status
 from lowlat.boot.loaders.interface import BootEntry
@@ -17,44 +18,10 @@ from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.verbs import options
 
-_STATES = {
-    "none": "nothing is applied",
-    "applied": "applied, not tried yet: 'lowlat-gen trial' boots it once",
-    "trial-set": "the next boot is the trial: reboot when it suits",
-    "tried": "tried: 'lowlat-gen promote' makes it the default",
-    "promoted": "promoted: the tuned entry is the default",
-    "interrupted": "a change was interrupted: 'lowlat-gen rollback' takes it back",
-}
+#: By state what it is ("is"), then what to type next, and what for.
+_STATES = resources.texts("verbs/status.ini")
 
 _LOADED = "the trial is loaded: run 'systemctl kexec' when it suits"
-
-
-#: What to type next, by state, and what for; the first is the next step itself.
-_NEXT = {
-    "none": (
-        ("lowlat-gen plan --brief", "what lowlat would set here, and why"),
-        ("lowlat-gen rehearse", "tries that in a virtual machine and measures it"),
-        ("sudo lowlat-gen apply", "adds a tuned boot entry; the default stays"),
-    ),
-    "applied": (
-        ("sudo lowlat-gen trial", "boots the tuned entry once; the boot after it is stock"),
-        ("sudo lowlat-gen rollback", "takes everything back"),
-    ),
-    "trial-set": (
-        ("sudo reboot", "starts the trial"),
-        ("sudo lowlat-gen verify", "in that boot: is each setting in effect?"),
-    ),
-    "tried": (
-        ("sudo lowlat-gen promote", "makes the entry that was tried the default"),
-        ("sudo lowlat-gen rollback", "takes everything back"),
-    ),
-    "promoted": (
-        ("sudo lowlat-gen verify", "is each setting in effect?"),
-        ("lowlat-gen run -- CMD", "starts your program on the isolated CPUs"),
-        ("lowlat-gen measure --label NAME", "measures the noise that is left"),
-    ),
-    "interrupted": (("sudo lowlat-gen rollback", "takes the interrupted change back"),),
-}
 
 
 @dataclass(frozen=True)
@@ -78,11 +45,12 @@ def standing() -> int:
 
 
 def _standing(found: Status, machine: Machine) -> Iterator[str]:
-    yield bold(f"lowlat {__version__}: {_LOADED if found.loaded else _STATES[found.state]}")
+    yield bold(f"lowlat {__version__}: {_LOADED if found.loaded else _STATES[found.state]['is']}")
     yield from item("machine", machine.processor.model or machine.arch or "unknown")
     yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
     yield from item("running", _running(found))
-    yield from section("Next", (line for step in _NEXT[found.state] for line in item(*step)))
+    _, *steps = _STATES[found.state].items()
+    yield from section("Next", (line for step in steps for line in item(*step)))
     yield ""
     yield "'lowlat-gen doctor' says what is missing here, 'lowlat-gen help' all verbs."
 
@@ -94,7 +62,7 @@ def _running(found: Status) -> str:
 
 
 def _describe(found: Status) -> Iterator[str]:
-    yield _LOADED if found.loaded else _STATES[found.state]
+    yield _LOADED if found.loaded else _STATES[found.state]["is"]
     made = found.decision
     if made is not None:
         yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"
