@@ -96,13 +96,14 @@ def test_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     (root / MASK).unlink()
     assert change("workqueue.cpumask", f"/{MASK}", None, "1") in diff(root)["changes"]
     out = lowlat("plan", "--root", root, "--diff").out
-    assert f"/{MASK}: is not there, planned 1" in " ".join(out.split())
+    assert f"/{MASK}: is not there, planned 0" in " ".join(out.split())
 
 
 def test_the_words_tell_the_same(tmp_path: Path) -> None:
     out = lowlat("plan", "--root", host(tmp_path), "--diff").out
-    assert "isolcpus                            nothing would become managed_irq,domain,1-3" in out
-    assert f"workqueue.cpumask                   /{MASK}: f would become 1" in out
+    words = " ".join(out.split())
+    assert "isolcpus nothing would become managed_irq,domain,1-3" in words
+    assert f"workqueue.cpumask /{MASK}: 0-3 would become 0" in words
     assert out.splitlines()[-1] == "8 would change, 13 are as planned already."
 
 
@@ -111,7 +112,7 @@ def test_many_files_of_one_setting_are_one_line(tmp_path: Path) -> None:
     root = write_tree(host(tmp_path), more)
     out = lowlat("plan", "--root", root, "--diff").out
     lines = [line for line in out.splitlines() if "/proc/irq/" in line and "default" not in line]
-    assert len(lines) == 1 and "(and 20 more)" in out
+    assert len(lines) == 1 and "(and 20 more)" in " ".join(out.split())
 
 
 def test_a_kernel_thread_is_named_as_people_know_it(tmp_path: Path) -> None:
@@ -121,5 +122,5 @@ def test_a_kernel_thread_is_named_as_people_know_it(tmp_path: Path) -> None:
     status = "Name:\tkthreadd\nCpus_allowed:\tf\n"
     write_tree(root, {"proc/2/stat": stat, "proc/2/status": status})
     out = lowlat("plan", "--root", root, "--diff").out
-    assert "affinity of kernel thread kthreadd (2): f would become 1" in out
+    assert "affinity of kernel thread kthreadd (2): 0-3 would become 0" in " ".join(out.split())
     assert "kthread:" not in out

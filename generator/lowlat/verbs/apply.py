@@ -95,7 +95,7 @@ def _shown(proposal: Proposal, found: Loader) -> Iterator[str]:
     if rows:
         yield "not lowlat's, and not generated yet:"
     for row in rows:
-        yield f"  {row}"
+        yield f"  {row[:1]}{row[1:].expandtabs()}"
 
 
 def _applied(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -> Iterator[str]:
