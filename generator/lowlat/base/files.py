@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Callable, Optional, Union
 
+from lowlat.base import resources
 from lowlat.base.errors import Refused
 
 #: Where root's plans and runs are kept.
@@ -25,17 +26,8 @@ _HINT = "name a file you can write"
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-
-_HINTS = {
-    errno.EACCES: "run as root",
-    errno.EPERM: "run as root",
-    errno.EROFS: "mount it writable first",
-    errno.ENOSPC: "make room on that file system first",
-    errno.EDQUOT: "make room on that file system first",
-    errno.ENOENT: "is its file system mounted?",
-    errno.ELOOP: "nothing is written through a link: put a plain file or folder there",
-    errno.ENOTDIR: "nothing is written through a link: put a plain folder there",
-}
+#: What to do, by the name of the error.
+_HINTS = resources.texts("base/hints.ini")["hints"]
 
 
 @contextmanager
@@ -49,7 +41,8 @@ def told(path: str, hint: Optional[str] = None) -> Iterator[None]:
         why = getattr(error, "strerror", None) or "no such name is possible"
         if number in (errno.ELOOP, errno.ENOTDIR):
             why = "a symbolic link or a file is in the way"
-        raise Refused(f"{path}: {why}", hint=hint or _HINTS.get(number)) from error
+        known = _HINTS.get(errno.errorcode.get(number, ""))
+        raise Refused(f"{path}: {why}", hint=hint or known) from error
 
 
 def stage(

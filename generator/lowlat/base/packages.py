@@ -5,24 +5,12 @@ from __future__ import annotations
 
 import shutil
 
+from lowlat.base import resources
+
 #: By program: its package in Debian and Ubuntu, and in Fedora and RHEL.
 PACKAGES = {
-    "TuneD": ("tuned", "tuned"),
-    "busybox": ("busybox-static", "busybox"),
-    "cyclictest": ("rt-tests", "realtime-tests"),
-    "file": ("file", "file"),
-    "lowlat-measure": ("lowlat-measure", "lowlat-measure"),
-    "numpy": ("python3-numpy", "python3-numpy"),
-    "oslat": ("rt-tests", "realtime-tests"),
-    "pyudev": ("python3-pyudev", "python3-pyudev"),
-    "yaml": ("python3-yaml", "python3-pyyaml"),
-    "qemu-system-aarch64": ("qemu-system-arm", "qemu-system-aarch64-core"),
-    "qemu-system-ppc64le": ("qemu-system-ppc", "qemu-system-ppc-core"),
-    "qemu-system-x86_64": ("qemu-system-x86", "qemu-system-x86-core"),
-    "rich": ("python3-rich", "python3-rich"),
-    "rtla": ("rtla", "rtla"),
-    "scipy": ("python3-scipy", "python3-scipy"),
-    "stress-ng": ("stress-ng", "stress-ng"),
+    program: tuple(names.split(", "))
+    for program, names in resources.texts("base/packages.ini")["packages"].items()
 }
 
 

@@ -79,7 +79,8 @@ def _follow(path: str, top: str) -> tuple[Optional[str], str]:
             todo += target.split("/")[::-1]
             continue
         shared = bool(held.st_mode & 0o022)
-        if held.st_uid != 0 or (shared and not (any(todo) and _sticky(held))):
+        sticky = stat.S_ISDIR(held.st_mode) and held.st_mode & stat.S_ISVTX
+        if held.st_uid != 0 or (shared and not (any(todo) and sticky)):
             return here or "/", here
         at = here
     return None, at
@@ -89,10 +90,6 @@ def _step(at: str, part: str) -> str:
     if part == "..":
         return at.rpartition("/")[0]
     return at if part in ("", ".") else f"{at}/{part}"
-
-
-def _sticky(held: os.stat_result) -> bool:
-    return stat.S_ISDIR(held.st_mode) and bool(held.st_mode & stat.S_ISVTX)
 
 
 def _parts(path: str, top: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.base.errors import Refused
 from lowlat.boot import entry_line
 from lowlat.host.root import Root
@@ -40,21 +41,8 @@ _INITRAMFS = (
     *(f"{place}/{name}" for place in _PLACES for name in ("initrd", "initrd.img-{release}")),
 )
 
-_UNSIGNED = "its image is not signed as the kernel that runs wants it (Secure Boot)"
-
-#: What the kernel means by its answer (kernel/kexec_file.c, arch/arm64/kernel/machine_kexec.c).
-_WHY = {
-    errno.ENOSYS: "the kernel that runs has no kexec_file_load (CONFIG_KEXEC_FILE)",
-    errno.EPERM: "the kernel that runs is locked down",
-    errno.ENOEXEC: "the kernel that runs cannot load an image of this form",
-    errno.EBUSY: "the other CPUs cannot be stopped for it (no PSCI), or another load is under way",
-    errno.ENOMEM: "there is not enough memory",
-    errno.EADDRNOTAVAIL: "there is not enough memory",
-    errno.ENODATA: _UNSIGNED,
-    errno.EBADMSG: _UNSIGNED,
-    errno.ENOKEY: _UNSIGNED,
-    errno.EKEYREJECTED: _UNSIGNED,
-}
+#: What the kernel means by its answer, by the error's name.
+_WHY = resources.texts("boot/kexec.ini")["why"]
 
 
 def is_loaded(root: Root) -> bool:
@@ -91,7 +79,8 @@ def load(root: Root, release: str, words: Sequence[str]) -> None:
         with Path(kernel).open("rb") as image, Path(initramfs or os.devnull).open("rb") as first:
             _call(image.fileno(), first.fileno(), line, 0 if initramfs else _NO_INITRAMFS)
     except OSError as error:
-        raise Refused(f"{kernel}: {_WHY.get(error.errno or 0, error.strerror)}") from error
+        name = errno.errorcode.get(error.errno or 0, "")
+        raise Refused(f"{kernel}: {_WHY.get(name, error.strerror)}") from error
 
 
 def unload() -> None:

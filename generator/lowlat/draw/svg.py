@@ -102,17 +102,15 @@ def _part(part: MachinePart, depth: int, room: float) -> _Block:
 
 def _row(cells: Sequence[Cell], room: float) -> _Block:
     if len(cells) > _MANY:
-        return _flow([_mini(cell) for cell in cells], min(room, 32 * (_MINI + 3)), 3)
+        drawn = ((one, _rect(0, 0, _MINI, _MINI, one.role or "core", 2)) for one in cells)
+        small = [_Block(_MINI, _MINI, _hinted(*one)) for one in drawn]
+        return _flow(small, min(room, 32 * (_MINI + 3)), 3)
     tiles = [_tile(cell) for cell in cells]
     widest = max(tile.width for tile in tiles) + 4
     # Few cores leave room for another package beside them; the lines are of equal length.
     fitting = (_NARROW if len(tiles) <= 16 else room) // widest
     lines = math.ceil(len(tiles) / max(fitting, 1))
     return _flow(tiles, math.ceil(len(tiles) / lines) * widest, 4)
-
-
-def _mini(cell: Cell) -> _Block:
-    return _Block(_MINI, _MINI, _hinted(cell, _rect(0, 0, _MINI, _MINI, cell.role or "core", 2)))
 
 
 def _tile(cell: Cell) -> _Block:

@@ -66,7 +66,10 @@ class _Pen:
     def _row(self, row: MachinePart, lead: str) -> Iterator[str]:
         parts = [self._cell(cell) for cell in row.cells]
         if len(row.cells) > _MANY:
-            parts = [self._summary(list(run)) for _, run in groupby(row.cells, _alike)]
+            parts = [
+                self._summary(list(run))
+                for _, run in groupby(row.cells, lambda cell: (cell.role, len(cell.cpus)))
+            ]
         used = self._width
         line = lead
         for position, (text, size) in enumerate(parts):
@@ -153,10 +156,6 @@ def shorten(cpus: CpuSet, limit: int = 56) -> str:
     while len(",".join([*kept, parts[len(kept)], "…", parts[-1]])) + 14 <= limit:
         kept.append(parts[len(kept)])
     return f"{','.join(kept)},…,{parts[-1]} ({len(cpus)} CPUs)"
-
-
-def _alike(cell: Cell) -> tuple[str, int]:
-    return (cell.role, len(cell.cpus))
 
 
 def _count(cells: Sequence[Cell]) -> str:

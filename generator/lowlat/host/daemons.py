@@ -3,21 +3,11 @@
 
 from __future__ import annotations
 
+from lowlat.base import resources
 from lowlat.host.root import Root
 
 #: Those that also move CPUs, interrupts or frequencies about.
-MANAGERS = frozenset(
-    {
-        "irqbalance",
-        "tuned",
-        "tlp",
-        "numad",
-        "power-profiles-daemon",
-        "tuned-ppd",
-        "thermald",
-        "auto-cpufreq",
-    }
-)
+MANAGERS = frozenset(resources.texts("host/daemons.ini")["managers"])
 
 
 def read_managers(root: Root) -> tuple[str, ...]:

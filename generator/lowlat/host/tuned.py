@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.host.daemons import read_managers
 from lowlat.host.root import Root
 
@@ -31,15 +32,7 @@ _STOCK = "balanced"
 PROGRAMS = ("/usr/sbin/tuned", "/usr/bin/tuned", "/usr/local/sbin/tuned")
 
 #: By state: what a user has to know and can do.
-_ADVICE = {
-    "absent": "TuneD is not installed: install the package tuned, or nothing applies the run-time "
-    "half and puts it back",
-    "stopped": "TuneD is not running: 'systemctl enable --now tuned' starts it, and "
-    "'tuned-adm profile' selects a profile",
-    "one-shot": f"TuneD runs without its daemon (daemon=0 in {_MAIN}): it applies a profile once "
-    "and does not revert it",
-    "running": "",
-}
+_ADVICE = resources.texts("host/tuned.ini")["advice"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ def state(root: Root) -> str:
 
 def advice(root: Root) -> str:
     """What to know about a TuneD that does not do all of its part; "" where it is running."""
-    return _ADVICE[state(root)]
+    return _ADVICE[state(root)].replace("\n", " ")
 
 
 def active_profiles(root: Root) -> tuple[str, ...]:

@@ -97,7 +97,9 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     machine, online = line.target.machine, line.target.machine.cpus.online
     everything = word.value in ("all", "0-N") or (word.name == "rcu_nocbs" and online <= cpus)
     if word.name == "rcu_nocbs":
-        return _offloading(cpus, line)
+        if line.tickless and cpus <= line.tickless:
+            return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs", "leave it out")
+        return None
     if online <= cpus and not everything:
         return Opinion(_CONTRADICTORY, "no CPU is left for the system", None)
     if everything and word.name == "nohz_full":
@@ -117,12 +119,6 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     if other and other != cpus and line.target.since(5, 18) is False:
         why = "before 5.18 isolcpus and nohz_full have to list the same CPUs: the second is dropped"
         return Opinion(_CONTRADICTORY, why)
-    return None
-
-
-def _offloading(cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
-    if line.tickless and cpus <= line.tickless:
-        return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs", "leave it out")
     return None
 
 

@@ -141,7 +141,9 @@ class _Choice:
                 self._take(core, f"not of {near.place}, where {near.device.address} is")
             elif least is not None and core.cpus <= least.cpus:
                 self._take(core, _why_least(machine, least))
-        self._nodes = sorted(_nodes(machine), key=_smallest_first)
+        # Nodes may share CPUs: what the smallest one keeps counts for a larger one too, whatever
+        # their numbers.
+        self._nodes = sorted(_nodes(machine), key=lambda node: (len(node.cpus), list(node.cpus)))
         for node in self._nodes:
             self._fill(node, request.housekeeping_cores)
         if request.housekeeping_cores is None:
@@ -280,11 +282,6 @@ def _why_least(machine: Machine, least: CoreType) -> str:
         f"of the least capable core type, which serves the system ({cores} of "
         f"{len(machine.cores)} cores; --keep-efficiency-cores leaves them to the work)"
     )
-
-
-def _smallest_first(node: Node) -> tuple[int, list[int]]:
-    # Nodes may share CPUs: what the smaller one keeps counts for the larger one, in any numbering.
-    return len(node.cpus), list(node.cpus)
 
 
 def _nodes(machine: Machine) -> Sequence[Node]:

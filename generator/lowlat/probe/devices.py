@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device, Interrupt
@@ -21,15 +22,7 @@ _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 #: PCI class prefixes (include/linux/pci_ids.h) and our word; the longest comes first.
-_KINDS = (
-    ("0108", "nvme"),
-    ("0c03", "usb"),
-    ("01", "storage"),
-    ("02", "network"),
-    ("03", "display"),
-    ("0b", "accelerator"),
-    ("12", "accelerator"),
-)
+_KINDS = resources.texts("probe/signs.ini")["pci"]
 
 #: Memory controllers, bridges, system and signal peripherals: a server has hundreds, all idle.
 _PASSED_OVER = ("05", "06", "08", "11")
@@ -86,7 +79,7 @@ def _read_pci(
     code = (root.read(f"{folder}/class") or "").replace("0x", "")
     if code.startswith(_PASSED_OVER):
         return
-    kind = next((kind for prefix, kind in _KINDS if code.startswith(prefix)), "other")
+    kind = next((kind for prefix, kind in _KINDS.items() if code.startswith(prefix)), "other")
     if kind == "network" and not names:
         names = list(root.names(f"{folder}/net"))
     numbers = rows.of(address, names, _message_interrupts(root, folder))

@@ -6,24 +6,11 @@ from __future__ import annotations
 import re
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.host.root import Root
 
-#: What DMI text says (systemd's virt.c has the same table), and the patterns it is seen by.
-_DMI_SIGNS = (
-    ("kvm", "kvm|kubevirt|openstack"),
-    ("amazon", "amazon ec2"),
-    ("qemu", "qemu"),
-    ("vmware", "vmw"),
-    ("virtualbox", "innotek gmbh|virtualbox"),
-    ("xen", "xen|hvm domu"),
-    ("bochs", "bochs"),
-    ("parallels", "parallels"),
-    ("bhyve", "bhyve"),
-    ("hyperv", "hyper-v|virtual machine"),
-    ("apple", "apple virtualization"),
-    ("google", "google compute engine"),
-    ("alibaba", "alibaba cloud"),
-)
+#: What DMI text says, by hypervisor, as patterns.
+_DMI_SIGNS = resources.texts("probe/signs.ini")["dmi"]
 
 _TREE = "/proc/device-tree"
 
@@ -54,7 +41,7 @@ def _dmi(root: Root) -> Optional[str]:
     texts = [(root.read(f"/sys/class/dmi/id/{name}") or "").lower() for name in names]
     if "metal" in texts[0]:
         return None
-    found = (kind for text in texts for kind, signs in _DMI_SIGNS if re.search(signs, text))
+    found = (kind for text in texts for kind, signs in _DMI_SIGNS.items() if re.search(signs, text))
     return next(found, None)
 
 

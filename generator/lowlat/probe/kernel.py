@@ -46,7 +46,10 @@ def read_installed(root: Root, release: str) -> Optional[Kernel]:
     traces = (f"/boot/vmlinuz-{release}", f"/lib/modules/{release}")
     if config is None and not any(root.exists(path) for path in traces):
         return None
-    text = root.answer(f"features-{release}", lambda it: "\n".join(_features(it, release)))
+    built_in = f"/lib/modules/{release}/modules.builtin.modinfo"
+    text = root.answer(
+        f"features-{release}", lambda it: "\n".join(sorted(parse_modinfo(it.read(built_in) or "")))
+    )
     features = FEATURES.intersection(text.split())
     return Kernel(release, _realtime(config, "", release), config, features)
 
@@ -63,11 +66,6 @@ def read_release(root: Root, release: Optional[str], running: Kernel) -> Kernel:
             hint=f"the running one is {running.release or 'unknown'}",
         )
     return kernel
-
-
-def _features(root: Root, release: str) -> list[str]:
-    text = root.read(f"/lib/modules/{release}/modules.builtin.modinfo") or ""
-    return sorted(parse_modinfo(text))
 
 
 def parse_modinfo(text: str) -> frozenset[str]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.host.root import CPU, Root
 from lowlat.model.machine import ClockSource, Firmware, IdleState, PowerControl, Processor
 from lowlat.probe.topology import numbered
@@ -22,20 +23,8 @@ _FLAGS = frozenset(
     }
 )
 
-#: Lines of /proc/cpuinfo that only one architecture prints (arch/*/kernel/*cpu*.c, show_cpuinfo).
-_ARCH_SIGNS = (
-    ("ia64", r"^arch\s*:\s*IA-64"),
-    ("x86_64", r"^flags\s*:.*\blm\b"),
-    ("i686", r"^flags\s*:.*\bfpu\b"),
-    ("s390x", r"^vendor_id\s*:\s*IBM/S390"),
-    ("ppc64", r"^cpu\s*:\s*(POWER|PPC|Cell)"),
-    ("riscv64", r"^isa\s*:\s*rv64"),
-    ("aarch64", r"^CPU architecture\s*:\s*(8|AArch64)|^Processor\s*:\s*AArch64"),
-    ("armv7l", r"^CPU architecture\s*:\s*7|^Processor\s*:\s*ARM"),
-    ("loongarch64", r"^ISA\s*:.*loongarch64"),
-    ("sparc64", r"^type\s*:\s*sun4[uv]"),
-    ("mips", r"^cpu model\s*:\s*(MIPS|.*FPU V)"),
-)
+#: Lines of /proc/cpuinfo that only one architecture prints, as patterns.
+_ARCH_SIGNS = resources.texts("probe/signs.ini")["cpuinfo"]
 
 
 def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
@@ -44,7 +33,7 @@ def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
     arch = arch or root.answer("arch", lambda it: os.uname().machine if it.live else "")
     if arch:
         return arch
-    for name, sign in _ARCH_SIGNS:
+    for name, sign in _ARCH_SIGNS.items():
         if re.search(sign, cpuinfo, re.MULTILINE):
             return name
     return None

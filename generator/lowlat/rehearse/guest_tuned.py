@@ -33,7 +33,11 @@ def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
     Raises Refused outside a guest: only there are /etc, /usr and /var overlays.
     """
     _check_guest(root)
-    _install(files)
+    for source in files.rglob("*"):
+        if source.is_file():
+            target = Path("/") / source.relative_to(files)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
     _write_program()
     if process.find("tuned") is None:
         return "lowlat-gen runtime", _without_tuned(log)
@@ -91,14 +95,6 @@ def _without_tuned(log: Path) -> list[str]:
     if ended.status:
         problems.append(f"lowlat-gen runtime start: {ended.stderr.strip()}")
     return problems
-
-
-def _install(files: Path) -> None:
-    for source in files.rglob("*"):
-        if source.is_file():
-            target = Path("/") / source.relative_to(files)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
 
 
 def _write_program() -> None:

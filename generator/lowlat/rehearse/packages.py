@@ -145,7 +145,8 @@ def apt(lines: Sequence[str], arch: str) -> Iterator[Mapping[str, str]]:
         (folder / "status").touch()
         (folder / "apt.conf").write_text(_settings(folder, arch))
         environment = {**os.environ, "APT_CONFIG": str(folder / "apt.conf"), "LC_ALL": "C"}
-        with step(f"reading package lists of {_suites(lines)}"):
+        suites = ", ".join(dict.fromkeys(line.split()[-2] for line in lines))
+        with step(f"reading package lists of {suites}"):
             argv = ["apt-get", *SIGNED, "-qq", "update"]
             updated = process.run(argv, timeout=_UPDATE_S, env=environment)
         if not any((folder / "lists").glob("*_Packages*")):
@@ -174,10 +175,6 @@ def _settings(folder: Path, arch: str) -> str:
         **{f"Acquire::IndexTargets::deb::{name}::DefaultEnabled": "false" for name in _UNREAD},
     }
     return "".join(f'{name} "{value}";\n' for name, value in values.items())
-
-
-def _suites(lines: Sequence[str]) -> str:
-    return ", ".join(dict.fromkeys(line.split()[-2] for line in lines))
 
 
 def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:

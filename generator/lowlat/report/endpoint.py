@@ -207,9 +207,6 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
         result += figures.printed("us", map(figures.opinions, runs))
     if comparable.same_stress(runs):
         result += figures.printed("1/s", map(figures.throughput, runs))
-    below = _below_threshold(max(run.threshold_ns for run in runs))
+    least = max(run.threshold_ns for run in runs)
+    below = {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < least}
     return [m for m in result if m.name not in below and not (emulated and m.durations)]
-
-
-def _below_threshold(threshold_ns: float) -> set[str]:
-    return {f"events_per_s@{name}" for name, ns in figures.LEVELS.items() if ns < threshold_ns}

@@ -128,7 +128,8 @@ def finding(report: Report) -> tuple[str, str]:
     if primary is None:
         return f"Not comparable: {report.why}", ""
     one, other = _both(primary, report)
-    subject = f"{'Interrupts' if primary.name == INTERRUPTS else 'Noise'} on {_where(report)}"
+    what = "Interrupts" if primary.name == INTERRUPTS else "Noise"
+    subject = f"{what} on the {'isolated' if report.isolated else 'measured'} CPUs"
     apart = f"{one} in {report.first}, {other} in {report.name}"
     if report.verdict == DESCRIPTIVE:
         return f"{subject}: {apart}", f"descriptive only: {report.why}"
@@ -165,7 +166,3 @@ def interval(endpoint: Endpoint) -> str:
 def probability(p: Optional[float]) -> str:
     """A p with two digits that matter."""
     return "" if p is None else f"{p:.2g}"
-
-
-def _where(report: Report) -> str:
-    return f"the {'isolated' if report.isolated else 'measured'} CPUs"

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.base import process
+from lowlat.base import process, resources
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
@@ -44,26 +44,6 @@ _SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
 #: Seconds to look whether a CPU is idle, to let the spinners settle, to wait for them to start
 #: (Python alone takes seconds on an emulated CPU), and until they end without being told.
 _LOOK, _SETTLE, _START, _SPARE = 0.5, 1.0, 30.0, 60
-
-_SPINNERS = """
-import os, signal, sys
-limit, *cpus = map(int, sys.argv[1:])
-signal.alarm(limit)
-for cpu in cpus:
-    if os.fork() == 0:
-        signal.alarm(limit)
-        try:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-            os.sched_setaffinity(0, {cpu})
-        except OSError:
-            os.write(1, b"-\\n")
-            os._exit(1)
-        os.write(1, b"%d\\n" % cpu)
-        while True:
-            pass
-signal.pause()
-"""
-
 
 #: Counts by label and CPU.
 Rows = Mapping[str, Mapping[int, int]]
@@ -233,7 +213,8 @@ def _spinners(cpus: CpuSet, seconds: float) -> Iterator[CpuSet]:
         yield cpus
         return
     limit = str(int(seconds + _SETTLE + _START) + _SPARE)
-    argv = [sys.executable, "-I", "-S", "-c", _SPINNERS, limit, *map(str, cpus)]
+    program = resources.template("spinners.txt")
+    argv = [sys.executable, "-I", "-S", "-c", program, limit, *map(str, cpus)]
     child = process.start(argv, stderr=process.NOWHERE)
     try:
         yield _started(child, len(cpus))

@@ -34,7 +34,8 @@ class RuntimeFindings:
 
     def _row(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Finding:
         astray = [item for item in outcomes if item.failed]
-        held = outcomes[0].value if len(outcomes) == 1 else _share(outcomes)
+        share = f"{sum(item.effective for item in outcomes)} of {len(outcomes)}"
+        held = outcomes[0].value if len(outcomes) == 1 else share
         if astray:
             state, by = self._blame(astray)
             evidence = _said(astray)
@@ -130,10 +131,6 @@ def _held(outcome: Inspected) -> str:
         return f"{where} {outcome.problem}"
     problem = f" ({outcome.problem})" if outcome.problem and not _invalid(outcome) else ""
     return f"{where} is {outcome.value or 'empty'}{problem}"
-
-
-def _share(outcomes: Sequence[Inspected]) -> str:
-    return f"{sum(item.effective for item in outcomes)} of {len(outcomes)}"
 
 
 def _names(found: Iterable[Optional[str]]) -> Optional[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base import resources
 from lowlat.model.cpuset import CpuSet
 
 #: Where a system mounts tracefs.
@@ -26,14 +27,7 @@ _EVENT = re.compile(r"\[([0-9]{1,5})\].* tick_stop: success=0 dependency=(\w{1,4
 _TOLD = re.compile(r"([0-9]{1,5}):(\w{1,40})=([0-9]{1,9})", re.ASCII)
 
 #: TICK_DEP_NAMES in include/trace/events/timer.h.
-_WORDS = {
-    "POSIX_TIMER": "a CPU-time timer of a task",
-    "PERF_EVENTS": "a perf event",
-    "SCHED": "the scheduler: more than one task, or a deadline or round-robin one",
-    "CLOCK_UNSTABLE": "a clock that is not stable",
-    "RCU": "RCU, which waits for the CPU",
-    "RCU_EXP": "an expedited grace period of RCU",
-}
+_WORDS = resources.texts("verify/tick_stops.ini")["words"]
 
 
 @dataclass

@@ -16,7 +16,7 @@ _SOON_S = 2.0
 def show(page: Path) -> str:
     """Open the page with the desktop's own opener; what came of it in one line."""
     opener = process.find("xdg-open")
-    if opener is None or not _display():
+    if opener is None or not {"DISPLAY", "WAYLAND_DISPLAY"}.intersection(os.environ):
         return f"No browser to open it in: the page is {page}"
     silent = process.NOWHERE
     try:
@@ -26,7 +26,3 @@ def show(page: Path) -> str:
     if process.wait(child, _SOON_S):
         return f"xdg-open ended with status {child.returncode}: the page is {page}"
     return f"Opened {page}"
-
-
-def _display() -> bool:
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

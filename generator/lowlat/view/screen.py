@@ -47,16 +47,13 @@ _NAME = 12
 
 def render(found: Comparison) -> str:
     """The whole report for the terminal that standard output is."""
-    if _watched() and find_spec("rich") is not None:
+    watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+    if watched and find_spec("rich") is not None:
         return _rich(found)
     first, _, rest = as_text.render(found).partition("\n")
     charts = [*forest_plot.text(found), *_histograms(found)]
     lines = map(printable, (*rest.splitlines(), *(["", *charts] if charts else [])))
     return Encoded("\n".join((bold(first), *lines, "")))
-
-
-def _watched() -> bool:
-    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def _histograms(found: Comparison) -> Iterator[str]:

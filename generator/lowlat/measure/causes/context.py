@@ -6,21 +6,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from lowlat.base import resources
 from lowlat.measure.causes.ftrace import TraceEvent
 
 #: Interrupt vectors of x86: the row of /proc/interrupts that counts one (arch/x86/kernel/irq.c),
 #: and its name where other CPUs raise it (arch/x86/include/asm/trace/irq_vectors.h).
 _VECTORS = {
-    "local_timer": ("LOC", ""),
-    "reschedule": ("RES", "IPI reschedule"),
-    "call_function": ("CAL", "IPI function call"),
-    "call_function_single": ("CAL", "IPI function call"),
-    "irq_work": ("IWI", "IPI irq_work"),
-    "thermal_apic": ("TRM", ""),
-    "threshold_apic": ("THR", ""),
-    "deferred_error_apic": ("DFR", ""),
-    "x86_platform_ipi": ("PLT", "IPI platform"),
-    "spurious_apic": ("SPU", ""),
+    vector: told.partition(", ")[::2]
+    for vector, told in resources.texts("measure/causes/vectors.ini")["x86"].items()
 }
 
 
