@@ -169,7 +169,8 @@ exit "${STATUS:-0}"
 
 PREPARE = f"""
 runtime() {{ {SHELL_GEN} runtime "$@"; }}
-mount -t tmpfs none /sys/fs/cgroup && mount -t tmpfs -o mode=755 none /run && mkdir -p /run/systemd/system &&
+mount -t tmpfs none /sys/fs/cgroup && mount -t tmpfs -o mode=755 none /run &&
+mkdir -p /run/systemd/system &&
 """
 
 
