@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from lowlat.base import resources
 from lowlat.host.root import Root
 
 #: Those that also move CPUs, interrupts or frequencies about.
-MANAGERS = frozenset(resources.texts("host/daemons.ini")["managers"])
+MANAGERS = frozenset(
+    {"irqbalance", "numad", "thermald", "auto-cpufreq"}
+    | {"power-profiles-daemon", "tlp", "tuned", "tuned-ppd"}
+)
 
 
 def read_managers(root: Root) -> tuple[str, ...]:
