@@ -94,7 +94,7 @@ def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
     both = (endpoint.before, endpoint.after)
     if not in_counts(endpoint, report):
         return number(both[0]), number(both[1])
-    one, other = (significant(value * report.seconds[0], 4) for value in both)
+    one, other = (number(value * report.seconds[0]) for value in both)
     return _bare(one), _bare(other)
 
 
