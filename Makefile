@@ -76,7 +76,7 @@ harness: packages python
 	fi
 	@ln -sfn ../../measure/build/lowlat-measure $(BIN)/lowlat-measure
 
-demo: setup  ## what lowlat does, on this machine and in a virtual one: 8 minutes
+demo: setup  ## what lowlat does, on this machine and in a virtual one: 5 minutes
 	packaging/demo
 
 # Run all parts of a verb even if one fails.
