@@ -150,8 +150,9 @@ def test_being_stopped_does_not_end_it(running: subprocess.Popen[str], host: Pat
     line(running)
     running.send_signal(signal.SIGSTOP)
     time.sleep(1.3)
-    running.send_signal(signal.SIGCONT)
+    # While it cannot look: else it may see the file empty.
     (host / MASK).write_text("1\n")
+    running.send_signal(signal.SIGCONT)
     assert line(running).startswith("workqueue.cpumask: back in effect: ")
 
 
