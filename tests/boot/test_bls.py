@@ -429,6 +429,11 @@ def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace:
     before = host.snapshot()
     assert "takes no line but its own" in host.lowlat("apply").refused()
     assert host.snapshot() == before
+    secure.write_bytes(b"\6\0\0\0\0")
+    host.done("apply")
+    secure.write_bytes(b"\6\0\0\0\1")
+    host.done("rollback")
+    assert host.snapshot() == before
 
 
 def real_bootctl(folder: Path) -> str:

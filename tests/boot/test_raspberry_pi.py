@@ -178,6 +178,14 @@ def test_what_is_not_ours_to_disturb_is_refused(pi: Host, name: str, text: str, 
     assert pi.snapshot() == before
 
 
+def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> None:
+    pi.done("apply")
+    pi.write(f"{_FOLDER}/tryboot.txt", "kernel=new/vmlinuz\n")
+    pi.done("rollback")
+    assert not [path for path in pi.snapshot() if "lowlat" in path]
+    assert pi.read(f"{_FOLDER}/tryboot.txt") == "kernel=new/vmlinuz\n"
+
+
 def test_a_kernel_that_cannot_set_the_flag_is_told(pi: Host) -> None:
     pi.chroot("rm", "/dev/vcio")
     assert "cmdline.txt: isolcpus=" in pi.done("apply")

@@ -44,9 +44,9 @@ class ForeignLoader:
 
 
 _LOADERS = {
-    name: ForeignLoader(name, **told)
-    for name, told in resources.texts("boot/loaders.ini").items()
-    if told
+    name: ForeignLoader(name, **keys)
+    for name, keys in resources.texts("boot/loaders.ini").items()
+    if keys
 }
 IMAGES = _LOADERS["unified kernel images"]
 UNKNOWN = _LOADERS["a boot loader that was not recognised"]

@@ -9,9 +9,7 @@ from lowlat.base import resources
 
 
 def _table(section: str) -> dict[str, str]:
-    found = {name: text.replace("\n", " ") for name, text in _TOLD[section].items()}
-    # A text that is another name stands for what is said of that one.
-    return {name: found.get(text, text) for name, text in found.items()}
+    return {name: text.replace("\n", " ") for name, text in _TOLD[section].items()}
 
 
 _TOLD = resources.texts("catalogue/never.ini")

@@ -150,14 +150,10 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
 }
 
 
-def _rule(told: Mapping[str, str]) -> WordRule:
-    when = _CONDITIONS[told["when"]] if "when" in told else lambda line: True
-    verdict, words = WordVerdict(told["verdict"]), told["words"].replace("\n", "")
-    return WordRule(verdict, words, _text(told, "why"), _text(told, "fix"), when)
-
-
-def _text(told: Mapping[str, str], name: str) -> Optional[str]:
-    return told[name].replace("\n", " ") if name in told else None
+def _rule(keys: Mapping[str, str]) -> WordRule:
+    when = _CONDITIONS[keys["when"]] if "when" in keys else lambda line: True
+    why, fix = (keys[key].replace("\n", " ") if key in keys else None for key in ("why", "fix"))
+    return WordRule(WordVerdict(keys["verdict"]), keys["words"].replace("\n", ""), why, fix, when)
 
 
 def _table(section: str) -> dict[str, str]:
@@ -168,7 +164,7 @@ _TOLD = resources.texts("catalogue/words.ini")
 _PATTERNS = _table("patterns")
 
 #: The first that holds decides.
-RULES = tuple(_rule(told) for told in _TOLD.values() if "verdict" in told)
+RULES = tuple(_rule(keys) for keys in _TOLD.values() if "verdict" in keys)
 
 #: The values that the kernel takes, as patterns.
 VALUES = _table("values")

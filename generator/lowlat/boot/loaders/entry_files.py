@@ -66,6 +66,9 @@ class EntryFiles(Loader, ABC):
     def _next(self) -> str:
         """The entry that it will boot next, once; "" for none."""
 
+    def _check_new(self) -> None:
+        """Raises Refused where no entry may be added; those that are there can still go."""
+
     def _hook(self, change: Transaction) -> None:
         """Install what the distribution calls when a kernel comes or goes."""
         hooks.write_plugin(change)
@@ -88,6 +91,7 @@ class EntryFiles(Loader, ABC):
         return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
+        self._check_new()
         self._hook(change)
         before = self.describe().default
         if before is None:

@@ -65,6 +65,8 @@ class RaspberryPi(EntryFiles):
 
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
+
+    def _check_new(self) -> None:
         config = self._without_ours("config.txt")
         for key in ("cmdline", "os_prefix"):
             if re.search(rf"^\s*{key}\s*=", config, re.MULTILINE):
@@ -190,7 +192,6 @@ class RaspberryPi(EntryFiles):
         return int(words[5], 16)
 
     def _text(self, name: str) -> str:
-        # Its bytes are not for us to judge.
         return (self._root.read_bytes(f"{self.path}/{name}") or b"").decode("latin-1")
 
     def _without_ours(self, name: str) -> str:

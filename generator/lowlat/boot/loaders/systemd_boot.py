@@ -66,14 +66,16 @@ class SystemdBoot(EntryFiles):
 
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
+        if os.geteuid() != 0:
+            raise Refused("bootctl sets what boots for root only", hint="run as root")
+
+    def _check_new(self) -> None:
         secure = (self._root.read_bytes(f"{_VARIABLES}/{_SECURE}") or b"")[-1:] == b"\1"
         if secure and images(self._root, self._place):
             raise Refused(
                 "Secure Boot is on: a unified kernel image takes no line but its own",
                 hint="sign an image with the planned line, or switch Secure Boot off",
             )
-        if os.geteuid() != 0:
-            raise Refused("bootctl sets what boots for root only", hint="run as root")
 
     def describe(self) -> BootMenu:
         entries = (bls_entries.entry(snippet, {}) for snippet in self._snippets())
