@@ -10,7 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosttree import NEEDS, RELEASE, STOCK, Host, Namespace, apply_and_try, linux_lines, make
+from hosttree import (
+    NEEDS,
+    RELEASE,
+    REPOSITORY,
+    STOCK,
+    Host,
+    Namespace,
+    apply_and_try,
+    linux_lines,
+    make,
+)
 
 from trees import Answer
 
@@ -110,6 +120,17 @@ def tuned_params(host: Host) -> str:
     found = re.findall(r'^set tuned_params="(.*)"$', host.config, re.MULTILINE)
     assert len(found) == 1
     return str(found[0])
+
+
+def test_the_profile_that_a_package_brought_is_not_written_again(host: Host) -> None:
+    """For TuneD before 2.23 a package has a link where TuneD looks."""
+    folder = host.path / "usr/lib/tuned"
+    host.mount("-t", "tmpfs", "none", folder)
+    script = 'cd "$1"; mkdir profiles balanced; cp -r "$2" profiles; ln -s profiles/lowlat .'
+    host.namespace.must("sh", "-ec", script, "sh", folder, REPOSITORY / "profiles/lowlat")
+    host.done("apply")
+    written = [path.name for path in (host.path / "etc/tuned").glob("lowlat*")]
+    assert written == ["lowlat-local"]
 
 
 # ------------------------------------------------------------ entries of ours

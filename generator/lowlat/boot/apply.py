@@ -138,7 +138,7 @@ def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -
     written only where no package brought the same."""
     program = programs.ourselves(change.root)
     for file in files.tuned_files(plan, change.root, program, by_plugin=by_plugin):
-        held = change.disk.get(file.path)
-        if file.path.startswith("/usr/") and held and held.content == file.content.encode():
+        packaged = file.path.startswith("/usr/") and change.root.read_bytes(file.path)
+        if packaged == file.content.encode():
             continue
         change.write(file.path.replace("/usr/lib/", "/etc/", 1), file.content, file.mode)
