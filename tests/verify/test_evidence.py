@@ -32,7 +32,7 @@ Wanted = TypeVar("Wanted")
 SHELLS = ("dash", "bash", "busybox")
 
 #: All that the script needs.
-APPLETS = "cat dmesg grep sed sh sleep sort stat taskset tr xargs"
+APPLETS = "cat dmesg grep readlink sed sh sleep sort stat taskset tr xargs"
 
 
 def found(program: str) -> str:

@@ -19,13 +19,14 @@ from typing import Callable
 
 import pytest
 
-from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Shows, Target, Tunable, Value
+from lowlat.host.archive import Archive, Recorder
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
-from lowlat.verify import verify
+from lowlat.verify import evidence, verify
 from lowlat.verify.finding import Finding, Standing
 from trees import CPU, machine, write_tree
 
@@ -70,6 +71,11 @@ def _states(number: int, usage: int = 0) -> Files:
     }
 
 
+def _groups(*types: str) -> Files:
+    folder = "sys/kernel/iommu_groups"
+    return {f"{folder}/{number}/type": f"{text}\n" for number, text in enumerate(types)}
+
+
 #: By what shows an effect: a machine where it is, and further ones where it is not.
 _BEHAVIOUR: dict[Shows, tuple[Files, ...]] = {
     Shows.MANAGED_IRQ: (_irq(30, "7", "1"), _irq(30, "7", "4")),
@@ -83,6 +89,11 @@ _BEHAVIOUR: dict[Shows, tuple[Files, ...]] = {
     Shows.IDLE_STATES: (_states(1), _states(2)),
     Shows.IDLE_USAGE: (_states(1), _states(1, usage=5)),
     Shows.TICKS_APART: (_timers(500_000), _timers(0), _timers(4_000_000)),
+    Shows.IOMMU_GROUPS: (
+        _groups("identity", "identity"),
+        _groups("DMA-FQ", "DMA-FQ"),
+        _groups("identity", "DMA"),
+    ),
     Shows.STATE: ({},),
     Shows.MESSAGE: ({},),
     Shows.COPY: ({},),
@@ -170,6 +181,8 @@ def _run_time(entry: Tunable) -> Made:
         folder = _path(item.target).rpartition("/")[0]
         path = _path(sign.path) if "/" in sign.path else f"{folder}/{sign.path}"
         files[path] = f"{sign.expected(item.value)}\n"
+        if sign.like:
+            files[f"{folder}/{sign.like}"] = files[path]
     return Made(entry, _plan("", (), (item,)), files, item.target, item.value)
 
 
@@ -283,6 +296,45 @@ def _made(entry: Tunable) -> tuple[Made, Callable[[Made], Iterator[tuple[str, Fi
 #: Told by all: planted and noticed.
 COUNT: Counter[str] = Counter()
 
+#: What once was taken for an effect, by the value that is planned: the sign is there all the same.
+_LOOKALIKES: dict[str, tuple[str, str, Files]] = {
+    "the message names fewer CPUs than all": (
+        "rcu_nocbs",
+        "all",
+        {"var/log/dmesg": f"{_BEGIN}rcu: \tOffload RCU callbacks from CPUs: 1-3.\n"},
+    ),
+    "every CPU has the threads from 5.17 on, though some offload nothing": (
+        "rcu_nocbs",
+        "all",
+        {
+            "var/log/dmesg": "later messages only\n",
+            **{k: v for cpu in _ONLINE for k, v in _thread(40 + cpu, f"rcuop/{cpu}").items()},
+        },
+    ),
+    "nothing is offloaded that could be polled for": (
+        "rcu_nocb_poll",
+        "",
+        {
+            "var/log/dmesg": f"{_BEGIN}rcu: \tOffload RCU callbacks from CPUs: (none).\n"
+            "rcu: \tPoll for callbacks from no-CBs CPUs.\n"
+        },
+    ),
+    "the default is passthrough, and every device is translated": (
+        "iommu.passthrough",
+        "1",
+        {
+            "var/log/dmesg": f"{_BEGIN}iommu: Default domain type: Passthrough "
+            "(set via kernel command line)\n",
+            **_groups("DMA", "DMA"),
+        },
+    ),
+    "no device has an address translation to pass": (
+        "iommu.passthrough",
+        "1",
+        {"var/log/dmesg": f"{_BEGIN}iommu: Default domain type: Passthrough\n"},
+    ),
+}
+
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_what_is_planted_is_noticed(entry: Tunable, tmp_path: Path) -> None:
@@ -305,9 +357,80 @@ def test_what_is_planted_is_noticed(entry: Tunable, tmp_path: Path) -> None:
     assert made.found(tmp_path, made.files).state is not Standing.IGNORED, "all was put back"
 
 
+def _told(folder: Path, entry: Tunable, value: str, files: Files) -> Finding:
+    word = entry.parameter(value)
+    item = PlannedParameter(entry.name, value, "", "", "")
+    write_tree(folder, {**_base(), "proc/cmdline": f"quiet {word}\n", **files})
+    return verify(_plan(word, (item,), ()), Root(str(folder)))[0]
+
+
+@pytest.mark.parametrize("fault", _LOOKALIKES)
+def test_what_only_looks_like_an_effect_is_noticed(fault: str, tmp_path: Path) -> None:
+    name, value, files = _LOOKALIKES[fault]
+    state = _told(tmp_path, lookup(name), value, files).state
+    COUNT.update(planted=1, noticed=state is not Standing.EFFECTIVE, findings=state.bad)
+    assert state is not Standing.EFFECTIVE
+
+
+def test_all_cpus_are_those_of_the_machine(tmp_path: Path) -> None:
+    """Of a machine with fewer CPUs than the kernel is built for it says that some do not exist."""
+    said = (
+        "rcu: \tNote: kernel parameter 'rcu_nocbs=' contains nonexistent CPUs.\n"
+        "rcu: \tOffload RCU callbacks from CPUs: 0-3.\n"
+    )
+    files = {"var/log/dmesg": f"{_BEGIN}{said}"}
+    assert _told(tmp_path, lookup("rcu_nocbs"), "all", files).state is Standing.EFFECTIVE
+
+
+def test_older_kernels_print_a_flag_as_a_number(tmp_path: Path) -> None:
+    entry = lookup("kvm_amd.avic")
+    assert _told(tmp_path, entry, "1", {f"{entry.sign.path}"[1:]: "1\n"}).state is (
+        Standing.EFFECTIVE
+    )
+
+
+@pytest.mark.parametrize("key", ["old", "done", "plan"])
+def test_a_policy_that_cpus_share_proves_no_default_governor(key: str, tmp_path: Path) -> None:
+    """The run-time half may have written it by another name; where it found it so, it proves."""
+    shared = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"
+    record = {"boot": "1-1", "old": {}, "refused": {}, "done": {shared: "performance"}}
+    if key == "old":
+        record["old"] = {shared: "powersave"}
+    value, word = "performance", "cpufreq.default_governor=performance"
+    files = {"proc/cmdline": f"{word}\n", f"{CPU}/cpufreq/policy0/scaling_governor": f"{value}\n"}
+    write_tree(tmp_path, {**_base(), **files})
+    (tmp_path / CPU / "cpu1/cpufreq").symlink_to("../cpufreq/policy0")
+    if key != "plan":
+        write_tree(tmp_path, {_JOURNAL: json.dumps(record)})
+    boot = PlannedParameter("cpufreq.default_governor", value, "", "", "")
+    run = PlannedSetting("scaling_governor", shared, value, "", "", "")
+    recorder = Recorder(Root(str(tmp_path)))
+    evidence.gather(recorder, 0)
+    for root in (Root(str(tmp_path)), Archive("told", recorder.contents)):
+        row = verify(_plan(word, (boot,), (run,)), root)[0]
+        expected = {"old": Standing.IGNORED, "plan": Standing.UNVERIFIABLE}
+        assert row.state is expected.get(key, Standing.EFFECTIVE), row
+
+
+@pytest.mark.parametrize("times", [0, 3])
+def test_a_kept_interrupt_that_came_leaves_the_setting_open(times: int, tmp_path: Path) -> None:
+    """The kernel keeps a managed interrupt on an isolated CPU: whether that costs anything shows
+    by whether it came."""
+    files = {**_irq(30, "4", "4"), **_interrupts(9, 0, times, 0, number=30)}
+    write_tree(tmp_path, {**_base(), **files})
+    (tmp_path / "proc/irq/30/smp_affinity").chmod(0o444)
+    item = PlannedSetting("irq.smp_affinity", "/proc/irq/[0-9]*/smp_affinity", "1", "", "", "")
+    row = verify(_plan("", (), (item,)), Root(str(tmp_path)))[0]
+    assert row.state is (Standing.UNVERIFIABLE if times else Standing.EFFECTIVE), row
+    assert ("irq 30 rtc0 came to CPU 2 3 times" in row.evidence) == bool(times)
+
+
 def test_all_that_is_planted_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     """Of those that ran in this process."""
     with capsys.disabled():
         print(f"\nplanted {COUNT['planted']}, noticed {COUNT['noticed']}", end=" ")
-        print(f"({COUNT['findings']} as findings, the others as what cannot be told)")
+        print(f"({COUNT['findings']} as findings, the others as what cannot be told);", end=" ")
+        echoes = [entry.name for entry in CATALOGUE if entry.sign.shows is Shows.COPY]
+        print(f"{len(CATALOGUE) - len(echoes)} settings have a sign, {len(echoes)} have none:")
+        print(", ".join(echoes))
     assert COUNT["planted"] == COUNT["noticed"]

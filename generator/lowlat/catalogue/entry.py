@@ -42,6 +42,7 @@ class Reads(Enum):
     WITHIN = "within"  # a mask that names none but the planned CPUs
     CHOICE = "choice"  # always [madvise] never
     HEX = "hex"
+    FLAG = "flag"  # of a module: Y, which older kernels print as 1
 
     def listed(self, value: str) -> str:
         """A mask as the list of its CPUs, which is how a person reads them; anything else as it
@@ -151,7 +152,7 @@ class Shows(Enum):
     """What tells that the kernel does what a parameter asks for, and not only that it read it."""
 
     STATE = "state"  # the file holds what the kernel works with
-    COPY = "copy"  # the file is the parameter's own: it may contradict, and proves nothing
+    COPY = "copy"  # what the file says is read when something is made, if at all: no proof
     MESSAGE = "message"  # the message proves it; the file may only contradict
     MANAGED_IRQ = "managed interrupts"
     DEVICE_IRQS = "device interrupts"
@@ -161,6 +162,7 @@ class Shows(Enum):
     IDLE_STATES = "idle states"
     IDLE_USAGE = "idle usage"
     TICKS_APART = "ticks apart"
+    IOMMU_GROUPS = "IOMMU groups"
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,8 @@ class Sign:
     the kernel makes unless the parameter holds.
 
     Of a run-time setting ``path`` is a file beside the one that is written, or a glob of others, in
-    which the kernel shows what it made of the value.
+    which the kernel shows what it made of the value: ``expected``, or what the file ``like`` beside
+    it holds.
     """
 
     path: Optional[str] = None
@@ -187,6 +190,7 @@ class Sign:
     contradiction: Optional[str] = None
     spoiled: Optional[str] = None
     gone: Optional[str] = None
+    like: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -142,9 +142,8 @@ ENTRIES = (
         sign=Sign(
             shows=Shows.CALLBACK_THREADS,
             reads=Reads.LIST,
-            expected=lambda value: None if value == "all" else value,
             proof=r"rcu:\s+Offload RCU callbacks from CPUs: ([\d,-]*)\.",
-            contradiction=r"rcu_nocbs= bad CPU range|contains nonexistent CPUs",
+            contradiction=r"rcu_nocbs= bad CPU range",
         ),
     ),
     Tunable(

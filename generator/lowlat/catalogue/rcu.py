@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from lowlat.catalogue.entry import PARAMETERS, Risk, Shows, Sign, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Tunable
 from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
 
 _FOLDER = "/sys/module/rcutree/parameters"
@@ -33,7 +33,11 @@ ENTRIES = (
         needs=(config("RCU_NOCB_CPU"),),
         cost="constant wake-ups on the housekeeping CPUs",
         risk=Risk.POWER,
-        sign=Sign(proof=r"Poll for callbacks from no-CBs CPUs"),
+        # With no CPU offloaded the kernel says the first too, and nothing polls.
+        sign=Sign(
+            proof=r"Poll for callbacks from no-CBs CPUs",
+            contradiction=r"Offload RCU callbacks from CPUs: .none.",
+        ),
     ),
     Tunable(
         name="rcutree.enable_rcu_lazy",
@@ -46,9 +50,9 @@ ENTRIES = (
         cost="more wake-ups of the RCU threads",
         risk=Risk.POWER,
         accepts=r"0|1",
+        # call_rcu() asks this variable each time (kernel/rcu/tree.c).
         sign=Sign(
             path=f"{_FOLDER}/enable_rcu_lazy",
-            shows=Shows.COPY,
             expected=lambda value: "Y" if value == "1" else "N",
         ),
     ),
@@ -62,6 +66,11 @@ ENTRIES = (
             ISOLATION,
             config("RCU_NOCB_CPU"),
             feature(f"{_FOLDER}/nohz_full_patience_delay", (6, 12)),
+            Need(
+                lambda target: "nohz_full" in target.enabled,
+                "the kernel is patient with CPUs of nohz_full only (kernel/rcu/tree.c)",
+                wants="nohz_full enabled too",
+            ),
         ),
         cost="memory freed through RCU comes back up to a second later",
         accepts=r"[1-9][0-9]{0,2}|[1-4][0-9]{3}|5000",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Risk, Shows, Sign, Target, Tunable
+from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable
 from lowlat.catalogue.needs import (
     AMD,
     INTEL,
@@ -95,7 +95,8 @@ ENTRIES = (
         cost="huge pages that a guest once ran code in stay split, and it has more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
-        sign=Sign(path=_RECOVERY, shows=Shows.COPY),
+        # The thread asks it each time (calc_nx_huge_pages_recovery_period()).
+        sign=Sign(path=_RECOVERY),
     ),
     Tunable(
         name="kvm_amd.pause_filter_count",
@@ -116,6 +117,6 @@ ENTRIES = (
         needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
         cost="guests with nested virtualization or some clocks of Windows fall back to exits",
         # The module clears it where the processor cannot (avic_hardware_setup()).
-        sign=Sign(path=_AVIC, expected=lambda value: "Y"),
+        sign=Sign(path=_AVIC, reads=Reads.FLAG, expected=lambda value: "Y"),
     ),
 )

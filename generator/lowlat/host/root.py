@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fnmatch
 import os
+import posixpath
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -191,6 +192,14 @@ def glob(root: Root, pattern: str) -> list[str]:
             if name == part or fnmatch.fnmatchcase(name, part)
         ]
     return [path for path in found if root.exists(path)]
+
+
+def real_path(root: Root, path: str) -> str:
+    """The path by the name of its folder itself where that is a link: CPUs that share a frequency
+    have one policy (cpu1/cpufreq is ../cpufreq/policy0)."""
+    folder, _, name = path.rpartition("/")
+    link = root.link(folder) if folder.startswith("/") else None
+    return path if link is None else posixpath.normpath(f"{folder}/../{link}/{name}")
 
 
 def is_glob(text: str) -> bool:

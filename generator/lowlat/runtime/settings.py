@@ -102,7 +102,7 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
         return False
     if reads is Reads.CHOICE:
         return f"[{wanted}]" in held
-    return held == wanted
+    return held == wanted or (reads is Reads.FLAG and held == {"Y": "1"}.get(wanted))
 
 
 #: How the kernel refuses to move managed and per-CPU interrupts (before 6.12; read-only since):

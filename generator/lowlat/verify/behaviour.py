@@ -5,7 +5,7 @@ threads, interrupts, idle states and ticks."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Callable, Optional
 
@@ -23,9 +23,10 @@ INTERRUPTS = "/proc/interrupts"
 TIMERS = "/proc/timer_list"
 _POSSIBLE = f"{CPU}/possible"
 _STATES = f"{CPU}/cpu[0-9]*/cpuidle/state[0-9]*"
+_GROUPS = "/sys/kernel/iommu_groups/[0-9]*/type"
 
 #: What is read here, as globs.
-FILES = (INTERRUPTS, TIMERS, _POSSIBLE, f"{_STATES}/name", f"{_STATES}/usage")
+FILES = (INTERRUPTS, TIMERS, _POSSIBLE, _GROUPS, f"{_STATES}/name", f"{_STATES}/usage")
 
 #: Drivers that ask for no thread, so that theirs has one by force only; "irq/N-s-" is the second
 #: thread of an interrupt that has one anyway (setup_irq_thread() in kernel/irq/manage.c).
@@ -50,6 +51,7 @@ class Behaviour:
             Shows.IDLE_STATES: self._shallow,
             Shows.IDLE_USAGE: lambda value: self._awake(),
             Shows.TICKS_APART: lambda value: self._apart(),
+            Shows.IOMMU_GROUPS: lambda value: self._untranslated(),
         }
 
     def look(self, shows: Shows, value: str) -> Optional[Judged]:
@@ -67,17 +69,15 @@ class Behaviour:
         """From 5.17 on every CPU has these threads once one is offloaded (2cf4528d6dd6)."""
         if not self.threads:
             return None
-        wanted = (
-            self._root.read_cpus(_POSSIBLE) if value == "all" else CpuSet.parse_list(value)
-        ) or CpuSet()
+        wanted = named_cpus(self._root, value)
         named = (re.fullmatch(r"rcuo[a-fh-z]/(\d+)", thread.comm) for thread in self.threads)
         made = CpuSet.of(int(name[1]) for name in named if name)
         if not wanted <= made:
             what = f"there is no kernel thread rcuop/N of CPU {wanted - made}"
             return Judged(Standing.IGNORED, str(made), what)
         what = f"kernel threads rcuop/N of CPU {made} exist"
-        if made - wanted:
-            return Judged(Standing.UNVERIFIABLE, None, f"{what}, of which some offload nothing")
+        if made - wanted or value == "all":
+            return Judged(Standing.UNVERIFIABLE, None, f"{what}, of which some may offload nothing")
         return Judged(Standing.EFFECTIVE, str(made), what)
 
     def _forced(self) -> Optional[Judged]:
@@ -140,16 +140,24 @@ class Behaviour:
             return None
         return Judged(Standing.EFFECTIVE, "managed_irq", f"managed irq {seen[0]} keeps off")
 
-    def _kept_away(self) -> Optional[Judged]:
+    def came(self, numbers: Container[str]) -> Optional[str]:
+        """An interrupt among these that came to an isolated CPU since the boot, in words."""
+        return self._came(row for row in self._devices if row.label in numbers)
+
+    def _came(self, rows: Iterable[interrupts.InterruptRow]) -> Optional[str]:
         cpus = interrupts.cpus(self._root.read(INTERRUPTS) or "")
+        for row in rows:
+            for cpu, times in zip(cpus, row.counts()):
+                if times and cpu in self._plan.isolated:
+                    who = f"irq {row.label} {row.words[-1] if row.words else ''}".strip()
+                    return f"{who} came to CPU {cpu} {times} times since the boot"
+        return None
+
+    def _kept_away(self) -> Optional[Judged]:
         movable = [row for row in self._devices if row.label not in self._kept]
-        for row in movable:
-            there = {cpu: n for cpu, n in zip(cpus, row.counts()) if n}
-            came = [cpu for cpu in there if cpu in self._plan.isolated]
-            if came:
-                who = f"irq {row.label} {row.words[-1] if row.words else ''}".strip()
-                what = f"{who} came to CPU {came[0]} {there[came[0]]} times since the boot"
-                return Judged(Standing.UNVERIFIABLE, None, what)
+        what = self._came(movable)
+        if what:
+            return Judged(Standing.UNVERIFIABLE, None, what)
         total = sum(row.total for row in movable)
         if not total:
             return None
@@ -191,6 +199,27 @@ class Behaviour:
         what = f"{TIMERS}: the ticks of CPU {CpuSet.of(phases)} come {shown} … into a period"
         apart = len(set(phases.values())) == len(phases)
         return Judged(Standing.EFFECTIVE if apart else Standing.IGNORED, None, what)
+
+    # ---------------------------------------------------------------- devices
+
+    def _untranslated(self) -> Optional[Judged]:
+        """iommu_group_alloc_default_domain() in drivers/iommu/iommu.c: what every group got, which
+        may be translation though the default is none (memory encryption, untrusted devices)."""
+        found = {path: self._root.read(path) for path in glob(self._root, _GROUPS)}
+        known = {path: kind for path, kind in found.items() if kind}
+        other = [f"{path} is {kind}" for path, kind in known.items() if kind != "identity"]
+        if not known:
+            return None
+        if not other:
+            what = f"{len(known)} IOMMU groups are of type identity"
+            return Judged(Standing.EFFECTIVE, "identity", what)
+        state = Standing.IGNORED if len(other) == len(known) else Standing.UNVERIFIABLE
+        return Judged(state, None, f"of {len(known)} IOMMU groups {len(other)} are not: {other[0]}")
+
+
+def named_cpus(root: Root, value: str) -> CpuSet:
+    """The CPUs of a list, or of "all"; none where those are not known. Raises CpuSetError."""
+    return CpuSet.parse_list(value) if value != "all" else root.read_cpus(_POSSIBLE) or CpuSet()
 
 
 def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Optional
 
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Reads, Shows, Sign
 from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, Messages
-from lowlat.host.root import Root
+from lowlat.host.root import Root, real_path
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedParameter
 from lowlat.runtime import settings
-from lowlat.verify.behaviour import Behaviour
+from lowlat.verify.behaviour import Behaviour, named_cpus
 from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
 
@@ -86,12 +87,15 @@ class Effects:
         """A file that holds it, unless somebody else wrote that."""
         path = sign.path or ""
         record = settings.read_journal(self._root)
-        if path in record.old:
-            why = f"the run-time half wrote {path}, which was {record.old[path] or 'empty'} before"
+        real = partial(real_path, self._root)
+        old = {real(target): value for target, value in record.old.items()}
+        if path in old:
+            why = f"the run-time half wrote {path}, which was {old[path] or 'empty'} before"
             return Judged(Standing.IGNORED, held.effective, why)
         by = self._overrides.setter(path)
-        if by is None and path not in record.done:
-            by = next((item.name for item in self._plan.runtime if item.target == path), None)
+        if by is None and path not in map(real, record.done):
+            ours = (item.name for item in self._plan.runtime if real(item.target) == path)
+            by = next(ours, None)
         if by:
             return held._replace(
                 state=Standing.UNVERIFIABLE, evidence=f"{held.evidence}, which {by} writes too"
@@ -117,14 +121,15 @@ class Effects:
         last, expected = proof[-1], sign.expected(value)
         said = last.groups()[-1] if last.groups() else None
         state = Standing.EFFECTIVE
-        if said is not None and expected is not None and not _holds(sign, said, expected):
+        if said is not None and expected is not None and not self._holds(sign, said, expected):
             state = Standing.IGNORED
         return Judged(state, said or value, f"kernel message: {last[0].strip()}")
 
     def _unseen(self, sign: Sign, held: Optional[Judged]) -> Judged:
         """Where nothing shows it."""
         if sign.shows is Shows.MANAGED_IRQ and held is not None:
-            return held
+            why = f"{held.evidence}; no interrupt is there to show what managed_irq does"
+            return held._replace(evidence=why)
         if sign.shows is Shows.COPY:
             why = f"{_GIVEN}; nothing shows what the kernel made of it"
             why = f"{held.evidence}, but that is the parameter's own copy" if held else why
@@ -154,12 +159,11 @@ class Effects:
             if re.fullmatch(sign.spoiled or "", word):
                 yield f"/proc/cmdline has {word} too, with which it does nothing"
 
-
-def _holds(sign: Sign, said: str, expected: str) -> bool:
-    """Whether a message says what was expected; a list of CPUs may name more."""
-    if sign.reads is not Reads.LIST:
-        return said == expected
-    try:
-        return CpuSet.parse_list(expected) <= CpuSet.parse_list(said)
-    except CpuSetError:
-        return False
+    def _holds(self, sign: Sign, said: str, expected: str) -> bool:
+        """Whether a message says what was expected; a list of CPUs may name more."""
+        if sign.reads is not Reads.LIST:
+            return said == expected
+        try:
+            return CpuSet() != named_cpus(self._root, expected) <= CpuSet.parse_list(said)
+        except CpuSetError:
+            return False

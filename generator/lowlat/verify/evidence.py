@@ -47,19 +47,22 @@ _ALWAYS = (
 
 def settings() -> list[str]:
     """The files of the run-time settings, as globs."""
-    paths = (row.path for entry in CATALOGUE for row in entry.rows)
-    files = (path.replace("{package}", "*") for path in paths if not path.startswith(SCHEME))
-    return sorted({re.sub(r"\{\w+\}", "[0-9]*", path) for path in files})
+    paths = {row.path for entry in CATALOGUE for row in entry.rows}
+    return sorted(_glob(path) for path in paths if not path.startswith(SCHEME))
+
+
+def _glob(path: str) -> str:
+    return re.sub(r"\{\w+\}", "[0-9]*", path.replace("{package}", "*"))
 
 
 def _signs() -> Iterator[str]:
     """The files in which the kernel shows what it made of a setting, as globs."""
     for entry in CATALOGUE:
-        path = entry.sign.path
-        if path and "/" in path:
-            yield path
-        elif path:
-            yield from (f"{row.path.rpartition('/')[0]}/{path}" for row in entry.rows)
+        for path in filter(None, (entry.sign.path, entry.sign.like)):
+            if "/" in path:
+                yield path
+            else:
+                yield from (f"{_glob(row.path).rpartition('/')[0]}/{path}" for row in entry.rows)
 
 
 def files() -> list[str]:
@@ -88,6 +91,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
     for pattern in settings():
         for path in glob(recorder, pattern):
             recorder.mode(path)
+            recorder.link(path.rpartition("/")[0])
     for thread, _ in Threads(recorder).matching(f"{SCHEME}*:affinity"):
         recorder.read_bytes(f"/proc/{thread.pid}/status")
     effects.gone(recorder)

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
+from lowlat.catalogue.entry import Sign
 from lowlat.host.root import Root, glob
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.runtime import kthreads, settings
 from lowlat.runtime.settings import Inspected
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.overrides import Overrides
 
@@ -23,6 +25,7 @@ class RuntimeFindings:
         self._root = root
         self._overrides = Overrides(plan, root)
         self._done = settings.read_journal(root).done
+        self._behaviour = Behaviour(plan, root)
 
     def rows(self) -> list[Finding]:
         found: dict[PlannedSetting, list[Inspected]] = {
@@ -63,21 +66,31 @@ class RuntimeFindings:
             return Standing.UNVERIFIABLE, None, "nothing of that name is here"
         evidence = self._held(outcomes)
         sign, value = outcomes[0].entry.sign, outcomes[0].setting.value
-        expected = sign.expected(value)
-        if sign.path is None or expected is None:
+        if sign.path is None or sign.expected(value) is None:
             return Standing.EFFECTIVE, None, evidence
         moved = {path: item for path, item in self._signs(sign.path, outcomes) if item.effective}
         shown = {path: self._root.read(path) for path in moved}
         other = [
             f"{path} is {held}"
             for path, held in shown.items()
-            if held and not settings.equal(sign.reads, held, expected)
+            if held and not settings.equal(sign.reads, held, self._expected(path, sign, value))
         ]
+        kept = {item.path.split("/")[3] for item in outcomes if item.fixed and _is_irq(item.path)}
+        came = self._behaviour.came(kept)
+        if came:
+            return Standing.UNVERIFIABLE, None, f"{evidence}; {came}"
         if other:
             return Standing.UNVERIFIABLE, None, f"{evidence}; but still {_some(other)}"
         if not shown and "/" in sign.path:
             return Standing.UNVERIFIABLE, None, f"{evidence}; there is no {sign.path} to show it"
         return Standing.EFFECTIVE, None, evidence
+
+    def _expected(self, path: str, sign: Sign, value: str) -> str:
+        """What a file holds that shows the effect; without ``like`` beside it anything will do."""
+        if sign.like is None:
+            return sign.expected(value) or ""
+        beside = self._root.read(f"{path.rpartition('/')[0]}/{sign.like}")
+        return (beside or self._root.read(path)) or ""
 
     def _signs(self, path: str, outcomes: Sequence[Inspected]) -> Iterator[tuple[str, Inspected]]:
         """The files in which the kernel shows what it made of the values: one beside each of them,
@@ -104,9 +117,13 @@ class RuntimeFindings:
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
         """Interrupts that the kernel keeps on an isolated CPU."""
         for path, _ in self._signs("effective_affinity", fixed):
-            held = self._root.read(path) if path.startswith("/proc/irq/") else None
+            held = self._root.read(path) if _is_irq(path) else None
             if held and _mask(held) & self._plan.isolated:
                 yield f"delivered to an isolated CPU: {path} is {held}"
+
+
+def _is_irq(path: str) -> bool:
+    return path.startswith("/proc/irq/")
 
 
 def _mask(text: str) -> CpuSet:
