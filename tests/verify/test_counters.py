@@ -47,6 +47,7 @@ def test_the_timer_of_arm64_is_a_numbered_row() -> None:
         "arch_timer",
         1024.0,
     )
+    assert (rows["RES"], rows["CAL"]) == ({0: 30, 1: 40}, {0: 50, 1: 60}), "as x86 calls them"
     shown = counters.words({"12": 1.0, "arch_timer": 2.0, "IPI0": 0.5})
     assert shown == "arch_timer 2.0, IPI0 0.5; in all 3.5 per second"
 

@@ -489,6 +489,41 @@ def test_calls_between_cpus_may_be_the_doing_of_the_work_there(host: Path) -> No
     assert [row["state"] for row in intruders(host, 1)] == ["ignored-by-kernel"]
 
 
+_SENT = """senders
+sent 2 CAL 8 CPU 0, kworker/0:1 (123) from rcu_exp_sel_wait_wake (rcu_exp_handler)
+sent 2 CAL 2 CPU 0, bash (77) from on_each_cpu_cond_mask
+sent 1 CAL 9 CPU 3, other (5) from elsewhere
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "words", "name"),
+    [
+        (
+            _SENT,
+            "sent by CPU 0, kworker/0:1 (123) from rcu_exp_sel_wait_wake (rcu_exp_handler) "
+            "(8 of 10); CPU 0, bash (77) from on_each_cpu_cond_mask (2 of 10)",
+            "rcupdate.rcu_normal_after_boot",
+        ),
+        ("senders\n", "the kernel's trace names nobody who sent it", "interrupts"),
+        (
+            "unsent this kernel does not have the event ipi:ipi_send_cpu\n",
+            "who sends it is not known: this kernel does not have the event ipi:ipi_send_cpu",
+            "interrupts",
+        ),
+        ("", "who sends it is not known: it was not recorded", "interrupts"),
+    ],
+)
+def test_who_calls_an_isolated_cpu_is_told(host: Path, sent: str, words: str, name: str) -> None:
+    """And the setting is that which stops what it was called for."""
+    calls = ("Function call interrupts", [0.0, 0.0, 2000.0, 3.0])
+    count(host, _QUIET, stops=sent, CAL=calls)
+    (row,) = intruders(host, 1)
+    assert row["evidence"].endswith(f"; {words}") and row["name"] == name
+    count(host, _QUIET, stops=sent, spinning="1", watching="2-3", CAL=calls)
+    assert intruders(host, 0)[0]["evidence"].endswith(f"work that runs there; {words}")
+
+
 def test_softirqs_on_an_isolated_cpu_are_findings(host: Path) -> None:
     count(host, _QUIET, softirqs={"NET_RX": [9, 0, 300, 0], "TIMER": [250, 1, 1, 1]})
     (row,) = intruders(host, 1)

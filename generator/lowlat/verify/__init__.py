@@ -31,7 +31,7 @@ def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Fi
     settings = tuple(rows)
     if counted is not None:
         rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
-        rows += Intruders(plan, counted, settings, root).rows()
+        rows += Intruders(plan, counted, settings).rows()
     if plan.isolated:
         seen = () if counted else tasks.read(root, plan.isolated)
         rows += Strays(plan, settings, counted, seen).rows()

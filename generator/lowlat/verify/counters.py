@@ -20,9 +20,9 @@ from lowlat.base import process, resources
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.verify import tasks, tick_stops
+from lowlat.verify import tasks, traced
 from lowlat.verify.tasks import TaskSeen
-from lowlat.verify.tick_stops import TickStops
+from lowlat.verify.traced import Traced
 
 _INTERRUPTS = "/proc/interrupts"
 
@@ -40,6 +40,9 @@ _NO_CPU = ("ERR", "MIS")
 
 #: What a reader wants to see first, where the architecture has it.
 _SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
+
+#: What x86 calls the rows that other architectures number (IPI0, IPI1), by their first word.
+_CALLS: Mapping[tuple[str, ...], str] = {("Rescheduling",): "RES", ("Function",): "CAL"}
 
 #: Seconds to look whether a CPU is idle, to let the spinners settle, to wait for them to start
 #: (Python alone takes seconds on an emulated CPU), and until they end without being told.
@@ -61,14 +64,14 @@ class Reading:
 @dataclass(frozen=True)
 class Counted:
     """Two readings and what ran between them: lowlat's own spinner on ``spinning``, somebody's work
-    on ``watching``, nothing on any other CPU. ``stops`` is what kept their ticks."""
+    on ``watching``, nothing on any other CPU. ``traced`` is what the kernel's trace told."""
 
     seconds: float
     spinning: CpuSet
     watching: CpuSet
     before: Reading
     after: Reading
-    stops: TickStops
+    traced: Traced
 
     def rates(self, cpu: int) -> dict[str, float]:
         """Interrupts per second on one CPU, by label; empty where it was not online."""
@@ -116,6 +119,8 @@ def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
 
 
 def _label(row: interrupts.InterruptRow) -> str:
+    if row.words[:1] in _CALLS:
+        return _CALLS[row.words[:1]]
     device = row.words[-1] if row.words and row.label.isdecimal() else ""
     return device if device == "arch_timer" else f"{row.label}:{device}" if device else row.label
 
@@ -134,7 +139,7 @@ def parse(text: str) -> Optional[Counted]:
     if not 0 < seconds < 1e6:
         return None
     readings = _reading(before), _reading(after)
-    return Counted(seconds, spinning, watching, *readings, tick_stops.parse(told))
+    return Counted(seconds, spinning, watching, *readings, traced.parse(head))
 
 
 def _reading(text: str) -> Reading:
@@ -166,11 +171,11 @@ def _measure(root: Root, cpus: CpuSet, seconds: float) -> str:
         idle = _idle(root, cpus)
         with _spinners(idle, seconds) as spinning:
             time.sleep(_SETTLE)
-            with tick_stops.recording(cpus) as stops:
+            with traced.recording(cpus) as told:
                 begin, before = time.monotonic(), _read_now(root, cpus)
                 time.sleep(seconds)
                 took, after = time.monotonic() - begin, _read_now(root, cpus)
-    head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}\n{stops.text()}"
+    head = f"seconds {took:.3f}\nspinning {spinning}\nwatching {cpus - idle}\n{told.text()}"
     return f"{head}\nbefore\n{before}\nafter\n{after}\n"
 
 

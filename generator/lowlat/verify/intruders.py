@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.host.root import Root
 from lowlat.measure.causes.context import row_name
 from lowlat.measure.causes.remedy import remedy
 from lowlat.model.plan import Plan
-from lowlat.probe.kernel import read_running
-from lowlat.verify import counters, ticks
+from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
 
@@ -37,7 +35,6 @@ class Intruders:
     plan: Plan
     counted: Counted
     settings: Iterable[Finding]
-    root: Root
 
     def rows(self) -> Iterator[Finding]:
         """A row for each source that interrupts an isolated CPU too often."""
@@ -59,11 +56,13 @@ class Intruders:
         return rate >= _OTHER
 
     def _row(self, cpu: int, label: str, kind: str, who: str, rate: float) -> Finding:
-        name = remedy(kind, who)
+        name = remedy(kind, f"{who}{traced.origin(self.counted.traced, cpu, label)}")
         setting = self._setting(name)
         state = setting.state if setting and setting.state.bad else Standing.IGNORED
         own = cpu in self.counted.watching and ":" not in label
+        sender = self._sender(cpu, label)
         softirq = kind == "softirq"
+        why = _OWN if own else self._why(label, name, setting)
         often = f"{'softirq ' if softirq else ''}{who} {rate:.1f} per second"
         return Finding(
             name or "interrupts",
@@ -72,7 +71,7 @@ class Intruders:
             often,
             Standing.UNVERIFIABLE if own else state,
             None,
-            f"CPU {cpu}: {often}; {_OWN if own else self._why(label, kind, name, setting)}",
+            f"CPU {cpu}: {often}; {why}{sender}",
         )
 
     def _setting(self, name: Optional[str]) -> Optional[Finding]:
@@ -80,27 +79,24 @@ class Intruders:
         rows = [row for row in self.settings if row.name == name]
         return max(rows, key=lambda row: row.state.bad, default=None)
 
-    def _why(self, label: str, kind: str, name: Optional[str], setting: Optional[Finding]) -> str:
+    def _why(self, label: str, name: Optional[str], setting: Optional[Finding]) -> str:
         """The setting that should have stopped it, and what mends that."""
         number, colon, _ = label.partition(":")
-        if colon and name:
-            mend = f"mend: echo {self.plan.housekeeping.mask()} >/proc/irq/{number}/smp_affinity"
-        else:
-            mend = self._sender(kind)
+        mend = f"; mend: echo {self.plan.housekeeping.mask()} >/proc/irq/{number}/smp_affinity"
         if name is None:
-            return f"no setting stops it; {mend}"
+            return "no setting stops it"
         if setting is None or setting.state is Standing.NOT_PLANNED:
             return f"{name} would stop it and is not planned: 'lowlat-gen plan --enable {name}'"
         evidence = f": {setting.evidence}" if setting.state.bad else ""
-        return f"{name} should stop it and is {setting.state.value}{evidence}; {mend}"
+        return (
+            f"{name} should stop it and is {setting.state.value}{evidence}{mend if colon else ''}"
+        )
 
-    def _sender(self, kind: str) -> str:
-        """The trace events ipi:ipi_send_cpu and ipi:ipi_send_cpumask came with cc9cb0a71725 and
-        4468161a5f6d, in 6.4."""
-        version = read_running(self.root).version
-        if kind == "ipi" and version is not None and version < (6, 4):
-            return "this kernel, before 6.4, does not tell who sends it"
-        return "'lowlat-gen measure --causes' names who sends it"
+    def _sender(self, cpu: int, label: str) -> str:
+        """Who sends an interrupt from CPU to CPU, as the kernel tells it."""
+        if label not in traced.ROWS:
+            return "" if ":" in label else "; 'lowlat-gen measure --causes' names what raises it"
+        return f"; {traced.sender_words(self.counted.traced, cpu, label)}"
 
 
 _OWN = "it may be the doing of the work that runs there"

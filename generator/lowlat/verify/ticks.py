@@ -9,7 +9,7 @@ from typing import Optional
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
-from lowlat.verify import counters, tick_stops
+from lowlat.verify import counters, traced
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
 
@@ -90,7 +90,7 @@ class Ticks:
             return f"kernel message: {self.unstable_clock}"
         if nohz_full.state.bad:
             return f"nohz_full is {nohz_full.state.value}: {nohz_full.evidence}"
-        return tick_stops.words(self.counted.stops, cpu)
+        return traced.stop_words(self.counted.traced, cpu)
 
 
 def _hertz(root: Root) -> str:

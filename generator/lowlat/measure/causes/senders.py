@@ -28,6 +28,12 @@ class Sent:
     callsite: str
     callback: str
 
+    @property
+    def origin(self) -> str:
+        """Where it comes from: " from CALLSITE (CALLBACK)", or ""."""
+        doing = f" ({self.callback})" if self.callback not in ("", _GENERIC) else ""
+        return f" from {self.callsite}{doing}" if self.callsite else ""
+
 
 class Senders:
     """What was sent to each CPU, in order of time. An arrival is asked for once, in that order."""
@@ -36,36 +42,36 @@ class Senders:
         self._reach = clock.span(_LATEST_NS)
         self._sent: dict[tuple[int, bool], list[Sent]] = {}
         for event in events:
-            sent = _sent(event)
-            for cpu in _receivers(event) & cpus:
-                self._sent.setdefault((cpu, sent.reschedule), []).append(sent)
+            one = sent(event)
+            for cpu in receivers(event) & cpus:
+                self._sent.setdefault((cpu, one.reschedule), []).append(one)
         self._next = dict.fromkeys(self._sent, 0)
 
     def origin(self, cpu: int, time: int, vector: str) -> str:
-        """Where the interrupt that arrives now comes from: " from CALLSITE (CALLBACK)", or "".
+        """The origin of the interrupt that arrives now, or "".
 
         It is the latest that has been sent; earlier ones have arrived with it.
         """
         key = (cpu, vector == "reschedule")
-        sent = self._sent.get(key, [])
+        ways = self._sent.get(key, [])
         first = self._next.get(key, 0)
         after = first
-        while after < len(sent) and sent[after].time <= time:
+        while after < len(ways) and ways[after].time <= time:
             after += 1
         self._next[key] = after
-        if after == first or time - sent[after - 1].time > self._reach:
+        if after == first or time - ways[after - 1].time > self._reach:
             return ""
-        latest = sent[after - 1]
-        doing = f" ({latest.callback})" if latest.callback not in ("", _GENERIC) else ""
-        return f" from {latest.callsite}{doing}" if latest.callsite else ""
+        return ways[after - 1].origin
 
 
-def _sent(event: TraceEvent) -> Sent:
+def sent(event: TraceEvent) -> Sent:
+    """What an event tells that a CPU sent."""
     callback = event.symbol("callback")
     return Sent(event.time, not callback, event.symbol("callsite"), callback)
 
 
-def _receivers(event: TraceEvent) -> CpuSet:
+def receivers(event: TraceEvent) -> CpuSet:
+    """The CPUs that it was sent to; none of any other event."""
     try:
         if event.name == "ipi_send_cpu":
             return CpuSet.of([int(event.field("cpu"))])
