@@ -35,7 +35,7 @@ from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.boots import harness_argv
 from lowlat.rehearse.exchange import TASK, Facts, Task, read_facts
 from lowlat.rehearse.kernel import BootableKernel
-from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, shape
 from trees import lowlat_process as lowlat
 
@@ -474,7 +474,7 @@ def test_a_rehearsal_goes_on_as_it_was_asked_for(tmp_path: Path) -> None:
         profiles=("lowlat", "lowlat-poll"),
         tuned=("cpu-partitioning",),
         ablate=True,
-        plan=Options(request=cpus, enable=("fair_server",), disable=("skew_tick",)),
+        plan=GuestPlanOptions(request=cpus, enable=("fair_server",), disable=("skew_tick",)),
         boots=5,
     )
     request = replace(_request(), options=asked)

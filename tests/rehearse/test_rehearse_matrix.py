@@ -22,9 +22,8 @@ import stand_in_guest as guest
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.plan.cpu_request import CpuRequest
-from lowlat.plan.planner import Options
 from lowlat.rehearse import arm
-from lowlat.rehearse.options import RehearseOptions
+from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, side_by_side
 
 pytestmark = pytest.mark.slow
@@ -124,7 +123,7 @@ def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:
 def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench) -> None:
     status, out, _ = bench.matrix("--isolate", "2-3", "--ablate")
     assert status == 0
-    planned = RehearseOptions(plan=Options(request=CpuRequest(isolate="2-3")))
+    planned = RehearseOptions(plan=GuestPlanOptions(request=CpuRequest(isolate="2-3")))
     (whole,) = arm.planned(guest.machine(), planned)
     assert whole.plan is not None
     arms = [made["name"] for made in bench.result()["kernels"][0]["arms"]]
@@ -140,7 +139,7 @@ def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench)
 
 
 def test_a_setting_left_out_is_in_no_plan_without_it() -> None:
-    options = RehearseOptions(ablate=True, plan=Options(request=CpuRequest(isolate="2-3")))
+    options = RehearseOptions(ablate=True, plan=GuestPlanOptions(request=CpuRequest(isolate="2-3")))
     whole, *ablated = arm.planned(guest.machine(), options)
     assert len(ablated) > 8
     for one in ablated:

@@ -11,7 +11,8 @@ from typing import Optional
 import pytest
 
 from lowlat import cli
-from lowlat.verbs.arguments import add_arguments, filled, flag, option, picked, positional
+from lowlat.base.arguments import flag, option, positional
+from lowlat.verbs.arguments import add_arguments, filled
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,8 @@ def test_every_kind_of_argument_arrives_as_its_type() -> None:
     )
 
 
-def test_what_has_the_same_names_is_picked() -> None:
-    assert picked(Inner, Asked(), name="z", dry_run=True) == Inner("z", True)
-    assert picked(Inner, Inner("q", True)) == Inner("q", True)
-
-
 def test_a_verb_cannot_change_what_it_was_asked() -> None:
     asked = cli.asked("plan", ["--isolate", "1-3"])
-    assert asked.plan.wanted.isolate == "1-3"
+    assert asked.plan.wanted.request.isolate == "1-3"
     with pytest.raises(FrozenInstanceError):
         asked.json = True

@@ -29,7 +29,7 @@ def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     if len(vm.runner().split()) > 1:
         pytest.skip("virtme-ng takes no space in a path, and is installed below one")
     kernel = kernel_or_skip("")
-    options = RehearseOptions((str(kernel.image),), duration="5s", warmup="2s")
+    options = RehearseOptions(kernels=(str(kernel.image),), duration="5s", warmup="2s")
     *_, (stage,) = rehearsal.prepare(options, tmp_path / "out")
     plan = _plan(kernel)
     booted = stage.boot(PlannedArm("lowlat", plan.boot_line, plan=plan), 1, plan, threading.Event())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
 from lowlat.base.process import find
 from lowlat.model.policy import parse_policies, word
@@ -41,24 +42,37 @@ _PASSED_ON = (
 class MeasureOptions:
     """What to measure. Texts are handed to lowlat-measure as they are; None is its default."""
 
-    label: str
-    out: Optional[Path] = None
-    cpus: Optional[str] = None
-    duration: str = "10s"
-    warmup: str = "5s"
-    threshold: Optional[str] = None
-    stop_on: Optional[str] = None
-    policy: Optional[str] = None
-    load: Optional[str] = None
-    load_cpus: Optional[str] = None
-    oslat: Optional[bool] = None
-    seed: Optional[str] = None
-    events: Optional[str] = None
-    causes: Optional[bool] = None
-    second_opinion: Optional[str] = None
-    work: Optional[str] = None
-    work_alone: bool = False
-    throughput: Optional[str] = None
+    label: str = option("NAME", "names the run, such as 'stock'", required=True)
+    out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
+    cpus: Optional[str] = option("LIST", "CPUs to measure (default: the isolated ones)")
+    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
+    warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
+    threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
+    stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
+    policy: Optional[str] = option(
+        "POLICY[,...]",
+        "other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as "
+        "other,fifo:1, each gets a run of its own, its word in the label",
+    )
+    load: Optional[str] = option("SCENARIO", "what stress-ng does meanwhile")
+    load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
+    oslat: Optional[bool] = option(None, "a second opinion by oslat")
+    second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
+    work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
+    work_alone: bool = flag("on one CPU after another, not all at once")
+    throughput: Optional[str] = option(
+        "N",
+        "then runs of stress-ng's matrix, without load (%(const)s)",
+        nargs="?",
+        const=THROUGHPUT_RUNS,
+    )
+    seed: Optional[str] = option("N", "seed of the loads")
+    causes: Optional[bool] = option(
+        None,
+        "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
+        "detectors' own context switches)",
+    )
+    events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
     host: Mapping[str, object] = field(default_factory=dict)
 
     def argv(self, harness: str, capture: Optional[Path] = None) -> list[str]:

@@ -10,6 +10,7 @@ from functools import reduce
 from operator import or_
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
@@ -26,14 +27,17 @@ _SET = re.compile(r"(?:^|,)([A-Za-z][A-Za-z0-9_-]{0,31})=")
 @dataclass(frozen=True)
 class CpuRequest:
     """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
-    ``isolate`` may be "none", or sets with names: "feed=2-3,engine=4-7". ``for_device`` is a
-    network interface, an NVMe controller or a PCI address."""
+    ``isolate`` may be "none" too."""
 
-    isolate: Optional[str] = None
-    housekeeping: Optional[str] = None
-    housekeeping_cores: Optional[int] = None
-    keep_efficiency_cores: bool = False
-    for_device: Optional[str] = None
+    isolate: Optional[str] = option(
+        "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7"
+    )
+    housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
+    housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
+    keep_efficiency_cores: bool = flag("the least capable core type may be isolated too")
+    for_device: Optional[str] = option(
+        "D", "isolate near this network interface, NVMe or PCI address"
+    )
 
     @property
     def choose(self) -> bool:

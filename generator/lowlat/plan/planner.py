@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable
@@ -30,16 +31,16 @@ from lowlat.plan.split import split
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked of a plan, beside the profile. ``enable`` holds NAME or NAME=VALUE.
+    """What the user asked of a plan, beside the profile: the same for every verb that makes one.
 
     ``as_booted`` plans the run-time half for the boot that is running: there a boot parameter
     takes the place of a run-time setting only where the running line has it.
     """
 
     request: CpuRequest = CpuRequest()
-    enable: tuple[str, ...] = ()
-    disable: tuple[str, ...] = ()
-    as_host: bool = False
+    enable: tuple[str, ...] = option("NAME[=VALUE]", "set this too, at your own risk", ())
+    disable: tuple[str, ...] = option("NAME", "leave this out", ())
+    as_host: bool = flag("plan as for hardware, even in a virtual machine")
     as_booted: bool = False
 
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
@@ -28,26 +29,48 @@ CONTROL = "control"
 
 
 @dataclass(frozen=True)
+class GuestPlanOptions(Options):
+    """What the guest plans. CPU lists name the guest's CPUs, with ``as_host`` this machine's."""
+
+    as_host: bool = flag("boot this machine's own line")
+
+
+@dataclass(frozen=True)
 class RehearseOptions:
-    """What to rehearse. CPU lists name the guest's CPUs, with ``as_host`` this machine's.
+    """What to rehearse. ``kernels`` and ``profiles`` span the matrix."""
 
-    ``kernels`` and ``profiles`` span the matrix; ``tuned`` are profiles of TuneD's own, further
-    arms. ``boots`` are those of each arm on each kernel.
-    """
-
-    kernels: tuple[str, ...] = ("",)
-    fetch: bool = False
-    profiles: tuple[str, ...] = ("lowlat",)
-    tuned: tuple[str, ...] = ()
-    ablate: bool = False
-    control: bool = False
-    plan: Options = field(default_factory=Options)
-    as_host: bool = False
-    cpus: Optional[int] = None
-    memory: str = "2G"
-    duration: str = "30s"
-    warmup: str = "10s"
-    boots: int = 1
+    profiles: tuple[str, ...] = option(
+        "P", "default: lowlat; may be repeated", ("lowlat",), named="--profile"
+    )
+    plan: GuestPlanOptions = GuestPlanOptions()
+    tuned: tuple[str, ...] = option(
+        "T",
+        "boot a profile of TuneD's own too, for the same CPUs; may be repeated",
+        (),
+        named="--tuned-profile",
+    )
+    ablate: bool = flag(
+        "boot each profile with one setting left out at a time too: what each one buys"
+    )
+    control: bool = flag("boot stock as a further arm: what the report says where nothing changed")
+    kernels: tuple[str, ...] = option(
+        "RELEASE|PATH",
+        "what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be "
+        "repeated",
+        ("",),
+        named="--kernel",
+    )
+    fetch: bool = flag(
+        "take it from the distribution's packages where it is neither in /boot nor cached",
+        named="--fetch-kernel",
+    )
+    cpus: Optional[int] = option(
+        "N", "the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)"
+    )
+    memory: str = option("SIZE", "the guest's (%(default)s)", "2G")
+    duration: str = option("TIME", "of a run (%(default)s)", "30s")
+    warmup: str = option("TIME", "before a run (%(default)s)", "10s")
+    boots: int = option("N", "boots of each arm on each kernel, in turn (%(default)s)", 1)
 
     def __post_init__(self) -> None:
         if min(len(self.kernels), len(self.profiles), self.boots) < 1:
@@ -65,7 +88,7 @@ class RehearseOptions:
         """
         wanted = [profile.load(name) for name in self.profiles]
         self.seconds()
-        if self.plan.request.for_device and not self.as_host:
+        if self.plan.request.for_device and not self.plan.as_host:
             raise Refused(
                 f"--for-device {self.plan.request.for_device[:60]}: the guest has other devices",
                 hint="leave it out, or rehearse this machine's own plan with --as-host",
@@ -77,12 +100,12 @@ class RehearseOptions:
         _check_once("--tuned-profile", (*self.tuned, *self.profiles))
         for name in self.tuned:
             _check_tuned(name)
-        if not self.as_host:
+        if not self.plan.as_host:
             split(_guest(cpus), merge(wanted[0].request, self.plan.request))
 
-    def host(self) -> Options:
+    def host(self) -> GuestPlanOptions:
         """What this machine itself is planned with."""
-        if self.as_host:
+        if self.plan.as_host:
             # Here --as-host says whose plan to boot, not to plan a virtual machine as if it were
             # none.
             return replace(self.plan, as_host=False)

@@ -192,7 +192,7 @@ def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
     Raises Refused where they name CPUs that the guest has not got.
     """
     options = stage.options
-    if not options.as_host:
+    if not options.plan.as_host:
         return ()
     given = tuple(arms.planned(machine, replace(options, plan=options.host())))
     plan = arms.dividing(given)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, promote, status
 from lowlat.boot.apply import Proposal
@@ -23,16 +24,24 @@ from lowlat.tune.state import STOCK, LoopState, Phase, read, write
 
 @dataclass(frozen=True)
 class Wish:
-    """How to measure: ``boots`` of each kind, None for one trial; times with their units;
-    ``policy`` as of the verb measure, one or several; ``kexec`` past the boot loader, in both
-    arms: the devices start warm in the one as in the other."""
+    """How to measure; ``boots`` is None for one trial. ``kexec`` is for both arms: the devices
+    start warm in the one as in the other."""
 
-    boots: Optional[int]
-    duration: str
-    warmup: str
-    reboot: bool
-    policy: str = "other"
-    kexec: bool = False
+    boots: Optional[int] = option(
+        "N", "compare N stock and N tuned boots, in random order; the default stays"
+    )
+    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
+    warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
+    policy: str = option(
+        "POLICY[,...]",
+        "as measure's option: of several, each boot is measured under each and each has its "
+        "report; the first decides (%(default)s)",
+        "other",
+    )
+    reboot: bool = flag("reboot by itself, as often as needed")
+    kexec: bool = flag(
+        "boot both kinds by kexec, past the boot loader: saves the firmware's minutes"
+    )
 
 
 @dataclass(frozen=True)

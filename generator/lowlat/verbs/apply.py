@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.boot import apply, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
@@ -17,7 +18,6 @@ from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.verbs import change, options
-from lowlat.verbs.arguments import flag, option
 from lowlat.verbs.options import PlanChoice
 
 
@@ -70,7 +70,7 @@ def propose(
     """What would be applied, and by which loader. Raises Refused where this host is not ready."""
     found = detect(root)
     apply.check(root, found, boot, runtime)
-    decision = Decision(choice.profile, plan.isolated, choice.wanted.options(), boot, runtime)
+    decision = Decision(choice.profile, plan.isolated, choice.wanted, boot, runtime)
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import option, positional
 from lowlat.base.errors import LowlatError
 from lowlat.base.terminal import Encoded, printable
 from lowlat.boot import (
@@ -29,7 +30,6 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option, positional
 
 
 @dataclass(frozen=True)

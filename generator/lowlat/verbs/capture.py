@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base import files
+from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import Refused
 from lowlat.host.archive import Recorder, dump, open_root
 from lowlat.host.redact import LEFT_OUT, redact
 from lowlat.host.root import Root
 from lowlat.probe import probe
 from lowlat.verbs import options
-from lowlat.verbs.arguments import flag, positional
 from lowlat.verbs.verify import duration, duration_option
 from lowlat.verify import evidence
 

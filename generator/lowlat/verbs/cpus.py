@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Unmet
 from lowlat.base.terminal import say
 from lowlat.host.archive import open_root
@@ -19,7 +20,6 @@ from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import options
-from lowlat.verbs.arguments import flag, option, positional
 
 #: Files that show CPUs which this boot isolates: by isolcpus=, by a partition.
 _ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")

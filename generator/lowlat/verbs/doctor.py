@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, Callable, Optional
 
 from lowlat.base import packages, process
+from lowlat.base.arguments import positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import bold, filled, item
 from lowlat.boot import entry_line, kexec
@@ -23,7 +24,6 @@ from lowlat.plan import current
 from lowlat.rehearse import packages as kernels
 from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, options
-from lowlat.verbs.arguments import positional
 
 SCHEMA = "lowlat.doctor/1"
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from lowlat.base import files
+from lowlat.base.arguments import option
 from lowlat.base.terminal import Encoded, colour_wanted
 from lowlat.draw.layout import arrange
 from lowlat.draw.text import draw
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
-from lowlat.verbs.arguments import option
 
 
 def svg_option() -> Any:

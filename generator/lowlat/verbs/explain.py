@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
 from lowlat.catalogue import CATALOGUE, alias, lookup, unset
@@ -12,7 +13,6 @@ from lowlat.explain import guides, reference
 from lowlat.explain.entries import explain, explain_profile, overview
 from lowlat.host.root import Root
 from lowlat.plan import profile
-from lowlat.verbs.arguments import flag, positional
 
 
 @dataclass(frozen=True)

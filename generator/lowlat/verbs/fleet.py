@@ -9,6 +9,7 @@ from glob import glob
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base.arguments import option, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, section
 from lowlat.fleet.classes import RUN_TIME, MachineClass, classes
@@ -18,7 +19,6 @@ from lowlat.model.plan import Plan
 from lowlat.render import files
 from lowlat.render.hooks import RenderedFile
 from lowlat.verbs import drawing, fleet_report, options
-from lowlat.verbs.arguments import option, positional
 from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.fleet-plan/1"
@@ -66,7 +66,8 @@ def main(asked: FleetArguments) -> int:
 
 
 def _plan(asked: FleetArguments) -> int:
-    asked.fresh.wanted.options()  # what contradicts itself is refused once, not once a machine
+    # What contradicts itself is refused once, not once a machine.
+    options.consistent(asked.fresh.wanted)
     bad: list[tuple[str, str]] = []
     found = classes(_planned(_captures(asked.given), asked.fresh, bad))
     if asked.out and found:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Optional
 
 from lowlat.base import bounds, files
+from lowlat.base.arguments import option, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, section
 from lowlat.catalogue import CATALOGUE
@@ -28,7 +29,6 @@ from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 from lowlat.runtime import settings
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option, positional
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.finding import Standing
 

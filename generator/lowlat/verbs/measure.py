@@ -3,57 +3,23 @@
 
 from __future__ import annotations
 
-from argparse import BooleanOptionalAction
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.measure.options import THROUGHPUT_RUNS, MeasureOptions
+from lowlat.measure.options import MeasureOptions
 from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
-from lowlat.verbs.arguments import flag, option, picked
 from lowlat.verbs.options import show
 
 
 @dataclass(frozen=True)
 class MeasureArguments:
-    """Most are lowlat-measure's own."""
-
-    label: str = option("NAME", "names the run, such as 'stock'", required=True)
-    out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
-    cpus: Optional[str] = option("LIST", "CPUs to measure (default: the isolated ones)")
-    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
-    warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
-    threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
-    stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
-    policy: Optional[str] = option(
-        "POLICY[,...]",
-        "other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as "
-        "other,fifo:1, each gets a run of its own, its word in the label",
-    )
-    load: Optional[str] = option("SCENARIO", "what stress-ng does meanwhile")
-    load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
-    oslat: Optional[bool] = option(None, "a second opinion by oslat", action=BooleanOptionalAction)
-    second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
-    work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
-    work_alone: bool = flag("on one CPU after another, not all at once")
-    throughput: Optional[str] = option(
-        "N",
-        "then runs of stress-ng's matrix, without load (%(const)s)",
-        nargs="?",
-        const=THROUGHPUT_RUNS,
-    )
-    seed: Optional[str] = option("N", "seed of the loads")
-    causes: Optional[bool] = option(
-        None,
-        "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
-        "detectors' own context switches)",
-        action=BooleanOptionalAction,
-    )
-    events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
+    wanted: MeasureOptions = MeasureOptions()
     json: bool = flag("print the stable JSON form: where the runs were written")
 
 
@@ -66,7 +32,7 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     or invalid or could not be written (the others are made), and what else measure() raises.
     """
     complaints, runs = [], []
-    wanted = picked(MeasureOptions, asked, host=_host() if host is None else host)
+    wanted = replace(asked.wanted, host=_host() if host is None else host)
     for options in wanted.set_ups():
         try:
             measured = measure(options, quiet=asked.json)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, plain, printable
 from lowlat.host.archive import open_root
@@ -17,12 +18,11 @@ from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
-from lowlat.plan.cpu_request import CpuRequest, merge
+from lowlat.plan.cpu_request import merge
 from lowlat.plan.kubelet import for_kubelet
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
-from lowlat.verbs.arguments import flag, option, picked
 
 DEFAULT_PROFILE = "lowlat"
 
@@ -51,38 +51,11 @@ class HostArguments:
 
 
 @dataclass(frozen=True)
-class ProfilePlanChoice:
-    """The options that decide a profile's plan: the same ones for every verb that makes one."""
-
-    isolate: Optional[str] = option(
-        "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7"
-    )
-    housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
-    housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
-    keep_efficiency_cores: bool = flag("the least capable core type may be isolated too")
-    for_device: Optional[str] = option(
-        "D", "isolate near this network interface, NVMe or PCI address"
-    )
-    enable: tuple[str, ...] = option("NAME[=VALUE]", "set this too, at your own risk", ())
-    disable: tuple[str, ...] = option("NAME", "leave this out", ())
-    as_host: bool = flag("plan as for hardware, even in a virtual machine")
-
-    def options(self) -> Options:
-        """What was asked of the plan. Raises Refused where two options cannot both hold."""
-        listed = self.isolate or self.housekeeping
-        if listed and (self.housekeeping_cores or self.keep_efficiency_cores):
-            cores = "--housekeeping-cores" if self.housekeeping_cores else "--keep-efficiency-cores"
-            raise Refused(f"{cores}: a list names the CPUs already", hint="leave one of them out")
-        request = picked(CpuRequest, self)
-        return picked(Options, self, request=request)
-
-
-@dataclass(frozen=True)
 class PlanChoice:
     """All that decides a plan."""
 
     profile: str = option("P", f"default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
-    wanted: ProfilePlanChoice = ProfilePlanChoice()
+    wanted: Options = Options()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
 
 
@@ -91,11 +64,22 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple
     machine = probe(root)
     kernel = read_release(root, choice.kernel, machine.kernel)
     named = profile.load(choice.profile, root)
-    wanted = choice.wanted.options()
+    wanted = consistent(choice.wanted)
     if kubelet and named.isolates:
         request = for_kubelet(machine, merge(named.request, wanted.request))
         wanted = replace(wanted, request=request)
     return machine, planner.make_plan(machine, kernel, named, wanted)
+
+
+def consistent(wanted: Options) -> Options:
+    """What was asked of the plan. Raises Refused where two options cannot both hold."""
+    cpus = wanted.request
+    if (cpus.isolate or cpus.housekeeping) and (
+        cpus.housekeeping_cores or cpus.keep_efficiency_cores
+    ):
+        cores = "--housekeeping-cores" if cpus.housekeeping_cores else "--keep-efficiency-cores"
+        raise Refused(f"{cores}: a list names the CPUs already", hint="leave one of them out")
+    return wanted
 
 
 def refuse_plan_options(choice: PlanChoice, why: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
@@ -14,7 +15,6 @@ from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
 from lowlat.verbs import drawing, options
-from lowlat.verbs.arguments import flag
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lowlat.base.arguments import positional
 from lowlat.base.terminal import filled
 from lowlat.explain.entries import explain_profile
 from lowlat.host.archive import open_root
@@ -15,7 +16,6 @@ from lowlat.plan.planner import Options
 from lowlat.plan.profile import Profile
 from lowlat.probe import probe
 from lowlat.verbs import options
-from lowlat.verbs.arguments import positional
 
 
 @dataclass(frozen=True)

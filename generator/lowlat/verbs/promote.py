@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lowlat.base.arguments import flag
 from lowlat.boot import promote, trials
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.verbs import change, trial
-from lowlat.verbs.arguments import flag
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import Encoded, bold, say
 from lowlat.rehearse import store
@@ -19,51 +20,13 @@ from lowlat.rehearse.rehearsal import Rehearsal, rehearse
 from lowlat.rehearse.results import describe, findings, write
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import options
-from lowlat.verbs.arguments import flag, option, picked
 from lowlat.view import screen
 from lowlat.view.arm import Group
-
-_DEFAULTS = RehearseOptions()
-
-
-@dataclass(frozen=True)
-class GuestPlanChoice(options.ProfilePlanChoice):
-    as_host: bool = flag("boot this machine's own line")
 
 
 @dataclass(frozen=True)
 class RehearseArguments:
-    """Those of ``plan`` decide what the guest plans."""
-
-    profile: tuple[str, ...] = option(
-        "P", f"default: {options.DEFAULT_PROFILE}; may be repeated", ()
-    )
-    wanted: GuestPlanChoice = GuestPlanChoice()
-    tuned_profile: tuple[str, ...] = option(
-        "T", "boot a profile of TuneD's own too, for the same CPUs; may be repeated", ()
-    )
-    ablate: bool = flag(
-        "boot each profile with one setting left out at a time too: what each one buys"
-    )
-    control: bool = flag("boot stock as a further arm: what the report says where nothing changed")
-    kernel: tuple[str, ...] = option(
-        "RELEASE|PATH",
-        "what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be "
-        "repeated",
-        (),
-    )
-    fetch_kernel: bool = flag(
-        "take it from the distribution's packages where it is neither in /boot nor cached"
-    )
-    cpus: Optional[int] = option(
-        "N", "the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)"
-    )
-    memory: str = option("SIZE", "the guest's (%(default)s)", _DEFAULTS.memory)
-    duration: str = option("TIME", "of a run (%(default)s)", _DEFAULTS.duration)
-    warmup: str = option("TIME", "before a run (%(default)s)", _DEFAULTS.warmup)
-    boots: int = option(
-        "N", "boots of each arm on each kernel, in turn (%(default)s)", _DEFAULTS.boots
-    )
+    wanted: RehearseOptions = RehearseOptions()
     jobs: Optional[int] = option(
         "N", "guests at once (default: emulated as many as there are CPUs, with KVM one)"
     )
@@ -114,25 +77,12 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None
 
 
 def _begun(asked: RehearseArguments) -> tuple[Path, RehearseOptions]:
-    wanted = _options(asked)
     if asked.resume is None:
-        return store.name(asked.out), wanted
-    if wanted != RehearseOptions() or asked.out:
+        options.consistent(asked.wanted.plan)
+        return store.name(asked.out), asked.wanted
+    if asked.wanted != RehearseOptions() or asked.out:
         raise Refused(
             f"--resume {asked.resume}: goes on as it was asked for",
             hint="leave all other options but --jobs out",
         )
     return store.resumed(asked.resume)
-
-
-def _options(asked: RehearseArguments) -> RehearseOptions:
-    return picked(
-        RehearseOptions,
-        asked,
-        kernels=asked.kernel or _DEFAULTS.kernels,
-        fetch=asked.fetch_kernel,
-        profiles=asked.profile or _DEFAULTS.profiles,
-        tuned=asked.tuned_profile,
-        plan=asked.wanted.options(),
-        as_host=asked.wanted.as_host,
-    )

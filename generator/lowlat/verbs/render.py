@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import option
 from lowlat.base.terminal import section
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
@@ -14,7 +15,6 @@ from lowlat.plan import store
 from lowlat.render import exports, files
 from lowlat.render.exports import FORMATS, KUBERNETES, Export
 from lowlat.verbs import options
-from lowlat.verbs.arguments import option
 from lowlat.verbs.options import PlanChoice
 
 

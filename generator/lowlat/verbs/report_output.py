@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Optional
 
 from lowlat.base import files
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
 from lowlat.base.files import state_folder
 from lowlat.host.root import Root
@@ -19,7 +20,6 @@ from lowlat.plan import store
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import Description
-from lowlat.verbs.arguments import flag, option, positional
 from lowlat.view.plot.figure import Data, csv_text
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import Refused
 from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
@@ -23,7 +24,6 @@ from lowlat.render import files
 from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import cpus, options
-from lowlat.verbs.arguments import flag, option, positional
 
 
 @dataclass(frozen=True)

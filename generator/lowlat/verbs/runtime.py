@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Optional
 
+from lowlat.base.arguments import flag, option, positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import plain
 from lowlat.host import runstate, tuned
@@ -19,7 +20,6 @@ from lowlat.runtime import settings
 from lowlat.runtime.kthreads import spoken
 from lowlat.runtime.settings import Inspected
 from lowlat.verbs import change, options
-from lowlat.verbs.arguments import flag, option, positional
 
 
 @dataclass(frozen=True)

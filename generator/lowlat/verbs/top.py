@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base import process
+from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Encoded, columns, is_screen, plain, say, visible
@@ -20,7 +21,6 @@ from lowlat.measure.child import find_harness
 from lowlat.measure.follow import CpuSecond, Second, parse_line
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan import current
-from lowlat.verbs.arguments import flag, option
 from lowlat.verbs.options import DEFAULT_PROFILE
 
 #: As long as the harness may run at most.

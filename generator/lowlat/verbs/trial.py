@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.boot import entry_line, promote
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
 from lowlat.verbs import change
-from lowlat.verbs.arguments import flag, option
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Optional
 
+from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.boot import entry_line
@@ -21,7 +21,6 @@ from lowlat.tune.start import Beginning, Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
 from lowlat.verbs.apply import propose
-from lowlat.verbs.arguments import flag, option, picked
 from lowlat.verbs.options import PlanChoice
 
 #: Where a call of the unit may leave the loop.
@@ -31,21 +30,7 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 @dataclass(frozen=True)
 class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
-    boots: Optional[int] = option(
-        "N", "compare N stock and N tuned boots, in random order; the default stays"
-    )
-    duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
-    warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
-    policy: str = option(
-        "POLICY[,...]",
-        "as measure's option: of several, each boot is measured under each and each has its "
-        "report; the first decides (%(default)s)",
-        "other",
-    )
-    reboot: bool = flag("reboot by itself, as often as needed")
-    kexec: bool = flag(
-        "boot both kinds by kexec, past the boot loader: saves the firmware's minutes"
-    )
+    wish: Wish = Wish()
     accept_pending: bool = flag("as apply's option")
     status: bool = flag("tell where the loop stands", group="action")
     resume: bool = flag("take the loop on in this boot", group="action")
@@ -84,7 +69,7 @@ def _prepare(root: Root, asked: TuneArguments) -> Beginning:
     machine, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
     proposal, found = propose(asked.plan, root, machine, plan)
-    return start.prepare(root, proposal, found, picked(Wish, asked))
+    return start.prepare(root, proposal, found, asked.wish)
 
 
 def _notes(root: Root, beginning: Beginning) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
 from lowlat.base.terminal import bold, item, say
 from lowlat.host import tuned
@@ -18,7 +19,6 @@ from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
 from lowlat.verbs import options
-from lowlat.verbs.arguments import flag, option
 from lowlat.verify import counters, to_json, verify
 from lowlat.verify.finding import Finding, Standing
 

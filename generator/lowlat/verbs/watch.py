@@ -7,13 +7,13 @@ import signal
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
 from lowlat.base.terminal import printable, say
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.verbs import options
-from lowlat.verbs.arguments import flag, option
 from lowlat.verify.watch import Watch
 
 _END = (signal.SIGINT, signal.SIGTERM)
