@@ -11,7 +11,7 @@ import pytest
 
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Risk, Tunable
-from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.explain.entries import parts
 from lowlat.host.root import Root
 from lowlat.plan import profile

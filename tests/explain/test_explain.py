@@ -12,7 +12,7 @@ import pytest
 from lowlat import cli
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Tunable
-from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.plan import profile
 from trees import lowlat
 

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowlat.base.errors import LowlatError
-from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue import CATALOGUE, remedy
 from lowlat.measure.causes.attribution import attach
 from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.ftrace import parse, parse_switch
-from lowlat.measure.causes.remedy import remedy
 
 #: The detector's thread in the texts below; one tick is one ns.
 SPINNER = 77

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What happens in every boot before TuneD starts: the run-time half follows the boot's marker."""
+"""What units call in a boot: before TuneD starts, the run-time half follows the boot's marker; and
+before a trial counts as good, the administrator's own checks of it, executables in
+/etc/lowlat/health.d, are run by name in order. The first that fails, or takes too long, ends it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Optional
 
-from lowlat.base.errors import Refused
-from lowlat.boot import apply, decision, promote, status, tuned_profile
+from lowlat.base import trust
+from lowlat.base.errors import LowlatError, Refused
+from lowlat.boot import apply, decision, programs, promote, status, trials, tuned_profile
 from lowlat.boot.disk import Disk
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.host import tuned
@@ -52,3 +57,40 @@ def _plan(root: Root) -> Optional[Plan]:
         plan = decision.stored(root, here.kernel or "")
         return plan if plan and plan.id == here.plan else None
     return None
+
+
+FOLDER = "/etc/lowlat/health.d"
+
+#: For each check: the trial's unit reboots after ten minutes in all.
+LIMIT_S = 60.0
+
+
+def check_health(root: Root) -> Iterator[str]:
+    """Run the checks of a trial that is pending; yields what to say. After one that failed, the
+    record tells why, and the machine reboots into its stock entry."""
+    if trials.read(root).pending is None:
+        return
+    for name in sorted(root.names(FOLDER)):
+        if name.startswith(".") or name.endswith("~"):
+            continue
+        path = f"{FOLDER}/{name}"
+        failed = _failure(root, path)
+        yield f"{path}: {failed or 'passed'}"
+        if failed:
+            with lock(Disk(root), AT_BOOT_S):
+                known = trials.read(root)
+                trials.write(root, replace(known, pending=None, failed=f"{path}: {failed}"))
+            yield "back to the stock entry"
+            if root.live:
+                programs.run(root, [programs.need(root, "systemctl"), "--no-block", "reboot"])
+            return
+
+
+def _failure(root: Root, path: str) -> str:
+    """Why a check did not pass, or ""."""
+    try:
+        trust.check_program(path, root.path)
+        done = programs.run(root, [path], limit=LIMIT_S)
+    except LowlatError as error:
+        return str(error)
+    return f"ended with {done.status}: {done.last_words[:200]}" if done.status else ""

@@ -7,6 +7,8 @@ The order matters in one way: an entry that asks whether another is enabled come
 from __future__ import annotations
 
 import difflib
+import fnmatch
+import functools
 from collections.abc import Iterable
 from typing import Optional
 
@@ -28,7 +30,7 @@ from lowlat.catalogue import (
     workqueues,
 )
 from lowlat.catalogue.entry import Tunable
-from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 
 #: The areas, in the order of the catalogue, with their entries.
 AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (
@@ -101,3 +103,18 @@ def _nearest(name: str, others: Iterable[str]) -> str:
         near = [known for known in names if name.lower() in known.lower()][:3]
     near = near or difflib.get_close_matches(name[:80], names, n=1)
     return f"did you mean {' or '.join(near)}?" if near else "'lowlat-gen explain' lists them"
+
+
+@functools.lru_cache(maxsize=4096)
+def remedy(kind: str, cause: str) -> Optional[str]:
+    """The name of the tunable that removes a cause, by the most specific of the patterns that the
+    catalogue's entries give; None where none does."""
+    text = f"{kind}: {cause}"
+    found = [
+        (len(pattern), entry.name)
+        for entry in CATALOGUE
+        for pattern in entry.silences
+        if fnmatch.fnmatchcase(text, pattern)
+    ]
+    # Of equal patterns, the entry that stands first: others are what may be had instead.
+    return max(found, key=lambda one: one[0])[1] if found else None

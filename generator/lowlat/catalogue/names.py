@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every boot parameter that the kernel has a name for, by packaging/kernel-names out of its
-sources: what tells a foreign parameter from a misspelt one."""
+"""Names that are no entries. Every boot parameter that the kernel has a name for, by
+packaging/kernel-names out of its sources, tells a foreign parameter from a misspelt one. Documents
+about low latency name others: NEVER, harmful, useless or unknown to the kernel, with the reason;
+ELSEWHERE, useful but not lowlat's to set, with what to do instead; and ALIASES, other names of
+entries. never.ini holds the texts."""
 
 from __future__ import annotations
 
@@ -11,6 +14,17 @@ from typing import Optional
 
 from lowlat.base import resources
 from lowlat.catalogue.entry import Tunable
+
+
+def _table(section: str) -> dict[str, str]:
+    return {name: text.replace("\n", " ") for name, text in _TOLD[section].items()}
+
+
+_TOLD = resources.texts("catalogue/never.ini")
+
+NEVER = _table("never")
+ELSEWHERE = _table("elsewhere")
+ALIASES = _table("aliases")
 
 #: Two names this alike are one of them misspelt.
 _ALIKE = 0.84

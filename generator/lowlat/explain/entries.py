@@ -11,7 +11,7 @@ from functools import cache
 from lowlat.base.terminal import columns, filled
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
-from lowlat.catalogue.never import ELSEWHERE, NEVER
+from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from lowlat.catalogue import AREAS
 from lowlat.catalogue.entry import Tunable
-from lowlat.catalogue.never import ALIASES, ELSEWHERE, NEVER
+from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 from lowlat.explain.entries import packaged, parts
 
 PRODUCED = "Produced from the catalogue by packaging/produce."

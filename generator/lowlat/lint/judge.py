@@ -11,9 +11,15 @@ from typing import Optional
 
 from lowlat.catalogue import CATALOGUE, alias
 from lowlat.catalogue.entry import Risk, Tunable
-from lowlat.catalogue.names import is_boot_parameter, kernel_names, nearest, newest
+from lowlat.catalogue.names import (
+    ELSEWHERE,
+    NEVER,
+    is_boot_parameter,
+    kernel_names,
+    nearest,
+    newest,
+)
 from lowlat.catalogue.needs import ISOLATION
-from lowlat.catalogue.never import ELSEWHERE, NEVER
 from lowlat.catalogue.words import (
     CPU_LISTS,
     MANAGED_ONLY,
@@ -245,7 +251,7 @@ def _run_time(word: Word, entry: Tunable, line: BootLine) -> Opinion:
 
 
 def _by_name(word: Word, line: BootLine) -> Opinion:
-    """A word without entry: what never.py says, else what the kernel's names tell."""
+    """A word without entry: what NEVER and ELSEWHERE say, else what the kernel's names tell."""
     name = word.name
     if name.startswith("sysctl."):
         return _sysctl(name[len("sysctl.") :], word.value, line)

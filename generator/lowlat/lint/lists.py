@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional
 
-from lowlat.catalogue.never import NEVER
+from lowlat.catalogue.names import NEVER
 from lowlat.catalogue.words import KEPT_LISTS, UNREADABLE, BootLine, WordVerdict
 from lowlat.lint.line import FLAGS, Word, flags_of, read_cpus
 from lowlat.model.cpuset import CpuSet

@@ -10,8 +10,8 @@ from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode
+from lowlat.catalogue import remedy
 from lowlat.measure.causes.context import row_name
-from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.threads import Occupant
 
 SCHEMA = "lowlat.follow/1"

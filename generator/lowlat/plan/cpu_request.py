@@ -15,7 +15,7 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Machine
 from lowlat.model.plan import ROLES
-from lowlat.plan import cache_domains
+from lowlat.plan import locality
 
 #: In place of a list: isolate nothing, every CPU stays with the system.
 NONE = "none"
@@ -204,7 +204,7 @@ def _warnings(machine: Machine, isolated: CpuSet, kept: CpuSet) -> list[str]:
     mixed = [kind.name for kind in machine.core_types if kind.cpus & isolated]
     if len(mixed) > 1:
         warnings.append(f"the isolated CPUs mix core types ({', '.join(mixed)})")
-    domains = cache_domains.domains(machine)
+    domains = locality.domains(machine)
     for _, cpus in sorted(domains.items()) if len(domains) > 1 else ():
         if cpus & isolated and cpus & kept:
             warnings.append(

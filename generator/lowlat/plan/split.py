@@ -17,7 +17,7 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine, Node
 from lowlat.model.plan import RoleReason
-from lowlat.plan import cache_domains
+from lowlat.plan import locality
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
 
@@ -300,7 +300,7 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
         cores = "core stays" if kept == 1 else "cores stay"
         why = f"{kept} {cores} for the system, of {len(machine.cores)}"
-    shared = cache_domains.sharing(machine, isolated)
+    shared = locality.sharing(machine, isolated)
     if shared == isolated:
         shared = CpuSet()  # no isolated CPU is better off than another
     if shared:
@@ -315,12 +315,12 @@ def _finish(
     offline = machine.cpus.offline
     every = [*reasons, RoleReason(offline, "offline", "not online: left out of every list")]
     if isolated:
-        warnings = (*warnings, *_siblings(machine), *cache_domains.unequal(machine))
+        warnings = (*warnings, *_siblings(machine), *locality.unequal(machine))
     return Split(
         isolated,
         machine.cpus.online - isolated,
         offline,
-        cache_domains.preferred(machine, isolated),
+        locality.preferred(machine, isolated),
         _merge(every),
         warnings,
     )

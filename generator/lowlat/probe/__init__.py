@@ -6,7 +6,7 @@ from __future__ import annotations
 from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
-from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, services, topology
+from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
@@ -52,5 +52,5 @@ def probe(root: Root) -> Machine:
         managers=daemons.read_managers(root),
         devices=devices.read_devices(root, cpus.online, rows),
         firmware=platform.read_firmware(root, processor.vendor, cpus.boot),
-        services=services.read_services(root),
+        services=platform.read_services(root),
     )

@@ -17,12 +17,12 @@ from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
-from lowlat.verbs import change, options
+from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
 
 
 @dataclass(frozen=True)
-class ApplyArguments(change.ChangeArguments):
+class ApplyArguments(options.ChangeArguments):
     plan: PlanChoice = PlanChoice()
     boot: str = option(
         None,
@@ -55,7 +55,7 @@ def main(asked: ApplyArguments) -> int:
         said = list(_shown(proposal, found))
     else:
         said = list(_applied(proposal, found, root, asked.accept_pending))
-    change.show(asked.json, changed, said, before, after if changed else before)
+    options.show_change(asked.json, changed, said, before, after if changed else before)
     return 0
 
 

@@ -10,17 +10,7 @@ from typing import Optional
 from lowlat.base.arguments import option, positional
 from lowlat.base.errors import LowlatError
 from lowlat.base.terminal import Encoded, printable
-from lowlat.boot import (
-    at_boot,
-    decision,
-    entry_line,
-    foreign,
-    health,
-    hooks,
-    journal,
-    promote,
-    trials,
-)
+from lowlat.boot import at_boot, decision, entry_line, foreign, hooks, journal, promote, trials
 from lowlat.boot.decision import Planner
 from lowlat.boot.disk import Disk
 from lowlat.boot.loaders import grub_entries
@@ -50,7 +40,7 @@ def main(asked: BootArguments) -> int:
     if asked.action == "record":
         print(promote.record(root))
     elif asked.action == "health":
-        for note in health.check(root):
+        for note in at_boot.check_health(root):
             print(printable(note))
     elif asked.action == "start":
         print(at_boot.select(root))

@@ -18,7 +18,7 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.render import files
 from lowlat.render.hooks import RenderedFile
-from lowlat.verbs import drawing, fleet_report, options
+from lowlat.verbs import fleet_report, options
 from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.fleet-plan/1"
@@ -139,7 +139,7 @@ def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> I
             named = f"{named} and {len(one.members) - _NAMED} more"
         lines = list(options.bullets(_told(one)))
         if not (one.odd and one.differs):
-            drawn = drawing.drawing(one.machine, one.plan.isolated, "  ")
+            drawn = options.drawing(one.machine, one.plan.isolated, "  ")
             lines = [*drawn, f"  {one.plan.cmdline.text}", *lines]
         yield from section(f"Class {number}, plan {one.plan.id}: {named}", lines)
     yield from section("Without a plan", options.bullets(f"{name}: {why}" for name, why in bad))

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Options that several verbs share, and how they become values."""
+"""What several verbs share: options and how they become values, and how they answer."""
 
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Optional
 
+from lowlat.base import files
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import Encoded, plain, printable
+from lowlat.base.terminal import Encoded, colour_wanted, plain, printable
+from lowlat.boot.loaders.interface import BootEntry
+from lowlat.draw.layout import arrange
+from lowlat.draw.text import draw
 from lowlat.host.archive import open_root
 from lowlat.host.root import Root
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
@@ -107,3 +113,49 @@ def bullets(texts: Iterable[str]) -> Iterator[str]:
             subsequent_indent="    ",
             break_on_hyphens=False,
         )
+
+
+def svg_option() -> Any:
+    return option("FILE", "write the drawing as SVG too")
+
+
+def drawing(machine: Machine, isolated: Optional[CpuSet] = None, indent: str = "") -> Iterator[str]:
+    """The machine, with the roles of its CPUs where a plan's isolated ones are given."""
+    for line in draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout)):
+        yield Encoded(f"{indent}{line}")
+
+
+def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] = None) -> None:
+    """Write the file of ``--svg``. Raises Refused where it cannot be written."""
+    if out is None:
+        return
+    from lowlat.draw.svg import svg  # rarely asked for
+
+    files.write("--svg", out, svg(arrange(machine, isolated, roomy=True)).encode())
+
+
+@dataclass(frozen=True)
+class ChangeArguments(HostArguments):
+    json: bool = as_json()
+
+
+def line_of(entry: Optional[BootEntry]) -> str:
+    return " ".join(entry.words) if entry else ""
+
+
+def show_change(
+    as_json: bool, changed: bool, said: Iterable[str], before: str = "", after: str = ""
+) -> None:
+    """Print what was said, or the contract lowlat.change/1:
+
+    {"schema", "changed": bool, "before": str, "after": str, "said": [str]}
+
+    ``changed`` tells whether there was anything to do, or with --dry-run is; ``before`` and
+    ``after`` are the boot line, or the run-time values, that the verb is about.
+    """
+
+    def document() -> dict[str, Any]:
+        told = {"changed": changed, "before": before, "after": after, "said": list(said)}
+        return {"schema": "lowlat.change/1", **told}
+
+    show(as_json, document, said)

@@ -14,7 +14,7 @@ from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import spoken
-from lowlat.verbs import drawing, options
+from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
@@ -29,7 +29,7 @@ class PlanArguments:
     plan: PlanChoice = PlanChoice()
     diff: bool = flag("only what would change on the running system")
     brief: bool = flag("only the line, the CPUs, what matters most and the next step")
-    svg: Optional[str] = drawing.svg_option()
+    svg: Optional[str] = options.svg_option()
 
 
 def main(asked: PlanArguments) -> int:
@@ -37,7 +37,7 @@ def main(asked: PlanArguments) -> int:
         raise Refused("--brief and --diff: each is something else", hint="give one of the two")
     root = open_root(asked.root)
     machine, plan = options.make_plan(asked.plan, root)
-    drawing.write_svg(asked.svg, machine, plan.isolated)
+    options.write_svg(asked.svg, machine, plan.isolated)
     if asked.diff:
         found = diff(plan, root)
         options.show(asked.json, found.to_json, describe_diff(plan, found))
@@ -45,7 +45,7 @@ def main(asked: PlanArguments) -> int:
         options.show(asked.json, plan.to_json, describe_briefly(plan))
     else:
         options.show(
-            asked.json, plan.to_json, describe(plan, drawing.drawing(machine, plan.isolated, "  "))
+            asked.json, plan.to_json, describe(plan, options.drawing(machine, plan.isolated, "  "))
         )
     return 0
 

@@ -12,20 +12,20 @@ from lowlat.base.terminal import filled
 from lowlat.host.archive import open_root
 from lowlat.model.machine import Machine
 from lowlat.probe import probe
-from lowlat.verbs import drawing, options
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
 class ProbeArguments:
     root: str = options.root()
     json: bool = options.as_json()
-    svg: Optional[str] = drawing.svg_option()
+    svg: Optional[str] = options.svg_option()
 
 
 def main(asked: ProbeArguments) -> int:
     machine = probe(open_root(asked.root))
-    drawing.write_svg(asked.svg, machine)
-    lines = chain(drawing.drawing(machine), [""], describe(machine))
+    options.write_svg(asked.svg, machine)
+    lines = chain(options.drawing(machine), [""], describe(machine))
     options.show(asked.json, machine.to_json, lines)
     return 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag
 from lowlat.boot import promote, trials
 from lowlat.boot.loaders.by_hand import ByHand
-from lowlat.verbs import change, trial
+from lowlat.verbs import options, trial
 
 
 @dataclass(frozen=True)
@@ -31,5 +31,5 @@ def main(asked: PromoteArguments) -> int:
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' takes it back")
     changed = not isinstance(found, ByHand) and not as_asked
-    change.show(asked.json, changed, said, change.line(default), change.line(entry))
+    options.show_change(asked.json, changed, said, options.line_of(default), options.line_of(entry))
     return 0

@@ -14,11 +14,11 @@ from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import find
 from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
-from lowlat.verbs import change
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class RollbackArguments(change.ChangeArguments):
+class RollbackArguments(options.ChangeArguments):
     """The tree, and whether to write it."""
 
 
@@ -27,7 +27,7 @@ def main(asked: RollbackArguments) -> int:
     if not rollback.applied(root):
         if not asked.dry_run:
             rollback.tidy(root)
-        change.show(asked.json, False, ["nothing is applied"])
+        options.show_change(asked.json, False, ["nothing is applied"])
         return 0
     # What is damaged is refused before there is so much as a lock.
     disk = Disk(root)
@@ -38,7 +38,7 @@ def main(asked: RollbackArguments) -> int:
             f"{path}: {'kept, it was edited since' if path in kept else 'put back'}"
             for path in journal.entries
         ]
-        change.show(asked.json, True, said)
+        options.show_change(asked.json, True, said)
         return 0
     programs.check_mounted(root)
     # Also where the machine boots by something else by now.
@@ -55,7 +55,7 @@ def main(asked: RollbackArguments) -> int:
     said = ["the boot is as it was before lowlat" if whole else "the rest is as it was"]
     if by_tuned:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
-    change.show(asked.json, True, said)
+    options.show_change(asked.json, True, said)
     if kept:
         raise Unmet(f"kept, for somebody edited it since: {', '.join(kept)}")
     if left:

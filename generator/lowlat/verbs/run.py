@@ -18,7 +18,7 @@ from lowlat.host.archive import open_root
 from lowlat.host.root import CPU, Root
 from lowlat.model import policy
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.plan import cache_domains
+from lowlat.plan import locality
 from lowlat.probe import probe
 from lowlat.render import files
 from lowlat.runtime import launch
@@ -82,7 +82,7 @@ def _place(asked: RunArguments, root: Root) -> Launch:
     listed = _listed(asked.cpus, planned, root)
     order: tuple[int, ...] = ()
     if asked.one_per_thread:
-        every = plan.preferred if plan else cache_domains.preferred(probe(root), listed)
+        every = plan.preferred if plan else locality.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
     priority = policy.priority_of(asked.policy)
     return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root), order)

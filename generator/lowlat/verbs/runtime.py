@@ -19,7 +19,7 @@ from lowlat.plan import current, store
 from lowlat.runtime import settings
 from lowlat.runtime.kthreads import spoken
 from lowlat.runtime.settings import Inspected
-from lowlat.verbs import change, options
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def main(asked: RuntimeArguments) -> int:
             outcomes = settings.start(plan, root)
     after = _values(outcomes, {item.path: item.setting.value for item in due})
     said = list(_describe(asked.dry_run, outcomes, tuned.advice(root)))
-    change.show(asked.json, before != after, said, before, after)
+    options.show_change(asked.json, before != after, said, before, after)
     return 0 if asked.dry_run or not any(item.failed for item in outcomes) else 1
 
 
@@ -89,11 +89,11 @@ def _stop(asked: RuntimeArguments, root: Root) -> int:
     old = settings.read_journal(root).old
     if asked.dry_run or root.absent(runstate.FOLDER):
         said = [plain(f"{spoken(path)} would become {value}") for path, value in old.items()]
-        change.show(asked.json, bool(old), said)
+        options.show_change(asked.json, bool(old), said)
         return 0
     with runstate.alone(root):
         stopped = settings.stop(root)
-    change.show(asked.json, bool(old), stopped.kept)
+    options.show_change(asked.json, bool(old), stopped.kept)
     if stopped.problems:
         raise LowlatError(
             f"{len(stopped.problems)} values could not be put back, first {stopped.problems[0]}"

@@ -13,11 +13,11 @@ from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, Loader
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
-from lowlat.verbs import change
+from lowlat.verbs import options
 
 
 @dataclass(frozen=True)
-class EntryArguments(change.ChangeArguments):
+class EntryArguments(options.ChangeArguments):
     kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
 
 
@@ -37,8 +37,8 @@ def main(asked: TrialArguments) -> int:
         said = [would if asked.kexec else f"the next boot would be {name}, once"]
     else:
         said = list(_said(asked.kexec, root, promote.try_once(root, found, entry, asked.kexec)))
-    before, after = change.line(boot.next or boot.default), change.line(boot.by_id(name))
-    change.show(asked.json, changed, said, before, after)
+    before, after = options.line_of(boot.next or boot.default), options.line_of(boot.by_id(name))
+    options.show_change(asked.json, changed, said, before, after)
     return 0
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.catalogue import remedy
 from lowlat.measure.causes.context import row_name
-from lowlat.measure.causes.remedy import remedy
 from lowlat.model.plan import Plan
 from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted

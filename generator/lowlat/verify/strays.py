@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Optional
 
-from lowlat.measure.causes.remedy import remedy
+from lowlat.catalogue import remedy
 from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import REAL_TIME
 from lowlat.verify import tasks

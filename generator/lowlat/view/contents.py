@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Run
 from lowlat.report import summary, wording
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
-from lowlat.view import method, next_steps, opening, settings
+from lowlat.report.wording import in_counts, per, values
+from lowlat.view import method, next_steps, settings
 from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest, view_arms
-from lowlat.view.opening import Opening
 from lowlat.view.plot import forest_plot, parts
-from lowlat.view.plot.figure import Cell, Data
+from lowlat.view.plot.figure import Cell, Data, Figure
 from lowlat.view.sections import of_comparison
 
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
@@ -73,9 +76,9 @@ def _opening(found: Comparison) -> Opening:
         badge=f"{len(found.arms)} arms" if found.several else _VERDICTS[report.verdict],
         headline=headline,
         basis=basis,
-        numbers=tuple(opening.numbers(found)),
+        numbers=tuple(numbers(found)),
         figures=forest_plot.figure(found),
-        facts=tuple(filter(None, opening.facts([run for arm in found.arms for run in arm.runs]))),
+        facts=tuple(filter(None, facts([run for arm in found.arms for run in arm.runs]))),
     )
 
 
@@ -101,3 +104,64 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
             numbers = ("" if value is None else value for value in known)
             rows.append((report.name, e.name, e.unit, str(e.cpu), *numbers, str(e.primary).lower()))
     return Data("figures.csv", header, rows)
+
+
+UNITS = {"1/s": "interrupts a second on each CPU", "ppm": "ppm of each CPU's time lost"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A figure for the eye: whose it is, with the class of its colour."""
+
+    name: str
+    kind: str
+    value: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Opening:
+    """``badge`` is the verdict in two words, ``verdict`` its class of the style sheet; ``basis`` is
+    what the headline rests on; ``facts`` tell the host, the processor, the kernel and the dates."""
+
+    verdict: str
+    badge: str
+    headline: str
+    basis: str
+    numbers: tuple[Number, ...]
+    figures: tuple[Figure, ...]
+    facts: tuple[str, ...]
+
+
+def numbers(found: Comparison) -> Iterator[Number]:
+    """The figure the verdict is about, of the first arm and of the quietest other."""
+    best = found.reports[quietest(found)]
+    end = best.primary
+    if end:
+        counts = f"interrupts on each CPU {per(end, best)}"
+        unit = counts if in_counts(end, best) else UNITS[end.unit]
+        one, other = values(end, best)
+        yield Number(found.first, "before", one, unit)
+        yield Number(best.name, "after", other, unit)
+
+
+def facts(runs: Sequence[Run]) -> Iterator[str]:
+    """Where and when the runs were made, "" where that is not known; what they do not agree in is
+    listed."""
+    yield _listed(run.host.name for run in runs)
+    yield _listed(run.host.processor or run.host.arch for run in runs)
+    yield _listed(_kernel(run) for run in runs)
+    days = sorted({run.started[:10] for run in runs})
+    seconds = _listed(f"{run.duration_s:g} s" for run in runs)
+    count = f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {seconds}"
+    yield f"{count}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
+
+
+def _kernel(run: Run) -> str:
+    hz = f", HZ={run.host.hz}" if run.host.hz else ""
+    beneath = f", under {run.host.hypervisor}" if run.host.hypervisor else ""
+    return f"Linux {run.kernel}{hz}{beneath}"
+
+
+def _listed(values: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(values))

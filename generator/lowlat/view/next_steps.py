@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.terminal import plain
-from lowlat.measure.causes.remedy import remedy
+from lowlat.catalogue import remedy
 from lowlat.model.plan import Plan
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison, boots_needed

@@ -19,7 +19,7 @@ from lowlat.report.tables import Table
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.view import next_steps
 from lowlat.view.arm import common_cpus, drawn, emulated, noisiest
-from lowlat.view.plot import forest_plot, text_histogram
+from lowlat.view.plot import forest_plot, histogram
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -57,8 +57,8 @@ def render(found: Comparison) -> str:
 
 
 def _histograms(found: Comparison) -> Iterator[str]:
-    shown = CpuSet() if emulated(found) else noisiest(found, text_histogram.MOST)
-    lines = list(text_histogram.text(drawn(found), shown, blocks=_blocks()))
+    shown = CpuSet() if emulated(found) else noisiest(found, histogram.MOST)
+    lines = list(histogram.text(drawn(found), shown, blocks=_blocks()))
     yield from lines
     left = len(common_cpus(found)) - len(shown)
     if lines and left:

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, median
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import Comb
 from lowlat.report import summary, tables
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import ENDPOINTS, INTERRUPTS, OBSERVATIONS
 from lowlat.report.tables import Table, parts_of
-from lowlat.view import costs, periods
+from lowlat.report.wording import number
+from lowlat.view import costs
 from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest
 from lowlat.view.plot import histogram, machine, parts, run_series, time_series
+from lowlat.view.plot.axis import short
 from lowlat.view.plot.figure import Figure
 from lowlat.view.plot.run_series import RunQuantity
 
@@ -106,7 +110,7 @@ def of_runs(found: RunsShown) -> Iterator[Section]:
             about = {"shown": len(found.shown), "of": len(cpus)}
             yield Section("histograms", histogram.figures(arms, found.shown), about=about)
         yield _over_time(found)
-        periodic = periods.table(arms, cpus)
+        periodic = _periods(arms, cpus)
         yield Section("periods", words=(periodic,) if periodic.rows and found.timed else ())
     last = arms[min(1, len(arms) - 1)]
     named = last.name if len(arms) > 2 else ""
@@ -133,3 +137,43 @@ def _sources(found: RunsShown) -> Section:
     }
     counted = parts.figures(parts.interrupts(found.arms, found.interrupts))
     return Section("causes", (*traced, *counted), about=about)
+
+
+#: Periods that are told; the runs have all.
+_MOST_PERIODS = 12
+
+
+def _periods(arms: Sequence[ViewArm], cpus: CpuSet) -> Table:
+    """The gaps that came at one period, and what makes them: a row each, the strongest first;
+    without rows where none was found."""
+    found = {arm.name: _combs(arm, cpus) for arm in arms}
+    alike: dict[str, list[Comb]] = {}
+    for comb in (comb for combs in found.values() for comb in combs):
+        alike.setdefault(comb.name, []).append(comb)
+    names = sorted(alike, key=lambda name: max(c.power for c in alike[name]), reverse=True)
+    rows = (
+        (
+            f"{short(round(median(comb.frequency_hz for comb in alike[name]), 3))} Hz",
+            *(name, _cause(alike[name])),
+            *(_told([comb for comb in found[arm.name] if comb.name == name]) for arm in arms),
+        )
+        for name in names[:_MOST_PERIODS]
+    )
+    left = f"and {len(names) - _MOST_PERIODS} weaker ones" if len(names) > _MOST_PERIODS else ""
+    header = ("frequency", "what comes at it", "mostly", *(arm.name for arm in arms))
+    return Table(header, tuple(rows), left)
+
+
+def _combs(arm: ViewArm, cpus: CpuSet) -> list[Comb]:
+    known = (run.cpu(place).combs or () for run in arm.runs for place in cpus)
+    return [comb for combs in known for comb in combs if comb.frequency_hz > 0]
+
+
+def _cause(combs: Sequence[Comb]) -> str:
+    causes = [comb.cause for comb in combs if comb.cause]
+    return max(causes, key=causes.count) if causes else ""
+
+
+def _told(combs: Sequence[Comb]) -> str:
+    """How often it came where it was found."""
+    return f"{number(fmean(comb.rate_per_s for comb in combs))}/s" if combs else "-"

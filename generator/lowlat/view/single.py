@@ -12,9 +12,9 @@ from lowlat.report.arm import Arm
 from lowlat.report.description import Description
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.wording import number
-from lowlat.view import costs, method, next_steps, opening
+from lowlat.view import contents, costs, method, next_steps
 from lowlat.view.arm import view_arms
-from lowlat.view.opening import UNITS, Number, Opening
+from lowlat.view.contents import UNITS, Number, Opening
 from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Data
 from lowlat.view.sections import RunsShown, Section, of_runs
@@ -59,7 +59,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
             basis=basis,
             numbers=tuple(_numbers(found)),
             figures=forest_plot.of_cpus({n: found.get(name, n) or 0.0 for n in worst}, title, unit),
-            facts=tuple(filter(None, opening.facts(arm.runs))),
+            facts=tuple(filter(None, contents.facts(arm.runs))),
         ),
         "emulated": found.emulated,
         "flags": found.flags,

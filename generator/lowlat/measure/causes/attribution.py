@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
+from lowlat.catalogue import remedy
 from lowlat.measure.causes import join, periods
 from lowlat.measure.causes.capture import (
     Capture,
@@ -23,7 +24,6 @@ from lowlat.measure.causes.capture import (
 )
 from lowlat.measure.causes.context import Context
 from lowlat.measure.causes.ftrace import TraceEvent, parse
-from lowlat.measure.causes.remedy import remedy
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
 from lowlat.model.cpuset import CpuSet

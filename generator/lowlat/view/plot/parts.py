@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.base.terminal import plain
-from lowlat.measure.causes.remedy import remedy
+from lowlat.catalogue import remedy
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.tables import Table
