@@ -26,6 +26,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
+from lowlat.runtime import settings
 from lowlat.verify import evidence, verify
 from lowlat.verify.finding import Finding, Standing
 from trees import CPU, machine, write_tree
@@ -423,6 +424,31 @@ def test_a_kept_interrupt_that_came_leaves_the_setting_open(times: int, tmp_path
     row = verify(_plan("", (), (item,)), Root(str(tmp_path)))[0]
     assert row.state is (Standing.UNVERIFIABLE if times else Standing.EFFECTIVE), row
     assert ("irq 30 rtc0 came to CPU 2 3 times" in row.evidence) == bool(times)
+
+
+_OURS = [
+    entry
+    for entry in CATALOGUE
+    if entry.rows and not (entry.tuned or entry.cgroup or entry.rows[0].path.startswith("kthread:"))
+]
+
+
+@pytest.mark.parametrize("entry", _OURS, ids=lambda entry: entry.name)
+def test_every_run_time_setting_is_put_back(entry: Tunable, tmp_path: Path) -> None:
+    values = [*entry.settings(_TARGET)] or [
+        Value(_any(row.path), _any(row.value)) for row in entry.rows
+    ]
+    rows = tuple(PlannedSetting(entry.name, row.path, row.value, "", "", "") for row in values)
+    others = {row.target: _other(entry.reads, row.value) for row in rows}
+    held = {_path(path): _held(entry.reads, text) for path, text in others.items()}
+    root = Root(str(write_tree(tmp_path, {**_base(), **held})))
+    settings.start(_plan("", (), rows), root)
+    assert all(
+        settings.equal(Reads.TEXT, root.read(f"/{_path(row.target)}"), row.value) for row in rows
+    )
+    assert settings.stop(root) == settings.Leftovers((), ())
+    put_back = {path: root.read(f"/{_path(path)}") for path in others}
+    assert put_back == others, "as the kernel takes it: a choice without its brackets"
 
 
 def test_all_that_is_planted_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
