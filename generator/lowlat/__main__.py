@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``python -m lowlat`` and the console script lowlat-gen."""
 
-from __future__ import annotations
-
 import sys
 
 

@@ -5,8 +5,6 @@ Exit status: 0 done; 1 completed, but a check failed; 2 refused. Only the verb's
 imported.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import importlib

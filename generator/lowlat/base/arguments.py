@@ -2,8 +2,6 @@
 """Fields of a frozen dataclass that a user gives: verbs/arguments.py makes a verb's parser of them.
 Where a tuple is the default, it may be repeated."""
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Any
 

@@ -4,8 +4,6 @@
 No machine's own files come near these; what exceeds them is refused before it costs much.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from typing import Any, Callable, Optional

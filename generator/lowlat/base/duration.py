@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Times with their unit: "100ns", "10s", "5m"."""
 
-from __future__ import annotations
-
 import re
 from typing import Optional
 

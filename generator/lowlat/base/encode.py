@@ -2,8 +2,6 @@
 """Text in other programs' grammars, one encoder for each: what a grammar cannot express is refused,
 what it can comes out there as it went in. The terminal's is in terminal.py."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -4,8 +4,6 @@
 Only :mod:`lowlat.cli` prints them and turns them into an exit status.
 """
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.base.terminal import plain

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Writing a file that a user named: whole or not at all. And where lowlat keeps its own."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

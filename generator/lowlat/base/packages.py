@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which package brings a program, by the name that this distribution gives it."""
 
-from __future__ import annotations
-
 import shutil
 
 from lowlat.base import resources

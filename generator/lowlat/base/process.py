@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Starting other programs: argument vectors only, always bounded, never a shell."""
 
-from __future__ import annotations
-
 import os
 import select
 import shlex

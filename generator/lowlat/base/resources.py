@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where the package's data lies: profiles and templates, installed or in a source checkout."""
 
-from __future__ import annotations
-
 from configparser import ConfigParser, ExtendedInterpolation
 from importlib.util import find_spec
 from pathlib import Path

@@ -2,8 +2,6 @@
 """What tells the files of lowlat's own state apart: "schema", as lowlat.NAME/N, and "writer", the
 version that wrote them. A later N is a later lowlat's; a key that is not known is no fault."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lowlat import __version__

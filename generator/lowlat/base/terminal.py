@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Talking to a person: steps with their time, a progress bar, colour where it is wanted."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

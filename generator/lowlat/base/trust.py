@@ -6,8 +6,6 @@ A sticky folder (/tmp) may lie on the way: what is root's in it nobody else can 
 where paths begin: the tree of another system below it is judged by itself, not by what is above.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

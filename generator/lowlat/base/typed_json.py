@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """JSON as the values of a type, and such values as JSON, both by what the type declares itself."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable, Mapping

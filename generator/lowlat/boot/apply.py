@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applying a decision: what is written, in which order, and the notes about it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lowlat.base import packages, process

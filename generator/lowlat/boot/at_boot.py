@@ -3,8 +3,6 @@
 before a trial counts as good, the administrator's own checks of it, executables in
 /etc/lowlat/health.d, are run by name in order. The first that fails, or takes too long, ends it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace

@@ -2,8 +2,6 @@
 """The decision that was applied: profile, split and options. From it every kernel gets a plan of
 its own, once; the hooks of the distribution ask for a new kernel's."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

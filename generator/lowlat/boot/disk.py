@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of the host as they lie on disk: read, put and removed whole, never through a link."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

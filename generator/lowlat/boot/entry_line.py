@@ -2,8 +2,6 @@
 """A kernel's tuned line: its stock line, what conflicts taken out, ours put in. Words in, words
 out; a word is a parameter as the boot loader's file writes it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ asks for a new kernel's entry, a script of GRUB's and a plugin of kernel-install
 until /etc/lowlat/boot.conf says where lowlat-gen is; and two systemd units, of which one selects
 TuneD's profile in every boot, one records a trial's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Optional
 

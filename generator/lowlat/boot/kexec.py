@@ -3,8 +3,6 @@
 memory, and ``systemctl kexec`` stops the services and starts it. No file of the boot changes, so a
 panic, a reset or a power cut leads to the loader's own default."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

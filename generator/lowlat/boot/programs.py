@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The host's own programs, run in the host's tree: this machine's, or the one below --root."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Trying an entry once, recording that it came up, and making it the default."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Optional
 

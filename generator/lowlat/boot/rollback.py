@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Rolling back: from any state, also after a crash, and as often as one likes."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Optional
 

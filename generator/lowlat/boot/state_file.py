@@ -2,8 +2,6 @@
 """What lowlat keeps for itself in /var/lib/lowlat: one JSON object a file, with its schema and
 who wrote it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import partial

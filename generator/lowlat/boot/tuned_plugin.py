@@ -2,8 +2,6 @@
 """The line through TuneD's bootloader plugin, for sites that require it: TuneD changes the stock
 entries, and lowlat reads back what became of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from lowlat.base.errors import Refused

@@ -3,8 +3,6 @@
 every other. Its own two files are written before it starts; theirs are kept to the byte, with
 --boot tuned also the file in which TuneD keeps its line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Optional
 

@@ -4,8 +4,6 @@
 The order matters in one way: an entry that asks whether another is enabled comes after it.
 """
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import functools

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Isolation by a cpuset partition (control groups v2), which needs no reboot to be undone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from lowlat.catalogue.entry import Need, Reads, Sign, Target, Tunable, Value

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Devices: links that sleep, address translation, network receive work."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import (

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Frequency of the CPUs, energy preference, turbo. For a guest where its host hands them on."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Sign, Target, Tunable, Value

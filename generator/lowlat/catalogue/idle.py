@@ -2,8 +2,6 @@
 """Idle states: how deep CPUs sleep, and how long waking takes. For a guest only where its host
 hands them on."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Target, Tunable, Value

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where interrupts go, at run time."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Target, Tunable, Value

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CPU isolation at boot: scheduler domains, the tick, RCU callbacks, interrupts."""
 
-from __future__ import annotations
-
 import re
 from typing import Optional
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernel threads: where they run, and before whom."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import Reads, Risk, Target, Tunable, Value

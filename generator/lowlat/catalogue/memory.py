@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory: work the kernel does on pages by itself, and the interrupts that come of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Optional
 

@@ -5,8 +5,6 @@ about low latency name others: NEVER, harmful, useless or unknown to the kernel,
 ELSEWHERE, useful but not lowlat's to set, with what to do instead; and ALIASES, other names of
 entries. never.ini holds the texts."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from functools import cache

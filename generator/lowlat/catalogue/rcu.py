@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """RCU: grace periods that interrupt, callbacks, and the threads that run them."""
 
-from __future__ import annotations
-
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Tunable
 from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Scheduler: preemption, priorities, protection from starvation, where tasks start."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import (

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Virtual machines by KVM: what a guest with CPUs of its own does without, and its host too."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel does to notice faults: lockup detectors, machine checks, split locks."""
 
-from __future__ import annotations
-
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value

@@ -4,8 +4,6 @@ values that the kernel takes, and what is missing beside others. ``lint`` judges
 entries and by NEVER and ELSEWHERE, from where a rule without a reason of its own takes it.
 words.ini holds the rules and the tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workqueues: which CPUs run the work that the kernel puts off."""
 
-from __future__ import annotations
-
 import re
 from typing import Optional
 

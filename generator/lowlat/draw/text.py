@@ -4,8 +4,6 @@
 A core is its CPU numbers in brackets: [1 17] isolated, (0 16) housekeeping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 

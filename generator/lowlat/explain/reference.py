@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The catalogue as one Markdown document."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -12,8 +12,6 @@ A "\\" alone ends a file whose last line has no newline. Bytes that are not prin
 backslashes, and blanks in paths and names are written as \\xNN. What was not there has no record.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import stat

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Daemons that run on the host, by their process name."""
 
-from __future__ import annotations
-
 from lowlat.host.root import Root
 
 #: Those that also move CPUs, interrupts or frequencies about.

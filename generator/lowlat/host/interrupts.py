@@ -2,8 +2,6 @@
 """/proc/interrupts: a row for each interrupt, with a count for each online CPU
 (proc_interrupts(5))."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwrit
 by letter: the length of a command line counts, its values here don't.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import replace

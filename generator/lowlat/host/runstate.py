@@ -2,8 +2,6 @@
 """What lowlat remembers of this boot, in /run/lowlat: it goes with the boot it belongs to. And the
 locks that go with it."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Its files are read as its own loader reads them (tuned/profiles/loader.py, locat
 TuneD can expand, variables and functions, is left as it is written.
 """
 
-from __future__ import annotations
-
 import configparser
 import posixpath
 import re

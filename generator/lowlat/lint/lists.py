@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Words that list CPUs: whether the kernel can read them, and what they make of this machine."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Optional
 
 from lowlat.catalogue.names import NEVER

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The boot line that others' profiles ask for: OpenShift's PerformanceProfile and TuneD's."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finding lowlat-measure and running it: watched, bounded, and ended in good order."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One run of lowlat-measure, labelled and kept with the facts of its host."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel command line: split as the kernel does, checked against a narrow grammar, measured."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

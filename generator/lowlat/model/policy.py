@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Scheduling policies as users write them: "other", "fifo:N", "deadline:RUNTIME/PERIOD"."""
 
-from __future__ import annotations
-
 import re
 
 from lowlat.base.errors import Refused

@@ -5,8 +5,6 @@
 both take it from here.
 """
 
-from __future__ import annotations
-
 from lowlat.base.errors import Refused
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet

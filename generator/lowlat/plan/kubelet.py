@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Housekeeping that a kubelet can live on."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 """Which CPUs are near which device, where the busy devices interrupt, who shares a last-level cache
 with whom, and which isolated CPUs go first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

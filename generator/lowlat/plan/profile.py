@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Profiles: which catalogue entries are on, off or valued otherwise (lowlat.conf, INI)."""
 
-from __future__ import annotations
-
 import configparser
 import re
 from collections.abc import Mapping

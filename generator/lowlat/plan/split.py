@@ -7,8 +7,6 @@ where devices are busy; the least capable core type is housekeeping; housekeepin
 the busiest devices interrupt, within as few last-level caches as can be; ties go to the lowest id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional

@@ -2,8 +2,6 @@
 """A stored plan, read back. Its id is a digest, no signature: everything in it that will reach a
 boot line, a shell file or a file of the kernel is checked against the catalogue again."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

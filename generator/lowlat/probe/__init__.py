@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Read a host into a Machine. Every file that is read goes through the given Root."""
 
-from __future__ import annotations
-
 from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine

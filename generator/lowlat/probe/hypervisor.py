@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether this machine is a guest, and whose; the signs that systemd-detect-virt and lscpu use."""
 
-from __future__ import annotations
-
 import re
 from typing import Optional
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Kernels: the running one and installed ones, with their build configuration."""
 
-from __future__ import annotations
-
 import re
 from typing import Optional
 

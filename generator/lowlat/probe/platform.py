@@ -3,8 +3,6 @@
 and what else manages this system: TuneD's profile, control groups, page merging, and the boot
 parameters of Ubuntu's package lowlatency-kernel."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 system-cpu, .../sysfs-devices-node). The kernel's sibling lists decide what a core is: core_id and
 physical_package_id repeat, are -1 or are missing on real machines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Optional

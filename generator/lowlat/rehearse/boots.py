@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The stage on which the boots of one kernel play: one guest, one folder, and the arms' plans."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

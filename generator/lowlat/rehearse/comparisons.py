@@ -2,8 +2,6 @@
 """The report over a whole rehearsal: on each kernel the arms against stock, and each profile with
 one setting left out against the whole profile."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ only root can enter it finds just what it runs on.
 of its own, runs a program so: folders closed to others hold only these paths there.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

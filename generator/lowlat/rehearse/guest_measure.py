@@ -4,8 +4,6 @@
 Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; FOLDER is shared with the host.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@
 Started as ``python -m lowlat.rehearse.guest_plan FOLDER``; FOLDER is shared with the host.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

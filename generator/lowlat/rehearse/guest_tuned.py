@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The run-time half in the guest: TuneD applies the host's profile once, without its daemon."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

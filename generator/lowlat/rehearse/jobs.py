@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Boots side by side: as many at once as the host carries, announced as they begin and end."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

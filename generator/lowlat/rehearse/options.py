@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What to rehearse, as the user asked for it, and what of that can be refused before any boot."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from typing import Optional

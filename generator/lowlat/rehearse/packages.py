@@ -4,8 +4,6 @@
 apt works on a state folder and a list of sources of its own, so the host's stay as they are.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

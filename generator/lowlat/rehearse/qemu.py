@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """QEMU: where it is, whether KVM works under it, and how it emulates where not."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

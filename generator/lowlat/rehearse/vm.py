@@ -5,8 +5,6 @@ The guest may write everywhere below the overlaid folders; only one folder reach
 every file of a guest's is a plain one: it can make no link, device or set-user-ID program there.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

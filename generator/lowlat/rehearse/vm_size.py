@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the virtual machine looks like: this machine's shape, cut to what the host can carry."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A Plan in the forms of other systems, each with what is lost on the way."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The files that make grub-mkconfig write lowlat's entries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

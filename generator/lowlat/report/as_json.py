@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report for programs: ``lowlat.report/1``, and of several arms ``lowlat.comparison/1``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 

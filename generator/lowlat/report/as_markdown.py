@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report for a ticket: GitHub-flavoured Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from lowlat.base.encode import markdown

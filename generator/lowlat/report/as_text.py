@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report for a terminal: the finding first, then aligned tables, then what to know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from lowlat.base.terminal import plain

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether two sets of runs may be compared: why not at all, and what a reader has to know."""
 
-from __future__ import annotations
-
 import os.path
 import shlex
 from collections import Counter

@@ -5,8 +5,6 @@ What has to reach N is the bound: the low end of the interval of the ratio. Of a
 nothing is known well enough, and its gate is missed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

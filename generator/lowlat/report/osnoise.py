@@ -3,8 +3,6 @@
 second, and how often and for how long each class of causes took it; and the longest gaps, each with
 its causes in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional, Union

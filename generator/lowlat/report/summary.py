@@ -2,8 +2,6 @@
 """What is told of all arms: of one its own report, of several one table, in which the first of them
 is the measure of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -8,8 +8,6 @@ tables.cpus[0]["noise_ppm"]        # rows are plain dictionaries
 tables.frame("histogram")          # a pandas.DataFrame, where pandas is installed
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping

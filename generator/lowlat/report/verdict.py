@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What may be concluded: reduced, increased, no measurable change, or that nothing may be."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Optional
 

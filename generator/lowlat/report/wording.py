@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Numbers and findings as a person reads them; plain ASCII, so that every terminal shows them."""
 
-from __future__ import annotations
-
 import math
 from typing import Optional
 

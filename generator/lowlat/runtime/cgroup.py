@@ -4,8 +4,6 @@
 Under systemd it is a slice, so that systemd's own writing agrees with ours; elsewhere a folder.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

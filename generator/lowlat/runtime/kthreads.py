@@ -6,8 +6,6 @@ The kernel offers both by system call only, so a thread has a name like a path h
 thread from a later one that got its number.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Putting a program onto CPUs: where it would run, what speaks against that, and doing it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

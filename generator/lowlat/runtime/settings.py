@@ -5,8 +5,6 @@ TuneD's [script] calls this; what TuneD sets natively is left to it. Values are 
 never written where they are already effective.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -2,8 +2,6 @@
 """The gate before promoting: whether the tuned boot does what it was planned for. It is no claim
 about how much noise went away; the report makes that, from enough boots."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Optional
 

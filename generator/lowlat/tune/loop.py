@@ -5,8 +5,6 @@ The state on disk goes ahead of what it tells, and every step can be done twice:
 one, the next call does it again or gives the tuned boot up.
 """
 
-from __future__ import annotations
-
 import re
 from contextlib import AbstractContextManager
 from dataclasses import replace

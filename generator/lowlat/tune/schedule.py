@@ -2,8 +2,6 @@
 """Which boot comes when, what to do in the boot that came, and where the loop stands: pure
 functions of the state."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from enum import Enum

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where the loop stands: one file, written whole, in front of every step."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import Enum

@@ -2,8 +2,6 @@
 """What is done in a boot that is due: one run of the harness, in a tuned boot also verify; and at
 the end the report on all of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

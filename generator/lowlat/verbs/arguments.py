@@ -3,8 +3,6 @@
 arguments in the order of its help, and a field that is such a dataclass itself stands for all of
 its fields. Other fields nobody is asked for."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import Field, fields, is_dataclass
 from pathlib import Path

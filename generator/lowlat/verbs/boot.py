@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``boot``: what the distribution's hooks and units call; not for people."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from typing import Optional

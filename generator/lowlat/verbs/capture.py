@@ -2,8 +2,6 @@
 """``capture``: everything that probe reads, as one text archive for ``--root``; with ``--evidence``
 what verify reads too."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """``cpus``: the bare list of isolated or housekeeping CPUs, or of a named set, for scripts and
 TuneD."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional

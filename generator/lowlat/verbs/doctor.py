@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``doctor``: what each verb lacks on this machine, and how to get it."""
 
-from __future__ import annotations
-
 import os
 import resource
 from collections.abc import Iterator

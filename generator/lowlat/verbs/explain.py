@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``explain``: what one tunable or profile does, costs and needs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lowlat.base.arguments import flag, positional

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What several verbs share: options and how they become values, and how they answer."""
 
-from __future__ import annotations
-
 import json
 import sys
 import textwrap

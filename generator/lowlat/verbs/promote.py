@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``promote``: make the entry that was tried the default."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lowlat.base.arguments import flag

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The verb ``rehearse``."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``render``: the files of a plan, below a folder, or the plan in another system's form."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Optional
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The verb ``report``."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``rollback``: take back everything apply, trial and promote did."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 

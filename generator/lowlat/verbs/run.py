@@ -5,8 +5,6 @@ The program has the output and the exit status for itself, so ``--dry-run``
 is what says beforehand what there is to know.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass

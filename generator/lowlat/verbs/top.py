@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``top``: each second, who interrupts which isolated CPU, and what would remove it."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Iterator

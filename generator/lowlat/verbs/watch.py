@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``watch``: verify's run-time settings again and again, in the background."""
 
-from __future__ import annotations
-
 import signal
 from dataclasses import dataclass
 from typing import Optional

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Planned against effective: a row per setting, with the evidence for its state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, Optional
 

@@ -2,8 +2,6 @@
 """What the running kernel does because of a boot parameter, where no file or message says it: its
 threads, interrupts, idle states and ticks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property

@@ -5,8 +5,6 @@ An idle CPU stops its tick in any case, so an ordinary task spins on each idle o
 somebody's work runs, it is only watched.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What shows that a boot parameter does what it is for, by the catalogue's sign of it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial

@@ -6,8 +6,6 @@ The script is printed when it is asked for, not kept: so it knows every tunable 
 comes from, and there is no second copy that could be out of date.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The tasks that may run on isolated CPUs (proc_pid_stat(5), proc_pid_status(5))."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

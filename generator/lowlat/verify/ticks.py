@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether the tick stops on the isolated CPUs, by what was counted there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Optional
 

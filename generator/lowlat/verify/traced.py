@@ -4,8 +4,6 @@ timer:tick_stop, kernel/time/tick-sched.c), and who sends it interrupts (events 
 ipi:ipi_send_cpumask, include/trace/events/ipi.h, Linux 6.4 and newer). They are recorded in an
 instance of the trace that nothing else uses and that is gone afterwards."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

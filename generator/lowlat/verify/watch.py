@@ -5,8 +5,6 @@ It reads what verify reads of the running kernel and nothing else: no counters, 
 would interrupt an isolated CPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

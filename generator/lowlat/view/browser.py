@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Showing a page to the person at this machine."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a page tells of one arm by itself, with nothing to compare it with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -2,8 +2,6 @@
 """Boot entries that are files of their own (Boot Loader Specification, type #1): those of the
 distribution, and ours, made from them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

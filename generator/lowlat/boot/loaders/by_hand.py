@@ -2,8 +2,6 @@
 """A boot loader that lowlat does not write. A person adds the line, once a trial by kexec has shown
 that it boots; lowlat says what to add and where, and sees when it was done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional

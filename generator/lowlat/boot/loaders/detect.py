@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which boot loader a tree has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Optional
 

@@ -3,8 +3,6 @@
 beside the distribution's, and the default is a setting of the loader's own. The one that was there
 before ours is remembered, and put back where nobody chose another one since."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """grub.cfg as grub-mkconfig writes it: its sections, its entries, its default. Text in, values
 out; what GRUB would have to run to know is left as it is written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """grub.cfg on the disk: generated, checked and then renamed, never edited; also where a kernel's
 package generates it at the same time."""
 
-from __future__ import annotations
-
 import time
 from typing import Callable, Optional, TypeVar
 

@@ -2,8 +2,6 @@
 """GRUB's tuned entries, made of what the distribution's own 10_linux prints: for every kernel with
 a plan one entry, and one more to try it once. Text in, text out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 """GRUB's environment block: the file in which GRUB itself remembers what to boot, through its own
 grub-editenv."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Optional
 

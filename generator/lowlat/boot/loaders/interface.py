@@ -2,8 +2,6 @@
 """Boot loaders behind one small interface: describe, write entries, boot one once, make one the
 default, remove."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional, Protocol

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One stay in the kernel or in another thread, and its name, from the event that begins it."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

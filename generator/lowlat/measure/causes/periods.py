@@ -6,8 +6,6 @@ its turns than chance explains: an upper bound (Chernoff) of the binomial probab
 number of phases, drifts and periods tried. A burst counts once a turn.
 """
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter

@@ -2,8 +2,6 @@
 """Who sent an interrupt to another CPU: the trace events ipi_send_cpu and ipi_send_cpumask, which
 kernels from 6.4 on have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 """Which threads ran on a CPU, seen from outside and without root: each thread's run time and last
 CPU in /proc (schedstat and stat, proc_pid_stat(5)), compared between two looks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -2,8 +2,6 @@
 """What ran on a CPU instead of the detector, from the trace's events: every moment belongs to the
 innermost of the contexts that are open, so that each has its time net of what it holds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional

@@ -8,8 +8,6 @@ percentiles leave out exactly the worst times (coordinated omission).
 Sources: src/cyclictest/cyclictest.c of rt-tests 2.4 to 2.9.
 """
 
-from __future__ import annotations
-
 import re
 
 from lowlat.measure.tools import oslat

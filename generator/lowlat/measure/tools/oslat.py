@@ -12,8 +12,6 @@ upper edge of its bucket, and the first thread's overflow is added to every thre
 Sources: src/oslat/oslat.c of rt-tests 2.4, 2.6 and 2.9.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,6 @@
 """What other tools found, beside what they printed: ``"parsed": {"version", "figures"}`` in each
 tool's part of a run. It is read out of their output once, when the run is written."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -8,8 +8,6 @@ From Linux 6.9 on timerlat adds a table over all CPUs, which is left out here.
 Sources: tools/tracing/rtla/src/osnoise_hist.c, timerlat_hist.c.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

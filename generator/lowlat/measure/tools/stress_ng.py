@@ -5,8 +5,6 @@ No YAML library is needed: the file is flat, and newer versions nest an ``instan
 repeats the keys per instance and must not be added up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

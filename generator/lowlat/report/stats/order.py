@@ -5,8 +5,6 @@ A relabelling says nothing of time. A machine that warms up, or a neighbour that
 like a change where one arm came later than the other. Arms that take turns share such changes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A drawing with what belongs to it: its title, a sentence, and its data as a table and a file."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

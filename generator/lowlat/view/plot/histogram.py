@@ -5,8 +5,6 @@ Counts are given per hour of measured time, so that runs of any length can be la
 In characters it is a line for each CPU and arm, all of them to one scale.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The measured machine with the roles of its CPUs, from what the runs tell of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from lowlat.draw.layout import arrange
