@@ -18,6 +18,7 @@
 #define RUNTIME_MIN (2 * NS_PER_US)
 
 #define FIFO_PREFIX "fifo:"
+#define RR_PREFIX "rr:"
 #define DEADLINE_PREFIX "deadline:"
 
 #ifndef SCHED_DEADLINE
@@ -41,13 +42,13 @@ static bool starts_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static int parse_fifo(const char *text, struct policy *ret)
+static int parse_priority(const char *text, enum policy_kind kind, struct policy *ret)
 {
 	uint64_t priority;
 
 	if (parse_u64(text, &priority) || priority < 1 || priority > 99)
 		return -EINVAL;
-	*ret = (struct policy){ .kind = POLICY_FIFO, .priority = (int)priority };
+	*ret = (struct policy){ .kind = kind, .priority = (int)priority };
 	return 0;
 }
 
@@ -72,7 +73,9 @@ static int parse_deadline(const char *text, struct policy *ret)
 int policy_parse(const char *text, struct policy *ret)
 {
 	if (starts_with(text, FIFO_PREFIX))
-		return parse_fifo(text + strlen(FIFO_PREFIX), ret);
+		return parse_priority(text + strlen(FIFO_PREFIX), POLICY_FIFO, ret);
+	if (starts_with(text, RR_PREFIX))
+		return parse_priority(text + strlen(RR_PREFIX), POLICY_RR, ret);
 	if (starts_with(text, DEADLINE_PREFIX))
 		return parse_deadline(text + strlen(DEADLINE_PREFIX), ret);
 	if (strcmp(text, "other"))
@@ -85,8 +88,9 @@ const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_M
 {
 	char runtime[32], period[32];
 
-	if (policy->kind == POLICY_FIFO)
-		snprintf(buffer, POLICY_TEXT_MAX, FIFO_PREFIX "%d", policy->priority);
+	if (policy->priority)
+		snprintf(buffer, POLICY_TEXT_MAX, "%s%d",
+			 policy->kind == POLICY_RR ? RR_PREFIX : FIFO_PREFIX, policy->priority);
 	else if (policy->kind == POLICY_DEADLINE)
 		snprintf(buffer, POLICY_TEXT_MAX, DEADLINE_PREFIX "%s/%s",
 			 format_time(policy->runtime_ns, runtime, sizeof(runtime)),
@@ -101,6 +105,7 @@ int policy_apply(const struct policy *policy)
 	static const uint32_t numbers[] = {
 		[POLICY_OTHER] = SCHED_OTHER,
 		[POLICY_FIFO] = SCHED_FIFO,
+		[POLICY_RR] = SCHED_RR,
 		[POLICY_DEADLINE] = SCHED_DEADLINE,
 	};
 	const struct attributes attributes = {

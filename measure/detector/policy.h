@@ -13,20 +13,21 @@
 enum policy_kind {
 	POLICY_OTHER,
 	POLICY_FIFO,
+	POLICY_RR,
 	POLICY_DEADLINE,
 };
 
 /* Zero-initialised is SCHED_OTHER. */
 struct policy {
 	enum policy_kind kind;
-	/* Of fifo, 1 to 99. */
+	/* Of fifo and rr, 1 to 99; 0 of the others. */
 	int priority;
 	/* Of deadline: so much time in each period, which is the deadline too. */
 	uint64_t runtime_ns, period_ns;
 };
 
 /*
- * Parses "other", "fifo:N" or "deadline:RUNTIME/PERIOD" ("deadline:5ms/10ms").
+ * Parses "other", "fifo:N", "rr:N" or "deadline:RUNTIME/PERIOD" ("deadline:5ms/10ms").
  *
  * Returns 0, or -EINVAL where it is none of them or out of the kernel's range (a period of 100us to
  * 4s, a runtime from 2us to the period).

@@ -63,7 +63,7 @@ struct throttle_pattern throttle_expect(const struct policy *policy,
 {
 	const double runtime = (double)policy->runtime_ns, period = (double)policy->period_ns;
 
-	if (policy->kind == POLICY_FIFO)
+	if (policy->priority)
 		return of_fifo(settings);
 	if (policy->kind == POLICY_DEADLINE && runtime < period)
 		return (struct throttle_pattern){ THROTTLE_DEADLINE, period - runtime, period };

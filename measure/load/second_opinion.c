@@ -28,12 +28,12 @@ static uint64_t whole_seconds(const struct opinion_options *options)
 	return (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
 }
 
-/* The scheduler as the tool is told it, by the format for fifo or else the word for other. */
-static void add_policy(const struct opinion_options *options, const char *fifo, const char *other,
-		       struct strings *command)
+/* The scheduler as the tool is told it, by the word for a priority or else the one for other. */
+static void add_policy(const struct opinion_options *options, const char *priority,
+		       const char *other, struct strings *command)
 {
-	if (options->policy->kind == POLICY_FIFO)
-		strings_add_words(command, "%s%d", fifo, options->policy->priority);
+	if (options->policy->priority)
+		strings_add_words(command, "%s%d", priority, options->policy->priority);
 	else
 		strings_add_words(command, "%s", other);
 }
@@ -47,14 +47,22 @@ static void add_oslat(const struct opinion_options *options, const char *cpus,
 	add_policy(options, "--rtprio ", "", &opinion->command);
 }
 
-/* A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. */
+/*
+ * A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. By
+ * itself it would keep the CPUs from sleeping, which nobody else does for a program.
+ */
 static void add_cyclictest(const struct opinion_options *options, const char *cpus,
 			   struct opinion *opinion)
 {
 	strings_add_words(&opinion->command,
-			  "--quiet --mlockall --affinity=%s --threads=%zu --mainaffinity=%u "
-			  "--interval=1000 --histogram=1000 --duration=%" PRIu64,
-			  cpus, options->cpus->count, options->main_cpu, whole_seconds(options));
+			  "--quiet --mlockall --default-system --affinity=%s --threads=%zu "
+			  "--mainaffinity=%u --interval=%" PRIu64
+			  " --histogram=1000 --duration=%" PRIu64,
+			  cpus, options->cpus->count, options->main_cpu,
+			  (options->interval_ns ? options->interval_ns : NS_PER_MS) / NS_PER_US,
+			  whole_seconds(options));
+	if (options->policy->kind == POLICY_RR)
+		strings_add(&opinion->command, "--policy=rr");
 	add_policy(options, "--priority=", "--policy=other", &opinion->command);
 }
 

@@ -26,10 +26,12 @@ struct opinion_options {
 	const struct cpulist *cpus;
 	/* For the program's main thread, beside the measured ones where there is one. */
 	unsigned int main_cpu;
-	/* They know fifo; what else the detector has, they run under SCHED_OTHER. */
+	/* They know fifo, and cyclictest rr; under deadline they run under SCHED_OTHER. */
 	const struct policy *policy;
 	const struct scratch *scratch;
 	uint64_t duration_ns;
+	/* Of cyclictest; 0: its own. */
+	uint64_t interval_ns;
 };
 
 struct opinion {

@@ -104,20 +104,64 @@ double moments_variance(const struct moments *moments)
 	return moments->count > 1 ? moments->squares / (double)(moments->count - 1) : 0;
 }
 
+static bool stopped(const struct work_thread *thread)
+{
+	return atomic_load_explicit(&thread->work->stop, memory_order_relaxed);
+}
+
+static void keep(struct work_result *result, double ns)
+{
+	moments_add(&result->time, ns);
+	hist_add(&result->hist, (uint64_t)llround(fmax(ns, 0)));
+}
+
 static void work_on(struct work_thread *thread)
 {
 	const struct clock_source *clock = thread->work->clock;
-	void (*piece)(struct work_thread *) = kinds[thread->work->kind].piece;
+	void (*piece)(struct work_thread *) = kinds[thread->result->kind].piece;
 
-	while (!atomic_load_explicit(&thread->work->stop, memory_order_relaxed)) {
+	while (!stopped(thread)) {
 		const uint64_t begin = clock_now(clock);
-		double ns;
 
 		piece(thread);
-		ns = clock_ns(clock, (double)(clock_now(clock) - begin));
-		moments_add(&thread->result->time, ns);
-		hist_add(&thread->result->hist, (uint64_t)llround(fmax(ns, 0)));
+		keep(thread->result, clock_ns(clock, (double)(clock_now(clock) - begin)));
 	}
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void wake_on(struct work_thread *thread)
+{
+	const struct schedule *schedule = &thread->work->schedule;
+	const struct clock_source *clock = thread->work->clock;
+	struct work_result *result = thread->result;
+	uint64_t due = monotonic_ns(), now = due;
+
+	result->tid = gettid();
+	result->begin = clock_now(clock);
+	for (uint64_t left = schedule->count; left && !stopped(thread); left--) {
+		struct timespec at;
+		bool queued;
+
+		due += schedule->interval_ns;
+		queued = due < now;
+		at = (struct timespec){ (time_t)(due / NS_PER_S), (long)(due % NS_PER_S) };
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
+			;
+		now = monotonic_ns();
+		if (now - due > result->hist.max)
+			result->latest = clock_now(clock);
+		keep(result, (double)(now - due));
+		if (!queued)
+			hist_add(&result->apart, now - due);
+	}
+	result->end = clock_now(clock);
 }
 
 static void *thread_main(void *arg)
@@ -131,12 +175,15 @@ static void *thread_main(void *arg)
 		thread->result->error = policy_apply(work->policy);
 	memset(thread->memory, 1, WORK_MEMORY_BYTES);
 	hist_reset(&thread->result->hist);
+	hist_reset(&thread->result->apart);
 	for (int i = 0; i < WARM_PIECES; i++)
-		kinds[work->kind].piece(thread);
+		kinds[thread->result->kind].piece(thread);
 	atomic_fetch_add(&work->ready, 1);
 	while (!atomic_load(&work->go))
 		usleep(200);
-	if (!thread->result->error)
+	if (!thread->result->error && work->schedule.count)
+		wake_on(thread);
+	else if (!thread->result->error)
 		work_on(thread);
 	return NULL;
 }
@@ -149,7 +196,7 @@ static int start_thread(struct work *work, size_t index)
 	*thread = (struct work_thread){ .work = work };
 	thread->result = xcalloc(1, sizeof(*thread->result));
 	thread->memory = xcalloc(1, WORK_MEMORY_BYTES);
-	thread->result->kind = work->kind;
+	thread->result->kind = work->kinds[(work->turn + index) % work->kind_count];
 	thread->result->cpu = work->cpus->cpus[index];
 	thread->result->beside = cpulist_format(work->cpus);
 	err = pthread_create(&thread->thread, NULL, thread_main, thread);
@@ -174,7 +221,8 @@ size_t work_finish(struct work *work, struct work_result **results)
 {
 	const size_t count = work->count;
 
-	atomic_store(&work->stop, true);
+	if (!work->schedule.count)
+		atomic_store(&work->stop, true);
 	for (size_t i = 0; i < count; i++) {
 		struct work_thread *thread = &work->threads[i];
 		struct work_result *result = thread->result;

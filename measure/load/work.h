@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "clock.h"
 #include "cpulist.h"
@@ -56,15 +57,32 @@ struct work_result {
 	char *beside;
 	struct moments time;
 	struct hist hist;
+	/* Of a schedule, those whose moment came when the one before had been served. */
+	struct hist apart;
+	/* Of a schedule: the thread, the ticks in which it ran, and when its latest one was up. */
+	pid_t tid;
+	uint64_t begin, end, latest;
 	/* 0, or -errno: not started there. */
 	int error;
 };
 
+/*
+ * Moments to sleep to, each interval_ns after the one before. None is skipped, however late the one
+ * before was: what waits for a late one is late itself. count 0: no schedule.
+ */
+struct schedule {
+	uint64_t interval_ns, count;
+};
+
 struct work_thread;
 
-/* One kind at work, on all of its CPUs at once. What it points to outlives it. */
+/* Work on all of its CPUs at once. What it points to outlives it. */
 struct work {
-	size_t kind;
+	/* One kind, or several, of which each CPU has the next one, the first that of the turn. */
+	const size_t *kinds;
+	size_t kind_count, turn;
+	/* What is timed then is how late after each moment the thread runs; it ends by itself. */
+	struct schedule schedule;
 	const struct cpulist *cpus;
 	const struct policy *policy;
 	/* Calibrated. */
@@ -83,7 +101,7 @@ struct work {
 int work_start(struct work *work);
 
 /*
- * Ends it. results: room for one a CPU, each to be freed by work_result_free(). Returns how many
+ * Ends it, a schedule only at its own end unless `stop` is set. results: room for one a CPU, each to be freed by work_result_free(). Returns how many
  * there are: fewer than CPUs where work_start() failed.
  */
 size_t work_finish(struct work *work, struct work_result **results);

@@ -93,7 +93,7 @@ static void explain(const struct capture *capture, struct strings *problems)
 			    strerror(-capture->switches_error));
 }
 
-int capture_save(struct capture *capture, const struct detectors *detectors,
+int capture_save(struct capture *capture, const struct watched *watched, size_t count,
 		 const struct clock_source *clock, struct strings *problems)
 {
 	int err = 0;
@@ -103,7 +103,7 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		if (capture->tracing)
 			trace_stop(&capture->trace);
 		explain(capture, problems);
-		err = capture_folder_write(capture, detectors, clock);
+		err = capture_folder_write(capture, watched, count, clock);
 	}
 	if (err)
 		strings_add(problems, "--capture '%.200s': can't be written (%s)",

@@ -23,6 +23,13 @@ enum observer {
 	OBSERVER_SWITCHES,
 };
 
+/* A thread whose CPU is recorded, and the ticks in which it counts. */
+struct watched {
+	unsigned int cpu;
+	pid_t tid;
+	uint64_t begin, end;
+};
+
 struct capture_options {
 	/* An existing folder; NULL: nothing is recorded. */
 	const char *folder;
@@ -69,7 +76,7 @@ void capture_end(struct capture *capture);
  * end; sentences for the user go into problems. The -errno may be that of the trace asked for by
  * name.
  */
-int capture_save(struct capture *capture, const struct detectors *detectors,
+int capture_save(struct capture *capture, const struct watched *watched, size_t count,
 		 const struct clock_source *clock, struct strings *problems);
 
 void capture_deinit(struct capture *capture);
@@ -82,5 +89,5 @@ void capture_deinit(struct capture *capture);
 int capture_folder_open(const char *path);
 
 /* Writes capture.json behind the records; overwrites nothing, leaves nothing of a failure. */
-int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
+int capture_folder_write(const struct capture *capture, const struct watched *watched, size_t count,
 			 const struct clock_source *clock);

@@ -157,6 +157,35 @@ static json_t *series_to_json(const struct run *run, size_t column)
 			 interrupts);
 }
 
+static json_t *late_to_json(const struct hist *hist)
+{
+	static const char *const names[] = { "p50", "p99", "p99.9", "p99.99", "max" };
+	static const double quantiles[] = { 0.5, 0.99, 0.999, 0.9999, 1 };
+	json_t *late = json_object();
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		json_object_set_new(late, names[i], value_count(hist_value_at(hist, quantiles[i])));
+	return late;
+}
+
+/* How late the thread woke; max_ticks: from when to when its latest one was. */
+static json_t *wakeup_to_json(const struct run *run, size_t column)
+{
+	const struct work_result *one;
+	json_int_t length;
+
+	if (column >= run->wakeup_count || run->wakeups[column]->error)
+		return json_null();
+	one = run->wakeups[column];
+	length = (json_int_t)((double)one->hist.max * run->clock.hz / 1e9);
+	return json_pack("{s:o, s:o, s:o, s:o, s:[I, I], s:o}", "interval_ns",
+			 value_count(run->options.wakeup_ns), "samples",
+			 value_count(one->hist.total), "late_ns", late_to_json(&one->hist),
+			 "skipping_ns", late_to_json(&one->apart), "max_ticks",
+			 (json_int_t)one->latest - length, (json_int_t)one->latest, "histogram",
+			 value_hist(&one->hist));
+}
+
 static json_t *cpu_to_json(const struct run *run, const struct detector *detector, size_t column)
 {
 	const struct figures figures = figures_of(run, detector);
@@ -175,6 +204,7 @@ static json_t *cpu_to_json(const struct run *run, const struct detector *detecto
 	add_counters(cpu, run, column);
 	json_object_set_new(cpu, "switches_per_s", json_real(figures.switches_per_s));
 	json_object_set_new(cpu, "pace", pace_to_json(run, spin));
+	json_object_set_new(cpu, "wakeup", wakeup_to_json(run, column));
 	json_object_set_new(cpu, "begin_ticks", value_count(spin->begin));
 	json_object_set_new(cpu, "end_ticks", value_count(spin->end));
 	json_object_set_new(cpu, "unaccounted_ppm", json_real(figures.unaccounted_ppm));

@@ -69,16 +69,17 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 	const struct hist *hist = &result->hist;
 	const bool sleeps = result->kind == WORK_USLEEP || result->kind == WORK_CLOCK_NANOSLEEP;
 
-	return json_pack("{s:s, s:o, s:o, s:b, s:i, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
-			 "kind", work_name(result->kind), "cpus", json_sprintf("%u", result->cpu),
-			 "beside", value_text(result->beside), "emulated", run->host.emulated,
-			 "requested_ns", sleeps ? WORK_SLEEP_NS : 0, "samples",
-			 value_count(result->time.count), "mean_ns", result->time.mean,
-			 "variance_ns2", moments_variance(&result->time), "min_ns",
-			 value_count(hist->min), "p50_ns", value_count(hist_value_at(hist, 0.5)),
-			 "p99_ns", value_count(hist_value_at(hist, 0.99)), "p99.9_ns",
-			 value_count(hist_value_at(hist, 0.999)), "max_ns", value_count(hist->max),
-			 "histogram", value_hist(hist));
+	return json_pack(
+		"{s:s, s:o, s:o, s:b, s:b, s:i, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"kind", work_name(result->kind), "cpus", json_sprintf("%u", result->cpu), "beside",
+		value_text(result->beside), "mixed", run->options.work_mixed, "emulated",
+		run->host.emulated, "requested_ns", sleeps ? WORK_SLEEP_NS : 0, "samples",
+		value_count(result->time.count), "mean_ns", result->time.mean, "variance_ns2",
+		moments_variance(&result->time), "min_ns", value_count(hist->min), "p50_ns",
+		value_count(hist_value_at(hist, 0.5)), "p99_ns",
+		value_count(hist_value_at(hist, 0.99)), "p99.9_ns",
+		value_count(hist_value_at(hist, 0.999)), "max_ns", value_count(hist->max),
+		"histogram", value_hist(hist));
 }
 
 static json_t *throughput_to_json(const struct run *run)

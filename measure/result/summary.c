@@ -96,6 +96,15 @@ static void write_works(const struct run *run, FILE *file)
 				sqrt(moments_variance(&result->time)),
 				hist_value_at(&result->hist, 0.99), result->hist.max);
 	}
+	for (size_t i = 0; i < run->wakeup_count; i++) {
+		const struct hist *hist = &run->wakeups[i]->hist;
+
+		fprintf(file,
+			"wake-up of CPU %u: %" PRIu64 " times, late by %" PRIu64
+			" ns at p50, %" PRIu64 " ns at p99.9, %" PRIu64 " ns at most\n",
+			run->wakeups[i]->cpu, hist->total, hist_value_at(hist, 0.5),
+			hist_value_at(hist, 0.999), hist->max);
+	}
 	if (products->count)
 		fprintf(file,
 			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, "

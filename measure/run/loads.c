@@ -46,7 +46,8 @@ static int start_part(struct run *run, size_t part)
 		.memory = run->limits.memory / run->load_part_count,
 		.disk = run->limits.disk / run->load_part_count,
 		.limit_ns = run->options.warmup_ns + run->options.duration_ns +
-			    opinions_longest_ns(run) + works_longest_ns(run) + LOAD_SLACK_NS,
+			    opinions_longest_ns(run) + works_longest_ns(run) +
+			    wakeups_longest_ns(run) + LOAD_SLACK_NS,
 	};
 	struct load *load = &run->loads[part];
 	int err = load_start(&options, load);

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "unshare.h"
 #include "units.h"
+#include "xalloc.h"
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
 #define CLOSE_LOOK_NS (2 * NS_PER_MS)
@@ -174,6 +176,20 @@ static void start_capture(struct run *run)
 	capture_start(&options, &run->clock, &run->capture);
 }
 
+static void save_capture(struct run *run)
+{
+	const struct detectors *detectors = &run->detectors;
+	_cleanup_free_ struct watched *watched = xcalloc(detectors->count, sizeof(*watched));
+
+	for (size_t i = 0; i < detectors->count; i++) {
+		const struct detector *one = &detectors->items[i];
+
+		watched[i] = (struct watched){ one->cpu, one->tid, one->spin.begin, one->spin.end };
+	}
+	if (capture_save(&run->capture, watched, detectors->count, &run->clock, &run->problems))
+		run->complete = false;
+}
+
 void measurement_make(struct run *run)
 {
 	const uint64_t start = clock_raw_ns();
@@ -200,6 +216,5 @@ void measurement_make(struct run *run)
 	if (!run->options.capture)
 		return;
 	clock_calibrate(&run->clock);
-	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
-		run->complete = false;
+	save_capture(run);
 }

@@ -26,10 +26,11 @@ static int set_policy(const struct argument *given)
 {
 	if (!policy_parse(given->value, given->field))
 		return 0;
-	return argument_refuse(given,
-			       "not a scheduling policy; use 'other', 'fifo:N' with N from 1 to "
-			       "99, or 'deadline:RUNTIME/PERIOD' such as deadline:5ms/10ms with a "
-			       "period from 100us to 4s");
+	return argument_refuse(
+		given,
+		"not a scheduling policy; use 'other', 'fifo:N' or 'rr:N' with N "
+		"from 1 to 99, or 'deadline:RUNTIME/PERIOD' such as deadline:5ms/10ms with a "
+		"period from 100us to 4s");
 }
 
 static int set_load(const struct argument *given)
@@ -90,7 +91,7 @@ static const struct option table[] = {
 	  FIELD(threshold_ns), .least = 50, .most = NS_PER_S },
 	{ "stop-on", "TIME", "end the run at a gap of at least that, 50ns to 1h", argument_time,
 	  FIELD(stop_on_ns), .least = 50, .most = 3600 * NS_PER_S },
-	{ "policy", "POLICY", "other, fifo:N or deadline:RUNTIME/PERIOD (default other)",
+	{ "policy", "POLICY", "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)",
 	  set_policy, FIELD(policy) },
 	{ "load", "SCENARIO", "what stress-ng does meanwhile (default idle): idle, ", set_load,
 	  FIELD(load), .rows = load_scenario_name },
@@ -105,6 +106,12 @@ static const struct option table[] = {
 	  argument_names, FIELD(work), .rows = work_name },
 	{ "work-alone", NULL, "on one CPU after another (default: on all at once)", argument_flag,
 	  FIELD(work_alone) },
+	{ "work-mixed", NULL, "in turns, with another kind on each CPU", argument_flag,
+	  FIELD(work_mixed) },
+	{ "wakeup", "INTERVAL",
+	  "time how late a thread wakes that sleeps on a schedule, 50us to 1s (default 1ms)",
+	  argument_time, FIELD(wakeup_ns), .absent = "1ms", .least = 50 * NS_PER_US,
+	  .most = NS_PER_S },
 	{ "throughput", "N",
 	  "then, without load, N runs (default 5) of stress-ng's matrix on the first CPU",
 	  argument_number, FIELD(throughput), .absent = "5", .least = 1, .most = 1000 },
@@ -141,6 +148,9 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 	};
 	if (arguments_parse(table, argc, argv, ret, message))
 		return -EINVAL;
+	if (ret->work_alone && ret->work_mixed)
+		return message_set(message, "--work-mixed: needs all CPUs at once; leave "
+					    "--work-alone out");
 	if (ret->json && ret->events && output_same(ret->json, ret->events))
 		return message_set(message,
 				   "--events '%.100s': the same file as --json; give each its own",

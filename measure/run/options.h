@@ -41,6 +41,10 @@ struct options {
 	bool work[WORK_KINDS];
 	/* One CPU after another, not all at once. */
 	bool work_alone;
+	/* All at once, each with another kind. */
+	bool work_mixed;
+	/* Between the moments that a thread sleeps to; 0: none does. */
+	uint64_t wakeup_ns;
 	/* Runs of stress-ng's matrix; 0: none. */
 	uint64_t throughput;
 	/* The user says so; host.h knows it of x86 alone. */

@@ -87,7 +87,8 @@ static void settle_memory(void)
 static int make_scratch(struct run *run)
 {
 	const struct options *options = &run->options;
-	bool needed = options->load || options->throughput || options->oslat == OSLAT_WANTED;
+	bool needed = options->load || options->throughput || options->wakeup_ns ||
+		      options->oslat == OSLAT_WANTED;
 	int err;
 
 	for (int tool = 0; tool < OPINION_TOOLS; tool++)
@@ -137,6 +138,7 @@ int run_make(struct run *run, struct message *message)
 	measurement_make(run);
 	works_make(run);
 	opinions_make(run);
+	wakeups_make(run);
 	loads_end(run);
 	works_throughput(run);
 	scratch_deinit(&run->scratch);

@@ -10,6 +10,15 @@
 
 #define LONGEST_NS (30 * NS_PER_S)
 
+uint64_t wakeups_longest_ns(const struct run *run)
+{
+	const uint64_t duration = run->options.duration_ns;
+
+	if (!run->options.wakeup_ns)
+		return 0;
+	return duration < LONGEST_NS ? duration : LONGEST_NS;
+}
+
 /* By name; oslat else runs where it is installed. */
 static bool is_wanted(const struct run *run, size_t tool)
 {
@@ -19,7 +28,8 @@ static bool is_wanted(const struct run *run, size_t tool)
 
 static bool is_tried(const struct run *run, size_t tool)
 {
-	return is_wanted(run, tool) || (tool == OPINION_OSLAT && run->options.oslat != OSLAT_OFF);
+	return is_wanted(run, tool) || (tool == OPINION_OSLAT && run->options.oslat != OSLAT_OFF) ||
+	       (tool == OPINION_CYCLICTEST && run->options.wakeup_ns);
 }
 
 uint64_t opinions_longest_ns(const struct run *run)
@@ -86,6 +96,7 @@ static void make_one(struct run *run, size_t tool)
 		.policy = &run->options.policy,
 		.scratch = &run->scratch,
 		.duration_ns = duration < LONGEST_NS ? duration : LONGEST_NS,
+		.interval_ns = run->options.wakeup_ns,
 	};
 	int err;
 

@@ -53,6 +53,9 @@ struct run {
 	struct opinion opinions[OPINION_TOOLS];
 	struct work_result **works;
 	size_t work_count;
+	/* One a measured CPU, in order, once they were made. */
+	struct work_result **wakeups;
+	size_t wakeup_count;
 	/* Runs of stress-ng's matrix, as many as were begun, and what they did a second. */
 	struct load *throughput;
 	size_t throughput_count;

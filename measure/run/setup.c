@@ -79,7 +79,7 @@ bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allo
 /* A deadline spinner leaves the rest of its period to others. */
 static bool takes_all(const struct policy *policy)
 {
-	return policy->kind == POLICY_FIFO ||
+	return policy->priority ||
 	       (double)policy->runtime_ns > DEADLINE_SHARE_MAX * (double)policy->period_ns;
 }
 

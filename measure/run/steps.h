@@ -42,6 +42,13 @@ void works_throughput(struct run *run);
 void works_deinit(struct run *run);
 
 /*
+ * How late a thread on each measured CPU wakes that sleeps on a schedule, with the trace where the
+ * run had it; in the minute of cyclictest, and as long.
+ */
+void wakeups_make(struct run *run);
+uint64_t wakeups_longest_ns(const struct run *run);
+
+/*
  * The second opinions, and oslat where it is installed, and what all of them together may take,
  * without their own warm-ups.
  */

@@ -17,29 +17,36 @@ static uint64_t duration(const struct run *run)
 	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
 }
 
+/* Returns how many there are. */
+static size_t asked_kinds(const struct run *run, size_t ret[WORK_KINDS])
+{
+	size_t count = 0;
+
+	for (size_t kind = 0; kind < WORK_KINDS; kind++) {
+		if (run->options.work[kind])
+			ret[count++] = kind;
+	}
+	return count;
+}
+
 uint64_t works_longest_ns(const struct run *run)
 {
 	const uint64_t turns = run->options.work_alone ? run->setup.measured.count : 1;
-	uint64_t kinds = 0;
+	size_t kinds[WORK_KINDS];
 
-	for (size_t kind = 0; kind < WORK_KINDS; kind++)
-		kinds += run->options.work[kind];
-	return kinds * turns * duration(run);
+	return asked_kinds(run, kinds) * turns * duration(run);
 }
 
-static void make_on(struct run *run, size_t kind, const struct cpulist *cpus)
+static void make_on(struct run *run, struct work work, const struct cpulist *cpus)
 {
-	struct work work = {
-		.kind = kind,
-		.cpus = cpus,
-		.policy = &run->options.policy,
-		.clock = &run->clock,
-	};
-	int err = work_start(&work);
+	int err;
 
+	work.cpus = cpus;
+	work.policy = &run->options.policy;
+	work.clock = &run->clock;
+	err = work_start(&work);
 	if (err)
-		run_partial(run, "--work %s: could not be started (%s)", work_name(kind),
-			    strerror(-err));
+		run_partial(run, "--work: could not be started (%s)", strerror(-err));
 	else
 		run_wait_until(run, clock_raw_ns() + duration(run));
 	for (size_t i = work_finish(&work, run->works + run->work_count); i > 0; i--) {
@@ -47,35 +54,40 @@ static void make_on(struct run *run, size_t kind, const struct cpulist *cpus)
 
 		if (result->error)
 			run_partial(run, "--work %s: CPU %u could not be worked on (%s)",
-				    work_name(kind), result->cpu, strerror(-result->error));
+				    work_name(result->kind), result->cpu, strerror(-result->error));
 	}
 }
 
-static void make_kind(struct run *run, size_t kind)
+static void make_turn(struct run *run, struct work work)
 {
 	const struct cpulist *measured = &run->setup.measured;
-
 	const size_t together = run->options.work_alone ? 1 : measured->count;
 
 	for (size_t i = 0; i < measured->count && !run->interrupted; i += together) {
 		const struct cpulist part = { .cpus = &measured->cpus[i], .count = together };
 
-		make_on(run, kind, &part);
+		make_on(run, work, &part);
 	}
 }
 
 void works_make(struct run *run)
 {
+	const bool mixed = run->options.work_mixed;
+	size_t kinds[WORK_KINDS];
+	const size_t count = asked_kinds(run, kinds);
+
 	if (!works_longest_ns(run) || run->interrupted)
 		return;
 	run->works = xcalloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
 	if (run->host.emulated)
 		run_note(run, "--work measures durations only, which mean nothing "
 			      "where the CPUs are emulated");
-	for (size_t kind = 0; kind < WORK_KINDS; kind++) {
-		if (run->options.work[kind] && !run->interrupted)
-			make_kind(run, kind);
-	}
+	for (size_t turn = 0; turn < count && !run->interrupted; turn++)
+		make_turn(run, (struct work){
+				       .kinds = mixed ? kinds : &kinds[turn],
+				       .kind_count = mixed ? count : 1,
+				       .turn = mixed ? turn : 0,
+			       });
 }
 
 static int make_throughput(struct run *run)
@@ -130,6 +142,9 @@ void works_deinit(struct run *run)
 	for (size_t i = 0; i < run->work_count; i++)
 		work_result_free(run->works[i]);
 	free(run->works);
+	for (size_t i = 0; i < run->wakeup_count; i++)
+		work_result_free(run->wakeups[i]);
+	free(run->wakeups);
 	for (size_t i = 0; i < run->throughput_count; i++)
 		load_deinit(&run->throughput[i]);
 	free(run->throughput);

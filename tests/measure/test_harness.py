@@ -363,7 +363,7 @@ REFUSED = [
     (["--duration", "10 s"], "not a time"),
     (["--warmup", "2h"], "0ns to 1h"),
     (["--threshold", "49ns"], "50ns to 1s"),
-    (["--policy", "rr:1"], "fifo:N"),
+    (["--policy", "rr:0"], "rr:N"),
     (["--policy", "fifo:0"], "fifo:N"),
     (["--policy", "deadline:10ms/5ms"], "deadline:RUNTIME/PERIOD"),
     (["--policy", "deadline:5ms"], "deadline:RUNTIME/PERIOD"),

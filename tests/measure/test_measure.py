@@ -103,7 +103,7 @@ def test_options_reach_the_harness(stage: Stage) -> None:
     words = "--cpus 2-3 --duration 2m --warmup 1s --threshold 1us --policy fifo:1 --load mixed"
     stage.call(*words.split(), "--load-cpus=0-1", "--no-oslat", "--seed=7", "--events=e.csv",
                "--no-causes", "--second-opinion=cyclictest", "--work=usleep,kill", "--work-alone",
-               "--throughput", "--stop-on=9ms")  # fmt: skip
+               "--throughput", "--stop-on=9ms", "--wakeup")  # fmt: skip
     assert (stage.folder / "argv").read_text().split() == [
         "--label=stock",
         "--cpus=2-3",
@@ -118,6 +118,7 @@ def test_options_reach_the_harness(stage: Stage) -> None:
         "--events=e.csv",
         "--second-opinion=cyclictest",
         "--work=usleep,kill",
+        "--wakeup=1ms",
         "--throughput=5",
         "--no-oslat",
         "--work-alone",

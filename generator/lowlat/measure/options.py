@@ -21,8 +21,9 @@ from lowlat.model.policy import parse_policies, word
 #: What --duration and --warmup take: the least and the most seconds, and both in words.
 TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
 
-#: The longest of a second opinion, a work kind and a run of stress-ng's matrix, in seconds, and how
-#: many opinions and kinds "all" stands for (measure/run/: second_opinions.c, works.c).
+#: The longest of a second opinion and of the wake-ups, of a work kind and of a run of stress-ng's
+#: matrix, in seconds, and how many opinions and kinds "all" stands for (measure/run/:
+#: second_opinions.c, wakeups.c, works.c).
 _OPINION_S, _OPINIONS = 30.0, 4
 _WORK_S, _KINDS = 10.0, 6
 _THROUGHPUT_S = 2.0
@@ -34,7 +35,7 @@ THROUGHPUT_RUNS = "5"
 _PASSED_ON = (
     *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "policy"),
     *("load", "load_cpus", "seed", "events"),
-    *("second_opinion", "work", "throughput"),
+    *("second_opinion", "work", "wakeup", "throughput"),
 )
 
 
@@ -51,8 +52,8 @@ class MeasureOptions:
     stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
     policy: Optional[str] = option(
         "POLICY[,...]",
-        "other, fifo:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as "
-        "other,fifo:1, each gets a run of its own, its word in the label",
+        "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, "
+        "such as other,fifo:1, each gets a run of its own, its word in the label",
     )
     load: Optional[str] = option("SCENARIO", "what stress-ng does meanwhile")
     load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
@@ -60,6 +61,13 @@ class MeasureOptions:
     second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     work_alone: bool = flag("on one CPU after another, not all at once")
+    work_mixed: bool = flag("with another kind on each CPU, in turns")
+    wakeup: Optional[str] = option(
+        "INTERVAL",
+        "then how late a thread wakes that sleeps on a schedule, beside cyclictest (%(const)s)",
+        nargs="?",
+        const="1ms",
+    )
     throughput: Optional[str] = option(
         "N",
         "then runs of stress-ng's matrix, without load (%(const)s)",
@@ -82,8 +90,8 @@ class MeasureOptions:
         options = [f"--{n.replace('_', '-')}={value}" for n, value in given if value is not None]
         if self.oslat is not None:
             options.append("--oslat" if self.oslat else "--no-oslat")
-        if self.work_alone:
-            options.append("--work-alone")
+        modes = {"--work-alone": self.work_alone, "--work-mixed": self.work_mixed}
+        options += [name for name, wanted in modes.items() if wanted]
         if capture is not None:
             options.append(f"--capture={capture}")
             # The trace lengthens the gaps it explains, so it has to be asked for.
@@ -101,7 +109,7 @@ class MeasureOptions:
         return (
             seconds("--warmup", self.warmup)
             + measured
-            + min(measured, _OPINION_S) * self._opinions()
+            + min(measured, _OPINION_S) * (self._opinions() + (2 if self.wakeup else 0))
             + min(measured, _WORK_S) * self._works()
             + _THROUGHPUT_S * self._throughput()
         )

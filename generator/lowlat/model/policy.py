@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scheduling policies as users write them: "other", "fifo:N", "deadline:RUNTIME/PERIOD"."""
+"""Scheduling policies as users write them: "other", "fifo:N", "rr:N", "deadline:RUNTIME/PERIOD"."""
 
 import re
 
@@ -9,7 +9,7 @@ from lowlat.base.errors import Refused
 _OF_PROGRAMS = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
 
 #: Those of lowlat-measure, which checks the numbers.
-_OF_DETECTORS = re.compile(r"other|fifo:\d{1,2}|deadline:\d+[a-z]+/\d+[a-z]+", re.ASCII)
+_OF_DETECTORS = re.compile(r"other|(fifo|rr):\d{1,2}|deadline:\d+[a-z]+/\d+[a-z]+", re.ASCII)
 
 
 def priority_of(text: str) -> int:
@@ -30,7 +30,7 @@ def parse_policies(text: str) -> tuple[str, ...]:
         if not _OF_DETECTORS.fullmatch(policy) or policy in policies[:number]:
             raise Refused(
                 f"--policy {text[:100]!r}: {policy!r} is no scheduling policy, or named twice",
-                hint="use other, fifo:N or deadline:RUNTIME/PERIOD, several as in other,fifo:1",
+                hint="use other, fifo:N, rr:N or deadline:RUNTIME/PERIOD, several: other,fifo:1",
             )
     return policies
 

@@ -71,6 +71,8 @@ class Work(Load):
     the ``requested_ns`` that it asks for, and longer."""
 
     cpus: str = ""
+    #: The other CPUs worked at other kinds meanwhile.
+    mixed: bool = False
     requested_ns: float = 0.0
     mean_ns: Optional[float] = None
     variance_ns2: Optional[float] = None
@@ -201,6 +203,18 @@ class LongGap:
 
 
 @dataclass(frozen=True)
+class Wakeup:
+    """How late a thread ran after each moment of a schedule, "p50" to "p99.99" and "max"; without
+    those that passed while it was held up, as cyclictest counts; and the causes of its latest one,
+    where the trace had it."""
+
+    interval_ns: float
+    late_ns: Mapping[str, float]
+    skipping_ns: Mapping[str, float]
+    longest: tuple[LongGap, ...] = ()
+
+
+@dataclass(frozen=True)
 class CpuRun:
     """What one CPU showed."""
 
@@ -229,6 +243,8 @@ class CpuRun:
     #: None under emulation.
     pace: Optional[Pace] = None
     longest: tuple[LongGap, ...] = ()
+    #: None where it was not asked for.
+    wakeup: Optional[Wakeup] = None
 
 
 @dataclass(frozen=True)

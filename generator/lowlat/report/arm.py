@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import ChainLink, Run
+from lowlat.model.run import ChainLink, CpuRun, LongGap, Run
 from lowlat.report import figures, work
 from lowlat.report.figures import Key, Measure
 from lowlat.verify.finding import Finding
@@ -26,13 +26,14 @@ _LONGEST = 3
 
 @dataclass(frozen=True)
 class ArmGap:
-    """One of the longest gaps of an arm."""
+    """One of the longest gaps of an arm, or its latest ``wakeup``."""
 
     arm: str
     cpu: int
     begin_s: float
     length_ns: float
     chain: tuple[ChainLink, ...]
+    wakeup: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,18 @@ class Arm:
         return next((run.host.sets for run in self.runs if run.host.sets), {})
 
     def longest(self, cpus: CpuSet) -> list[ArmGap]:
-        """The longest gaps of these CPUs whose causes were looked for, the longest first; none
-        where durations mean nothing."""
-        found = [
-            ArmGap(self.name, cpu, one.begin_s, one.length_ns, one.chain)
-            for run in self.runs
-            if not run.emulated
-            for cpu in cpus
-            for one in run.cpu(cpu).longest
-        ]
-        return sorted(found, key=lambda one: one.length_ns, reverse=True)[:_LONGEST]
+        """The longest gaps of these CPUs whose causes were looked for, the longest first, then the
+        latest wake-up; none where durations mean nothing."""
+        known = [run.cpu(cpu) for run in self.runs if not run.emulated for cpu in cpus]
+        gaps = [self._gap(cpu, one) for cpu in known for one in cpu.longest]
+        woken = [self._gap(cpu, one, late=True) for cpu in known for one in _latest(cpu)]
+        gaps, woken = (
+            sorted(own, key=lambda one: one.length_ns, reverse=True) for own in (gaps, woken)
+        )
+        return [*gaps[:_LONGEST], *woken[:1]]
+
+    def _gap(self, cpu: CpuRun, one: LongGap, *, late: bool = False) -> ArmGap:
+        return ArmGap(self.name, cpu.cpu, one.begin_s, one.length_ns, one.chain, late)
 
     @property
     def starts(self) -> list[Optional[float]]:
@@ -96,6 +99,10 @@ class Arm:
     def seconds(self, cpus: Collection[int]) -> tuple[float, ...]:
         """The measured time of these CPUs in each boot."""
         return tuple(sum(run.seconds(cpus) for run in boot) for boot in self.boots)
+
+
+def _latest(cpu: CpuRun) -> tuple[LongGap, ...]:
+    return cpu.wakeup.longest if cpu.wakeup is not None else ()
 
 
 def named(role: str, runs: tuple[Run, ...]) -> str:

@@ -264,6 +264,11 @@ def _observer(run: Run) -> str:
     return "the kernel's trace" if traced else ""
 
 
+def wakeups(run: Run) -> str:
+    """How often the threads woke whose latency was measured."""
+    return " and ".join(sorted({f"{c.wakeup.interval_ns:g} ns" for c in run.cpus if c.wakeup}))
+
+
 class Changes(Enum):
     """What a difference changes by itself."""
 
@@ -312,6 +317,7 @@ _TRAITS = (
         *("durations", lambda run: f"{round(run.duration_s, 1):g} s", Changes.DURATIONS),
         "; longest gaps, percentiles and noise in bursts do not compare",
     ),
+    _Trait("intervals of wake-ups", wakeups, Changes.DURATIONS, unknown=True),
     _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the change may be the kernel's"),
     _Trait(
         *("measured CPUs", lambda run: str(run.measured), Changes.NOTHING),

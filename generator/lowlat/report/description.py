@@ -11,7 +11,7 @@ from typing import Optional, Union
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable, osnoise, work
+from lowlat.report import comparable, osnoise, wakeup, work
 from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, Key
@@ -136,6 +136,9 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
     header, *kinds = work.rows(list(timed), lambda name: timed.get(name, "-"))
     if kinds:
         yield Table(header, tuple(kinds), note=work.NOTE)
+    header, *woken = wakeup.rows((OsnoiseArm(found.label, found.seconds, found.get),))
+    if woken:
+        yield Table(header, tuple(woken), note=wakeup.NOTE)
     for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
         if parts and (own := parts_of(found, name)):
             words = source if name == INTERRUPTS else str

@@ -87,12 +87,24 @@ def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:
     return None if rows is None else rows.get("total", sum(rows.values()))
 
 
+def _wakeup(share: str, end: str = "") -> Measure:
+    def value(cpu: CpuRun) -> Optional[float]:
+        late = cpu.wakeup and (cpu.wakeup.skipping_ns if end else cpu.wakeup.late_ns)
+        return late.get(share) if late else None
+
+    return Measure(f"wakeup_{share}{end}_ns", "ns", value, max if share == "max" else fmean)
+
+
+#: Of how late a thread woke.
+WAKEUPS = ("p50", "p99", "p99.9", "p99.99", "max")
+
 #: The endpoints of a claim.
 ENDPOINTS = (
     Measure("noise_ppm", "ppm", lambda cpu: cpu.noise_ppm),
     *(_rate(level) for level in LEVELS),
     _time_weighted("p99.99", 1e-4),
     _time_weighted("p99.9999", 1e-6),
+    _wakeup("p99.9"),
     _counts(INTERRUPTS, lambda cpu: _total(cpu.interrupts_per_s)),
 )
 
@@ -101,6 +113,8 @@ OBSERVATIONS = (
     Measure("max_ns", "ns", lambda cpu: cpu.max_ns, pool=max),
     _pace("p50"),
     _pace("p1"),
+    *(_wakeup(share) for share in WAKEUPS if share != "p99.9"),
+    *(_wakeup(share, "_skipping") for share in WAKEUPS),
     _counts("switches_per_s", lambda cpu: cpu.switches_per_s),
     _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
 )
@@ -204,10 +218,15 @@ def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def opinions(run: Run) -> dict[Key, float]:
-    """The longest time of any CPU in us by the other second opinions: latency of a wake-up
-    (cyclictest, timerlat) or one noise (osnoise)."""
-    known = ((one.tool, one.result.figures.values()) for one in run.second_opinions if one.result)
-    return {(f"{tool}_max_us", "all"): max(longest) for tool, longest in known if longest}
+    """The longest time of any CPU in us by the other second opinions, latency of a wake-up
+    (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles."""
+    found: dict[Key, float] = {}
+    for one in run.second_opinions:
+        known = one.result.figures if one.result else {}
+        found.update({(f"{one.tool}_{p}_us", "all"): us for p, us in known.items() if p[0] == "p"})
+        if longest := [us for name, us in known.items() if name[0] != "p"]:
+            found[f"{one.tool}_max_us", "all"] = max(longest)
+    return found
 
 
 def throughput(run: Run) -> dict[Key, float]:

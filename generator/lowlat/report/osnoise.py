@@ -85,7 +85,8 @@ def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[
     """A row for each gap, its length in us beside it, and below it one for each of its causes in
     order: the longest, of which there are at most so many."""
     for one in found:
-        where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s"
+        what = ": the latest wake-up" if one.wakeup else ""
+        where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s{what}"
         yield where, number(one.length_ns / 1e3)
         longest = {*sorted(one.chain, key=lambda link: link.time_ns, reverse=True)[:_LINKS]}
         for link in one.chain:

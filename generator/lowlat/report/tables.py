@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional, Union
 
-from lowlat.report import osnoise, work
+from lowlat.report import osnoise, wakeup, work
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import (
     CAUSE_RATES,
@@ -42,6 +42,7 @@ SUMMARY = (
     ("tw_p99.99_ns", "delay at p99.99 of the time, us", 1000),
     ("tw_p99.9999_ns", "delay at p99.9999, us", 1000),
     ("max_ns", "longest gap of a run, us", 1000),
+    ("wakeup_p99.9_ns", "wake-up latency at p99.9, us", 1000),
     ("worst_second_ppm", "worst second, of the time", 1),
     ("pace_p50", "pace, readings in 1 ms", 1),
     ("pace_p1", "pace in the slowest 1 % of them", 1),
@@ -90,7 +91,8 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     causes = _by_row(report, CAUSES, "noise by cause, ppm (and /s)", str, CAUSE_RATES)
     made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
-    candidates = (_summary(report), *each, *made_of, softirqs, _work(report))
+    timed = (_work(report), _wakeups(report))
+    candidates = (_summary(report), *each, *made_of, softirqs, *timed)
     return tuple(table for table in candidates if table.rows)
 
 
@@ -130,6 +132,11 @@ def _work(report: Report) -> Table:
     found = {e.name: e for e in report.endpoints if e.cpu == "all"}
     header, *rows = work.rows(list(found), lambda name: _arrow(found.get(name), 1))
     return Table(header, tuple(rows), note=work.NOTE)
+
+
+def _wakeups(report: Report) -> Table:
+    header, *rows = wakeup.rows((_side(report, 0), _side(report, 1)))
+    return Table(header, tuple(rows), note=wakeup.NOTE)
 
 
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:

@@ -134,7 +134,7 @@ def _longest(_: Run, cpu: CpuRun) -> Iterator[TableRow]:
 
 
 def _work(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    columns = ("mean_ns", "variance_ns2", "p50_ns", "p99_ns", "p999_ns", "max_ns")
+    columns = ("mixed", "mean_ns", "variance_ns2", "p50_ns", "p99_ns", "p999_ns", "max_ns")
     for one in run.work:
         if one.cpu == cpu.cpu:
             yield {"kind": one.kind, **{name: getattr(one, name) for name in columns}}

@@ -37,7 +37,8 @@ def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     for one in run.work:
         for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
             if (value := getattr(one, field)) is not None:
-                found.setdefault(f"{name}@{one.kind}", {})[one.cpu or 0] = value
+                kind = f"{one.kind}-mixed" if one.mixed else one.kind
+                found.setdefault(f"{name}@{kind}", {})[one.cpu or 0] = value
     result: dict[Key, float] = {}
     for name, own in found.items():
         result.update({(name, cpu): value for cpu, value in own.items()})

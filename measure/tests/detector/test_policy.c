@@ -36,6 +36,7 @@ int main(void)
 	check_round_trip("other");
 	check_round_trip("fifo:1");
 	check_round_trip("fifo:99");
+	check_round_trip("rr:1");
 	check_round_trip("deadline:5ms/10ms");
 	check_round_trip("deadline:2us/100us");
 	check_round_trip("deadline:4s/4s");
@@ -48,7 +49,7 @@ int main(void)
 	check_refused("fifo:0");
 	check_refused("fifo:100");
 	check_refused("fifo:1 ");
-	check_refused("rr:1");
+	check_refused("rr:0");
 	check_refused("deadline:");
 	check_refused("deadline:5ms");
 	check_refused("deadline:5ms/");

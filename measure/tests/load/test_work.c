@@ -17,7 +17,10 @@ static struct clock_source source;
 static struct work_result *work_on(enum work_kind kind, const struct cpulist *cpus, unsigned int us)
 {
 	const struct policy policy = { .kind = POLICY_OTHER };
-	struct work work = { .kind = kind, .cpus = cpus, .policy = &policy, .clock = &source };
+	const size_t kinds[] = { kind };
+	struct work work = {
+		.kinds = kinds, .kind_count = 1, .cpus = cpus, .policy = &policy, .clock = &source
+	};
 	struct work_result *results[8] = { NULL };
 
 	if (work_start(&work))
@@ -55,6 +58,31 @@ static void test_kind(enum work_kind kind, struct cpulist *cpus)
 	work_result_free(result);
 }
 
+/* Each moment counts, and the next kind is each CPU's own. */
+static void test_schedule_and_mixture(struct cpulist *cpus)
+{
+	const size_t kinds[] = { WORK_CLOCK_NANOSLEEP, WORK_KILL };
+	const struct policy policy = { .kind = POLICY_OTHER };
+	unsigned int twice[] = { cpus->cpus[0], cpus->cpus[0] };
+	const struct cpulist both = { .cpus = twice, .count = 2 };
+	struct work work = { .kinds = kinds, .kind_count = 2, .turn = 1, .cpus = &both };
+	struct work_result *results[2];
+
+	work.policy = &policy;
+	work.clock = &source;
+	work.schedule = (struct schedule){ NS_PER_MS, 20 };
+	if (work_start(&work))
+		abort();
+	work_finish(&work, results);
+	ok(results[0]->hist.total == 20 && results[0]->time.count == 20, "no moment is skipped");
+	ok(results[0]->begin < results[0]->latest && results[0]->latest <= results[0]->end,
+	   "the latest lies within");
+	ok(results[0]->kind == WORK_KILL && results[1]->kind == WORK_CLOCK_NANOSLEEP,
+	   "each CPU has the next kind");
+	work_result_free(results[0]);
+	work_result_free(results[1]);
+}
+
 int main(void)
 {
 	struct cpulist allowed, missing = { (unsigned int[]){ CPULIST_MAX - 1 }, 1 };
@@ -68,6 +96,7 @@ int main(void)
 	allowed.count = 1;
 	for (int kind = 0; kind < WORK_KINDS; kind++)
 		test_kind((enum work_kind)kind, &allowed);
+	test_schedule_and_mixture(&allowed);
 	result = work_on(WORK_KILL, &missing, 50000);
 	ok(result->error == -EINVAL && !result->time.count, "no work where there is no such CPU");
 	work_result_free(result);

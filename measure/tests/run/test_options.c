@@ -79,6 +79,12 @@ static void test_accepted(void)
 		   options.policy.runtime_ns == 5 * NS_PER_MS &&
 		   options.policy.period_ns == 10 * NS_PER_MS,
 	   "deadline:5ms/10ms");
+	ok(!PARSE("--policy", "rr:1") && options.policy.kind == POLICY_RR &&
+		   options.policy.priority == 1,
+	   "rr:1");
+	ok(!options.wakeup_ns && !PARSE("--wakeup") && options.wakeup_ns == NS_PER_MS,
+	   "--wakeup alone is each millisecond");
+	ok(!PARSE("--wakeup", "50us") && options.wakeup_ns == 50 * NS_PER_US, "--wakeup TIME");
 	ok(!PARSE("--load", "none") && !options.load, "--load none");
 	ok(!PARSE("--load", "mixed") && options.load, "--load mixed");
 	ok(!PARSE("--seed", "1") && !options.emulated, "not emulated unless told");
@@ -105,6 +111,8 @@ static void test_refused(void)
 	check_refused("--policy", "fifo:0", "N from 1 to 99");
 	check_refused("--policy", "fifo:100", "N from 1 to 99");
 	check_refused("--policy", "rr", "N from 1 to 99");
+	check_refused("--wakeup", "49us", "50us to 1s");
+	check_refused("--wakeup=", "", "not a time");
 	check_refused("--load", "heavy", "unknown scenario; use one of");
 	check_refused("--load-cpus", "x", "not a CPU list");
 	check_refused("--seed", "-1", "whole number");

@@ -44,11 +44,24 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
     analyst = _Analyst(capture)
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
-    for item in cpus if isinstance(cpus, list) else ():
-        if isinstance(item, dict) and item.get("cpu") in captured:
+    items = [item for item in cpus if isinstance(item, dict)] if isinstance(cpus, list) else []
+    for item in items:
+        if item.get("cpu") in captured:
             cpu = captured[item["cpu"]]
             item.update(analyst.cpu(cpu, found[cpu.cpu], item))
+    if (folder / "wakeup").exists():
+        _add_latest(read_capture(folder / "wakeup"), {item["cpu"]: item for item in items})
     document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
+
+
+def _add_latest(capture: Capture, items: Mapping[object, Document]) -> None:
+    """Add the causes of each CPU's latest wake-up."""
+    analyst = _Analyst(capture)
+    for cpu in capture.cpus:
+        woken = items[cpu.cpu]["wakeup"]
+        if isinstance(woken, dict):
+            latest = GapTimes(*(array("q", [ticks]) for ticks in woken["max_ticks"]))
+            woken["longest"] = encode(analyst.longest(cpu, latest))
 
 
 def _notes(capture: Capture) -> Iterator[str]:
@@ -97,6 +110,10 @@ class _Analyst:
             "longest": encode(self._longest_gaps(cpu, joined)),
             "periods": self._periods(cpu, gaps, joined),
         }
+
+    def longest(self, cpu: CpuCapture, gaps: GapTimes) -> list[LongGap]:
+        """The gaps alone with their causes, where there is a trace."""
+        return self._longest_gaps(cpu, self._traced(cpu, gaps, {}, {}))
 
     def _traced(
         self, cpu: CpuCapture, gaps: GapTimes, item: Document, sums: Document

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The longest latencies of wake-ups that cyclictest (rt-tests) printed, with ``--quiet`` and
+"""What cyclictest (rt-tests) printed of the latency of wake-ups, with ``--quiet`` and
 ``--histogram`` or as JSON.
 
-Its histogram is left alone: periods missed while it was held up are skipped, not counted, so its
-percentiles leave out exactly the worst times (coordinated omission).
+Periods missed while it was held up are skipped, not counted, so its percentiles leave out exactly
+the worst times (coordinated omission): they are for setting beside others in a quiet minute.
 
 Sources: src/cyclictest/cyclictest.c of rt-tests 2.4 to 2.9.
 """
 
+import math
 import re
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+from typing import Any, Optional
 
 from lowlat.measure.tools import oslat
 
@@ -25,8 +29,31 @@ def maxima_us(output: str) -> tuple[float, ...]:
 
 def _from_json(text: str) -> tuple[float, ...]:
     data = oslat.load(text)
-    unit = 0.001 if data.get("resolution_in_ns") else 1.0
     try:
-        return tuple(float(thread["max"]) * unit for thread in data["thread"].values())
+        return tuple(float(thread["max"]) * _unit(data) for thread in data["thread"].values())
     except (ValueError, KeyError, AttributeError, TypeError):
         return ()
+
+
+def _unit(data: Mapping[str, Any]) -> float:
+    return 0.001 if data.get("resolution_in_ns") else 1.0
+
+
+def percentiles_us(output: str) -> Iterator[tuple[str, float]]:
+    """Of its JSON, by their name: the mean over the threads of the middle of the bucket in which
+    each lies. One that lies above the histogram of some thread is left out."""
+    data = oslat.load(output[output.find("{") :])
+    threads = list(data.get("thread", {}).values())
+    for share in ("50", "99", "99.9", "99.99"):
+        found = [us for one in threads if (us := _at(one, float(share) / 100)) is not None]
+        if found and len(found) == len(threads):
+            yield f"p{share}", (fmean(found) + 0.5) * _unit(data)
+
+
+def _at(thread: Mapping[str, Any], quantile: float) -> Optional[int]:
+    left = max(math.ceil(quantile * thread["cycles"]), 1)
+    for late, count in sorted((int(us), count) for us, count in thread["histogram"].items()):
+        left -= count
+        if left <= 0:
+            return late
+    return None

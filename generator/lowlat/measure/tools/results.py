@@ -42,7 +42,8 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
     """The result of one tool; None where there is none in its output.
 
     oslat, cyclictest and rtla have their longest times in us, by CPU or thread: where a tool rounds
-    them down, their upper limit. stress-ng has bogo operations per second of real time.
+    them down, their upper limit; cyclictest its percentiles too ("p99.9"). stress-ng has bogo
+    operations per second of real time.
     """
     output = part.get("output", "")
     text = output if isinstance(output, str) else json.dumps(output)
@@ -54,8 +55,10 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
         return _result(_version(ran, part), ran.throughput.items())
     if tool == _ALONE:
         return _alone(part)
-    maxima = (cyclictest if tool == "cyclictest" else rtla).maxima_us(text)
-    return _result("", enumerate(maxima)) if maxima else None
+    woken = tool == "cyclictest"
+    maxima = (cyclictest if woken else rtla).maxima_us(text)
+    beyond = cyclictest.percentiles_us(str(part.get("json") or text)) if woken else ()
+    return _result("", [*enumerate(maxima), *beyond]) if maxima else None
 
 
 def _alone(part: Mapping[str, object]) -> Optional[_Part]:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How late a thread woke that slept on a schedule, beside cyclictest in the same minute."""
+
+from collections.abc import Iterable, Iterator
+from typing import Optional
+
+from lowlat.report.figures import WAKEUPS
+from lowlat.report.osnoise import OsnoiseArm
+from lowlat.report.wording import number
+
+_NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
+
+#: Below the rows.
+NOTE = (
+    "cyclictest leaves out the moments that passed while it was held up, and cuts to whole us; "
+    "skipping, so does lowlat-measure. The agreement is of these two: 1 is the same"
+)
+
+
+def rows(arms: Iterable[OsnoiseArm]) -> Iterator[tuple[str, ...]]:
+    """The header, then rows for each arm that has them: its own, and cyclictest's beside what it
+    counts of them, with their ratio."""
+    yield ("wake-up latency, us", *WAKEUPS)
+    for arm in arms:
+        own, skipping, theirs = (
+            [arm.get(name.format(share), "all") for share in WAKEUPS] for name in _NAMES
+        )
+        if any(own):
+            yield (arm.name, *(_cell(value, 1e3) for value in own))
+        if any(own) and any(theirs):
+            yield ("- skipping", *(_cell(value, 1e3) for value in skipping))
+            yield ("- cyclictest", *map(_cell, theirs))
+            pairs = zip(skipping, theirs)
+            yield ("- agreement", *(_cell(one, 1e3 * (other or 0)) for one, other in pairs))
+
+
+def _cell(value: Optional[float], unit: float = 1.0) -> str:
+    return number(value / unit) if value is not None and unit else "-"

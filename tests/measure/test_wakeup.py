@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How late a thread wakes that sleeps on a schedule: what is counted, and beside cyclictest."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from test_causes import CLOCK, SPIN, line, switch
+
+from lowlat.measure.causes.attribution import attach
+from lowlat.measure.tools import cyclictest, results
+from measuring import HELP, Bench, needs_root, needs_two_cpus, option
+
+__all__ = ["CLOCK"]
+pytest_plugins = ["measuring"]
+pytestmark = needs_two_cpus
+
+QUICK = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
+TOOLS = Path(__file__).parents[1] / "data" / "tools"
+
+#: cyclictest as it is called here, at once at its end.
+PLAYED = HELP.replace("oslat", "cyclictest") + "echo '# Max Latencies: 00012'\n"
+
+
+@pytest.mark.parametrize("policy", ["other", "fifo:1", "rr:1", "deadline:1ms/2ms"])
+def test_each_moment_of_the_schedule_is_counted_once(bench: Bench, policy: str) -> None:
+    bench.play("cyclictest", PLAYED)
+    done = bench.call(*QUICK, "--cpus", "1", "--wakeup", "2ms", "--policy", policy)
+    if done.status == 2 and policy != "other":
+        pytest.skip(done.err)
+    woken = done.run["cpus"][0]["wakeup"]
+    assert (woken["interval_ns"], woken["samples"]) == (2_000_000, 150)
+    assert sum(count for _, _, count in woken["histogram"]["counts"]) == 150
+    values = [woken["late_ns"][key] for key in ("p50", "p99", "p99.9", "p99.99", "max")]
+    assert all(low <= high * 1.001 for low, high in zip(values, values[1:]))
+    assert "wake-up of CPU 1: 150 times" in done.out
+    begin, end = woken["max_ticks"]
+    span_ns = 1e9 * (end - begin) / done.run["clock"]["hz"]
+    assert span_ns == pytest.approx(woken["late_ns"]["max"], abs=10)
+    (opinion,) = done.run["second_opinions"]
+    assert "--interval=2000" in opinion["command"]
+
+
+def test_what_waited_for_a_late_one_counts_as_late_as_it_was(bench: Bench) -> None:
+    """A process that is stopped for 200 ms misses two hundred moments, not one."""
+    bench.play("cyclictest", PLAYED)
+    process = bench.start("--cpus", "1", "--duration", "1s", "--warmup", "0s", "--no-oslat",
+                          "--wakeup=1ms", "--json", str(bench.json))  # fmt: skip
+    while process.poll() is None:
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    process.communicate()
+    woken = json.loads(bench.json.read_text())["cpus"][0]["wakeup"]
+    late = sum(count for low, _, count in woken["histogram"]["counts"] if low >= 50_000_000)
+    assert woken["samples"] == 1000
+    assert woken["late_ns"]["max"] >= 190_000_000
+    assert woken["skipping_ns"]["p50"] < woken["late_ns"]["p50"]
+    assert woken["skipping_ns"]["max"] == woken["late_ns"]["max"]
+    assert late >= 100, "each stop has 150 moments or more that wait for 50 ms"
+
+
+def test_without_cyclictest_the_run_is_complete(bench: Bench) -> None:
+    bench.env["PATH"] = str(bench.folder)
+    done = bench.call(*QUICK, "--wakeup")
+    assert done.status == 0, done.run["problems"]
+    assert done.said("cyclictest is not installed")
+
+
+def test_under_emulation_there_is_none(bench: Bench) -> None:
+    done = bench.call(*QUICK, "--wakeup", "--emulated")
+    assert [cpu["wakeup"] for cpu in done.run["cpus"]] == [None] * len(done.run["cpus"])
+    assert done.said("--wakeup was left out")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--wakeup", "49us"], "50us to 1s"),
+        (["--wakeup=2"], "not a time"),
+        (["--work", "all", "--work-alone", "--work-mixed"], "needs all CPUs at once"),
+    ],
+)
+def test_what_is_refused(bench: Bench, words: list[str], text: str) -> None:
+    done = bench.call(*QUICK, *words)
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert text in done.err
+
+
+@pytest.mark.root
+@needs_root
+def test_cyclictest_gets_the_same_policy(bench: Bench) -> None:
+    bench.play("cyclictest", PLAYED)
+    done = bench.call(*QUICK, "--cpus", "1", "--policy", "rr:3", "--second-opinion", "cyclictest")
+    command = done.run["second_opinions"][0]["command"]
+    assert {"--policy=rr", "--priority=3", "--default-system"} <= set(command)
+    assert option(command, "--duration") is None, "joined"
+
+
+def test_mixed_work_has_every_kind_on_every_cpu_beside_another(bench: Bench) -> None:
+    words = ("--cpus", "0-1", "--work", "memory,kill,registers", "--work-mixed")
+    work = bench.call(*QUICK, *words).run["work"]
+    kinds = ["memory", "kill", "registers"]
+    each = [(one["cpus"], one["kind"]) for one in work]
+    assert sorted(each) == sorted((cpu, kind) for cpu in ("0", "1") for kind in kinds)
+    pairs = [(work[at]["kind"], work[at + 1]["kind"]) for at in range(0, 6, 2)]
+    assert all(first != second for first, second in pairs)
+    assert all(one["mixed"] and one["beside"] == "0-1" for one in work)
+
+
+# cyclictest's histogram
+
+
+@pytest.mark.parametrize("release", ["2.4", "2.6", "2.10"])
+def test_the_percentiles_of_cyclictest(release: str) -> None:
+    text = (TOOLS / f"cyclictest-{release}-json.json").read_text()
+    threads = json.loads(text)["thread"].values()
+    found = dict(cyclictest.percentiles_us(text))
+    middles = []
+    for thread in threads:
+        # What is not in the histogram was later than all of it.
+        values = [int(us) for us, n in thread["histogram"].items() for _ in range(n)]
+        middles.append(sorted(values)[-(-thread["cycles"] // 2) - 1] + 0.5)
+    assert found["p50"] == pytest.approx(sum(middles) / len(middles))
+    assert "p99.99" not in found, "it lies above the histogram"
+
+
+def test_percentiles_stand_beside_the_maxima() -> None:
+    text = (TOOLS / "cyclictest-2.4-json.json").read_text()
+    found = results.parsed("cyclictest", {"output": "", "json": text})
+    assert found is None, "its text has no result"
+    printed = (TOOLS / "cyclictest-2.4-text.txt").read_text()
+    found = results.parsed("cyclictest", {"output": printed, "json": text})
+    assert found is not None and isinstance(found["figures"], dict)
+    assert {"0", "1", "p50"} <= set(found["figures"])
+
+
+# Its latest one and the trace
+
+
+def test_the_latest_wakeup_has_its_causes(tmp_path: Path) -> None:
+    hog = ("hog", 9)
+    lines = [
+        switch(500, SPIN, hog),
+        line(1200, "local_timer_entry: vector=236", 9, "hog"),
+        line(1300, "local_timer_exit: vector=236", 9, "hog"),
+        switch(3000, hog, SPIN),
+    ]
+    late = tmp_path / "wakeup"
+    late.mkdir()
+    for folder, observer in ((tmp_path, "none"), (late, "trace")):
+        capture = {
+            "schema": "lowlat.run-capture/1", "observer": observer, "clock": "x86-tsc",
+            "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
+            "counted_ns": 0,
+            "cpus": [{"cpu": 1, "thread": SPIN[1], "begin": 0, "end": 10**9, "lost": 0}],
+        }  # fmt: skip
+        (folder / "capture.json").write_text(json.dumps(capture))
+    (late / "trace.1").write_text("\n".join(lines) + "\n")
+    (late / "trace.senders").write_text("\n")
+    (tmp_path / "gaps.csv").write_text("cpu,begin,end\n")
+    woken: dict[str, object] = {"max_ticks": [1000, 3100]}
+    document: dict[str, object] = {"cpus": [{"cpu": 1, "wakeup": woken}]}
+    attach(document, tmp_path, tmp_path / "gaps.csv")
+    found = woken["longest"]
+    assert isinstance(found, list)
+    (longest,) = found
+    told = [(link["cause"], link["time_ns"]) for link in longest["chain"]]
+    assert told == [("hog", 2000), ("local_timer", 100)]
+    assert longest["length_ns"] == 2100
