@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, cast
 
@@ -51,7 +51,7 @@ _SOURCES = {str(REPOSITORY), os.path.realpath(sys.prefix)}
 #: What changes of a host; /usr and /dev are mounted.
 _TOPS = ("boot", "efi", "etc", "proc", "run", "sys", "tmp", "var")
 
-_PROBE = """#!/bin/sh
+PROBE = """#!/bin/sh
 for word; do
 	case $word in
 	--target=*) target=${word#--target=} ;;
@@ -95,7 +95,7 @@ flags=/sys/firmware/flags
 echo "0x0000001c 0x80000000 $1 0x00000004 0x80000004 0x0000000$(cat $flags) 0x00000000"
 """
 
-_SETTINGS = """GRUB_DEFAULT=0
+SETTINGS = """GRUB_DEFAULT=0
 GRUB_TIMEOUT=5
 GRUB_DISTRIBUTOR=Debian
 GRUB_CMDLINE_LINUX_DEFAULT="quiet"
@@ -160,11 +160,11 @@ class Namespace:
         for name in ("up/bin", "up/sbin", "work", "usr"):
             (self.must("mkdir", "-p", upper / name))
         script = f'#!/bin/sh\nexec {SHELL_GEN} "$@"\n'
-        ours = {"bin/lowlat-gen": script, "sbin/grub-probe": _PROBE, "bin/bootctl": _BOOTCTL}
+        ours = {"bin/lowlat-gen": script, "sbin/grub-probe": PROBE, "bin/bootctl": _BOOTCTL}
         ours["bin/vcmailbox"] = _VCMAILBOX
         for name in ("bin/grub-editenv", "bin/grub-script-check", "sbin/grub-mkconfig"):
             ours[name.replace("grub-", "grub2-")] = f'#!/bin/sh\nexec /usr/{name} "$@"\n'
-        ours["sbin/grub2-probe"] = _PROBE
+        ours["sbin/grub2-probe"] = PROBE
         for path, text in ((f"up/{name}", text) for name, text in ours.items()):
             self.program("sh", "-c", 'cat >"$1" && chmod 755 "$1"', "sh", upper / path, stdin=text)
         options = f"lowerdir=/usr,upperdir={upper}/up,workdir={upper}/work"
@@ -235,10 +235,10 @@ class Host:
         self.write("proc/sys/kernel/osrelease", f"{release}\n")
         self.write("proc/sys/kernel/random/boot_id", f"{boot_id}\n")
 
-    def snapshot(self) -> dict[str, tuple[Any, ...]]:
-        """Every file below /boot, /etc and /var with its kind, mode and content."""
+    def snapshot(self, tops: Iterable[str] = ("boot", "etc", "var")) -> dict[str, tuple[Any, ...]]:
+        """Every file below these folders with its kind, mode and content."""
         found: dict[str, tuple[Any, ...]] = {}
-        for top in ("boot", "etc", "var"):
+        for top in tops:
             for path in sorted((self.path / top).rglob("*")):
                 held = path.lstat()
                 content: object = path.read_bytes() if path.is_file() else ""
@@ -274,7 +274,7 @@ def linux_lines(config: str) -> dict[str, list[str]]:
 
 def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = None) -> Host:
     """A Debian host with two kernels, its GRUB set up, TuneD there, nothing of lowlat's."""
-    host = bare(path, namespace, {"etc/default/grub": _SETTINGS, **(extra or {})})
+    host = bare(path, namespace, {"etc/default/grub": SETTINGS, **(extra or {})})
     shutil.copytree("/etc/grub.d", path / "etc/grub.d")
     if namespace.grub and not extra:
         shutil.copytree(namespace.grub, path / "boot/grub")
@@ -291,9 +291,7 @@ def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = 
 def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
     """The same without a boot loader."""
     files = {
-        **machine(),
-        f"boot/config-{OLDER}": CONFIG,
-        "proc/sys/kernel/random/boot_id": "boot-0\n",
+        **two_kernels(),
         "etc/default/locale": "LANG=C.UTF-8\n",
         "etc/tuned/active_profile": "balanced\n",
         "etc/tuned/profile_mode": "auto\n",
@@ -301,15 +299,25 @@ def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
         **extra,
     }
     write_tree(path, files)
-    for release in (RELEASE, OLDER):
-        for name in (f"vmlinuz-{release}", f"initrd.img-{release}"):
-            write_tree(path, {f"boot/{name}": "image\n"})
     for name in ("bin", "sbin", "lib", "lib64"):
         (path / name).symlink_to(f"usr/{name}")
     for name in ("tmp", "var/lib", "etc/default/grub.d"):
         (path / name).mkdir(parents=True, exist_ok=True)
     namespace.join(path)
     return Host(path, namespace)
+
+
+def two_kernels() -> dict[str, str]:
+    """A machine, and what two kernels have in /boot."""
+    names = [
+        f"{name}-{release}" for release in (RELEASE, OLDER) for name in ("vmlinuz", "initrd.img")
+    ]
+    return {
+        **machine(),
+        f"boot/config-{OLDER}": CONFIG,
+        "proc/sys/kernel/random/boot_id": "boot-0\n",
+        **{f"boot/{name}": "image\n" for name in names},
+    }
 
 
 @pytest.fixture(scope="session")

@@ -187,6 +187,13 @@ def test_a_pending_change_of_somebody_is_shown_and_refused(host: Host) -> None:
     assert "splash" in linux_lines(host.config)[entries_of(host)[RELEASE]]
 
 
+def test_a_new_script_of_grubs_is_named(host: Host) -> None:
+    """As TuneD's package brings one, whose section begins with an empty line."""
+    host.write("etc/grub.d/00_other", "#!/bin/sh\necho set other=1\n")
+    (host.path / "etc/grub.d/00_other").chmod(0o755)
+    assert "first '+### BEGIN /etc/grub.d/00_other ###'" in refusal(host, "apply")
+
+
 def test_our_own_entries_that_are_not_generated_yet_are_no_pending_change(host: Host) -> None:
     """So an apply that a power cut ended is simply done again."""
     stock = host.config

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
@@ -58,10 +59,12 @@ def done(*words: object, timeout: int = 120) -> str:
     return ended.stdout
 
 
-def built(kind: str, folder: Path) -> Built:
+def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda source: None) -> Built:
+    """The packages of the sources as they are, or after a change of theirs."""
     # Its own copy of the sources: the tree may be edited meanwhile.
     source = folder / "source"
     done(ROOT / "packaging/copy-source", source)
+    change(source)
     out = folder / kind
     # `make test` runs the harness's own tests.
     unchecked = ("env", "DEB_BUILD_OPTIONS=nocheck")
@@ -71,6 +74,15 @@ def built(kind: str, folder: Path) -> Built:
     packages = {re.split(r"[_-]\d", path.name)[0]: path for path in paths}
     assert set(packages) == {"lowlat", "lowlat-measure"}
     return Built(packages, said, source)
+
+
+def later(source: Path) -> None:
+    """Make it the next version, with another hook for GRUB."""
+    for name in ("debian/changelog", "rpm/lowlat.spec", "../generator/lowlat/__init__.py"):
+        path = source / "packaging" / name
+        path.write_text(path.read_text().replace(lowlat.__version__, f"{lowlat.__version__}.1"))
+    with (source / "templates/grub/99_lowlat").open("a") as hook:
+        hook.write("# As a later version has it.\n")
 
 
 def python_part(source: Path) -> set[str]:

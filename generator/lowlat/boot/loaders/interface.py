@@ -67,7 +67,7 @@ def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> N
 def refuse_pending(loader: str, rows: Sequence[str]) -> None:
     """Raises Refused where these changes of others would show too."""
     marked = [row for row in rows if row[:1] in "+-" and row[:3] not in ("+++", "---")]
-    changed = sorted(marked, key=lambda row: row[0] != "+")
+    changed = sorted(marked, key=lambda row: (row[0] != "+", not row[1:].strip()))
     if changed:
         raise Refused(
             f"{loader}: {len(changed)} lines would change that are not lowlat's, first "

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clean Debian roots below the user's cache, each made once by mmdebstrap; and copies of them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lowlat.base.errors import LowlatError
+from lowlat.base.files import user_folder
+from lowlat.rehearse import packages
+
+_MAKE_S = 900
+
+
+@contextmanager
+def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
+    """A copy of the root of a suite that has these packages beside the essential ones, with the
+    host's way into the network. It goes in the end, for it is large."""
+    subprocess.run(["cp", "--archive", _root_or_skip(suite, more), target], check=True)
+    shutil.copy("/etc/resolv.conf", target / "etc/resolv.conf")
+    try:
+        yield target
+    finally:
+        shutil.rmtree(target)
+
+
+def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
+    """The test is skipped, with the reason, where there is none and none can be had."""
+    kept = user_folder("XDG_CACHE_HOME", ".cache") / "roots" / f"{suite}-{'-'.join(more)}"
+    if kept.is_dir():
+        return kept
+    if shutil.which("mmdebstrap") is None:
+        pytest.skip("needs mmdebstrap: packaging/install-dependencies vm")
+    try:
+        lines = next(replace(packages.detect(), codename=suite).rounds())
+    except LowlatError as error:
+        pytest.skip(f"no Debian {suite}: {error}")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".made-", dir=kept.parent) as made:
+        tree = Path(made) / "tree"
+        done = subprocess.run(
+            ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase"]
+            + [f"--include={','.join(more)}", suite, str(tree), *lines],
+            capture_output=True, text=True, check=False, timeout=_MAKE_S,
+        )  # fmt: skip
+        if done.returncode:
+            pytest.skip(f"no Debian {suite}: {done.stderr.strip()[-300:]}")
+        tree.rename(kept)
+    return kept

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The DEB as a user of Debian 12 or 13 gets it: apt brings it, with what it needs, into a clean
+root; it is used, upgraded, downgraded, removed and purged. The boot configuration is GRUB's own,
+of a machine made of files. Each root's steps are printed with what came of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hosttree import PROBE, SETTINGS, Host, Namespace, two_kernels
+from roots import copied
+from test_packages import Built, as_root, built, later, with_deb
+
+import lowlat
+from trees import Answer, write_tree
+
+pytestmark = [pytest.mark.packages, pytest.mark.full, pytest.mark.root, as_root, with_deb]
+
+NOW = lowlat.__version__
+LATER = f"{NOW}.1"
+
+RUN = "var/lib/lowlat/runs/run.json"
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/root",
+    "LC_ALL": "C.UTF-8",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+
+#: It is no machine: packages start nothing in it.
+_POLICY = "#!/bin/sh\nexit 101\n"
+
+
+class Clean(Host):
+    """A Debian root with the files of a machine. Its programs, lowlat-gen too, are its own."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, Namespace(path))
+
+    def chroot(self, *words: object, **env: str) -> Answer:
+        ended = subprocess.run(
+            ["chroot", str(self.path), *map(str, words)],
+            env={**_ENVIRONMENT, **env}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=900,
+        )  # fmt: skip
+        assert "Traceback" not in ended.stderr, ended.stderr
+        return Answer(ended.returncode, ended.stdout, ended.stderr)
+
+    def lowlat(self, verb: str, *words: object, **env: str) -> Answer:
+        return self.chroot("lowlat-gen", verb, *words, **env)
+
+    def must(self, *words: object, **env: str) -> str:
+        answer = self.chroot(*words, **env)
+        assert answer.status == 0, (words, answer)
+        return answer.out
+
+    def apt(self, *words: object, **env: str) -> str:
+        """What lowlat's own scripts say is in it."""
+        unsafe = ("-o", "DPkg::Options::=--force-unsafe-io")
+        return self.must("apt-get", "-q", "-y", "--allow-downgrades", *unsafe, *words, **env)
+
+    def install(self, version: str, *words: str) -> str:
+        """Both packages in this version, which then lowlat-gen says, too."""
+        files = sorted((self.path / "packages" / version).iterdir())
+        said = self.apt("install", *words, *(f"/packages/{version}/{file.name}" for file in files))
+        assert self.must("lowlat-gen", "--version") == f"lowlat-gen {version}\n"
+        assert self.must("lowlat-measure", "--version") == f"lowlat-measure {version}\n"
+        return said
+
+    def boots(self) -> dict[str, tuple[Any, ...]]:
+        """All that the boot and what starts in it depend on."""
+        return self.snapshot(("boot", "etc"))
+
+    def ours(self) -> list[str]:
+        """Every file and folder with our name, or in a folder with it."""
+        words = "/ -xdev -path /packages -prune -o -path *lowlat* -print"
+        return sorted(self.must("find", *words.split()).split())
+
+    def apply_and_promote(self) -> None:
+        self.done("apply")
+        self.done("trial")
+        self.boot(self.status()["next"]["entry"], "boot-1")
+        self.done("boot", "start")
+        self.done("boot", "record")
+        self.done("promote")
+
+
+def hooks(clean: Clean) -> dict[str, tuple[Any, ...]]:
+    """What an upgrade writes anew."""
+    return {name: held for name, held in clean.boots().items() if "/99_lowlat" in name}
+
+
+def applied(clean: Clean) -> tuple[object, ...]:
+    """All that an upgrade leaves as it is: the boot but for the hooks, the plans, the status."""
+    names = clean.boots().keys() - hooks(clean).keys()
+    boots = {name: held for name, held in clean.boots().items() if name in names}
+    return boots, clean.snapshot(("var/lib/lowlat/plans",)), clean.status()
+
+
+# ------------------------------------------------------------------ the steps
+
+
+def install(clean: Clean) -> str:
+    """First with what the package cannot do without, and no more."""
+    clean.apt("update")
+    boot = clean.snapshot(("boot",))
+    clean.install(NOW, "--no-install-recommends")
+    assert clean.snapshot(("boot",)) == boot
+    assert json.loads(clean.must("lowlat-gen", "plan", "--json"))["cpus"]["isolated"] == "1-3"
+    clean.apt("install", "tuned")
+    # TuneD's script of GRUB's: apply refuses while what others would change is pending.
+    clean.update_grub()
+    assert not [name for name in clean.boots() if "lowlat" in name]
+    tuned = clean.must("dpkg-query", "-W", "-f", "${Version}", "tuned")
+    return f"{clean.must('python3', '--version').strip()}, TuneD {tuned}"
+
+
+def apply(clean: Clean) -> str:
+    clean.apply_and_promote()
+    status = clean.status()
+    assert status["state"] == "promoted", status
+    return str(status["default"]["entry"])
+
+
+def upgrade(clean: Clean) -> str:
+    before, old = applied(clean), hooks(clean)
+    assert "lowlat:" not in clean.install(LATER)
+    assert applied(clean) == before
+    assert hooks(clean) != old
+    clean.update_grub()
+    assert applied(clean) == before
+    return "boots as before, with new hooks"
+
+
+def downgrade(clean: Clean) -> str:
+    before, new = applied(clean), hooks(clean)
+    assert "lowlat:" not in clean.install(NOW)
+    assert applied(clean) == before
+    assert hooks(clean) != new
+    return "boots as before, with the old hooks"
+
+
+def roll_back(clean: Clean) -> str:
+    clean.done("rollback")
+    return "the boot is the one of before"
+
+
+def remove(clean: Clean) -> str:
+    """From a promoted state that the later version upgraded."""
+    clean.apply_and_promote()
+    clean.install(LATER)
+    clean.write(RUN, "{}\n")
+    assert "warning" not in clean.apt("remove", "lowlat", "lowlat-measure")
+    assert [path for path in clean.ours() if not path.startswith("/var/lib/")] == []
+    return "the boot is the one of before"
+
+
+def purge(clean: Clean) -> str:
+    said = clean.apt("purge", "lowlat", "lowlat-measure")
+    assert "runs stay in /var/lib/lowlat/runs" in said
+    assert clean.ours() == ["/var/lib/lowlat", "/var/lib/lowlat/runs", f"/{RUN}"]
+    clean.install(NOW)
+    clean.apt("purge", "lowlat", "lowlat-measure", LOWLAT_PURGE_RUNS="yes")
+    assert clean.ours() == []
+    return "nothing is left, runs when asked"
+
+
+# --------------------------------------------------------------------- a root
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
+    return {
+        NOW: built("deb", tmp_path_factory.mktemp("now")),
+        LATER: built("deb", tmp_path_factory.mktemp("later"), later),
+    }
+
+
+@pytest.mark.parametrize("suite", ["bookworm", "trixie"])
+def test_a_clean_root_takes_it_and_gives_it_back(
+    packages: dict[str, Built],
+    suite: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def step(what: str, came: str) -> None:
+        with capsys.disabled():
+            print(f"\n{suite:10}{what:10}{came}", end="", flush=True)
+
+    with copied(suite, ("systemd-sysv", "grub-efi-amd64"), tmp_path / "root") as path:
+        clean = prepared(path, packages)
+        step("install", install(clean))
+        stock = clean.boots()
+        step("apply", apply(clean))
+        step("upgrade", upgrade(clean))
+        step("downgrade", downgrade(clean))
+        step("rollback", roll_back(clean))
+        assert clean.boots() == stock
+        step("remove", remove(clean))
+        assert clean.boots() == stock
+        step("purge", purge(clean))
+        assert clean.boots() == stock
+
+
+def prepared(path: Path, packages: dict[str, Built]) -> Clean:
+    clean = Clean(path)
+    write_tree(path, {**two_kernels(), "etc/default/grub": SETTINGS})
+    for name, script in (("policy-rc.d", _POLICY), ("grub-probe", PROBE)):
+        (path / "usr/sbin" / name).write_text(script)
+        (path / "usr/sbin" / name).chmod(0o755)
+    for version, made in packages.items():
+        (path / "packages" / version).mkdir(parents=True)
+        for file in made.packages.values():
+            shutil.copy(file, path / "packages" / version)
+    clean.must("grub-editenv", "/boot/grub/grubenv", "create")
+    clean.update_grub()
+    return clean
