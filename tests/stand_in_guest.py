@@ -23,7 +23,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned
-from lowlat.rehearse.exchange import FACTS, RUN, TASK, VERIFY, Facts, Task
+from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, Task
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 
@@ -106,10 +106,13 @@ def _measure(folder: Path, line: str) -> None:
         1 + sum(folder.parent.name.encode()) % 7 / 100
     )
     cpus = [cpu_run(2, entries), cpu_run(3, entries)]
-    run = document(task.arm.name, entries, cpus=cpus, emulated=True, boot_id=folder.parent.name)
-    run["cmdline"] = line
-    run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
-    (folder / RUN).write_text(json.dumps(run))
+    for asked in task.measure.set_ups():
+        run = document(asked.label, entries, cpus=cpus, emulated=True, boot_id=folder.parent.name)
+        run["cmdline"] = line
+        run["policy"] = asked.policy or "other"
+        run["started"] = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
+        run["argv"] = asked.argv("harness")
+        (folder / str(asked.out)).write_text(json.dumps(run))
     row = {"name": "a", "where": "boot", "planned": "1", "effective": "1", "by": None}
     rows = [{**row, "state": "effective", "evidence": ""}]
     if task.arm.plan:

@@ -133,7 +133,7 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     for option, (_, _, span) in options.TIMES.items():
         assert span in rows[option]
     tools, kinds = (rows[option].split("some of ")[1] for option in ("--second-opinion", "--work"))
-    alone = options.MeasureOptions("a", duration="1h", oslat=False)
+    alone = options.MeasureOptions(label="a", duration="1h", oslat=False)
     for names, row, asked in (
         (tools, "--second-opinion", replace(alone, second_opinion="all")),
         (kinds, "--work", replace(alone, work="all")),

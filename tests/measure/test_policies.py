@@ -20,20 +20,20 @@ ECHO = "for word; do case $word in --policy=*) p=${word#--policy=} ;; esac; done
 
 def test_one_policy_is_the_run_as_it_was_asked_for() -> None:
     for policy in (None, "other", "fifo:1"):
-        options = MeasureOptions("stock", out=Path("run.json"), policy=policy)
+        options = MeasureOptions(label="stock", out=Path("run.json"), policy=policy)
         assert list(options.set_ups()) == [options]
 
 
 def test_each_policy_gets_its_label_and_files() -> None:
     options = MeasureOptions(
-        "stock", out=Path("out/run.json"), events="gaps.csv", policy="other,fifo:1"
+        label="stock", out=Path("out/run.json"), events="gaps.csv", policy="other,fifo:1"
     )
     other, fifo = options.set_ups()
     assert (other.label, other.policy) == ("stock-other", "other")
     assert (fifo.label, fifo.policy) == ("stock-fifo1", "fifo:1")
     assert (other.out, other.events) == (Path("out/run-other.json"), "gaps-other.csv")
     assert (fifo.out, fifo.events) == (Path("out/run-fifo1.json"), "gaps-fifo1.csv")
-    (_, deadline) = MeasureOptions("a", policy="other,deadline:5ms/10ms").set_ups()
+    (_, deadline) = MeasureOptions(label="a", policy="other,deadline:5ms/10ms").set_ups()
     assert (deadline.label, deadline.out, deadline.events) == ("a-deadline5ms-10ms", None, None)
 
 
@@ -42,7 +42,7 @@ def test_each_policy_gets_its_label_and_files() -> None:
 )
 def test_a_list_that_is_none_is_refused(policy: str) -> None:
     with pytest.raises(Refused, match="is no scheduling policy, or named twice"):
-        list(MeasureOptions("stock", policy=policy).set_ups())
+        list(MeasureOptions(label="stock", policy=policy).set_ups())
 
 
 def test_one_command_measures_them_all(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:

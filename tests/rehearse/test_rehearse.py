@@ -24,6 +24,8 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import read_value, write_value
 from lowlat.catalogue import CATALOGUE
 from lowlat.host.root import Root
+from lowlat.measure.options import MeasureOptions
+from lowlat.measure.run_file import read_run
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine, Processor
 from lowlat.model.plan import Plan
@@ -32,7 +34,6 @@ from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse import boots, enclosure, guest_measure, guest_tuned, qemu, results, store, vm
 from lowlat.rehearse.arm import PlannedArm
-from lowlat.rehearse.boots import harness_argv
 from lowlat.rehearse.exchange import TASK, Facts, Task, read_facts
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
@@ -40,6 +41,8 @@ from lowlat.rehearse.vm_size import VmSize, shape
 from trees import lowlat_process as lowlat
 
 pytestmark = pytest.mark.slow
+
+HARNESS = Path(sys.executable).with_name("lowlat-measure")
 
 
 def _machine(cpus: int, threads: int = 1, flags: str = "") -> Machine:
@@ -256,7 +259,10 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
 
 def _task(**fields: Any) -> Task:
-    whole = Task(PlannedArm("stock"), CpuSet.of([2, 3]), ("/bin/measure", "--cpus", "2-3"), 60.0)
+    asked = MeasureOptions(
+        label="stock", out=Path("stock-1.json"), policy="other,fifo:1", causes=True
+    )
+    whole = Task(PlannedArm("stock"), CpuSet.of([2, 3]), "/bin/measure", asked)
     return replace(whole, **fields)
 
 
@@ -270,11 +276,12 @@ def test_a_task_comes_back_as_it_went(tmp_path: Path) -> None:
         assert read_value(tmp_path / TASK, Task) == task
 
 
-@pytest.mark.parametrize(("emulated", "words"), [(True, ["--emulated", "--no-oslat"]), (False, [])])
+@pytest.mark.parametrize(("emulated", "words"), [(True, ["--no-oslat", "--emulated"]), (False, [])])
 def test_the_harness_is_told_of_emulation(emulated: bool, words: list[str]) -> None:
     plan = cast(Plan, SimpleNamespace(isolated="2-3", housekeeping="0-1"))
-    argv = harness_argv(RehearseOptions(), "stock", plan, emulated=emulated)
-    assert argv[1:5] == ("--cpus", "2-3", "--load-cpus", "0-1")
+    asked = boots.measure_options(RehearseOptions(), "stock", plan, emulated=emulated)
+    argv = asked.argv("measure")
+    assert {"--cpus=2-3", "--load-cpus=0-1", "--load=mixed"} < set(argv)
     assert [word for word in argv if word in ("--emulated", "--no-oslat")] == words
 
 
@@ -287,6 +294,23 @@ def test_nothing_is_applied_outside_a_guest(tmp_path: Path, line: Optional[str])
     with pytest.raises(Refused, match="in its guest only"):
         guest_tuned.apply(root, tmp_path / "files", tmp_path / "tuned.log")
     assert not (tmp_path / "tuned.log").exists()
+
+
+@pytest.mark.skipif(not HARNESS.exists(), reason="lowlat-measure is not built (make harness)")
+def test_what_is_measured_in_a_boot_is_a_run_of_measure(tmp_path: Path) -> None:
+    """In a stock boot nothing is set: what is done there can be done here."""
+    cpu = str(max(os.sched_getaffinity(0)))
+    asked = MeasureOptions(label="stock", out=Path("stock-1.json"), cpus=cpu, duration="100ms",
+                           warmup="0s", load="idle", oslat=False, work="registers",
+                           causes=False, emulated=True)  # fmt: skip
+    task = _task(isolated=CpuSet.parse_list(cpu), harness=str(HARNESS), measure=asked)
+    write_value(tmp_path / TASK, task)
+    program = [sys.executable, "-m", "lowlat.rehearse.guest_measure", str(tmp_path)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert read_facts(tmp_path).refused == "", done
+    run = read_run(tmp_path / "stock-1.json")
+    assert (run.label, run.emulated, run.host.arch) == ("stock", True, platform.machine())
+    assert [work.kind for work in run.work] == ["registers"]
 
 
 def test_a_guest_that_left_nothing_is_one_line(tmp_path: Path) -> None:
@@ -358,7 +382,7 @@ def _booted(folder: Path, arm: PlannedArm, facts: Facts) -> boots.Booted:
             }
         )
     )
-    return boots.Booted(arm, 1, arm.line, folder, facts)
+    return boots.Booted(arm, 1, arm.line, folder, facts, ())
 
 
 def _planned_here(name: str) -> Plan:
@@ -430,6 +454,11 @@ def test_findings_are_what_is_not_as_planned(tmp_path: Path) -> None:
         (["--boots", "0"], "--boots"),
         (["--memory", "lots"], "--memory 'lots': not a size"),
         (["--duration", "10"], "--duration '10': not a time with its unit"),
+        (["--load", "nosuch"], "--load 'nosuch': unknown scenario"),
+        (["--work", "nosuch"], "--work 'nosuch': 'nosuch' is none of them"),
+        (["--throughput", "0"], "--throughput '0': out of range"),
+        (["--policy", "other,other"], "'other' is no scheduling policy, or named twice"),
+        (["--policy", "fifo:0"], "--policy 'fifo:0': not a scheduling policy"),
     ],
 )
 def test_wrong_input_is_refused_before_any_boot(

@@ -113,6 +113,31 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     assert "6.12.1" in page and "6.6.1" in page and "cpu-partitioning" in page
 
 
+def test_every_boot_is_measured_as_it_was_asked_for(bench: Bench) -> None:
+    """The four set-ups of the osnoise paper, on one page."""
+    asked = ("--load", "vm", "--work", "kill", "--throughput", "3", "--causes")
+    words = ("--isolate", "2-3", "--policy", "other,fifo:1", *asked)
+    status, out, err = bench.matrix(*words, **{guest.PANICS: "lowlat-1"})
+    assert status == 1
+    status, out, err = bench.call("--resume", str(bench.out))
+    assert (status, err) == (0, "")
+    for boot in bench.result()["kernels"][0]["boots"]:
+        runs = [json.loads(Path(path).read_text()) for path in (boot["run"], *boot["further"])]
+        assert [run["policy"] for run in runs] == ["other", "fifo:1"]
+        assert [run["label"] for run in runs] == [f"{boot['arm']}-{n}" for n in ("other", "fifo1")]
+        for run in runs:
+            assert {"--load=vm", "--work=kill", "--throughput=3", "--emulated"} < set(run["argv"])
+    page = (bench.out / "report.html").read_text()
+    for name in ("stock-other", "lowlat-other", "stock-fifo1", "lowlat-fifo1"):
+        assert name in page
+    titles = [f"6.12.1, {title}" for title in ("all set-ups", "other", "fifo:1")]
+    assert [f">{title}</h2>" in page and f"── {title}" in out for title in titles] == [True] * 3
+    assert re.search(r"(?m)^lowlat-fifo1 +1 / 1 .* descriptive-only$", out)
+
+    status, _, err = bench.call("--resume", str(bench.out), "--load", "vm")
+    assert (status, err.count("\n")) == (2, 1) and "goes on as it was asked for" in err
+
+
 def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:
     status, out, _ = bench.matrix("--isolate", "2-3", "--boots", "5", "--control")
     assert status == 0

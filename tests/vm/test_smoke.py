@@ -42,7 +42,7 @@ def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     assert booted.verify is not None
     rows = json.loads(booted.verify.read_text())["settings"]
     assert Counter(row["state"] for row in rows)["effective"] > 8, rows
-    run = json.loads(booted.run.read_text())
+    run = json.loads(booted.runs[0].read_text())
     assert [cpu["cpu"] for cpu in run["cpus"]] == [2, 3]
 
 

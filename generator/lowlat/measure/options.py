@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from lowlat.base.arguments import flag, option
 from lowlat.base.duration import seconds
@@ -40,8 +40,40 @@ _PASSED_ON = (
 
 
 @dataclass(frozen=True)
-class MeasureOptions:
-    """What to measure. Texts are handed to lowlat-measure as they are; None is its default."""
+class MeasureChoice:
+    """What every verb that measures is asked alike. Texts are handed to lowlat-measure as they are;
+    None is its default."""
+
+    policy: Optional[str] = option(
+        "POLICY[,...]",
+        "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, "
+        "such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by the first",
+    )
+    load: Optional[str] = option(
+        "SCENARIO", "what stress-ng does meanwhile (default: nothing, of rehearse mixed)"
+    )
+    work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
+    throughput: Optional[str] = option(
+        "N",
+        "then runs of stress-ng's matrix, without load (%(const)s)",
+        nargs="?",
+        const=THROUGHPUT_RUNS,
+    )
+    causes: Optional[bool] = option(
+        None,
+        "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
+        "detectors' own context switches, of rehearse not at all)",
+    )
+
+
+def chosen(given: MeasureChoice) -> dict[str, Any]:
+    """Its fields, of a value that has more of them."""
+    return {item.name: getattr(given, item.name) for item in fields(MeasureChoice)}
+
+
+@dataclass(frozen=True)
+class MeasureOptions(MeasureChoice):
+    """What to measure."""
 
     label: str = option("NAME", "names the run, such as 'stock'", required=True)
     out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
@@ -50,16 +82,9 @@ class MeasureOptions:
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
     stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
-    policy: Optional[str] = option(
-        "POLICY[,...]",
-        "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, "
-        "such as other,fifo:1, each gets a run of its own, its word in the label",
-    )
-    load: Optional[str] = option("SCENARIO", "what stress-ng does meanwhile")
     load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
     oslat: Optional[bool] = option(None, "a second opinion by oslat")
     second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
-    work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     work_alone: bool = flag("on one CPU after another, not all at once")
     work_mixed: bool = flag("with another kind on each CPU, in turns")
     wakeup: Optional[str] = option(
@@ -68,19 +93,9 @@ class MeasureOptions:
         nargs="?",
         const="1ms",
     )
-    throughput: Optional[str] = option(
-        "N",
-        "then runs of stress-ng's matrix, without load (%(const)s)",
-        nargs="?",
-        const=THROUGHPUT_RUNS,
-    )
     seed: Optional[str] = option("N", "seed of the loads")
-    causes: Optional[bool] = option(
-        None,
-        "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
-        "detectors' own context switches)",
-    )
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
+    emulated: bool = False
     host: Mapping[str, object] = field(default_factory=dict)
 
     def argv(self, harness: str, capture: Optional[Path] = None) -> list[str]:
@@ -91,6 +106,7 @@ class MeasureOptions:
         if self.oslat is not None:
             options.append("--oslat" if self.oslat else "--no-oslat")
         modes = {"--work-alone": self.work_alone, "--work-mixed": self.work_mixed}
+        modes["--emulated"] = self.emulated
         options += [name for name, wanted in modes.items() if wanted]
         if capture is not None:
             options.append(f"--capture={capture}")

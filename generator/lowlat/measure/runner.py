@@ -10,11 +10,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Optional
 
-from lowlat.base import files, trust
+from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.files import state_folder
-from lowlat.base.process import Finished, last_line
+from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
@@ -24,6 +25,9 @@ _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 #: Starting the loads, ending them and writing the result.
 _SLACK_S = 120.0
+
+#: Reading its options and printing its help.
+_ASK_S = 20.0
 
 #: Exit statuses of a run that a signal ended early; its partial result is kept.
 SIGNALLED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminated"}
@@ -38,8 +42,23 @@ class Measured:
     problems: tuple[str, ...]
 
 
-def measure(options: MeasureOptions, *, quiet: bool = False) -> Measured:
-    """Run the harness and keep its result, also a partial one; ``quiet`` prints no progress.
+def check(options: MeasureOptions) -> None:
+    """Have the harness read its options of each set-up and measure nothing. Raises Refused where
+    one is wrong, or stress-ng is asked for and is not installed."""
+    for one in options.set_ups():
+        one.seconds()
+        asked = process.run([*one.argv(find_harness()), "--help"], timeout=_ASK_S)
+        if asked.status == 2:
+            raise Refused(_words(asked))
+    if (options.throughput or options.load not in (None, "idle")) and not find("stress-ng"):
+        raise process.missing("stress-ng")
+
+
+def measure(
+    options: MeasureOptions, *, quiet: bool = False, harness: Optional[str] = None
+) -> Measured:
+    """Run the harness and keep its result, also a partial one; ``quiet`` prints no progress. The
+    ``harness`` is that of find_harness().
 
     Raises Refused where nothing was measured because of the input, LowlatError where the harness
     failed; then no file is left behind. Unmet where the file cannot be written: then the result is
@@ -51,7 +70,7 @@ def measure(options: MeasureOptions, *, quiet: bool = False) -> Measured:
             hint="1 to 64 letters, digits, dots, underscores, dashes",
         )
     expected = options.seconds()
-    harness = find_harness()
+    harness = harness or find_harness()
     path = (options.out or default_path(options.label)).absolute()
     if options.events is not None and os.path.realpath(options.events) == os.path.realpath(path):
         raise Refused(f"--events {options.events}: the same file as --out", hint="name another")
@@ -111,7 +130,7 @@ def _nothing() -> None:
 def _document(finished: Finished) -> dict[str, object]:
     if finished.timed_out:
         raise LowlatError("lowlat-measure did not end in time and was ended")
-    words = last_line(finished.stderr).removeprefix("lowlat-measure: ")
+    words = _words(finished)
     if finished.status == 2:
         raise Refused(words or "lowlat-measure refused to run")
     try:
@@ -122,6 +141,10 @@ def _document(finished: Finished) -> dict[str, object]:
     if not isinstance(document, dict):
         raise LowlatError("lowlat-measure wrote something that is not a run")
     return document
+
+
+def _words(finished: Finished) -> str:
+    return last_line(finished.stderr).removeprefix("lowlat-measure: ")
 
 
 def ending(status: int) -> str:

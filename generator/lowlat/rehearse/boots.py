@@ -2,11 +2,12 @@
 """The stage on which the boots of one kernel play: one guest, one folder, and the arms' plans."""
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Optional
@@ -16,6 +17,7 @@ from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.typed_json import write_value
 from lowlat.host.root import Root
 from lowlat.measure.child import find_harness
+from lowlat.measure.options import MeasureOptions
 from lowlat.measure.run_file import read_run
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -32,6 +34,9 @@ from lowlat.render import files
 from lowlat.report.in_effect import read_verify
 from lowlat.verify.finding import Finding
 
+#: Letters of a run's label, which has room for a policy's word behind them.
+_LABEL = 40
+
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
 _BOOT_S = {True: 270.0, False: 900.0}
@@ -41,21 +46,18 @@ _PACE = {True: 3.0, False: 10.0}
 @dataclass(frozen=True)
 class Booted:
     """One boot: which arm's, the number of its turn, its own words on the command line, what it
-    looked like, and where its files are."""
+    looked like, where its files are, and its runs, one for each policy."""
 
     arm: PlannedArm
     number: int
     line: str
     folder: Path
     facts: Facts
+    runs: tuple[Path, ...]
 
     @property
     def name(self) -> str:
         return self.folder.name
-
-    @property
-    def run(self) -> Path:
-        return self.folder / f"{self.name}.json"
 
     @property
     def verify(self) -> Optional[Path]:
@@ -67,9 +69,9 @@ class Booted:
         return self.folder / vm.LOG
 
     @cached_property
-    def measured(self) -> Run:
-        """The run as it was read. Raises Refused where it cannot be."""
-        return read_run(self.run)
+    def measured(self) -> tuple[Run, ...]:
+        """The runs as they were read. Raises Refused where one cannot be."""
+        return tuple(map(read_run, self.runs))
 
     @cached_property
     def verified(self) -> tuple[Finding, ...]:
@@ -137,13 +139,15 @@ class KernelBoots:
         Raises LowlatError where the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
+        measured = measure_options(self.options, arm.name, plan, emulated=not self.kvm)
+        runs = self._runs(folder)
         try:
-            with exchange.shared(folder) as share:
+            with exchange.shared(folder, tuple(path.name for path in runs)) as share:
                 if arm.plan:
                     files.write(files.render(arm.plan, Root()), str(share / exchange.PLAN_FILES))
-                seconds = self.options.seconds()
-                harness = harness_argv(self.options, arm.name, plan, emulated=not self.kvm)
-                task = Task(arm, plan.isolated, harness, 3 * seconds + 120)
+                seconds = sum(one.seconds() for one in measured.set_ups())
+                measured = replace(measured, out=Path(f"{folder.name}.json"))
+                task = Task(arm, plan.isolated, find_harness(), measured)
                 write_value(share / exchange.TASK, task)
                 vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:
@@ -162,11 +166,17 @@ class KernelBoots:
         """What is in a boot's folder. Raises LowlatError where it cannot be read, or the boot did
         not do its work."""
         folder = self._folder(arm, number)
-        booted = Booted(arm, number, self._line(arm), folder, exchange.read_facts(folder))
+        facts, runs = exchange.read_facts(folder), self._runs(folder)
+        booted = Booted(arm, number, self._line(arm), folder, facts, runs)
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
         _ = booted.measured, booted.verified  # both can be read
         return booted
+
+    def _runs(self, folder: Path) -> tuple[Path, ...]:
+        """Where the runs of a boot go, one for each policy."""
+        asked = replace(self.options.measured(), out=folder / f"{folder.name}.json")
+        return tuple(one.out for one in asked.set_ups() if one.out)
 
     def _folder(self, arm: PlannedArm, number: int) -> Path:
         return self.folder / f"{arm.name}-{number}"
@@ -185,16 +195,22 @@ class KernelBoots:
         return " ".join((*clock, *words))
 
 
-def harness_argv(
-    options: RehearseOptions, label: str, plan: Plan, *, emulated: bool
-) -> tuple[str, ...]:
-    """lowlat-measure's argument vector for a boot, but for where its run goes."""
-    return (
-        find_harness(),
-        *("--cpus", str(plan.isolated), "--load-cpus", str(plan.housekeeping), "--load", "mixed"),
-        *("--duration", options.duration, "--warmup", options.warmup, "--label", label),
+def measure_options(
+    options: RehearseOptions, name: str, plan: Plan, *, emulated: bool
+) -> MeasureOptions:
+    """What is measured in a boot of the arm of this name."""
+    asked = options.measured()
+    return replace(
+        asked,
+        # Names of arms are longer, and TuneD has other letters.
+        label=re.sub(r"[^\w.-]", "_", name[:_LABEL], flags=re.ASCII),
+        cpus=str(plan.isolated),
+        load=asked.load or "mixed",
+        load_cpus=str(plan.housekeeping),
+        causes=bool(asked.causes),
         # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
-        *(("--emulated", "--no-oslat") if emulated else ()),
+        oslat=False if emulated else None,
+        emulated=emulated,
     )
 
 

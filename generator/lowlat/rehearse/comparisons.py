@@ -4,6 +4,7 @@ one setting left out against the whole profile."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 
 from lowlat.base import files
@@ -14,7 +15,7 @@ from lowlat.rehearse.rehearsal import Played, Rehearsal
 from lowlat.report import in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
-from lowlat.report.comparison import compare
+from lowlat.report.comparison import set_ups
 from lowlat.verify.finding import Finding, Standing
 from lowlat.view.arm import Group
 from lowlat.view.settings import OWN
@@ -37,10 +38,13 @@ def _against(base: str, played: Played) -> Iterator[Group]:
     release = played.stage.kernel.release
     title = release if base == STOCK else f"{release}: {base} with one setting left out"
     runs = [_runs(arm, played) for arm in (first, *known)]
-    found = compare(*runs)
-    reports = tuple(_planned(arm, one) for arm, one in zip(known, found.reports))
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
-    yield Group(title, replace(found, reports=reports), plan)
+    for policy, found in set_ups(*runs):
+        # Of all set-ups, every arm comes again under each policy.
+        arms = islice(cycle((first, *known)), 1, None)
+        reports = tuple(_planned(arm, one) for arm, one in zip(arms, found.reports))
+        name = ", ".join(filter(None, (title, policy)))
+        yield Group(name, replace(found, reports=reports), plan)
 
 
 def _runs(arm: PlannedArm, played: Played) -> Arm:
@@ -49,7 +53,7 @@ def _runs(arm: PlannedArm, played: Played) -> Arm:
     own = () if stage.kvm else tuple(clock_words(stage.machine))
     verified = [marked(booted.verified, own) for booted in boots if booted.verify]
     effect = in_effect.of_boots(verified) if verified else None
-    return Arm(arm.name, tuple(booted.measured for booted in boots), effect)
+    return Arm(arm.name, tuple(run for booted in boots for run in booted.measured), effect)
 
 
 def marked(rows: Sequence[Finding], own: Sequence[str]) -> Sequence[Finding]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from lowlat.base import bounds, files, process
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import read_value
+from lowlat.measure.options import MeasureOptions
 from lowlat.model.cpuset import CpuSet
 from lowlat.rehearse.arm import PlannedArm
 
@@ -20,7 +21,6 @@ VERIFY = "verify.json"
 MESSAGES = "dmesg.txt"
 TUNED_LOG = "tuned.log"
 ARMS = "arms.json"
-RUN = "run.json"
 
 #: Why there is no plan, where there is none.
 REFUSED = "refused.txt"
@@ -33,13 +33,13 @@ _REMOVE_S = 120.0
 
 @dataclass(frozen=True)
 class Task:
-    """A measured boot's work: the CPUs to measure, the command that does it, and the most seconds
-    that it may take."""
+    """A measured boot's work: the isolated CPUs, the program that measures, and what; the runs go
+    into the folder."""
 
     arm: PlannedArm
     isolated: CpuSet
-    harness: tuple[str, ...]
-    limit: float
+    harness: str
+    measure: MeasureOptions
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
     try:
         yield share
     finally:
-        for name in (ARMS, FACTS, VERIFY, MESSAGES, TUNED_LOG, REFUSED, RUN, *more):
+        for name in (ARMS, FACTS, VERIFY, MESSAGES, TUNED_LOG, REFUSED, *more):
             with suppress(OSError):
                 data = files.read(share / name, bounds.GUEST_FILE, follow=False)
-                (folder / (f"{folder.name}.json" if name == RUN else name)).write_bytes(data)
+                (folder / name).write_bytes(data)
         remove(share)
 
 

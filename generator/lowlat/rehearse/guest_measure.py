@@ -4,13 +4,13 @@
 Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; FOLDER is shared with the host.
 """
 
-import json
 import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from lowlat.base import process
@@ -20,6 +20,7 @@ from lowlat.base.typed_json import read_value, write_value
 from lowlat.catalogue import lookup
 from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
+from lowlat.measure.runner import measure
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe import host_facts
@@ -80,20 +81,13 @@ class Guest:
         (self.folder / exchange.VERIFY).write_text(ended.stdout)
 
     def _measure(self) -> None:
-        result = self.folder / exchange.RUN
-        ended = process.run(
-            [*self.task.harness, "--json", str(result)],
-            timeout=self.task.limit,
-            # Memory, not the shared tree: its traffic would be part of what is measured.
-            cwd="/dev/shm",  # noqa: S108
-            env={**os.environ, "TMPDIR": "/dev/shm"},  # noqa: S108
-        )
-        if ended.timed_out:
-            raise LowlatError("lowlat-measure did not end in the guest")
-        if ended.status == 2 or not result.exists():
-            raise LowlatError(ended.stderr.strip() or f"lowlat-measure: status {ended.status}")
-        document = json.loads(result.read_text())
-        result.write_text(json.dumps({**document, "host": host_facts(self.root)}))
+        # Memory, not the shared tree: its traffic would be part of what is measured.
+        os.environ["TMPDIR"] = memory = "/dev/shm"  # noqa: S108
+        os.chdir(memory)
+        asked = self.task.measure
+        out = self.folder / str(asked.out)
+        for one in replace(asked, out=out, host=host_facts(self.root)).set_ups():
+            measure(one, quiet=True, harness=self.task.harness)
 
     @contextmanager
     def _timed(self, name: str, title: str) -> Iterator[None]:

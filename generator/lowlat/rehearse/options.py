@@ -11,7 +11,8 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.host.tuned import chain
-from lowlat.measure.options import TIMES
+from lowlat.measure import runner
+from lowlat.measure.options import TIMES, MeasureChoice, MeasureOptions, chosen
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Machine
 from lowlat.plan import profile
@@ -34,7 +35,7 @@ class GuestPlanOptions(Options):
 
 
 @dataclass(frozen=True)
-class RehearseOptions:
+class RehearseOptions(MeasureChoice):
     """What to rehearse. ``kernels`` and ``profiles`` span the matrix."""
 
     profiles: tuple[str, ...] = option(
@@ -74,10 +75,11 @@ class RehearseOptions:
         if min(len(self.kernels), len(self.profiles), self.boots) < 1:
             raise ValueError("nothing to boot")
 
-    def seconds(self) -> float:
-        """Of one run with its warm-up; raises Refused where that is no time for the harness."""
-        times = (("--duration", self.duration), ("--warmup", self.warmup))
-        return sum(seconds(option, text, TIMES[option]) for option, text in times)
+    def measured(self) -> MeasureOptions:
+        """What is measured in every boot."""
+        return MeasureOptions(
+            label=STOCK, duration=self.duration, warmup=self.warmup, **chosen(self)
+        )
 
     def check(self, cpus: int) -> None:
         """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
@@ -85,7 +87,9 @@ class RehearseOptions:
         The rest is for the planner in the guest to refuse.
         """
         wanted = [profile.load(name) for name in self.profiles]
-        self.seconds()
+        for option, text in (("--duration", self.duration), ("--warmup", self.warmup)):
+            seconds(option, text, TIMES[option])
+        runner.check(self.measured())
         if self.plan.request.for_device and not self.plan.as_host:
             raise Refused(
                 f"--for-device {self.plan.request.for_device[:60]}: the guest has other devices",

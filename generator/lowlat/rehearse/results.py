@@ -136,7 +136,8 @@ def _boot(booted: Booted) -> dict[str, object]:
         "number": booted.number,
         "line": booted.line,
         **vars(booted.facts),
-        "run": booted.run,
+        "run": booted.runs[0],
+        "further": booted.runs[1:],
         "verify": booted.verify,
         "serial_log": booted.log,
     }

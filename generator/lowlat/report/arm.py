@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One arm of a comparison: its boots, the runs nested in them, and each figure boot by boot."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from statistics import fmean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.policy import word
 from lowlat.model.run import ChainLink, CpuRun, LongGap, Run
 from lowlat.report import figures, work
 from lowlat.report.figures import Key, Measure
@@ -52,6 +55,20 @@ class Arm:
         for number, run in enumerate(self.runs):
             found.setdefault(run.boot_id or f"#{number}", []).append(run)
         return tuple(map(tuple, found.values()))
+
+    def by_policy(self) -> Mapping[str, Arm]:
+        """Its runs under each scheduling policy; of several the policy's word is in the name."""
+        found = dict.fromkeys(run.policy for run in self.runs)
+        if len(found) < 2:
+            return dict.fromkeys(found, self)
+        return {
+            policy: replace(
+                self,
+                name=f"{self.name}-{word(policy)}",
+                runs=tuple(run for run in self.runs if run.policy == policy),
+            )
+            for policy in found
+        }
 
     @property
     def sets(self) -> Mapping[str, CpuSet]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Several arms against the first: set-ups, profiles, or one parameter left out at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -42,6 +42,22 @@ class Comparison:
 def compare(*arms: Arm) -> Comparison:
     """Build a report for each arm but the first."""
     return Comparison(arms, _adjusted([build(arms[0], after) for after in arms[1:]]))
+
+
+def set_ups(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
+    """The comparison of arms that were measured under the same scheduling policies, with its title.
+
+    Of one policy that is "". Of several all set-ups come first, each beside the first of them, and
+    then the arms under each policy, which is what may be claimed.
+    """
+    split = [arm.by_policy() for arm in arms]
+    common = [policy for policy in split[0] if all(policy in own for own in split)]
+    if len(common) < 2:
+        yield "", compare(*arms)
+        return
+    yield "all set-ups", compare(*(own[policy] for policy in common for own in split))
+    for policy in common:
+        yield policy, compare(*(own[policy] for own in split))
 
 
 def holm(values: Sequence[float]) -> list[float]:
