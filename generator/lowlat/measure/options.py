@@ -47,7 +47,8 @@ class MeasureChoice:
     policy: Optional[str] = option(
         "POLICY[,...]",
         "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, "
-        "such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by the first",
+        "such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by "
+        "the first",
     )
     load: Optional[str] = option(
         "SCENARIO", "what stress-ng does meanwhile (default: nothing, of rehearse mixed)"

@@ -66,6 +66,13 @@ class Load:
 
 
 @dataclass(frozen=True)
+class WorkRun:
+    """One run of stress-ng's matrix: bogo operations a second, 0 where it gave no figure."""
+
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
 class Work(Load):
     """stress-ng's matrix, or a kind of work on one CPU: what one piece of it took. A sleep takes
     the ``requested_ns`` that it asks for, and longer."""
@@ -80,6 +87,7 @@ class Work(Load):
     p99_ns: Optional[float] = None
     p999_ns: Optional[float] = field(default=None, metadata={"json": "p99.9_ns"})
     max_ns: Optional[float] = None
+    runs: tuple[WorkRun, ...] = ()
 
     @property
     def cpu(self) -> Optional[int]:
@@ -351,6 +359,11 @@ class Run:
     def throughput(self) -> Optional[ToolResult]:
         """Of stress-ng's matrix, measured alone."""
         return next((one.result for one in self.work if one.result), None)
+
+    @property
+    def matrix_rates(self) -> tuple[float, ...]:
+        """What each run of that matrix got done, in bogo operations a second."""
+        return tuple(run.value for one in self.work if one.result for run in one.runs if run.value)
 
     def cpu(self, number: int) -> CpuRun:
         return self._by_number[number]

@@ -87,8 +87,8 @@ class RehearseOptions(MeasureChoice):
         The rest is for the planner in the guest to refuse.
         """
         wanted = [profile.load(name) for name in self.profiles]
-        for option, text in (("--duration", self.duration), ("--warmup", self.warmup)):
-            seconds(option, text, TIMES[option])
+        for name, text in (("--duration", self.duration), ("--warmup", self.warmup)):
+            seconds(name, text, TIMES[name])
         runner.check(self.measured())
         if self.plan.request.for_device and not self.plan.as_host:
             raise Refused(

@@ -35,4 +35,5 @@ def document(report: Report) -> dict[str, object]:
         "labels": {"before": report.first, "after": report.name},
         "longest_gaps": encode(report.longest_gaps),
         "sets": encode(report.sets),
+        "throughput": encode(report.throughput),
     }

@@ -10,11 +10,12 @@ from typing import Optional, Union
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, in_effect, verdict, work
+from lowlat.report import comparable, in_effect, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps, primary_name
 from lowlat.report.figures import Key
 from lowlat.report.stats.power import POWER
+from lowlat.report.throughput import Loss
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict
 
 __all__ = ["SCHEMA", "Endpoint", "Report", "build"]
@@ -33,8 +34,9 @@ class Report:
     """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. In words only
     it tells whether the kernel isolated all CPUs measured after, how many ``seconds`` a CPU was
     measured in a boot of either arm, and how many boots an arm would find the change seen (None
-    where it was found or the number cannot be told). ``sets`` are the CPUs by the names that a plan
-    gave them, ``longest_gaps`` those of either arm whose causes were looked for."""
+    where it was found or the number cannot be told). ``throughput`` is what stress-ng's matrix
+    lost, where time means something. ``sets`` are the CPUs by the names that a plan gave them,
+    ``longest_gaps`` those of either arm whose causes were looked for."""
 
     name: str
     first: str
@@ -47,6 +49,7 @@ class Report:
     flags: tuple[str, ...]
     isolated: bool
     seconds: tuple[float, float]
+    throughput: Optional[Loss] = None
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
     longest_gaps: tuple[ArmGap, ...] = ()
     boots_to_find: Optional[int] = None
@@ -74,22 +77,28 @@ def build(before: Arm, after: Arm) -> Report:
     needed = None
     why = comparable.refusal(before, after)
     seconds = (0.0, 0.0)
+    lost: Optional[Loss] = None
     gaps: tuple[ArmGap, ...] = ()
     if why:
         concluded = Verdict(REFUSED, why)
     else:
         pair = Pair.of(before, after)
         concluded, figures = _concluded(pair)
+        guard = [(e.ratio, e.ci95) for e in figures if e.name == throughput.NAME and e.ratio]
+        if guard and not before.runs[0].emulated:
+            lost = throughput.loss(before, after, *guard[0])
         worked = {e.name: (e.before, e.after) for e in figures if e.cpu == "all"}
         weighty = [
             *_swallowed((before, after)),
             *comparable.doses(before, after),
             *_slower(figures),
             *work.dearer_calls(worked),
+            *([str(lost)] if lost and (lost.least or 0.0) > 0 else []),
         ]
         gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
-        flags = [*weighty, *work.sentences(worked), *flags]
+        told = [str(lost)] if lost and str(lost) not in weighty else []
+        flags = [*weighty, *told, *work.sentences(worked), *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)
@@ -107,6 +116,7 @@ def build(before: Arm, after: Arm) -> Report:
         flags=tuple(flags),
         isolated=not any(run.measured - run.isolated for run in after.runs),
         seconds=seconds,
+        throughput=lost,
         sets=after.sets or before.sets,
         longest_gaps=gaps,
         boots_to_find=needed,

@@ -11,12 +11,13 @@ from typing import Optional, Union
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable, osnoise, wakeup, work
+from lowlat.report import comparable, osnoise, throughput, wakeup, work
 from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, Key
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
+from lowlat.report.throughput import Rate
 from lowlat.report.wording import noise, number, source
 
 SCHEMA = "lowlat.description/1"
@@ -35,8 +36,9 @@ class DescribedFigure:
 @dataclass(frozen=True)
 class Description:
     """The document ``lowlat.description/1``. ``seconds`` is how long each CPU was measured in all
-    runs; ``longest_gaps`` have their causes in order, ``sets`` are CPUs by the names that a plan
-    gave them, ``flags`` is what the runs complained of."""
+    runs; ``longest_gaps`` have their causes in order, ``throughput`` is what stress-ng's matrix got
+    done, ``sets`` are CPUs by the names that a plan gave them, ``flags`` is what the runs
+    complained of."""
 
     label: str
     kernel: str
@@ -49,6 +51,7 @@ class Description:
     isolated: str
     figures: tuple[DescribedFigure, ...]
     longest_gaps: tuple[ArmGap, ...]
+    throughput: Optional[Rate]
     sets: Mapping[str, CpuSet]
     flags: tuple[str, ...]
 
@@ -91,6 +94,7 @@ def describe(arm: Arm) -> Description:
             if (found := values.get((one.name, cpu)))
         ),
         longest_gaps=tuple(arm.longest(cpus)),
+        throughput=None if first.emulated else throughput.rate(arm),
         sets=arm.sets,
         flags=tuple(dict.fromkeys(text for run in arm.runs for text in run.problems)),
     )
@@ -133,6 +137,8 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
     if found.longest_gaps:
         yield Table(osnoise.GAPS_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
     timed = {figure.name: number(figure.value) for figure in found.figures if figure.cpu == "all"}
+    if found.throughput:
+        yield Table(("throughput", found.label), (("stress-ng's matrix", str(found.throughput)),))
     header, *kinds = work.rows(list(timed), lambda name: timed.get(name, "-"))
     if kinds:
         yield Table(header, tuple(kinds), note=work.NOTE)

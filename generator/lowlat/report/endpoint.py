@@ -11,7 +11,7 @@ from typing import Optional, Union
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, figures, work
+from lowlat.report import comparable, figures, throughput, work
 from lowlat.report.arm import Arm, typical
 from lowlat.report.figures import Key, Measure
 from lowlat.report.stats import permutation
@@ -172,6 +172,10 @@ def _tested(
     longest = longest_gaps(pair)
     claimed = [key for key, row in rows.items() if key[0] in CLAIMED - longest and row.known]
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
+    if not pair.before.runs[0].emulated:
+        # A guard, not one of the claims.
+        guard = (throughput.NAME, "all")
+        families.append([guard] if guard in rows and rows[guard].known else [])
     result = {}
     for family in families:
         results = permutation.infer([rows[key].samples() for key in family], order)

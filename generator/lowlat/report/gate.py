@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline insists on.
+"""``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline insists on; and ``--require
+'[ARM:]throughput_loss<=N%'``: the loss that it puts up with.
 
-What has to reach N is the bound: the low end of the interval of the ratio. Of a figure without one
-nothing is known well enough, and its gate is missed.
+What has to reach N, or stay below it, is the bound: that end of the interval. Of a figure without
+one nothing is known well enough, and its gate is missed.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Union
 
 from lowlat.base.errors import Refused, Unmet
+from lowlat.report import throughput
 from lowlat.report.build import Report
 from lowlat.report.comparison import NAME, Comparison
 from lowlat.report.endpoint import CLAIMED
@@ -18,6 +21,10 @@ from lowlat.report.verdict import DESCRIPTIVE, REFUSED
 
 _GRAMMAR = re.compile(
     rf"\s*(?:({NAME}):)?([A-Za-z0-9_.@-]+)\s*>=\s*(\d{{1,15}}(?:\.\d{{1,15}})?)\s*", re.ASCII
+)
+
+_LOSS = re.compile(
+    rf"\s*(?:({NAME}):)?throughput_loss\s*<=\s*(\d{{1,2}}(?:\.\d{{1,15}})?)\s*%\s*", re.ASCII
 )
 
 NAMES = tuple(measure.name for measure in (*ENDPOINTS, *OBSERVATIONS, OSLAT_MAX))
@@ -31,13 +38,53 @@ class Gate:
     name: str
     least: float
 
+    def missed(self, report: Report) -> str:
+        """Why it is missed, "" where it is met."""
+        wanted = f"{self.name}>={self.least:g}"
+        endpoint = report.get(self.name)
+        if endpoint is None:
+            return f"{wanted}, but the runs cannot be compared: {report.why}"
+        bound = endpoint.ratio_at_least
+        if bound is None:
+            never = endpoint.name not in CLAIMED
+            return _unknown(wanted, report, "it is never claimed" if never else "it was not tested")
+        if bound >= self.least:
+            return ""
+        ratio = "" if endpoint.ratio is None else f", measured {endpoint.ratio:.4g}"
+        return f"{wanted}{ratio}, at least {bound:.4g} (95 %)"
 
-def parse(text: str) -> Gate:
+
+@dataclass(frozen=True)
+class LossGate:
+    """Not inferior: at most this share of stress-ng's throughput is lost; ``arm`` as of a Gate."""
+
+    arm: str
+    most: float
+    name: str = throughput.NAME
+
+    def missed(self, report: Report) -> str:
+        """Why it is missed, "" where it is met."""
+        wanted = f"throughput_loss<={100 * self.most:g}%"
+        loss = report.throughput
+        if report.emulated or loss is None:
+            why = "time means nothing under emulation" if report.emulated else report.why
+            return f"{wanted}, but {why}"
+        if not loss.tested:
+            return _unknown(wanted, report, "it was not tested")
+        return "" if loss.at_most <= self.most else f"{wanted}, but {loss}"
+
+
+AnyGate = Union[Gate, LossGate]
+
+
+def parse(text: str) -> AnyGate:
     """Raises Refused where the text is malformed or names no endpoint."""
+    if loss := _LOSS.fullmatch(text):
+        return LossGate(loss[1] or "", float(loss[2]) / 100)
     found = _GRAMMAR.fullmatch(text)
     if not found:
         raise Refused(
-            f"--require {text!r}: not of the form ENDPOINT>=N",
+            f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%",
             hint="such as 'interrupts_per_s>=40'",
         )
     if found[2] not in NAMES:
@@ -45,7 +92,7 @@ def parse(text: str) -> Gate:
     return Gate(found[1] or "", found[2], float(found[3]))
 
 
-def check_names(gates: Sequence[Gate], found: Comparison) -> None:
+def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
     """Raises Refused where a gate names no arm, or a figure that an arm's report does not have."""
     names = [report.name for report in found.reports]
     for gate in gates:
@@ -54,6 +101,11 @@ def check_names(gates: Sequence[Gate], found: Comparison) -> None:
     for report in found.reports:
         missing = [gate.name for gate in _for(gates, report) if report.get(gate.name) is None]
         if missing and report.verdict != REFUSED:
+            if throughput.NAME in missing:
+                raise Refused(
+                    f"--require: the throughput of {report.name!r} is not known",
+                    hint="'lowlat-gen measure --throughput' measures it",
+                )
             known = dict.fromkeys(e.name for e in report.endpoints if e.cpu == "all")
             raise Refused(
                 f"--require: {missing[0]} is not in the report of {report.name!r}",
@@ -61,33 +113,21 @@ def check_names(gates: Sequence[Gate], found: Comparison) -> None:
             )
 
 
-def check(gates: Sequence[Gate], found: Comparison) -> None:
+def check(gates: Sequence[AnyGate], found: Comparison) -> None:
     """Raises Unmet naming every gate that was missed."""
     missed: list[str] = []
     for report in found.reports:
         who = f"{report.name}: " if found.several else ""
-        words = (_missed(gate, report) for gate in _for(gates, report))
+        words = (gate.missed(report) for gate in _for(gates, report))
         missed += [f"{who}{why}" for why in words if why]
     if missed:
         raise Unmet(f"--require not met: {'; '.join(missed)}")
 
 
-def _for(gates: Sequence[Gate], report: Report) -> list[Gate]:
+def _for(gates: Sequence[AnyGate], report: Report) -> list[AnyGate]:
     return [gate for gate in gates if gate.arm in ("", report.name)]
 
 
-def _missed(gate: Gate, report: Report) -> str:
-    """Why the gate is missed, "" where it is met."""
-    wanted = f"{gate.name}>={gate.least:g}"
-    endpoint = report.get(gate.name)
-    if endpoint is None:
-        return f"{wanted}, but the runs cannot be compared: {report.why}"
-    bound = endpoint.ratio_at_least
-    if bound is None:
-        claimed = "it is never claimed" if endpoint.name not in CLAIMED else "it was not tested"
-        why = report.why if report.verdict == DESCRIPTIVE else claimed
-        return f"{wanted}, but there is no bound of it: {why}"
-    if bound >= gate.least:
-        return ""
-    ratio = "" if endpoint.ratio is None else f", measured {endpoint.ratio:.4g}"
-    return f"{wanted}{ratio}, at least {bound:.4g} (95 %)"
+def _unknown(wanted: str, report: Report, otherwise: str) -> str:
+    why = report.why if report.verdict == DESCRIPTIVE else otherwise
+    return f"{wanted}, but there is no bound of it: {why}"

@@ -45,7 +45,8 @@ class ReportArguments:
     require: tuple[str, ...] = option(
         "'ENDPOINT>=N'",
         "exit with 1 unless the low end of the interval of before/after reaches N; such as "
-        "'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'",
+        "'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'; or 'throughput_loss<=5%%': unless "
+        "the throughput is at most that much lower, by the interval",
         (),
     )
     html: Optional[str] = option("FILE", "write a page with drawings, in one file")

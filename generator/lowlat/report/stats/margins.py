@@ -8,9 +8,12 @@ each row's 95 % interval.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Optional
 
-from lowlat.report.stats.samples import ALPHA_T
+from lowlat.report.stats.samples import ALPHA, ALPHA_T
 
 if TYPE_CHECKING:
     from lowlat.report.stats.order import Order
@@ -21,14 +24,24 @@ _ROUNDING = 1e-9
 
 def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Array]]:
     """All intervals that this order of the boots asks for."""
-    found = [_welch(before, after), _trend(before, after, order)]
+    found = [welch(before, after), _trend(before, after, order)]
     if order.long:
         stretches = (_means(arm, own) for arm, own in zip((before, after), order.stretches))
-        found.append(_welch(*stretches))
+        found.append(welch(*stretches))
     return found
 
 
-def _welch(before: Array, after: Array) -> tuple[Array, Array]:
+def of_mean(values: Sequence[float]) -> Optional[tuple[float, float]]:
+    """Student's interval of the mean; None of fewer than two values."""
+    from scipy import stats
+
+    if len(values) < 2:
+        return None
+    half = stats.t.isf(ALPHA / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
+
+
+def welch(before: Array, after: Array) -> tuple[Array, Array]:
     """Welch's: it holds for arms that spread unlike each other."""
     import numpy as np
     from scipy import stats

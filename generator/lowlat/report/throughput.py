@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guard against settings that cost throughput: what stress-ng's matrix gets done, and how much
+of that an arm lost."""
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Optional
+
+from lowlat.measure.tools.results import ALONE
+from lowlat.report.arm import Arm
+from lowlat.report.figures import THROUGHPUT
+from lowlat.report.stats import permutation
+from lowlat.report.stats.margins import of_mean, welch
+from lowlat.report.stats.permutation import widest
+from lowlat.report.stats.samples import TwoSamples
+
+#: The guard among the figures.
+NAME = f"{THROUGHPUT}@{ALONE}"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Bogo operations a second: the mean of so many ``count``, which are boots or, of a single one,
+    the ``runs`` in it, and its 95 % interval, None of fewer than two."""
+
+    mean: float
+    ci95: Optional[tuple[float, float]]
+    count: int
+    of: str
+
+    def __str__(self) -> str:
+        between = f", 95 %: {self.ci95[0]:,.0f} to {self.ci95[1]:,.0f}" if self.ci95 else ""
+        return f"{self.mean:,.0f}/s ({self.count} {self.of}{between})"
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How much less the second arm gets done, as a share, below 0 where it is more, and the ends of
+    its 95 % interval, None where they are not known. It is a claim where it was ``tested``, over
+    boots; else the interval is that of the runs in one boot each."""
+
+    lost: float
+    least: Optional[float]
+    most: Optional[float]
+    tested: bool
+
+    @property
+    def at_most(self) -> float:
+        """The bound; where it is not known, what was seen."""
+        return self.lost if self.most is None else self.most
+
+    def __str__(self) -> str:
+        words = f"throughput changed by {-100 * self.lost:+.1f} %"
+        if self.least is None or self.most is None:
+            return words
+        of = "over boots" if self.tested else "of the runs in one boot each"
+        return f"{words} (95 %: {-100 * self.most:+.1f} to {-100 * self.least:+.1f} %, {of})"
+
+
+def rate(arm: Arm) -> Optional[Rate]:
+    """Of an arm; None where a boot does not know it."""
+    boots = [[one for run in boot for one in run.matrix_rates] for boot in arm.boots]
+    if not all(boots):
+        return None
+    values, of = (boots[0], "runs") if len(boots) == 1 else ([*map(fmean, boots)], "boots")
+    ends = of_mean(values) if permutation.available() else None
+    return Rate(fmean(values), ends, len(values), of)
+
+
+def loss(before: Arm, after: Arm, ratio: float, ci95: Optional[tuple[float, float]]) -> Loss:
+    """What the guard's ratio before/after says of two arms, and its interval over boots."""
+    ends = ci95 or _within(before, after)
+    least, most = (1 - 1 / end for end in ends) if ends else (None, None)
+    return Loss(1 - 1 / ratio, least, most, ci95 is not None)
+
+
+def _within(*arms: Arm) -> Optional[tuple[float, float]]:
+    """The interval of the ratio of two arms, of the runs in one boot of each."""
+    one, other = ([rate for run in arm.runs for rate in run.matrix_rates] for arm in arms)
+    single = all(len(arm.boots) == 1 for arm in arms)
+    if not single or min(len(one), len(other)) < 2 or not permutation.available():
+        return None
+    middle, half = welch(*TwoSamples(one, other).logs())
+    return widest((float(middle - half), float(middle + half)))
