@@ -16,6 +16,7 @@ from lowlat.boot.status import Running
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
+from lowlat.report.throughput import Loss
 from lowlat.tune import gate, state
 from lowlat.tune.loop import Loop, alone
 from lowlat.tune.schedule import LoopStep, decide, order
@@ -170,6 +171,23 @@ def test_noise_may_be_a_tenth_more_and_not_beyond() -> None:
 def test_under_emulation_durations_do_not_count() -> None:
     assert gate.misses(report(*GOOD[:3], emulated=True), ISOLATED, ()) == ()
     assert "noise" not in gate.passed(report(*GOOD, emulated=True))
+
+
+@pytest.mark.parametrize(
+    ("lost", "most", "passes"),
+    [(0.02, 0.04, True), (0.02, 0.051, False), (0.06, None, False), (-0.1, None, True)],
+)
+def test_who_may_lose_more_throughput_than_the_margin_does_not_win(
+    lost: float, most: Optional[float], passes: bool
+) -> None:
+    measured = replace(report(*GOOD), throughput=Loss(lost, most and lost, most, tested=False))
+    reasons = gate.misses(measured, ISOLATED, (), 0.05)
+    assert bool(reasons) is not passes
+    assert all("more than 5 % of the throughput may be lost: throughput ch" in r for r in reasons)
+    assert "throughput changed by" in gate.passed(measured)
+    # Nobody asked for it.
+    assert gate.misses(measured, ISOLATED, ()) == ()
+    assert "not known in every boot" in gate.misses(report(*GOOD), ISOLATED, (), 0.05)[0]
 
 
 def test_runs_that_do_not_compare_do_not_pass() -> None:

@@ -51,11 +51,51 @@ def test_each_policy_is_measured_in_both_boots_and_has_its_report(machine: Machi
     for leg in state["legs"]:
         names = [Path(path).name for path in (leg["run"], *leg["further"])]
         assert [name.partition(leg["arm"])[2] for name in names] == ["-other.json", "-fifo1.json"]
-    for name in ("report", "report-fifo1"):
-        path = f"var/lib/lowlat/runs/tune-{state['started']}-{name}.json"
-        report = json.loads(machine.host.read(path))
+    base = f"var/lib/lowlat/runs/tune-{state['started']}"
+    for name, policy in (("report", "other"), ("report-fifo1", "fifo1")):
+        report = json.loads(machine.host.read(f"{base}-{name}.json"))
         assert report["boots"] == {"before": 1, "after": 1}
-    assert "-01-stock-fifo1.json" in machine.tune("--status").out
+        assert report["labels"] == {"before": f"stock-{policy}", "after": f"tuned-{policy}"}
+    page = machine.host.read(f"{base}-report.html")
+    for set_up in ("stock-other", "tuned-other", "stock-fifo1", "tuned-fifo1"):
+        assert set_up in page
+    for title in ("all set-ups", "other", "fifo:1"):
+        assert f">{title}</h2>" in page
+    said = machine.tune("--status").out
+    assert "-01-stock-fifo1.json" in said and f"page: /{base}-report.html" in said
+    at_rest(machine)
+
+
+def test_every_boot_is_measured_as_it_was_asked_for(machine: Machine) -> None:
+    asked = ("--load", "vm", "--work", "usleep,kill", "--throughput=3", "--causes")
+    machine.begin("--boots", 1, "--reboot", *asked)
+    for _ in machine.state()["order"]:
+        assert "--load vm" in machine.tune("--status").out
+        machine.power_on()
+    boots = [row for row in machine.host.read("recorded/argv").splitlines() if "--help" not in row]
+    assert len(boots) == 2
+    for row in boots:
+        words = {"--load=vm", "--work=usleep,kill", "--throughput=3", "--observer=auto"}
+        assert words < set(row.split()), row
+    state = machine.state()
+    assert (state["load"], state["work"], state["throughput"], state["causes"]) == (
+        *("vm", "usleep,kill", "3"),
+        True,
+    )
+
+
+def test_what_loses_throughput_falls_back(machine: Machine) -> None:
+    for name, rate, noise in (("stock", 1000.0, 1000.0), ("tuned", 900.0, 100.0)):
+        runs = [{"value": rate + n} for n in range(3)]
+        parsed = {"version": "0.19", "figures": {"matrix alone": rate + 1}}
+        work = [{"kind": "throughput", "tool": "stress-ng", "parsed": parsed, "runs": runs}]
+        machine.record(name, 100.0 if name == "stock" else 1.0, noise, work=work)
+    assert "add --throughput" in refusal(machine, "--throughput-margin", "5")
+    machine.begin("--throughput", "3", "--throughput-margin", "8")
+    first, _ = machine.power_on()
+    assert first.status == 1
+    assert "more than 8 % of the throughput may be lost: throughput changed by -10.0 %" in first.err
+    stock_is_default(machine)
     at_rest(machine)
 
 
@@ -207,8 +247,14 @@ def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -
     assert "isolates no CPU" in refusal(machine, "--profile", "lowlat-desktop")
     assert "two kernels" in refusal(machine, "--kernel", OLDER)
     assert "not a time" in refusal(machine, "--duration", "10")
+    for words in (("--load", "nosuch"), ("--work", "nosuch"), ("--throughput", "0")):
+        # The harness that is played knows no options.
+        host.write("recorded/stock.sh", 'echo "lowlat-measure: $3: no" >&2; exit 2')
+        assert ": no" in refusal(machine, *words)
+        (host.path / "recorded/stock.sh").unlink()
     assert "no loop is under way" in refusal(machine, "--resume")
     assert "no effect" in refusal(machine, "--status", "--profile", "lowlat-poll")
+    assert "measures as it began" in refusal(machine, "--resume", "--load", "vm")
     host.write("etc/default/kexec", "LOAD_KEXEC=true\n")
     assert "kexec" in refusal(machine)
     host.write("etc/default/kexec", "")

@@ -31,7 +31,11 @@ HARNESS = Path(sys.executable).with_name("lowlat-measure")
 _HARNESS = """#!/bin/sh
 arm=stock
 grep -q lowlat.plan= "$TREE/proc/cmdline" && arm=tuned
-sed "s/BOOT/$(cat "$TREE/proc/sys/kernel/random/boot_id")/" "$TREE/recorded/$arm.json"
+policy=other
+for word; do case $word in --policy=*) policy=${word#--policy=} ;; esac; done
+sed "s/BOOT/$(cat "$TREE/proc/sys/kernel/random/boot_id")/; s/POLICY/$policy/" \
+    "$TREE/recorded/$arm.json"
+echo "$@" >>"$TREE/recorded/argv"
 [ ! -e "$TREE/recorded/$arm.sh" ] || . "$TREE/recorded/$arm.sh"
 """
 
@@ -82,6 +86,7 @@ class Machine:
             **json.loads(RECORDED.read_text()),
             "boot_id": "BOOT",
             "cmdline": arm,
+            "policy": "POLICY",
             **changes,
         }
         first = document["cpus"][0]

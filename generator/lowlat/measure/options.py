@@ -67,8 +67,8 @@ class MeasureChoice:
     )
 
 
-def chosen(given: MeasureChoice) -> dict[str, Any]:
-    """Its fields, of a value that has more of them."""
+def chosen(given: object) -> dict[str, Any]:
+    """The fields of a MeasureChoice, of a value that has them among others."""
     return {item.name: getattr(given, item.name) for item in fields(MeasureChoice)}
 
 

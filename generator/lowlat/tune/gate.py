@@ -8,6 +8,7 @@ from typing import Optional
 from lowlat.model.cpuset import CpuSet
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
+from lowlat.report.throughput import Loss
 from lowlat.report.verdict import REFUSED
 from lowlat.report.wording import number
 
@@ -17,15 +18,18 @@ NOISE = "noise_ppm"
 _NOISE_LIMIT = 1.1
 
 
-def misses(report: Report, isolated: CpuSet, bad: Sequence[str]) -> tuple[str, ...]:
+def misses(
+    report: Report, isolated: CpuSet, bad: Sequence[str], margin: Optional[float] = None
+) -> tuple[str, ...]:
     """Why the gate is not passed, one reason each; ``bad`` are the settings that verify found not
-    in effect."""
+    in effect, and ``margin`` is the share of throughput that may be lost (None: not measured)."""
     reasons = [f"verify finds not in effect: {', '.join(dict.fromkeys(bad))}"] if bad else []
     if report.verdict == REFUSED:
         return (*reasons, f"the runs cannot be compared: {report.why}")
     reasons += _interrupts(report, isolated)
     if not report.emulated:
         reasons += _noise(report.get(NOISE))
+        reasons += _throughput(report.throughput, margin) if margin is not None else []
     return tuple(reasons)
 
 
@@ -34,6 +38,7 @@ def passed(report: Report) -> str:
     words = [_change("interrupts per second", report.get(INTERRUPTS))]
     if not report.emulated:
         words.append(_change("noise ppm", report.get(NOISE)))
+        words.append(str(report.throughput or ""))
     return f"all settings are in effect; {', '.join(filter(None, words))}"
 
 
@@ -61,6 +66,14 @@ def _noise(found: Optional[Endpoint]) -> Iterator[str]:
             f"noise is {number(found.after)} ppm, more than {_NOISE_LIMIT:g} times the "
             f"{number(found.before)} before"
         )
+
+
+def _throughput(loss: Optional[Loss], margin: float) -> Iterator[str]:
+    """Not inferior is what loses no more than the margin at the far end of the interval."""
+    if loss is None:
+        yield "the throughput is not known in every boot"
+    elif loss.at_most > margin:
+        yield f"more than {100 * margin:g} % of the throughput may be lost: {loss}"
 
 
 def _change(what: str, found: Optional[Endpoint]) -> str:

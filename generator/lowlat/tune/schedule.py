@@ -80,16 +80,27 @@ _OUTCOMES = {
 }
 
 
+def measured(state: LoopState) -> str:
+    """How each boot is measured, in the options of measure."""
+    names = ("duration", "warmup", "policy", "load", "work", "throughput")
+    given = ((name, getattr(state, name)) for name in names)
+    words = [f"--{name} {value}" for name, value in given if value is not None]
+    causes = {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
+    return f"each boot: measure {' '.join(words + causes)}"
+
+
 def lines(state: LoopState) -> Iterator[str]:
     """Everything worth knowing of it."""
     yield f"profile {state.profile}, plan {state.plan}, Linux {state.kernel}, CPU {state.isolated}"
     if state.boots is not None:
         yield f"order, of seed {state.seed}: {' '.join(state.order)}"
+    yield measured(state)
     for number, leg in enumerate(state.legs, 1):
         bad = f"; not in effect: {', '.join(leg.bad)}" if leg.bad else ""
         yield f"boot {number}, {leg.arm}: {', '.join((leg.run, *leg.further))}{bad}"
     if state.report:
         yield f"report: {state.report}"
+        yield f"page: {state.path('report.html')}"
     yield f"the loop {where(state)}"
 
 

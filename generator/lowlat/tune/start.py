@@ -12,16 +12,17 @@ from lowlat.boot import apply, promote, status
 from lowlat.boot.apply import Proposal
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
-from lowlat.measure.child import find_harness
+from lowlat.measure import runner
+from lowlat.measure.options import MeasureChoice
 from lowlat.model.plan import Plan
 from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
-from lowlat.tune.state import STOCK, LoopState, Phase, read, write
+from lowlat.tune.state import MARGIN, STOCK, LoopState, Phase, read, write
 
 
 @dataclass(frozen=True)
-class Wish:
+class Wish(MeasureChoice):
     """How to measure; ``boots`` is None for one trial. ``kexec`` is for both arms: the devices
     start warm in the one as in the other."""
 
@@ -30,11 +31,8 @@ class Wish:
     )
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
-    policy: str = option(
-        "POLICY[,...]",
-        "as measure's option: of several, each boot is measured under each and each has its "
-        "report; the first decides (%(default)s)",
-        "other",
+    throughput_margin: Optional[int] = option(
+        "PERCENT", f"what may lose more throughput than that is not promoted ({MARGIN})"
     )
     reboot: bool = flag("reboot by itself, as often as needed")
     kexec: bool = flag(
@@ -89,6 +87,8 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
             f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself",
             hint="allow that with --reboot",
         )
+    if wish.throughput_margin and not wish.throughput:
+        raise Refused("--throughput-margin: no throughput is measured", hint="add --throughput")
     if wish.kexec and wish.boots is None:
         raise Refused(
             "--kexec compares boots by kexec, and this one came by the boot loader",
@@ -96,15 +96,16 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
         )
     default = check_default(found.describe(), plan.kernel)
     promote.check_returns(root, found, wish.kexec)
-    find_harness()
     steps.check_folder(root)
     state = _first(root, plan, default.id, wish)
-    steps.limit(state)
+    runner.check(steps.options(state))
     return Beginning(proposal, found, state)
 
 
 def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     seed = secrets.randbits(32)
+    margin = wish.throughput_margin or MARGIN
+    known = {"policy": wish.policy or "other", "throughput_margin": margin}
     return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
         profile=plan.profile,
@@ -117,7 +118,7 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
         order=order(wish.boots, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
-        **vars(wish),
+        **{**vars(wish), **known},
     )
 
 

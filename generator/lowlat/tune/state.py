@@ -21,6 +21,9 @@ SCHEMA = "lowlat.tune/1"
 
 STOCK, TUNED = "stock", "tuned"
 
+#: So many percent of the throughput may be lost where nothing else is asked for.
+MARGIN = 5
+
 
 class Phase(str, Enum):
     """How far it is: the boot that is due is set up, awaited, measured; then all are judged, what
@@ -65,8 +68,9 @@ class LoopState:
     before; ``boots`` the number of each kind that was asked for, null for one trial; ``order`` the
     boots from first to last, shuffled with ``seed``; ``legs`` those measured; ``boot_id`` the boot
     in which ``phase`` began; ``reboot`` whether it may reboot by itself; ``policy`` the detectors'
-    scheduling policies, comma-separated, of which the first decides; ``kexec`` whether boots go
-    past the boot loader.
+    scheduling policies, comma-separated, of which the first decides; ``load`` to ``causes`` what
+    else each boot is measured with, null for what measure does by itself; ``throughput_margin``
+    how many percent of the throughput may be lost; ``kexec`` whether boots go past the boot loader.
     """
 
     started: str
@@ -89,6 +93,11 @@ class LoopState:
     why: str = ""
     report: Optional[str] = None
     policy: str = "other"
+    load: Optional[str] = None
+    work: Optional[str] = None
+    throughput: Optional[str] = None
+    causes: Optional[bool] = None
+    throughput_margin: int = MARGIN
     kexec: bool = False
 
     @property

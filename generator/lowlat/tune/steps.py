@@ -11,7 +11,7 @@ from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.disk import Disk, FileSnapshot
 from lowlat.host.root import Root
 from lowlat.measure import runner
-from lowlat.measure.options import MeasureOptions
+from lowlat.measure.options import MeasureOptions, chosen
 from lowlat.measure.run_file import read_run
 from lowlat.model.policy import word
 from lowlat.model.run import Run
@@ -20,8 +20,11 @@ from lowlat.probe import host_facts
 from lowlat.report import as_json, as_markdown, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
+from lowlat.report.comparison import Comparison
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
 from lowlat.verify import counters, to_json, verify
+from lowlat.view.arm import Group
+from lowlat.view.html import render_groups
 
 #: How long verify counts interrupts.
 _COUNT_S = 10.0
@@ -31,20 +34,19 @@ _SPARE_S = 900.0
 
 
 def limit(state: LoopState) -> float:
-    """Seconds after which what is done in one boot has hung. Raises Refused where one of the times
-    is none."""
-    runs = [options.seconds() for options in _options(state).set_ups()]
+    """Seconds after which what is done in one boot has hung."""
+    runs = [one.seconds() for one in options(state).set_ups()]
     return 3 * sum(runs) + _COUNT_S + _SPARE_S
 
 
-def _options(state: LoopState) -> MeasureOptions:
+def options(state: LoopState) -> MeasureOptions:
     """The same in every boot, so that the runs compare."""
     return MeasureOptions(
         label=STOCK,
         cpus=str(state.isolated),
         duration=state.duration,
         warmup=state.warmup,
-        policy=None if state.policy == "other" else state.policy,
+        **chosen(state),
     )
 
 
@@ -56,8 +58,8 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     check_folder(root)
     host = {**host_facts(root), "sets": store.named_sets(root)}
     out = Path(root.host(state.path(f"{name}.json")))
-    asked = replace(_options(state), label=arm, out=out, host=host)
-    path, *further = [_run(options) for options in asked.set_ups()]
+    asked = replace(options(state), label=arm, out=out, host=host)
+    path, *further = [_run(one) for one in asked.set_ups()]
     leg = Leg(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
         return leg
@@ -66,9 +68,9 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     return replace(leg, verify=found, bad=_verify(root, state, found))
 
 
-def _run(options: MeasureOptions) -> str:
+def _run(one: MeasureOptions) -> str:
     """One run, and where it is kept."""
-    measured = runner.measure(options)
+    measured = runner.measure(one)
     path = f"{RUNS}/{measured.path.name}"
     if measured.status:
         why = "; ".join(measured.problems) or "it was ended early"
@@ -87,25 +89,32 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
 
 def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     """The report on all boots so far, under the first policy, and its path. It is kept for programs
-    and for people, and one for each further policy beside it."""
-    for number, policy in enumerate(state.policies[1:], 1):
-        _report(root, state, number, f"report-{word(policy)}")
-    return _report(root, state, 0, "report")
-
-
-def _report(root: Root, state: LoopState, number: int, name: str) -> tuple[Report, str]:
-    before, after = (_runs(root, state.arm(arm), number) for arm in (STOCK, TUNED))
+    and for people, one for each further policy beside it, and a page of all."""
+    before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
     paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
-    found = comparison.compare(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
+    found = dict(
+        comparison.set_ups(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
+    )
+    plan = store.applied(root)
+    page = render_groups("Tuning", [Group(title, one, plan) for title, one in found.items()])
+    _keep(root, state.path("report.html"), page)
+    first, *further = (one for one in found.values() if not one.several)
+    for one in further:
+        _keep_report(root, state, one, f"report-{word(one.arms[0].runs[0].policy)}")
+    return first.reports[0], _keep_report(root, state, first, "report")
+
+
+def _keep_report(root: Root, state: LoopState, found: Comparison, name: str) -> str:
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(found))
     _keep(root, state.path(f"{name}.md"), as_markdown.render(found))
-    return found.reports[0], path
+    return path
 
 
-def _runs(root: Root, legs: Sequence[Leg], number: int) -> tuple[Run, ...]:
-    return tuple(read_run(Path(root.host((leg.run, *leg.further)[number]))) for leg in legs)
+def _runs(root: Root, legs: Sequence[Leg]) -> tuple[Run, ...]:
+    paths = (path for leg in legs for path in (leg.run, *leg.further))
+    return tuple(read_run(Path(root.host(path))) for path in paths)
 
 
 def _keep(root: Root, path: str, text: str) -> None:

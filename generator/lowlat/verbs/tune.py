@@ -47,6 +47,11 @@ def main(asked: TuneArguments) -> int:
     ):
         if getattr(asked, name):
             options.refuse_plan_options(asked.plan, f"--{name} is about the loop there is")
+            if asked.wish != Wish():
+                raise Refused(
+                    f"--{name} is about the loop there is, which measures as it began",
+                    hint="leave the options of measuring out",
+                )
             return follow(root, asked)
     if asked.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
@@ -82,6 +87,7 @@ def _show(root: Root, beginning: Beginning) -> None:
     for note in _notes(root, beginning):
         print(note)
     print(f"would measure CPU {state.isolated} for {state.duration}, {_boots(state)}")
+    print(schedule.measured(state))
     for plan in beginning.proposal.plans:
         print(f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}")
     end = "it stays" if state.boots else "it stays unless the gate is passed"
