@@ -85,6 +85,63 @@ def test_huge_pages_are_set_and_given_back(tmp_path: Path) -> None:
     assert (root / pages).read_text() == "3"
 
 
+# ---------------------------------------------------------------- shares of caches
+
+GROUP = "sys/fs/resctrl/lowlat"
+FULL = "    L3:0=7ff;1=7ff\n    MB:0=100;1=100\n"
+RESCTRL = {"sys/fs/resctrl/info/L3/cbm_mask": "7ff\n", "sys/fs/resctrl/schemata": FULL}
+SHARED = ("--enable", "resctrl.housekeeping")
+
+
+def test_the_work_of_the_system_gets_a_quarter_of_each_cache(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(config=BUILT), **RESCTRL})
+    found = planned(root, *SHARED)
+    assert found[f"/{GROUP}/schemata"] == "L3:0=3;1=3"
+    assert found[f"/{GROUP}/cpus_list"] == "0"
+    write_tree(root, {"sys/fs/resctrl/info/L3/cbm_mask": "fffff\n"})
+    assert planned(root, *SHARED)[f"/{GROUP}/schemata"] == "L3:0=1f;1=1f"
+    # With code and data apart (CDP) there is no row L3; a mask that is none is no machine's.
+    for name, text in (("schemata", "L3CODE:0=7ff\n"), ("info/L3/cbm_mask", "zz\n")):
+        there = write_tree(tmp_path / name.replace("/", "-"), {**machine(), **RESCTRL})
+        write_tree(there, {f"sys/fs/resctrl/{name}": text})
+        why = lowlat("plan", "--root", there, *SHARED).refused()
+        assert "mount -t resctrl" in why
+
+
+def test_shares_of_caches_are_set_and_given_back(tmp_path: Path) -> None:
+    """The kernel makes the group's files with the folder; here they lie there before."""
+    made = {f"{GROUP}/schemata": FULL, f"{GROUP}/cpus_list": "\n"}
+    root = write_tree(tmp_path, {**machine(config=BUILT), **RESCTRL, **made})
+    plan = lowlat("plan", "--root", root, *SHARED, "--json").out
+    write_tree(root, {"var/lib/lowlat/plan.json": plan})
+    lowlat("runtime", "start", "--root", root)
+    assert (root / GROUP / "schemata").read_text() == "L3:0=3;1=3\n", "a whole line"
+    # As the kernel prints it back.
+    write_tree(root, {f"{GROUP}/schemata": "    L3:0=003;1=003\n    MB:0=100;1=100\n"})
+    assert states(root) == {"effective"}
+    for changed in ("    L3:0=003;1=7ff\n", "    L3:0=003\n", "    L3:x\n"):
+        write_tree(root, {f"{GROUP}/schemata": changed})
+        assert states(root) == {"effective", "undone"}, changed
+    assert lowlat("runtime", "stop", "--root", root).status == 0
+    assert (root / GROUP / "schemata").read_text().split() == FULL.split()
+    assert (root / GROUP / "cpus_list").read_text().strip() == ""
+
+
+def test_a_group_of_ours_is_made_and_removed(tmp_path: Path) -> None:
+    root = write_tree(tmp_path, {**machine(config=BUILT), **RESCTRL})
+    plan = lowlat("plan", "--root", root, *SHARED, "--json").out
+    write_tree(root, {"var/lib/lowlat/plan.json": plan})
+    lowlat("runtime", "start", "--root", root)
+    assert (root / GROUP).is_dir()
+    assert lowlat("runtime", "stop", "--root", root).status == 0
+    assert not (root / GROUP).exists() and (root / "sys/fs/resctrl/schemata").read_text() == FULL
+
+
+def states(root: Path) -> set[str]:
+    rows = lowlat("verify", "--root", root, "--json").json()["settings"]
+    return {row["state"] for row in rows if row["name"] == "resctrl.housekeeping"}
+
+
 # ---------------------------------------------------------------- packages, interrupts, interfaces
 
 

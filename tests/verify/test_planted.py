@@ -24,7 +24,7 @@ from lowlat.catalogue.entry import Reads, Shows, Target, Tunable, Value
 from lowlat.host.archive import Archive, Recorder
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.machine import Core, Cpus, Kernel, Machine
+from lowlat.model.machine import Core, Cpus, Kernel, Machine, PowerControl
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
 from lowlat.runtime import settings
 from lowlat.verify import evidence, verify
@@ -36,7 +36,8 @@ Files = dict[str, str]
 _ONLINE, _ISOLATED = CpuSet.parse_list("0-3"), CpuSet.parse_list("1-3")
 _HOUSE = _ONLINE - _ISOLATED
 _CPUS = Cpus(online=_ONLINE, offline=CpuSet(), possible=_ONLINE, boot=0)
-_MACHINE = Machine("x86_64", _CPUS, tuple(Core(CpuSet.of([cpu])) for cpu in _ONLINE))
+_CORES = tuple(Core(CpuSet.of([cpu])) for cpu in _ONLINE)
+_MACHINE = Machine("x86_64", _CPUS, _CORES, power=PowerControl(l3_ways={"0": 12}))
 _TARGET = Target(_MACHINE, Kernel("6.12.107-test"), _ISOLATED, _HOUSE, guest=False)
 _BEGIN = "Linux version 6.12.107-test\n"
 _JOURNAL = "run/lowlat/runtime.json"

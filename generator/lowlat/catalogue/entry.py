@@ -40,6 +40,7 @@ class Reads(Enum):
     WITHIN = "within"  # a mask that names none but the planned CPUs
     CHOICE = "choice"  # always [madvise] never
     HEX = "hex"
+    WAYS = "ways"  # of caches, among the lines of others: L3:0=00f;1=00f; or a list of CPUs
     FLAG = "flag"  # of a module: Y, which older kernels print as 1
 
     def listed(self, value: str) -> str:
@@ -105,6 +106,11 @@ class Target:
             "isolated": isolated,
             "housekeeping": housekeeping,
             "isolated_or_all": isolated or "all",
+            # The lowest ones: devices write into the highest.
+            "few_ways": ";".join(
+                f"{domain}={(1 << max(ways // 4, 2)) - 1:x}"
+                for domain, ways in self.machine.power.l3_ways.items()
+            ),
             # 0 would mean no bound at all.
             "wake_us": max((each.latency_us or 1 for each in sleeps), default=2),
         }
@@ -196,20 +202,19 @@ class Tunable:
     """One tunable, declared once.
 
     ``why`` says which noise it removes and how; ``cost`` what it takes away; ``note`` what is to be
-    known besides. Exactly one of
-    ``value`` (boot; "" for a flag without value) and ``rows`` is given; {isolated} and
-    {housekeeping} in them stand for these CPUs, {wake_us} for how long the isolated ones wake from
-    their lightest sleep. ``instead`` are values that take the place of ``value``, each where its
-    test holds. Of rows that are ``either``, only the first file that is there is set.
-    ``evidence`` tells how to see the effect where ``sign`` and ``rows`` do
-    not. ``unneeded`` answers why the setting would change nothing here. ``accepts`` is the grammar
-    of values a user may give instead; ``parts`` takes such a value apart, for places of these
-    names, ``refuses`` says why it (None: the entry's own) is impossible on this machine, and
-    ``example`` is one, where the entry has none of its own. ``implies`` names entries whose effect
-    this one includes. An entry with ``tuned``, a section of TuneD's, has the same value on every
-    machine, and TuneD sets it itself; ``tolerant`` ones may fail for single files. ``cgroup`` is
-    the control group (v2) whose files the rows are: it is made before they are written, and
-    removed with them.
+    known besides. Exactly one of ``value`` (boot; "" for a flag without value) and ``rows`` is
+    given; {isolated} and {housekeeping} in them stand for these CPUs, {wake_us} for how long the
+    isolated ones wake from their lightest sleep, {few_ways} for a quarter of each last-level cache.
+    ``instead`` are values that take the place of ``value``, each where its test holds. Of rows that
+    are ``either``, only the first file that is there is set. ``evidence`` tells how to see the
+    effect where ``sign`` and ``rows`` do not. ``unneeded`` answers why the setting would change
+    nothing here. ``accepts`` is the grammar of values a user may give instead; ``parts`` takes such
+    a value apart, for places of these names, ``refuses`` says why it (None: the entry's own) is
+    impossible on this machine, and ``example`` is one, where the entry has none of its own.
+    ``implies`` names entries whose effect this one includes. An entry with ``tuned``, a section of
+    TuneD's, has the same value on every machine, and TuneD sets it itself; ``tolerant`` ones may
+    fail for single files. ``cgroup`` is the control group (v2), or the group of resctrl, whose
+    files the rows are: it is made before they are written, and removed with them.
     ``silences`` are patterns (fnmatch) of the causes of noise that the entry removes, "class:
     cause" as in a run.
     """

@@ -68,7 +68,8 @@ ENTRIES = (
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),
-        evidence="cpuN/cpufreq: nobody has lowered scaling_max_freq below cpuinfo_max_freq",
+        evidence="in cpuN/cpufreq, scaling_governor is performance, and scaling_max_freq what "
+        "cpuinfo_max_freq is",
         sign=Sign(path="scaling_max_freq", like="cpuinfo_max_freq"),
         needs=(ISOLATION, OWNS_FREQUENCY, _PERFORMANCE),
         cost="power of the isolated CPUs",

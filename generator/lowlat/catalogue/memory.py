@@ -4,12 +4,14 @@
 from collections.abc import Mapping
 from typing import Optional
 
-from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Sign, Target, Tunable, Value
-from lowlat.catalogue.needs import NODES, NOT_REALTIME, config, done_by
+from lowlat.catalogue.entry import PARAMETERS, Need, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_by
 
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _NODE = "/sys/devices/system/node/node{node}"
 _KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20}
+#: Of the housekeeping CPUs: tasks in no other group, on these CPUs, go by it.
+_LIMITED = "/sys/fs/resctrl/lowlat"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
 
@@ -93,6 +95,32 @@ ENTRIES = (
         parts=_huge_pages,
         refuses=_too_many,
         example="2M:64",
+    ),
+    Tunable(
+        name="resctrl.housekeeping",
+        why="leaves the housekeeping CPUs a quarter of each last-level cache, so that their work "
+        "cannot push out what the isolated CPUs keep there; these may use all of it",
+        source="filesystems/resctrl.rst (schemata, cpus_list)",
+        rows=(
+            Value(f"{_LIMITED}/schemata", "L3:{few_ways}"),
+            Value(f"{_LIMITED}/cpus_list", "{housekeeping}"),
+        ),
+        reads=Reads.WAYS,
+        evidence="in /sys/fs/resctrl/lowlat, schemata has few ways of each cache, and cpus_list "
+        "the housekeeping CPUs",
+        needs=(
+            ISOLATION,
+            Need(
+                lambda target: bool(target.machine.power.l3_ways),
+                "resctrl is not mounted, or divides no last-level cache here "
+                "(mount -t resctrl resctrl /sys/fs/resctrl)",
+                wants="resctrl mounted, on a processor that can divide its last-level cache",
+            ),
+        ),
+        cost="housekeeping work with much data is slower; tasks in other groups of resctrl keep "
+        "theirs",
+        risk=Risk.THROUGHPUT,
+        cgroup=_LIMITED,
     ),
     Tunable(
         name="transparent_hugepage.enabled",

@@ -170,7 +170,8 @@ class IdleState:
 @dataclass(frozen=True)
 class PowerControl:
     """Idle and frequency control as the running kernel offers it. ``uncore_khz`` is the highest
-    frequency of each uncore, by the name of its folder."""
+    frequency of each uncore, by the name of its folder; ``l3_ways`` how many ways resctrl can
+    divide of each last-level cache, by the number it has there."""
 
     idle_driver: Optional[str] = None
     frequency_driver: Optional[str] = None
@@ -178,6 +179,7 @@ class PowerControl:
     smt_control: Optional[str] = None
     idle_states: tuple[IdleState, ...] = ()
     uncore_khz: Mapping[str, int] = field(default_factory=dict)
+    l3_ways: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def lightest_sleeps(self) -> tuple[IdleState, ...]:

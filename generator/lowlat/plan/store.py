@@ -33,6 +33,7 @@ _CPUS = r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
 _PLACES = {
     **dict.fromkeys(("cpu", "interrupt", "node", "kib", "pages", "khz"), _NUMBER),
     "package": r"[a-z0-9_]{1,40}",
+    "few_ways": r"(?:;?\d{1,9}=[0-9a-f]{1,16})+",
 }
 
 #: A plan for 4096 CPUs is a quarter of this.

@@ -22,6 +22,7 @@ from lowlat.model.machine import (
 )
 from lowlat.probe.topology import numbered
 
+_RESCTRL = "/sys/fs/resctrl"
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
 #: CPU flags that change a plan; the rest of the 150 of a modern CPU is left out.
@@ -91,7 +92,17 @@ def read_power(root: Root, boot: int, examples: Iterable[int]) -> PowerControl:
         smt_control=root.read(f"{CPU}/smt/control"),
         idle_states=tuple(state for cpu in examples for state in _idle_states(root, cpu)),
         uncore_khz={name: khz for name, khz in _uncores(root) if khz},
+        l3_ways=dict(_cache_ways(root)),
     )
+
+
+def _cache_ways(root: Root) -> Iterable[tuple[str, int]]:
+    """filesystems/resctrl.rst"""
+    mask = root.read(f"{_RESCTRL}/info/L3/cbm_mask") or ""
+    line = re.search(r"^\s*L3:(.*)$", root.read(f"{_RESCTRL}/schemata") or "", re.MULTILINE)
+    if line and re.fullmatch(r"[0-9a-f]{1,16}", mask):
+        for domain in re.findall(r"\b(\d{1,9})=", line[1]):
+            yield domain, bin(int(mask, 16)).count("1")
 
 
 def _uncores(root: Root) -> Iterable[tuple[str, Optional[int]]]:

@@ -15,7 +15,7 @@ from lowlat.runtime import targets
 
 SCHEME = "cgroup:"
 
-_KEY = re.compile(r"cgroup:/sys/fs/cgroup/[a-z]+\.slice")
+_KEY = re.compile(r"cgroup:/sys/fs/(?:cgroup/[a-z]+\.slice|resctrl/[a-z]+)")
 
 _SYSTEMCTL_S = 30.0
 
@@ -32,6 +32,8 @@ def is_key(text: str) -> bool:
 
 def way(root: Root, group: str) -> str:
     """How make() would make a group; "" where it exists and only lowlat writes to it."""
+    if group.startswith("/sys/fs/resctrl/"):
+        return "" if root.exists(f"{group}/schemata") else _FOLDER
     if root.live and root.exists("/run/systemd/system"):
         return _SLICE
     if root.exists(f"{group}/cpuset.cpus"):

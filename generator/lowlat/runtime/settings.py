@@ -96,11 +96,20 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
             return bool(held) and CpuSet.parse_mask(held) <= CpuSet.parse_mask(wanted)
         if reads is Reads.HEX:
             return int(held, 16) == int(wanted, 16)
+        if reads is Reads.WAYS and ":" in wanted:
+            return _ways(wanted) <= _ways(held)
     except (CpuSetError, ValueError):
         return False
     if reads is Reads.CHOICE:
         return f"[{wanted}]" in held
     return held == wanted or (reads is Reads.FLAG and held == {"Y": "1"}.get(wanted))
+
+
+def _ways(text: str) -> set[tuple[str, str, int]]:
+    """What each cache may use, as resctrl prints it: name, number, mask. Raises ValueError."""
+    lines = (line.partition(":") for line in text.splitlines())
+    each = ((name.strip(), part.split("=")) for name, _, rest in lines for part in rest.split(";"))
+    return {(name, number, int(mask, 16)) for name, (number, mask) in each}
 
 
 #: How the kernel refuses to move managed and per-CPU interrupts (before 6.12; read-only since):

@@ -48,8 +48,9 @@ def write(root: Root, path: str, value: str) -> str:
     """Write one value to what is there already; the problem in words, or ""."""
     if kthreads.is_path(path):
         return kthreads.write(root, path, value)
-    # The kernel takes an empty line for "nothing"; a write of no bytes would not reach it.
-    data = value.encode() or b"\n"
+    # The kernel takes an empty line for "nothing"; a write of no bytes would not reach it. Of
+    # resctrl's schemata it takes whole lines only.
+    data = value.encode() + b"\n" * (not value or path.endswith("/schemata"))
     try:
         fd = root.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
