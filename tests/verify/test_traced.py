@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,11 +46,12 @@ def events() -> Iterator[TraceEvent]:
 
 
 def found() -> traced.Traced:
-    return traced.Traced(traced.stops(events()), traced.sent(events(), CPUS))
+    return traced.Traced(traced.seen(events(), CPUS))
 
 
 def test_what_kept_the_tick_is_counted_by_cpu() -> None:
-    assert found().stops == {(2, "SCHED"): 2, (2, "PERF_EVENTS"): 1, (3, "0x80"): 1}
+    assert found().of(2, "TICK") == {"SCHED": 2, "PERF_EVENTS": 1}
+    assert found().of(3, "TICK") == {"0x80": 1}
     told = traced.stop_words(found(), 2)
     assert told.startswith("timer:tick_stop names the scheduler: more than one task")
     assert told.endswith("(2 of 3), a perf event (1 of 3)")
@@ -68,21 +70,18 @@ def test_who_interrupts_is_told_with_cpu_task_and_call_site() -> None:
     assert told == "sent by CPU 0, bash (31497) from wakeup_preempt (1 of 1)"
     assert traced.sender_words(found(), 2, "RES") == "the kernel's trace names nobody who sent it"
     assert traced.origin(found(), 2, "RES") == ""
-    assert found().senders is not None
-    assert {cpu for cpu, _, _ in found().senders or ()} == {2, 3}, "nobody asked for the others"
+    assert {cpu for cpu, _, _ in found().seen} == {2, 3}, "nobody asked for the others"
 
 
 def test_only_the_most_frequent_senders_are_named() -> None:
-    many = {(2, "RES", f"CPU 0, task{n} ({n})"): n for n in range(1, 7)}
-    told = traced.sender_words(traced.Traced(senders=many), 2, "RES")
+    many = Counter({(2, "RES", f"CPU 0, task{n} ({n})"): n for n in range(1, 7)})
+    told = traced.sender_words(traced.Traced(many), 2, "RES")
     assert told.startswith("sent by CPU 0, task6 (6) (6 of 21); ") and told.endswith(" and 3 more")
 
 
 def test_a_reading_keeps_it() -> None:
-    assert traced.parse(found().text()) == traced.Traced(
-        found().stops, found().senders, *["it was not recorded"] * 2
-    )
-    lost = traced.Traced(error="no tracefs is mounted (/x)", unsent="no such event")
+    assert traced.parse(found().text()) == found()
+    lost = traced.Traced(errors={"TICK": "no tracefs is mounted (/x)", "RES": "no such event"})
     assert traced.parse(lost.text()) == lost
     nothing = traced.parse("seconds 1\n")
     assert traced.stop_words(nothing, 2) == "why is not known: it was not recorded"
@@ -123,7 +122,7 @@ def test_the_instance_is_small_and_gone_afterwards(tracefs: Path) -> None:
         assert (own / "events/timer/tick_stop/enable").read_text() == "1\n"
         assert "success == 0" in (own / "events/timer/tick_stop/filter").read_text()
     assert not own.exists()
-    assert seen.stops is not None and {where for where, _ in seen.stops} <= cpu.ids
+    assert seen.errors == {} and {where for where, _, _ in seen.seen} <= cpu.ids
 
 
 #: A process on two CPUs that unmaps pages: each time one CPU has to tell the other.
@@ -158,11 +157,10 @@ def test_the_kernel_names_who_sends(tracefs: Path) -> None:
         argv = [sys.executable, "-c", SHOOT_DOWNS, str(here), str(there)]
         child = subprocess.Popen(argv)
         assert child.wait(60) == 0
-    assert seen.senders is not None, seen.unsent
-    own = {key: n for key, n in seen.senders.items() if f"({child.pid})" in key[2]}
-    assert own, seen.senders
-    assert all(cpu == there and who.startswith(f"CPU {here}, ") for cpu, _, who in own)
-    assert any(row == "CAL" and " from " in who for _, row, who in own)
+    assert seen.errors == {}
+    own = [key for key in seen.seen if f"({child.pid})" in key[2]]
+    assert {cpu for cpu, _, _ in own} == {there}, seen
+    assert any(who.startswith(f"CPU {here}, ") and " from " in who for _, _, who in own), own
 
 
 def test_a_kernel_without_the_events_is_told_so(tmp_path: Path) -> None:
@@ -171,5 +169,5 @@ def test_a_kernel_without_the_events_is_told_so(tmp_path: Path) -> None:
     instance.parent.mkdir()
     with traced.recording(CPUS, (tmp_path,)) as seen:
         (instance / "trace").write_text(TRACE)
-    assert "does not have the event ipi:ipi_send_cpumask" in seen.unsent
-    assert "does not have the event timer:tick_stop" in seen.error
+    assert "does not have the event ipi:ipi_send_cpu" in seen.errors["CAL"]
+    assert "does not have the event timer:tick_stop" in seen.errors["TICK"]

@@ -432,12 +432,15 @@ def test_a_tick_that_runs_is_ignored_by_the_kernel(host: Path) -> None:
     ("stops", "words"),
     [
         (
-            "tick_stops 2:SCHED=9 2:PERF_EVENTS=90 1:RCU=3\n",
+            "traced\nseen 2 TICK 9 SCHED\nseen 2 TICK 90 PERF_EVENTS\nseen 1 TICK 3 RCU\n",
             "timer:tick_stop names a perf event (90 of 99), the scheduler: more than one task, or "
             "a deadline or round-robin one (9 of 99)",
         ),
-        ("tick_stops \n", "the kernel did not try to stop it"),
-        ("untraced no tracefs is mounted (/sys/kernel/tracing)\n", "no tracefs is mounted"),
+        ("traced\n", "the kernel did not try to stop it"),
+        (
+            "traced\nunseen TICK no tracefs is mounted (/sys/kernel/tracing)\n",
+            "no tracefs is mounted",
+        ),
         ("", "why is not known: it was not recorded"),
     ],
 )
@@ -489,10 +492,10 @@ def test_calls_between_cpus_may_be_the_doing_of_the_work_there(host: Path) -> No
     assert [row["state"] for row in intruders(host, 1)] == ["ignored-by-kernel"]
 
 
-_SENT = """senders
-sent 2 CAL 8 CPU 0, kworker/0:1 (123) from rcu_exp_sel_wait_wake (rcu_exp_handler)
-sent 2 CAL 2 CPU 0, bash (77) from on_each_cpu_cond_mask
-sent 1 CAL 9 CPU 3, other (5) from elsewhere
+_SENT = """traced
+seen 2 CAL 8 CPU 0, kworker/0:1 (123) from rcu_exp_sel_wait_wake (rcu_exp_handler)
+seen 2 CAL 2 CPU 0, bash (77) from on_each_cpu_cond_mask
+seen 1 CAL 9 CPU 3, other (5) from elsewhere
 """
 
 
@@ -505,9 +508,9 @@ sent 1 CAL 9 CPU 3, other (5) from elsewhere
             "(8 of 10); CPU 0, bash (77) from on_each_cpu_cond_mask (2 of 10)",
             "rcupdate.rcu_normal_after_boot",
         ),
-        ("senders\n", "the kernel's trace names nobody who sent it", "interrupts"),
+        ("traced\n", "the kernel's trace names nobody who sent it", "interrupts"),
         (
-            "unsent this kernel does not have the event ipi:ipi_send_cpu\n",
+            "traced\nunseen CAL this kernel does not have the event ipi:ipi_send_cpu\n",
             "who sends it is not known: this kernel does not have the event ipi:ipi_send_cpu",
             "interrupts",
         ),

@@ -92,7 +92,7 @@ class Intruders:
 
     def _sender(self, cpu: int, label: str) -> str:
         """Who sends an interrupt from CPU to CPU, as the kernel tells it."""
-        if label not in traced.ROWS:
+        if label not in traced.SENT:
             return "" if ":" in label else "; 'lowlat-gen measure --causes' names what raises it"
         return f"; {traced.sender_words(self.counted.traced, cpu, label)}"
 

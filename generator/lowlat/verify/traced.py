@@ -8,11 +8,10 @@ import errno
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional
 
 from lowlat.base import resources
 from lowlat.measure.causes import ftrace, senders
@@ -29,12 +28,12 @@ _KIB = 16
 #: Times are not looked at.
 _CLOCK = ClockPair((0, 0), (1, 1))
 
-_STOP = re.compile(r"([0-9]{1,5}):(\w{1,40})=([0-9]{1,9})", re.ASCII)
-_SENT = re.compile(r"^sent ([0-9]{1,5}) (RES|CAL) ([0-9]{1,9}) (.{1,250})$", re.MULTILINE)
+#: What keeps a tick going, and the rows of /proc/interrupts whose senders the kernel names: to
+#: reschedule, to call a function.
+_TICK, SENT = "TICK", ("RES", "CAL")
 
-#: The rows of /proc/interrupts whose senders it names: to reschedule, to call a function.
-ROWS = ("RES", "CAL")
-_ERROR = r"^un{} (.*)$"
+_SEEN = re.compile(r"^seen ([0-9]{1,5}) (TICK|RES|CAL) ([0-9]{1,9}) (.{1,250})$", re.MULTILINE)
+_UNSEEN = re.compile(r"^unseen (TICK|RES|CAL) (.*)$", re.MULTILINE)
 
 #: TICK_DEP_NAMES in include/trace/events/timer.h.
 _WORDS = resources.texts("verify/tick_stops.ini")["words"]
@@ -45,107 +44,81 @@ _NAMED = 3
 
 @dataclass
 class Traced:
-    """How often what kept the tick of which CPU; and how often who sent which CPU an interrupt, by
-    CPU, row of /proc/interrupts and sender. None before, and where nobody could look: the errors
-    say why."""
+    """How often what was seen of which CPU: by CPU, TICK or the row of /proc/interrupts, and what
+    kept the tick or who sent the interrupt. ``errors`` says of which nobody could look, and why."""
 
-    stops: Optional[Mapping[tuple[int, str], int]] = None
-    senders: Optional[Mapping[tuple[int, str, str], int]] = None
-    error: str = ""
-    unsent: str = ""
+    seen: Counter[tuple[int, str, str]] = field(default_factory=Counter)
+    errors: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """As lines; parse() reads them."""
-        return "\n".join((*self._stops(), *self._senders()))
+        seen = (f"seen {cpu} {row} {n} {what}" for (cpu, row, what), n in self.seen.items())
+        unseen = (f"unseen {row} {why}" for row, why in self.errors.items())
+        return "\n".join(("traced", *seen, *unseen))
 
-    def _stops(self) -> Iterator[str]:
-        if self.stops is None:
-            yield f"untraced {self.error}"
-        else:
-            found = (f"{cpu}:{what}={times}" for (cpu, what), times in self.stops.items())
-            yield " ".join(("tick_stops", *found))
-
-    def _senders(self) -> Iterator[str]:
-        yield "senders" if self.senders is not None else f"unsent {self.unsent}"
-        for (cpu, row, who), times in (self.senders or {}).items():
-            yield f"sent {cpu} {row} {times} {who}"
+    def of(self, cpu: int, row: str) -> Counter[str]:
+        """What was seen of one CPU."""
+        return Counter(
+            {what: n for (at, of, what), n in self.seen.items() if (at, of) == (cpu, row)}
+        )
 
 
 def parse(text: str) -> Traced:
     """What the lines say."""
-    found = Traced(error=_error("traced", text), unsent=_error("sent", text))
-    stops = re.search(r"^tick_stops\b(.*)$", text, re.MULTILINE)
-    if stops:
-        each = _STOP.findall(stops[1])
-        found.stops = {(int(cpu), what): int(times) for cpu, what, times in each}
-    if re.search(r"^senders$", text, re.MULTILINE):
-        sent = _SENT.findall(text)
-        found.senders = {(int(cpu), row, who): int(times) for cpu, row, times, who in sent}
-    return found
+    traced = re.search(r"^traced$", text, re.MULTILINE)
+    errors = {} if traced else dict.fromkeys((_TICK, *SENT), "it was not recorded")
+    seen = {(int(cpu), row, what): int(n) for cpu, row, n, what in _SEEN.findall(text)}
+    return Traced(Counter(seen), {**errors, **dict(_UNSEEN.findall(text))})
 
 
-def _error(what: str, text: str) -> str:
-    said = re.search(_ERROR.format(what), text, re.MULTILINE)
-    return said[1] if said else "it was not recorded"
+def seen(events: Iterable[TraceEvent], cpus: CpuSet) -> Counter[tuple[int, str, str]]:
+    """What the events tell of these CPUs."""
+    return Counter(found for event in events for found in _seen(event, cpus))
 
 
-def stops(events: Iterable[TraceEvent]) -> Mapping[tuple[int, str], int]:
-    """What kept the tick of which CPU, and how often."""
-    return Counter(
-        (event.cpu, event.field("dependency"))
-        for event in events
-        if event.name == "tick_stop" and event.field("success") == "0"
-    )
-
-
-def sent(events: Iterable[TraceEvent], cpus: CpuSet) -> Mapping[tuple[int, str, str], int]:
-    """Who sent which of these CPUs an interrupt of which row, and how often."""
-    return Counter(
-        (cpu, ROWS[not found.reschedule], _sender(event, found.origin))
-        for event in events
-        for found in (senders.sent(event),)
-        for cpu in senders.receivers(event) & cpus
-    )
-
-
-def _sender(event: TraceEvent, origin: str) -> str:
-    return f"CPU {event.cpu}, {event.comm} ({event.pid}){origin}"
+def _seen(event: TraceEvent, cpus: CpuSet) -> Iterator[tuple[int, str, str]]:
+    if event.name == "tick_stop" and event.field("success") == "0" and event.cpu in cpus:
+        yield event.cpu, _TICK, event.field("dependency")
+    for cpu in senders.receivers(event) & cpus:
+        sent = senders.sent(event)
+        who = f"CPU {event.cpu}, {event.comm} ({event.pid}){sent.origin}"
+        yield cpu, SENT[not sent.reschedule], who
 
 
 def stop_words(traced: Traced, cpu: int) -> str:
     """What kept the tick of this CPU, the most frequent first."""
-    if traced.stops is None:
-        return f"why is not known: {traced.error}"
-    own = Counter({what: n for (where, what), n in traced.stops.items() if where == cpu})
+    if _TICK in traced.errors:
+        return f"why is not known: {traced.errors[_TICK]}"
+    own = traced.of(cpu, _TICK)
     if not own:
         return "timer:tick_stop never came there: the kernel did not try to stop it"
-    total = sum(own.values())
-    each = (f"{_WORDS.get(what, what)} ({n} of {total})" for what, n in own.most_common())
+    each = (f"{_WORDS.get(what, what)} {share}" for what, share in _shares(own))
     return f"timer:tick_stop names {', '.join(each)}"
 
 
 def sender_words(traced: Traced, cpu: int, row: str) -> str:
     """Who sent this CPU the interrupts of a row, the most frequent first."""
-    if traced.senders is None:
-        return f"who sends it is not known: {traced.unsent}"
-    own = _own(traced.senders, cpu, row)
+    if row in traced.errors:
+        return f"who sends it is not known: {traced.errors[row]}"
+    own = traced.of(cpu, row)
     if not own:
         return "the kernel's trace names nobody who sent it"
-    total = sum(own.values())
-    each = [f"{who} ({n} of {total})" for who, n in own.most_common(_NAMED)]
+    each = [f"{who} {share}" for who, share in _shares(own)]
     more = f" and {len(own) - _NAMED} more" if len(own) > _NAMED else ""
-    return f"sent by {'; '.join(each)}{more}"
+    return f"sent by {'; '.join(each[:_NAMED])}{more}"
+
+
+def _shares(own: Counter[str]) -> Iterator[tuple[str, str]]:
+    total = sum(own.values())
+    return ((what, f"({n} of {total})") for what, n in own.most_common())
 
 
 def origin(traced: Traced, cpu: int, row: str) -> str:
     """Where most of them come from: " from CALLSITE (CALLBACK)", or ""."""
-    (most, *_) = [who for who, _ in _own(traced.senders or {}, cpu, row).most_common(1)] or [""]
-    _, word, rest = most.rpartition(" from ")
-    return f"{word}{rest}" if word else ""
-
-
-def _own(found: Mapping[tuple[int, str, str], int], cpu: int, row: str) -> Counter[str]:
-    return Counter({who: n for (at, of, who), n in found.items() if (at, of) == (cpu, row)})
+    for who, _ in traced.of(cpu, row).most_common(1):
+        _, word, rest = who.rpartition(" from ")
+        return f"{word}{rest}" if word else ""
+    return ""
 
 
 @contextmanager
@@ -155,22 +128,21 @@ def recording(cpus: CpuSet, places: tuple[Path, ...] = _PLACES) -> Iterator[Trac
     try:
         folder = _instance(places)
     except OSError as error:
-        traced.error = traced.unsent = f"{error.strerror} ({error.filename})"
+        traced.errors = dict.fromkeys((_TICK, *SENT), f"{error.strerror} ({error.filename})")
         yield traced
         return
     try:
-        traced.error = _enable(folder, "timer/tick_stop", "success == 0")
+        tick = _enable(folder, "timer/tick_stop", "success == 0")
         one = _enable(folder, "ipi/ipi_send_cpu", f"cpu & CPUS{{{cpus}}}")
-        traced.unsent = _enable(folder, "ipi/ipi_send_cpumask", f"cpumask & CPUS{{{cpus}}}") or one
+        many = _enable(folder, "ipi/ipi_send_cpumask", f"cpumask & CPUS{{{cpus}}}")
+        errors = {_TICK: tick, **dict.fromkeys(SENT, one or many)}
+        traced.errors = {row: why for row, why in errors.items() if why}
         yield traced
         (folder / "tracing_on").write_text("0")
-        events = list(
-            ftrace.parse((folder / "trace").read_text(errors="replace").splitlines(), _CLOCK)
-        )
-        traced.stops = None if traced.error else stops(events)
-        traced.senders = None if traced.unsent else sent(events, cpus)
+        lines = (folder / "trace").read_text(errors="replace").splitlines()
+        traced.seen = seen(ftrace.parse(lines, _CLOCK), cpus)
     except OSError as error:
-        traced.error = traced.unsent = f"{error.strerror} ({error.filename})"
+        traced.errors = dict.fromkeys((_TICK, *SENT), f"{error.strerror} ({error.filename})")
     finally:
         _remove(folder)
 
