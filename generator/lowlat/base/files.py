@@ -153,6 +153,17 @@ def _held(fd: int) -> bool:
     return True
 
 
+def make_folder(folder: Path, option: str) -> Path:
+    """A folder of lowlat's own, made where it is missing. Raises Refused where that is not possible
+    or it is a symbolic link; then ``option`` may name a file elsewhere."""
+    hint = f"name a file with {option}"
+    with told(str(folder), hint):
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if folder.is_symlink():
+        raise Refused(f"{folder}: is a symbolic link", hint=hint)
+    return folder
+
+
 def state_folder() -> Path:
     """/var/lib/lowlat for root, else lowlat in the user's XDG state folder."""
     if os.geteuid() == 0:

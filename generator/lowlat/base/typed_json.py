@@ -249,5 +249,4 @@ def write_value(path: Path, value: object) -> None:
 
 def read_value(path: Path, kind: type[_T]) -> _T:
     """The value in a plain file. Raises OSError, or ValueError where it is another."""
-    data = bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False))
-    return decode(kind, data)
+    return decode(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))

@@ -32,36 +32,26 @@ def feature(path: str, since: tuple[int, int]) -> Need:
     """The kernel has this file, or is at least the version that brought it: distributions take
     features into older kernels, so the file is asked first."""
     major, minor = since
-
-    def test(target: Target) -> Optional[bool]:
-        return True if path in target.kernel.features else target.since(major, minor)
-
-    return Need(
-        test,
-        f"kernels before {major}.{minor} do not have it",
-        "assumed: kernel version not known",
-        wants=f"Linux {major}.{minor}, or an older kernel with {path}",
-        features=(path,),
-    )
+    missing = f"kernels before {major}.{minor} do not have it"
+    wants = f"Linux {major}.{minor}, or an older kernel with {path}"
+    return _file(path, since, True, missing, wants)
 
 
 def before(path: str, gone: tuple[int, int]) -> Need:
     """The kernel has this file, or is older than the version that dropped it."""
     major, minor = gone
+    missing = f"kernels from {major}.{minor} on do not have it"
+    return _file(path, gone, False, missing, f"Linux before {major}.{minor}")
+
+
+def _file(path: str, version: tuple[int, int], newer: bool, missing: str, wants: str) -> Need:
+    """Where the file is not there, the version tells: of ``newer`` kernels, or of older ones."""
 
     def test(target: Target) -> Optional[bool]:
-        if path in target.kernel.features:
-            return True
-        dropped = target.since(major, minor)
-        return None if dropped is None else not dropped
+        known = target.since(*version)
+        return path in target.kernel.features or (None if known is None else known is newer)
 
-    return Need(
-        test,
-        f"kernels from {major}.{minor} on do not have it",
-        "assumed: kernel version not known",
-        wants=f"Linux before {major}.{minor}",
-        features=(path,),
-    )
+    return Need(test, missing, "assumed: kernel version not known", wants, (path,))
 
 
 ISOLATION = Need(

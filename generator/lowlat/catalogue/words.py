@@ -254,8 +254,7 @@ def too_many_hugepages(words: list[tuple[str, str]], machine: Machine) -> Option
     """Why the huge pages of these (name, value) leave the system too little; None where they do
     not, or the machine's memory is not known."""
     memory = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
-    sizes = dict(words)
-    size, asked = _kib(sizes.get("default_hugepagesz", "2M")), 0
+    size, asked = _kib(dict(words).get("default_hugepagesz", "2M")), 0
     for name, value in words:
         if name == "hugepagesz":
             size = _kib(value)

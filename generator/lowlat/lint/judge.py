@@ -261,8 +261,7 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
         return Opinion(WordVerdict.UNKNOWN, _NOT_OURS)
     if said:
         known = name in kernel_names() or "." in name  # of modules not all names are known
-        verdict = WordVerdict.ASSUMED if known else WordVerdict.IGNORED
-        return Opinion(verdict, said)
+        return Opinion(WordVerdict.ASSUMED if known else WordVerdict.IGNORED, said)
     near = nearest(name, _OURS)
     if near:
         fix = near if word.flag else f"{near}={word.value.strip(chr(39))}"

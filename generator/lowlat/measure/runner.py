@@ -163,13 +163,6 @@ def default_path(label: str) -> Path:
 
     Raises Refused where it cannot be made or is a symbolic link, or, for root, others can write it.
     """
-    folder = state_folder() / "runs"
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"{folder}: {error.strerror}", hint="name a file with --out") from error
+    folder = files.make_folder(files.make_folder(state_folder(), "--out") / "runs", "--out")
     trust.check(str(folder))
-    for path in (folder.parent, folder):
-        if path.is_symlink():
-            raise Refused(f"{path}: is a symbolic link", hint="name a file with --out")
     return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"

@@ -25,8 +25,7 @@ ROLES = ("isolated", "housekeeping")
 
 def digest(content: dict[str, Any]) -> str:
     """The id of a plan with this content."""
-    text = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,7 @@ class _PlanMaker:
             self._note_absence(entry.name, value)
         for row in entry.settings(self._target, given):
             self.runtime.append(PlannedSetting(entry.name, row.path, row.value, *fixed))
-        enabled = self._target.enabled | {entry.name}
-        self._target = replace(self._target, enabled=enabled)
+        self._target = replace(self._target, enabled=self._target.enabled | {entry.name})
 
     def _note_absence(self, name: str, value: str) -> None:
         line = self._target.machine.cmdline or ""

@@ -283,8 +283,7 @@ def _why_least(machine: Machine, least: CoreType) -> str:
 
 
 def _nodes(machine: Machine) -> Sequence[Node]:
-    populated = [node for node in machine.nodes if node.cpus]
-    return populated or [Node(0, machine.cpus.online)]
+    return [node for node in machine.nodes if node.cpus] or [Node(0, machine.cpus.online)]
 
 
 def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report for a terminal: the finding first, then aligned tables, then what to know."""
+"""The report in words, the finding first, then tables, then what to know: for a terminal, or for a
+ticket as GitHub-flavoured Markdown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Callable
 
+from lowlat.base.encode import markdown
 from lowlat.base.terminal import plain
 from lowlat.report import description, summary
 from lowlat.report.comparison import Comparison
@@ -13,23 +17,15 @@ _FIRST = 36
 _GAP = "  "
 
 
-def described(found: Description) -> str:
-    """Runs by themselves, in the same form."""
-    lines = [plain(description.headline(found)), ""]
-    for table in description.tables(found):
-        lines += [*aligned(table), ""]
-    lines += [plain(f"Note: {text}") for text in found.flags]
-    return "\n".join(lines).rstrip() + "\n"
+@dataclass(frozen=True)
+class Form:
+    """How each part is written, {} being a text that ``encode`` made harmless."""
 
-
-def render(found: Comparison) -> str:
-    """The report of one arm, or all of them in one table; the first line is the finding."""
-    lines = [plain(summary.headline(found)), ""]
-    for table in summary.shown(found):
-        lines += [*aligned(table), ""]
-    lines += [plain(f"Not in effect: {text}") for text in summary.missing(found)]
-    lines += [plain(f"Note: {text}") for text in summary.notes(found)]
-    return "\n".join(lines).rstrip() + "\n"
+    encode: Callable[[str], str]
+    table: Callable[[Table], Iterator[str]]
+    finding: str
+    missing: str
+    note: str
 
 
 def aligned(table: Table) -> Iterator[str]:
@@ -43,3 +39,40 @@ def aligned(table: Table) -> Iterator[str]:
         yield _GAP.join([first, *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]).rstrip()
     if table.note:
         yield f"({plain(table.note)})"
+
+
+def _ruled(table: Table) -> Iterator[str]:
+    ruler = ("---", *("---:" for _ in table.header[1:]))
+    rows = [tuple(map(markdown, row)) for row in (table.header, *table.rows)]
+    for row in (rows[0], ruler, *rows[1:]):
+        yield f"| {' | '.join(row)} |"
+    if table.note:
+        yield ""
+        yield f"({markdown(table.note)})"
+
+
+TEXT = Form(plain, aligned, "{}", "Not in effect: {}", "Note: {}")
+MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
+
+
+def described(found: Description, form: Form = TEXT) -> str:
+    """Runs by themselves."""
+    tables = description.tables(found)
+    return _written(form, description.headline(found), tables, (), found.flags)
+
+
+def render(found: Comparison, form: Form = TEXT) -> str:
+    """The report of one arm, or all of them in one table; the first line is the finding."""
+    tables, missing = summary.shown(found), summary.missing(found)
+    return _written(form, summary.headline(found), tables, missing, summary.notes(found))
+
+
+def _written(
+    form: Form, finding: str, tables: Iterable[Table], missing: Iterable[str], notes: Iterable[str]
+) -> str:
+    lines = [form.finding.format(form.encode(finding)), ""]
+    for table in tables:
+        lines += [*form.table(table), ""]
+    lines += [form.missing.format(form.encode(text)) for text in missing]
+    lines += [form.note.format(form.encode(text)) for text in notes]
+    return "\n".join(lines).rstrip() + "\n"

@@ -132,9 +132,7 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
         return Verdict(REFUSED, f"{name} is not known for every measured CPU"), ()
     if without or primary.p is None:
         return Verdict(DESCRIPTIVE, without or f"{primary.name} is not known in every boot"), found
-    boots = len(pair.before.boots), len(pair.after.boots)
-    concluded = verdict.of(primary, boots)
-    return concluded, found
+    return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), found
 
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:

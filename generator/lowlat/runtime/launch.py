@@ -200,8 +200,7 @@ def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[i
         alive = {int(thread.name) for thread in Path(f"/proc/{child}/task").iterdir()}
     kept = {thread: cpu for thread, cpu in threads.items() if thread in alive}
     for thread in sorted(alive - set(kept)):
-        used = list(kept.values())
-        kept[thread] = min(order, key=used.count)
+        kept[thread] = min(order, key=list(kept.values()).count)
         with suppress(OSError):  # it has ended meanwhile
             os.sched_setaffinity(thread, {kept[thread]})
     return kept

@@ -156,8 +156,7 @@ def _inspect(
     if equal(entry.reads, value, setting.value):
         return found(True)
     if value is None:
-        gone = root.absent(path)
-        why = refused or ("is not there" if gone else "cannot be read")
+        why = refused or ("is not there" if root.absent(path) else "cannot be read")
         return found(False, why)
     # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
@@ -254,8 +253,7 @@ def stop(root: Root) -> Leftovers:
     problems = {path: _put_back(root, path, old[path]) for path in files}
     kept = {}
     for key in groups:
-        group = key[len(cgroup.SCHEME) :]
-        problems[key], kept[key] = cgroup.unmake(root, group, old[key])
+        problems[key], kept[key] = cgroup.unmake(root, key[len(cgroup.SCHEME) :], old[key])
     # Last: no thread may return to the CPUs of a partition while there is one.
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
     left = {path: old[path] for path in old if problems[path] or kept.get(path)}

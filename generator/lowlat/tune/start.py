@@ -127,8 +127,7 @@ def start(root: Root, beginning: Beginning, accept_pending: bool) -> Loop:
     fails before leaves at most a run behind."""
     state = beginning.state
     if state.boots is None:
-        leg = steps.measure(root, state, STOCK, state.boot_id)
-        state = replace(state, legs=(leg,))
+        state = replace(state, legs=(steps.measure(root, state, STOCK, state.boot_id),))
     boot = apply.apply(beginning.proposal, beginning.found, root, accept_pending)
     state = replace(state, entry=promote.pick(boot, root, state.kernel).id)
     write(root, state)

@@ -17,7 +17,7 @@ from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
 from lowlat.probe import host_facts
-from lowlat.report import as_json, as_markdown, comparison, in_effect
+from lowlat.report import as_json, as_text, comparison, in_effect
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
@@ -108,7 +108,7 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 def _keep_report(root: Root, state: LoopState, found: Comparison, name: str) -> str:
     path = state.path(f"{name}.json")
     _keep(root, path, as_json.render(found))
-    _keep(root, state.path(f"{name}.md"), as_markdown.render(found))
+    _keep(root, state.path(f"{name}.md"), as_text.render(found, as_text.MARKDOWN))
     return path
 
 

@@ -110,8 +110,7 @@ def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
             others.setdefault(change.name, []).append(change)
     yield from section("Run time", _items((name, _first(them)) for name, them in others.items()))
     yield ""
-    count = len(found.changes)
-    yield f"{count} would change, {found.unchanged} are as planned already."
+    yield f"{len(found.changes)} would change, {found.unchanged} are as planned already."
 
 
 def _first(changes: Sequence[Change]) -> str:

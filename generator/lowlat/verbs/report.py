@@ -11,7 +11,7 @@ from pathlib import Path
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import say
 from lowlat.measure.run_file import read_run
-from lowlat.report import as_json, as_markdown, as_text, comparison, description, gate, in_effect
+from lowlat.report import as_json, as_text, comparison, description, gate, in_effect
 from lowlat.report.arm import Arm, named
 from lowlat.report.comparison import compare
 from lowlat.report.description import describe
@@ -36,12 +36,13 @@ def main(args: ReportArguments) -> int:
     report_output.check(args)
     if not (args.against or args.arm):
         return _described(args)
-    arms = _arms(args)
-    found = compare(*arms)
+    found = compare(*_arms(args))
     gate.check_names(gates, found)
     written = report_output.write(args, found)
-    if args.json or args.markdown:
-        sys.stdout.write((as_json if args.json else as_markdown).render(found))
+    if args.json:
+        sys.stdout.write(as_json.render(found))
+    elif args.markdown:
+        sys.stdout.write(as_text.render(found, as_text.MARKDOWN))
     else:
         sys.stdout.write(screen.render(found))
         for line in written:
@@ -60,10 +61,12 @@ def _described(args: ReportArguments) -> int:
     arm = Arm(named(args.before[0].name, runs), runs)
     found = describe(arm)
     written = report_output.write_alone(args, arm, found)
-    forms = {"json": description.as_json, "markdown": as_markdown.described}
-    form = "json" if args.json else "markdown" if args.markdown else ""
-    sys.stdout.write(forms.get(form, as_text.described)(found))
-    if not form:
+    if args.json:
+        sys.stdout.write(description.as_json(found))
+    elif args.markdown:
+        sys.stdout.write(as_text.described(found, as_text.MARKDOWN))
+    else:
+        sys.stdout.write(as_text.described(found))
         for line in written:
             say(line)
     return 0

@@ -109,9 +109,13 @@ def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[st
 
 
 def _page(args: ReportArguments, page: str) -> str:
-    out = Path(args.html) if args.html else _kept()
+    out = Path(args.html or files.make_folder(state_folder(), "--html") / "report.html")
     files.write("--html" if args.html else "--open", str(out), page.encode())
-    return _shown(out) if args.open else f"Page: {out}"
+    if not args.open:
+        return f"Page: {out}"
+    from lowlat.view.browser import show
+
+    return show(out.absolute())
 
 
 def _write_csv(out: str, data: Data) -> None:
@@ -127,20 +131,3 @@ def _stored(after: Arm) -> Optional[Plan]:
         plan = store.read(None, Root())
         return plan if plan.id in markers else None
     return None
-
-
-def _kept() -> Path:
-    folder = state_folder()
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Refused(f"{folder}: {error.strerror}", hint="name a file with --html") from error
-    if folder.is_symlink():
-        raise Refused(f"{folder}: is a symbolic link", hint="name a file with --html")
-    return folder / "report.html"
-
-
-def _shown(page: Path) -> str:
-    from lowlat.view.browser import show
-
-    return show(page.absolute())

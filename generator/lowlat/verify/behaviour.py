@@ -10,7 +10,7 @@ from typing import Callable, Optional
 from lowlat.catalogue.entry import Shows
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
-from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.runtime import settings
@@ -109,13 +109,9 @@ class Behaviour:
 
     def _masks(self, number: str) -> tuple[CpuSet, CpuSet]:
         """Where an interrupt may go and where it goes."""
-        return self._mask(number, "smp_affinity"), self._mask(number, "effective_affinity")
-
-    def _mask(self, number: str, name: str) -> CpuSet:
-        try:
-            return CpuSet.parse_mask(self._root.read(f"/proc/irq/{number}/{name}") or "0")
-        except CpuSetError:
-            return CpuSet()
+        paths = (f"/proc/irq/{number}/{name}" for name in ("smp_affinity", "effective_affinity"))
+        may, goes = (self._root.read_cpus("", path) or CpuSet() for path in paths)
+        return may, goes
 
     @cached_property
     def _kept(self) -> frozenset[str]:

@@ -44,8 +44,7 @@ class Diff:
 
 def diff(plan: Plan, root: Root) -> Diff:
     """Compare a plan with the system below ``root``, which is only read."""
-    line = root.read("/proc/cmdline") or ""
-    boot = list(_boot_changes(plan, line))
+    boot = list(_boot_changes(plan, root.read("/proc/cmdline") or ""))
     kept = sum(change.planned is not None for change in boot)
     outcomes = settings.inspect(plan.runtime, root)
     changes = [

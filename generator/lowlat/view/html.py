@@ -22,8 +22,7 @@ from lowlat.view.plot import axis
 
 def render(group: Group) -> str:
     """The page of a comparison."""
-    told = tell(group)
-    return _filled("page.html.j2", [told], group.found.first)
+    return _filled("page.html.j2", [tell(group)], group.found.first)
 
 
 def render_arm(arm: Arm, found: Description) -> str:
