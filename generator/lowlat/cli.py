@@ -126,9 +126,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     """The options of a verb."""
     text = VERBS[verb]
     parser = _Parser(
-        prog=f"lowlat-gen {verb}",
-        allow_abbrev=False,
-        description=text[0].upper() + text[1:] + ".",
+        prog=f"lowlat-gen {verb}", allow_abbrev=False, description=text[0].upper() + text[1:] + "."
     )
     add_arguments(parser, _arguments(verb))
     return parser

@@ -23,8 +23,7 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import MAX_CPU, CpuSet, CpuSetError
 from lowlat.probe import kernel, probe
-from lowlat.probe.devices import parse_udev
-from lowlat.probe.interrupts import parse_interrupts
+from lowlat.probe.devices import parse_interrupts, parse_udev
 from lowlat.probe.platform import parse_processor, read_arch
 from lowlat.probe.topology import parse_cpuinfo_cpus
 

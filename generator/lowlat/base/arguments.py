@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fields of a frozen dataclass that a user gives: verbs/arguments.py makes a verb's parser of them.
-Where a tuple is the default, it may be repeated."""
+"""What a user gives: the fields of a frozen dataclass, of which verbs/arguments.py makes a verb's
+parser, and times with their unit. Where a tuple is the default, a field may be repeated."""
 
+import re
 from dataclasses import field
-from typing import Any
+from typing import Any, Optional
+
+from lowlat.base.errors import Refused
 
 
 def option(metavar: object, text: str, default: Any = None, **how: object) -> Any:
@@ -20,3 +23,22 @@ def flag(text: str, **how: object) -> Any:
 def positional(metavar: object, text: str, default: Any = None, **how: object) -> Any:
     """A field that is an argument without a dash."""
     return option(metavar, text, default, positional=True, **how)
+
+
+#: The least and the most seconds, and both in words.
+Span = tuple[float, float, str]
+
+_TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(option: str, text: str, span: Optional[Span] = None) -> float:
+    """A time with its unit ("100ns", "10s", "5m") in seconds; raises Refused on anything else, and
+    outside of the span."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")
+    result = int(found[1]) * _SECONDS[found[2]]
+    if span and not span[0] <= result <= span[1]:
+        raise Refused(f"{option} {text}: out of range", hint=f"from {span[2]}")
+    return result

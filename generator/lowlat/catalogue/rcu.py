@@ -50,8 +50,7 @@ ENTRIES = (
         accepts=r"0|1",
         # call_rcu() asks this variable each time (kernel/rcu/tree.c).
         sign=Sign(
-            path=f"{_FOLDER}/enable_rcu_lazy",
-            expected=lambda value: "Y" if value == "1" else "N",
+            path=f"{_FOLDER}/enable_rcu_lazy", expected=lambda value: "Y" if value == "1" else "N"
         ),
     ),
     Tunable(

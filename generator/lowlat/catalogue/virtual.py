@@ -4,16 +4,7 @@
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable
-from lowlat.catalogue.needs import (
-    AMD,
-    INTEL,
-    KVM_GUEST,
-    PHYSICAL,
-    X86,
-    before,
-    config,
-    feature,
-)
+from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, before, config, feature
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
 _GAP = "/sys/module/kvm_intel/parameters/ple_gap"
@@ -56,8 +47,7 @@ ENTRIES = (
         cost="CPU time of the host",
         risk=Risk.POWER,
         sign=Sign(
-            path="/sys/devices/system/cpu/cpuidle/current_driver",
-            expected=lambda value: "haltpoll",
+            path="/sys/devices/system/cpu/cpuidle/current_driver", expected=lambda value: "haltpoll"
         ),
     ),
     Tunable(

@@ -1,15 +1,86 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot line of anybody's, judged word by word for one machine and kernel."""
+"""A boot line of anybody's, judged word by word for one machine and kernel, and against the line
+that lowlat would write for the same isolated CPUs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Optional
 
-from lowlat.catalogue.words import WordVerdict, missing
-from lowlat.lint.against import Against, against
+from lowlat.base.errors import Refused
+from lowlat.catalogue import lookup
+from lowlat.catalogue.words import BootLine, WordVerdict, missing
 from lowlat.lint.judge import JudgedWord, judge
 from lowlat.lint.line import boot_line, read_words
 from lowlat.model.machine import Kernel, Machine
+from lowlat.model.plan import Plan
+from lowlat.plan import planner, profile
+from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.planner import Options
+
+_PROFILE = "lowlat"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A word that one of the two lines has alone, why, and what it costs."""
+
+    word: str
+    why: str
+    cost: str
+
+
+@dataclass(frozen=True)
+class Against:
+    """``line`` is lowlat's; None where there is none, which ``why`` then explains."""
+
+    line: Optional[str] = None
+    why: Optional[str] = None
+    adds: tuple[Difference, ...] = ()
+    leaves_out: tuple[Difference, ...] = ()
+
+
+def plan_for(line: BootLine) -> Plan:
+    """lowlat's plan for the CPUs that a line isolates. Raises Refused where there is none."""
+    target = line.target
+    wanted = profile.load_packaged(_PROFILE)
+    options = Options(request=CpuRequest(isolate=str(target.isolated)))
+    return planner.make_plan(target.machine, target.kernel, wanted, options)
+
+
+def against(line: BootLine, words: Sequence[JudgedWord], told: Collection[str] = ()) -> Against:
+    """The differences; what is ``told`` to be missing already is not told again."""
+    if not line.target.isolated:
+        return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
+    try:
+        plan = plan_for(line)
+    except Refused as error:
+        return Against(why=f"lowlat would not isolate CPU {line.target.isolated}: {error.message}")
+    return Against(
+        plan.cmdline.text, None, tuple(_added(plan, line, told)), tuple(_left_out(plan, words))
+    )
+
+
+def _added(plan: Plan, line: BootLine, told: Collection[str]) -> Iterator[Difference]:
+    names = {word.partition("=")[0] for word in told}
+    for name in line.target.enabled:
+        names.update(lookup(name).implies)
+    for parameter in plan.parameters:
+        entry = lookup(parameter.name)
+        given = parameter.name.replace("-", "_") in line.values
+        if not given and parameter.name not in names:
+            yield Difference(parameter.word, parameter.why, entry.cost)
+
+
+def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:
+    ours = {parameter.name for parameter in plan.parameters}
+    skipped = {item.name: item.why for item in plan.skipped}
+    for word in words:
+        live = word.verdict in (WordVerdict.EFFECTIVE, WordVerdict.ASSUMED)
+        if word.entry and live and word.entry not in ours:
+            entry = lookup(word.entry)
+            why = skipped.get(word.entry, f"on offer: --enable {word.entry}")
+            yield Difference(word.word, why, entry.cost)
+
 
 SCHEMA = "lowlat.lint/1"
 

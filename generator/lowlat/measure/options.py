@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Optional
 
-from lowlat.base.arguments import flag, option
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
 from lowlat.model.policy import parse_policies, word
 

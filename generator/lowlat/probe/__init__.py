@@ -4,7 +4,7 @@
 from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
-from lowlat.probe import devices, hypervisor, interrupts, kernel, platform, topology
+from lowlat.probe import devices, hypervisor, kernel, platform, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
@@ -31,7 +31,7 @@ def probe(root: Root) -> Machine:
     # A CPU of each core type, the boot CPU for its own.
     examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
     processor = platform.parse_processor(cpuinfo)
-    rows = interrupts.read_interrupts(root)
+    rows = devices.read_interrupts(root)
     return Machine(
         arch=arch,
         cpus=cpus,

@@ -2,18 +2,20 @@
 """Network interfaces, NVMe controllers and other PCI devices: where they lie, who interrupts.
 
 The devices come from sysfs, their names from the hardware database (hwdb), which udev answers for
-the live machine and a capture repeats.
+the live machine and a capture repeats; their interrupts from /proc/interrupts and /proc/irq
+(Documentation/core-api/irq/irq-affinity).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
 from lowlat.base import resources
+from lowlat.host import interrupts
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device, Interrupt
@@ -175,3 +177,46 @@ def _ask_udev(root: Root) -> str:
         )
     except (ImportError, OSError, LookupError, ValueError, RuntimeError):
         return ""  # names only: nothing depends on them
+
+
+def read_interrupts(root: Root) -> tuple[Interrupt, ...]:
+    """The numbered interrupts with their affinity; empty where /proc/interrupts is missing."""
+    found = parse_interrupts(root.read("/proc/interrupts") or "")
+    return tuple(_with_affinity(root, interrupt) for interrupt in found)
+
+
+def _with_affinity(root: Root, interrupt: Interrupt) -> Interrupt:
+    folder = f"/proc/irq/{interrupt.number}"
+    mode = root.mode(f"{folder}/smp_affinity_list")
+    if mode is None:
+        mode = root.mode(f"{folder}/smp_affinity")
+    settable = None if mode is None else bool(mode & 0o200)
+    # Only message-signalled interrupts are spread by the kernel (kernel/irq/affinity.c). A file
+    # with write permission says nothing: before 6.12 managed interrupts have it too.
+    managed = "MSI" in interrupt.chip if settable is False else None
+    return replace(
+        interrupt,
+        affinity=root.read_cpus(f"{folder}/smp_affinity_list", f"{folder}/smp_affinity"),
+        effective=root.read_cpus(
+            f"{folder}/effective_affinity_list", f"{folder}/effective_affinity"
+        ),
+        settable=settable,
+        managed=managed,
+    )
+
+
+def parse_interrupts(text: str) -> list[Interrupt]:
+    """The numbered rows."""
+    return [
+        Interrupt(int(row.label), *_split_description(row.words), count=row.total)
+        for row in interrupts.parse(text)
+        if row.label.isascii() and row.label.isdigit() and len(row.label) <= 9
+    ]
+
+
+def _split_description(words: Sequence[str]) -> tuple[str, str]:
+    # "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0": chip, line with its trigger, then the actions.
+    for position, word in enumerate(words):
+        if re.search(r"(edge|level|fasteoi)", word, re.IGNORECASE):
+            return " ".join(words[: position + 1]), " ".join(words[position + 1 :])
+    return " ".join(words[:2]), " ".join(words[2:])

@@ -5,8 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.base.arguments import flag, option
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root

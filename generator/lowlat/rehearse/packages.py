@@ -26,10 +26,7 @@ _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 _SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
 
 #: Where packages come from on a host whose apt knows no mirror.
-_MIRRORS = {
-    "debian": "http://deb.debian.org/debian",
-    "ubuntu": "http://archive.ubuntu.com/ubuntu",
-}
+_MIRRORS = {"debian": "http://deb.debian.org/debian", "ubuntu": "http://archive.ubuntu.com/ubuntu"}
 
 _BY_HAND = "give --kernel PATH with a kernel image, its lib/modules beside or above it"
 

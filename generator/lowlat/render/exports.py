@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Plan in the forms of other systems, each with what is lost on the way."""
+"""A Plan in the forms of other systems, each with what is lost on the way; and housekeeping that a
+kubelet can live on."""
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import plain
 from lowlat.catalogue import lookup
+from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedSetting
+from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan.split import split
 from lowlat.render.files import expand
 from lowlat.render.hooks import RenderedFile
 
@@ -146,3 +151,24 @@ def _operator_sets(setting: PlannedSetting) -> bool:
 
 def _plain(value: object) -> str:
     return plain(str(value))
+
+
+#: The kubelet, the container runtime, the network's agents and all that the node ran before.
+_THREADS = 4
+
+
+def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
+    """The request with as many housekeeping cores a node as make four hardware threads, or as
+    leave the work half of the machine; one that chooses by itself stays as it is."""
+    if request.choose or request.housekeeping_cores:
+        return request
+    best = request
+    with suppress(Refused):  # nothing would be left to isolate
+        for cores in range(2, len(machine.cores)):
+            kept = split(machine, best).housekeeping
+            request = replace(request, housekeeping_cores=cores)
+            more = split(machine, request).housekeeping
+            if len(kept) >= _THREADS or 2 * len(more) > len(machine.cpus.online):
+                break
+            best = request if len(more) > len(kept) else best
+    return best

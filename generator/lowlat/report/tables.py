@@ -17,16 +17,7 @@ from lowlat.report.figures import (
     THROUGHPUT,
 )
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.wording import (
-    change,
-    interval,
-    noise,
-    number,
-    per,
-    probability,
-    source,
-    values,
-)
+from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
 
 #: More rows than this do not fit on one screen; all of them are in the JSON.
 MOST_CPUS = 8
@@ -102,10 +93,7 @@ def _summary(report: Report) -> Table:
     return Table(
         (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
         tuple(
-            (
-                *_figure(report, e, title, unit),
-                *((interval(e), probability(e.p)) if tested else ()),
-            )
+            (*_figure(report, e, title, unit), *((interval(e), probability(e.p)) if tested else ()))
             for name, title, unit in SUMMARY
             if (e := report.get(name)) is not None
         ),

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, Optional
 
 from lowlat.base import files
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import seconds
 from lowlat.base.typed_json import encode_fields
 from lowlat.boot.disk import Disk
 from lowlat.boot.state_file import StateFile, lenient

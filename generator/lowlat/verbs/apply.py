@@ -30,10 +30,7 @@ class ApplyArguments(options.ChangeArguments):
         choices=("own", "tuned"),
     )
     runtime: str = option(
-        None,
-        "who applies run-time settings (%(default)s)",
-        "tuned",
-        choices=("tuned", "none"),
+        None, "who applies run-time settings (%(default)s)", "tuned", choices=("tuned", "none")
     )
     accept_pending: bool = flag(
         "boot entries somebody else changed, and did not generate yet, may appear too"

@@ -16,8 +16,7 @@ from lowlat.catalogue.words import BootLine, WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
-from lowlat.lint import Lint, Shown, lint
-from lowlat.lint.against import Against, plan_for
+from lowlat.lint import Against, Lint, Shown, lint, plan_for
 from lowlat.lint.line import boot_line, read_words, the_line
 from lowlat.lint.profiles import line_in
 from lowlat.model import cmdline

@@ -23,10 +23,10 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
 from lowlat.plan.cpu_request import merge
-from lowlat.plan.kubelet import for_kubelet
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
+from lowlat.render.exports import for_kubelet
 
 DEFAULT_PROFILE = "lowlat"
 
@@ -105,11 +105,7 @@ def bullets(texts: Iterable[str]) -> Iterator[str]:
     """The lines of a list of sentences."""
     for text in texts:
         yield from textwrap.wrap(
-            plain(text),
-            98,
-            initial_indent="  - ",
-            subsequent_indent="    ",
-            break_on_hyphens=False,
+            plain(text), 98, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
         )
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 from lowlat.base import process
-from lowlat.base.arguments import flag, option
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Encoded, columns, is_screen, plain, say, visible
 from lowlat.host.root import Root

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Optional
 
-from lowlat.base.arguments import flag, option
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.terminal import bold, item, say
 from lowlat.host import tuned
 from lowlat.host.archive import open_root

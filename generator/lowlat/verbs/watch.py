@@ -5,8 +5,7 @@ import signal
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.base.arguments import flag, option
-from lowlat.base.duration import seconds
+from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.terminal import printable, say
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan

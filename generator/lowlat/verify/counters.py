@@ -28,10 +28,7 @@ _INTERRUPTS = "/proc/interrupts"
 _SOFTIRQS, _TASKS = "softirqs", "tasks"
 
 #: Lists of CPUs that the kernel isolates.
-ISOLATED = (
-    *(f"{CPU}/isolated", f"{CPU}/nohz_full"),
-    "/sys/fs/cgroup/cpuset.cpus.isolated",
-)
+ISOLATED = (*(f"{CPU}/isolated", f"{CPU}/nohz_full"), "/sys/fs/cgroup/cpuset.cpus.isolated")
 
 #: Rows that say something of the whole machine, not of a CPU.
 _NO_CPU = ("ERR", "MIS")
