@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from setuptools import Distribution, find_packages, setup
@@ -23,6 +24,11 @@ except ImportError:  # setuptools before 70.1
 
 NATIVE = os.environ.get("LOWLAT_NO_NATIVE") != "1"
 HARNESS = Path("measure/build/lowlat-measure")
+
+# The files in a wheel bear the release's date, so that two builds are the same to the byte.
+_, _, RELEASED = Path("packaging/debian/changelog").read_text().partition(">  ")
+EPOCH = int(parsedate_to_datetime(RELEASED.partition("\n")[0]).timestamp())
+os.environ.setdefault("SOURCE_DATE_EPOCH", str(EPOCH))
 
 
 class BuildPy(build_py):

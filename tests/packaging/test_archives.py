@@ -162,6 +162,34 @@ def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
     assert json.loads(planned.stdout)["cpus"]["isolated"] == "1-3,6-7"
 
 
+def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> None:
+    """Of other files, in another place, at another time."""
+    shutil.copytree(
+        built.source, tmp_path / "another place", copy_function=shutil.copy, symlinks=True,
+        ignore=shutil.ignore_patterns("build", "*.egg-info"),
+    )  # fmt: skip
+    again = build(tmp_path / "another place", tmp_path / "dist", "--wheel")
+    assert again.read_bytes() == built.wheel.read_bytes()
+
+
+@pytest.mark.full
+def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
+    """With what it needs from the registry of packages."""
+    python = tmp_path / "venv/bin/python"
+    assert run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path).returncode == 0
+    if run(python, "-m", "pip", "install", "pipx", cwd=tmp_path).returncode:
+        pytest.skip("pipx cannot be had from the registry")
+    env = {f"PIPX_{name}": str(tmp_path / name) for name in ("HOME", "BIN_DIR", "MAN_DIR")}
+    done = run(python, "-m", "pipx", "install", built.wheel, cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lowlat_gen = tmp_path / "BIN_DIR/lowlat-gen"
+    assert run(lowlat_gen, "--version", cwd=tmp_path).stdout == f"lowlat-gen {lowlat.__version__}\n"
+    rendered = run(lowlat_gen, "render", "--out", "made", "--root", MACHINE, cwd=tmp_path)
+    assert (rendered.returncode, rendered.stderr) == (0, "")
+    help_ = run(lowlat_gen, "measure", "--help", cwd=tmp_path)
+    assert (help_.returncode, help_.stderr) == (0, "")
+
+
 def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> None:
     """Before 64 its build_py knows nothing of editable installs."""
     code = (

@@ -35,6 +35,8 @@ def have(*programs: str) -> pytest.MarkDecorator:
     )
 
 
+with_deb = have("dpkg-buildpackage", "dh", "dh_python3")
+with_rpm = have("rpmbuild")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: installs below another root")
 
 
@@ -77,12 +79,13 @@ def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda sou
 
 
 def later(source: Path) -> None:
-    """Make it the next version, with another hook for GRUB."""
+    """Make it the next version, with other hooks."""
     for name in ("debian/changelog", "rpm/lowlat.spec", "../generator/lowlat/__init__.py"):
         path = source / "packaging" / name
         path.write_text(path.read_text().replace(lowlat.__version__, f"{lowlat.__version__}.1"))
-    with (source / "templates/grub/99_lowlat").open("a") as hook:
-        hook.write("# As a later version has it.\n")
+    for hook in ("grub/99_lowlat", "kernel-install/95-lowlat.install"):
+        with (source / "templates" / hook).open("a") as file:
+            file.write("# As a later version has it.\n")
 
 
 def python_part(source: Path) -> set[str]:
@@ -113,6 +116,22 @@ def check_files(lines: list[str], modules: str, list_name: str, source: Path) ->
     assert text == committed.read_text()
 
 
+@pytest.mark.packages
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "kind", [pytest.param("deb", marks=with_deb), pytest.param("rpm", marks=with_rpm)]
+)
+def test_two_builds_are_the_same_to_the_byte(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first: Built = request.getfixturevalue(kind)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    second = built(kind, tmp_path / "another place")
+    assert {name: path.read_bytes() for name, path in first.packages.items()} == {
+        name: path.read_bytes() for name, path in second.packages.items()
+    }
+
+
 @pytest.mark.place
 def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
     env = {
@@ -135,9 +154,6 @@ def test_another_prefix_is_named_everywhere(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def deb(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return built("deb", tmp_path_factory.mktemp("deb"))
-
-
-with_deb = have("dpkg-buildpackage", "dh", "dh_python3")
 
 
 def deb_lines(package: str, path: Path) -> Iterator[str]:
@@ -260,9 +276,6 @@ def rpm(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return built("rpm", tmp_path_factory.mktemp("rpm"))
 
 
-with_rpm = have("rpmbuild")
-
-
 def rpm_lines(package: str, path: Path) -> Iterator[str]:
     form = "[%{FILEMODES:perms} %{FILENAMES} -> %{FILELINKTOS}\n]"
     for line in done("rpm", "-qp", "--qf", form, path).splitlines():
@@ -300,25 +313,110 @@ def test_rpm_names_the_version_and_leaves_tuned_alone(rpm: Built) -> None:
     assert "tuned" in done("rpm", "-qp", "--recommends", path)
 
 
+#: Stands in for what the packages need of a distribution.
+_STUB = """Name: stub
+Version: 1
+Release: 1
+Summary: What lowlat needs
+License: GPL-2.0-or-later
+BuildArch: noarch
+{provides}
+%description
+Nothing.
+%files
+"""
+
+#: lowlat-gen's interpreter there writes down what lowlat-gen is asked; a damaged journal fails.
+_PYTHON = """#!/bin/sh
+echo "$*" >>/calls
+case $* in
+*rollback) ! grep -q damaged /var/lib/lowlat/journal.json && rm /var/lib/lowlat/journal.json ;;
+esac
+"""
+
+
+class RpmTree:
+    """An empty root with a shell, and what rpm does there. Whether a distribution has what the
+    packages require is not proven."""
+
+    def __init__(self, folder: Path, packages: Built) -> None:
+        self.path = folder / "tree"
+        self._put("bin/busybox", Path(str(shutil.which("busybox"))).read_bytes())
+        for name in ("sh", "grep", "rm"):
+            (self.path / "bin" / name).symlink_to("busybox")
+        self._put("usr/bin/python3", _PYTHON.encode())
+        self.must("-i", self._stub(folder, packages))
+        self.before = self.files()
+
+    def _put(self, name: str, content: bytes) -> None:
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / name).write_bytes(content)
+        (self.path / name).chmod(0o755)
+
+    def _stub(self, folder: Path, packages: Built) -> Path:
+        wanted = {line.replace(">=", "=") for line in requirements(packages)}
+        provides = "\n".join(f"Provides: {line}" for line in sorted(wanted))
+        (folder / "stub.spec").write_text(_STUB.format(provides=provides))
+        done("rpmbuild", "-bb", "--define", f"_topdir {folder}/stub", folder / "stub.spec")
+        return next(folder.glob("stub/RPMS/noarch/*.rpm"))
+
+    def rpm(self, *words: object) -> subprocess.CompletedProcess[str]:
+        # Only Debian's rpm has that option; there it is the administrator's consent.
+        debian = ("--force-debian",) if shutil.which("dpkg") else ()
+        return run("rpm", "--root", self.path, "--dbpath", "/db", *debian, *words)
+
+    def must(self, *words: object) -> None:
+        ended = self.rpm(*words)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+    def apply(self, journal: str = "{}") -> Path:
+        self._put("var/lib/lowlat/journal.json", journal.encode())
+        return self.path / "var/lib/lowlat/journal.json"
+
+    def files(self) -> set[Path]:
+        """But for rpm's own, and what lowlat-gen was asked."""
+        found = {path for path in self.path.rglob("*") if not path.is_dir()}
+        return {path for path in found if path.parts[len(self.path.parts)] not in ("db", "calls")}
+
+    def asked(self) -> list[str]:
+        """What lowlat-gen was asked since the last time."""
+        calls = self.path / "calls"
+        said = calls.read_text().splitlines() if calls.exists() else []
+        calls.unlink(missing_ok=True)
+        return [line.partition("lowlat-gen ")[2] for line in said]
+
+
+def requirements(packages: Built) -> set[str]:
+    listed = done("rpm", "-qp", "--requires", *packages.packages.values()).splitlines()
+    return {line for line in listed if not line.startswith("rpmlib(")}
+
+
+@pytest.fixture
+def rpm_tree(rpm: Built, tmp_path: Path) -> RpmTree:
+    if "statically linked" not in done("file", "-L", str(shutil.which("busybox"))):
+        pytest.skip("needs a static busybox: packaging/install-dependencies rehearse")
+    return RpmTree(tmp_path, rpm)
+
+
+@with_rpm
+def test_rpm_requires_no_more_than_the_spec_file_says(rpm: Built) -> None:
+    libraries = re.compile(r"lib(c|m|jansson)[.]so|rtld\(|python\(abi\)")
+    assert {line for line in requirements(rpm) if not libraries.match(line)} == {
+        "/bin/sh",
+        "/usr/bin/python3",
+        "python3 >= 3.9",
+        "python3-jinja2 >= 2.11",
+        "python3-pyudev >= 0.22",
+    }
+
+
 @with_rpm
 @have("busybox")
 @as_root
 @pytest.mark.root
-def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    (tree / "bin").mkdir(parents=True)
-    busybox = Path(str(shutil.which("busybox")))
-    if b"statically linked" not in done("file", "-L", busybox).encode():
-        pytest.skip("needs a static busybox: packaging/install-dependencies rehearse")
-    shutil.copy(busybox, tree / "bin/busybox")
-    for name in ("sh", "grep"):
-        (tree / "bin" / name).symlink_to("busybox")
-    before = {path for path in tree.rglob("*")}
-    command = ("rpm", "--root", tree, "--dbpath", "/db", "--nodeps")
-    # Only Debian's rpm has that option; there it is the administrator's consent.
-    debian = ("--force-debian",) if shutil.which("dpkg") else ()
-
-    done(*command, *debian, "-i", *rpm.packages.values())
+def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, rpm_tree: RpmTree) -> None:
+    tree = rpm_tree.path
+    rpm_tree.must("-i", *rpm.packages.values())
     listed = done("rpm", "-qpl", *rpm.packages.values()).split()
     assert all(os.path.lexists(f"{tree}{path}") for path in listed)
     profiles = sorted(path.name for path in (tree / "usr/lib/tuned/profiles").iterdir())
@@ -327,16 +425,35 @@ def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, tmp_path: Pa
     )
     assert all((tree / "usr/lib/tuned" / name / "tuned.conf").is_file() for name in profiles)
 
-    # What is applied and cannot be taken back (nothing can be run here) keeps the package.
-    journal = tree / "var/lib/lowlat/journal.json"
-    journal.parent.mkdir(parents=True)
-    journal.write_text("{}")
-    refused = run(*command, *debian, "-e", "lowlat")
+    # What is applied and cannot be taken back keeps the package.
+    journal = rpm_tree.apply("damaged")
+    refused = rpm_tree.rpm("-e", "lowlat")
     assert refused.returncode != 0
     assert "preun" in refused.stderr
     assert (tree / "usr/bin/lowlat-gen").exists()
-    shutil.rmtree(journal.parent)
+    assert rpm_tree.asked() == ["rollback"]
 
-    done(*command, *debian, "-e", "lowlat", "lowlat-measure")
-    left = {path for path in tree.rglob("*") if not path.is_dir()} - before
-    assert {path for path in left if not path.is_relative_to(tree / "db")} == set()
+    journal.write_text("{}")
+    rpm_tree.must("-e", "lowlat", "lowlat-measure")
+    assert rpm_tree.asked() == ["rollback"]
+    assert rpm_tree.files() == rpm_tree.before
+
+
+@pytest.mark.full
+@with_rpm
+@have("busybox")
+@as_root
+@pytest.mark.root
+def test_rpm_goes_a_version_up_and_down(rpm: Built, rpm_tree: RpmTree, tmp_path: Path) -> None:
+    newer = built("rpm", tmp_path, later)
+    hook = rpm_tree.path / "usr/lib/kernel/install.d/95-lowlat.install"
+    rpm_tree.must("-i", *rpm.packages.values())
+    installed, old = rpm_tree.files(), hook.read_text()
+    journal = rpm_tree.apply()
+    for version, options in ((newer, ["-U"]), (rpm, ["-U", "--oldpackage"])):
+        rpm_tree.must(*options, *version.packages.values())
+        assert rpm_tree.asked() == ["boot upgrade"]
+        assert (hook.read_text() == old) is (version is rpm)
+    assert rpm_tree.files() == {*installed, journal}
+    rpm_tree.must("-e", "lowlat", "lowlat-measure")
+    assert rpm_tree.files() == rpm_tree.before
