@@ -51,8 +51,8 @@ def stage(
     finish: Callable[[int], None] = lambda fd: None,
 ) -> None:
     """Write a new file, through no link, until it is on the disk; ``finish`` may give its
-    descriptor an owner. What an earlier call left there goes; where this one fails, nothing stays.
-    """
+    descriptor an owner. What an earlier call left there goes; where this one fails, nothing
+    stays."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=dir_fd)
     try:
@@ -91,20 +91,15 @@ def check(what: str, out: str) -> None:
 
 def write(what: str, out: str, data: bytes) -> None:
     """Write the data beside the file, then put it in its place; ``what`` is the option's name.
-
-    Raises Refused where that is not possible, and leaves nothing behind.
-    """
+    Raises Refused where that is not possible, and leaves nothing behind."""
     check(what, out)
     with told(f"{what} {out}", _HINT):
         replace(out, data)
 
 
 def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:
-    """The content of a plain file that a user named, at most ``limit`` bytes.
-
-    Raises OSError where it cannot be read, is no plain file (without ``follow`` a link is none) or
-    is larger.
-    """
+    """The content of a plain file that a user named, at most ``limit`` bytes. Raises OSError where
+    it cannot be read, is no plain file (without ``follow`` a link is none) or is larger."""
     # Opened without waiting: a named pipe would never answer.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     fd = os.open(path, flags)
@@ -125,12 +120,9 @@ def locked(
     wait: float = 0.0,
     taken: Optional[Refused] = None,
 ) -> Iterator[int]:
-    """Hold a file or a folder alone while the block runs; gives the descriptor.
-
-    Raises ``taken``, or BlockingIOError, where somebody else holds it for more than ``wait``
-    seconds, OSError where it is a link or cannot be opened, FileNotFoundError also where who held
-    it removed it.
-    """
+    """Hold a file or a folder alone while the block runs; gives the descriptor. Raises ``taken``,
+    or BlockingIOError, where somebody else holds it for more than ``wait`` seconds, OSError where
+    it is a link or cannot be opened, FileNotFoundError also where who held it removed it."""
     until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
@@ -172,10 +164,8 @@ def state_folder() -> Path:
 
 
 def user_folder(variable: str, default: str) -> Path:
-    """lowlat's own folder below one of the XDG base directories.
-
-    Raises Refused for a user without a home.
-    """
+    """lowlat's own folder below one of the XDG base directories. Raises Refused for a user without
+    a home."""
     base = os.environ.get(variable, "")
     if base.startswith("/"):  # the specification has relative paths ignored
         return Path(base) / "lowlat"

@@ -62,10 +62,8 @@ def start(
     stdout: Union[int, IO[Any]] = subprocess.PIPE,
     stderr: Union[int, IO[Any]] = subprocess.PIPE,
 ) -> Child:
-    """Start a program as the leader of a group of its own, to be ended with end_group().
-
-    Raises LowlatError where it cannot be started.
-    """
+    """Start a program as the leader of a group of its own, to be ended with end_group(). Raises
+    LowlatError where it cannot be started."""
     try:
         return subprocess.Popen(
             list(argv),
@@ -88,10 +86,8 @@ def run(
     cwd: Optional[str] = None,
     stdin: Optional[str] = None,
 ) -> Finished:
-    """Run a program to its end, or end it and all it started after ``timeout`` seconds.
-
-    Raises LowlatError where it cannot be started.
-    """
+    """Run a program to its end, or end it and all it started after ``timeout`` seconds. Raises
+    LowlatError where it cannot be started."""
     given = None if stdin is None else stdin.encode()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
     timed_out = False
@@ -153,10 +149,8 @@ def last_line(said: str) -> str:
 
 
 def end_group(child: Child, grace: float = 3.0) -> None:
-    """End what start() started and all of its group: asked first, then killed.
-
-    A child that has been waited for is left alone: its number may be another's by now.
-    """
+    """End what start() started and all of its group: asked first, then killed. A child that has
+    been waited for is left alone: its number may be another's by now."""
     if child.returncode is not None:
         return
     # Reaped last: until then nobody else can get the group's number. The second signal goes out
@@ -195,10 +189,8 @@ def follow(
     stop: threading.Event,
 ) -> Optional[int]:
     """Run to the end: the command, its output and its errors go to ``log``, as far as bounds says.
-
     Returns the exit status, None where the time was up and the program and all it started was
-    ended. Raises StopRequested where ``stop`` was set, LowlatError where it cannot be started.
-    """
+    ended. Raises StopRequested where ``stop`` was set, LowlatError where it cannot be started."""
     # A pipe, not the file itself: QEMU would open that anew and write over what is there.
     with log.open("wb", buffering=0) as kept:
         kept.write(f"{shlex.join(argv)}\n".encode())

@@ -126,9 +126,8 @@ def check(
     entry: str, words: Sequence[str], stock: Sequence[str], plan: Plan, trial: Sequence[str] = ()
 ) -> None:
     """Compare an entry's line, read back, with the plan and with the stock line of that kernel.
-
-    Raises Refused where a parameter is missing, doubled or overridden, or the kernel would cut it.
-    """
+    Raises Refused where a parameter is missing, doubled or overridden, or the kernel would cut
+    it."""
     check_planned(entry, words, plan, trial)
     ours = (*planned(plan), *trial)
     rest = [word for word in words if word not in ours]
@@ -187,11 +186,9 @@ def _plain(word: str) -> str:
 
 
 def same(running: str, words: Sequence[str]) -> Optional[str]:
-    """None where a running command line is that of an entry, else the first word that differs.
-
-    What a variable may have added, which only the loader knows, must not touch a parameter of the
-    entry.
-    """
+    """None where a running command line is that of an entry, else the first word that differs. What
+    a variable may have added, which only the loader knows, must not touch a parameter of the
+    entry."""
     have = [_plain(word) for word in of_kernel(running)]
     want = [_plain(word) for word in words if not _VARIABLE.search(word)]
     open_ended = any(_VARIABLE.search(word) for word in words)

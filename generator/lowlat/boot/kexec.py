@@ -61,11 +61,9 @@ def check(root: Root) -> None:
 
 
 def load(root: Root, release: str, words: Sequence[str]) -> None:
-    """Load a kernel with these words as its line, in place of one that is loaded.
-
-    Raises Refused where an image is missing or others than root could change it, or where the
-    kernel that runs refuses.
-    """
+    """Load a kernel with these words as its line, in place of one that is loaded. Raises Refused
+    where an image is missing or others than root could change it, or where the kernel that runs
+    refuses."""
     kernel = _find(root, _KERNELS, release)
     if kernel is None:
         raise Refused(f"Linux {release}: its image was not found below /boot")

@@ -36,10 +36,8 @@ def need(root: Root, *names: str) -> str:
 def run(
     root: Root, argv: Sequence[str], stdin: Optional[str] = None, limit: float = _LONGEST
 ) -> Finished:
-    """Run a program of the tree in the system's own language, whoever asks for it.
-
-    Raises LowlatError where it cannot be started or does not end within ``limit`` seconds.
-    """
+    """Run a program of the tree in the system's own language, whoever asks for it. Raises
+    LowlatError where it cannot be started or does not end within ``limit`` seconds."""
     environment = {"PATH": ":".join(_FOLDERS), "HOME": "/root", **_language(root)}
     command = list(argv) if root.live else ["chroot", root.path, *argv]
     done = process.run(command, timeout=limit, env=environment, stdin=stdin)
@@ -59,10 +57,8 @@ def has_output(path: str) -> bool:
 
 
 def ourselves(root: Root) -> str:
-    """Where the hooks of the distribution find lowlat-gen.
-
-    Raises Refused where it lies where others than root could replace it.
-    """
+    """Where the hooks of the distribution find lowlat-gen. Raises Refused where it lies where
+    others than root could replace it."""
     path = find(root, "lowlat-gen")
     if path is None and root.live:
         path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None

@@ -39,12 +39,9 @@ def applied(root: Root) -> bool:
 
 def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
     """Take everything back and return what was kept, for somebody edited it since. Where the boot
-    loader is gone (None), so are its entries.
-
-    The journal goes last: until then a second run finds all it needs. Raises LowlatError where the
-    loader's own generator does not work; what lowlat wrote is back by then. Raises Unmet where all
-    is back but TuneD could not be restarted.
-    """
+    loader is gone (None), so are its entries. The journal goes last: until then a second run finds
+    all it needs. Raises LowlatError where the loader's own generator does not work; what lowlat
+    wrote is back by then. Raises Unmet where all is back but TuneD could not be restarted."""
     disk = Disk(root)
     with lock(disk):
         journal = journals.read(disk)

@@ -31,11 +31,9 @@ class StateFile(Generic[T]):
     frozen: bool = False
 
     def read(self, disk: Disk, *, to_write: bool = False) -> Optional[T]:
-        """What is kept there; None where there is no such file.
-
-        Raises Refused where it is damaged, where a later lowlat wrote it, in a form that is not
-        frozen or to be written, or, for root, where others could have written it.
-        """
+        """What is kept there; None where there is no such file. Raises Refused where it is damaged,
+        where a later lowlat wrote it, in a form that is not frozen or to be written, or, for root,
+        where others could have written it."""
         disk.root.check_owned(self.path)
         held = disk.get(self.path)
         if held is None:

@@ -78,10 +78,8 @@ def _stated(table: dict[str, str], name: str) -> Optional[str]:
 
 
 def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
-    """The entry of that name, also given as it stands on a command line ("idle=poll").
-
-    Raises Refused, naming the nearest known name or one of ``others``, or why it is never set.
-    """
+    """The entry of that name, also given as it stands on a command line ("idle=poll"). Raises
+    Refused, naming the nearest known name or one of ``others``, or why it is never set."""
     why = unset(name)
     if why:
         raise Refused(f"'{name[:60]}' {why}")

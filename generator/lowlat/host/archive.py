@@ -203,10 +203,8 @@ def _word(text: str) -> str:
 
 
 def load(path: str) -> Archive:
-    """The archive in a file, plain or compressed with gzip.
-
-    Raises Refused, naming the line, where it is damaged or not an archive.
-    """
+    """The archive in a file, plain or compressed with gzip. Raises Refused, naming the line, where
+    it is damaged or not an archive."""
     with files.told(f"--root {path}"):
         data = files.read(path, bounds.ARCHIVE)
     try:
@@ -307,10 +305,8 @@ def _plain(line: bytes) -> bytes:
 
 
 def open_root(path: str) -> Root:
-    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote.
-
-    Raises Refused where it is neither.
-    """
+    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote. Raises
+    Refused where it is neither."""
     hint = "give the folder or the archive of a captured machine"
     try:
         mode = Path(path).stat().st_mode

@@ -59,9 +59,7 @@ class Root:
 
     def open(self, path: str, flags: int) -> int:
         """Open a host's file; in a captured tree a plain one, which no link has led out of it.
-
-        Raises OSError where it is something else: a device's driver acts when it is opened.
-        """
+        Raises OSError where it is something else: a device's driver acts when it is opened."""
         if self.live:
             return os.open(path, flags)
         at = os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)

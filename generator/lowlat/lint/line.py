@@ -48,10 +48,8 @@ class Word:
 
 
 def read_words(line: str) -> tuple[Word, ...]:
-    """The words of a line (lib/cmdline.c, next_arg(); init/main.c).
-
-    Raises Refused where it is longer than any loader hands over.
-    """
+    """The words of a line (lib/cmdline.c, next_arg(); init/main.c). Raises Refused where it is
+    longer than any loader hands over."""
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words, place = [], "kernel"
@@ -67,10 +65,8 @@ def read_words(line: str) -> tuple[Word, ...]:
 
 
 def the_line(text: str) -> str:
-    """The one line of a file: as it is, or out of GRUB's settings, a boot entry or a menu.
-
-    Raises Refused where there are several, or none.
-    """
+    """The one line of a file: as it is, or out of GRUB's settings, a boot entry or a menu. Raises
+    Refused where there are several, or none."""
     rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
     given = [
         found["grub"] or found["entry"] or "" for found in map(_GIVEN.fullmatch, rows) if found

@@ -34,9 +34,7 @@ class _Spec:
 
 def line_in(text: str, *, x86: bool) -> Optional[str]:
     """The line of a PerformanceProfile or of a TuneD profile; None where the text is neither.
-
-    Raises Refused where it is damaged, or where only TuneD can tell the line.
-    """
+    Raises Refused where it is damaged, or where only TuneD can tell the line."""
     if re.search(r'(?m)^[\s{]*"?kind"?:\s*"?PerformanceProfile\b', text):
         return _operators(decode(_Spec, _document(text).get("spec"), "spec"), x86)
     if re.search(r"(?m)^\[bootloader\]", text):

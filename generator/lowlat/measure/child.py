@@ -30,10 +30,8 @@ _FORWARDED = {
 
 
 def find_harness() -> str:
-    """The harness beside the running program, else in the package, else on PATH.
-
-    Raises Refused where there is none, or, for root, where others could replace it.
-    """
+    """The harness beside the running program, else in the package, else on PATH. Raises Refused
+    where there is none, or, for root, where others could replace it."""
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     found = next(beside, None) or find(PROGRAM)
     if found is None:
@@ -55,11 +53,9 @@ def _beside() -> Iterator[Path]:
 def execute(
     argv: Sequence[str], tick: Callable[[], None], answer: Callable[[], None], *, limit: float
 ) -> Finished:
-    """Run the harness to its end, calling ``tick`` meanwhile; ended after ``limit`` seconds.
-
-    A signal to end is handed on and answered, and the harness is given time to write what it has;
-    a second one ends it at once. Raises LowlatError where it cannot be started.
-    """
+    """Run the harness to its end, calling ``tick`` meanwhile; ended after ``limit`` seconds. A
+    signal to end is handed on and answered, and the harness is given time to write what it has; a
+    second one ends it at once. Raises LowlatError where it cannot be started."""
     with _memory() as out, _memory() as err, _noted() as received:
         child = process.start(argv, stdout=out, stderr=err)
         try:

@@ -84,10 +84,8 @@ class _Line:
 
 
 def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
-    """One line of ``lowlat-measure --follow``, with the threads that ran meanwhile.
-
-    Raises LowlatError where it is not one.
-    """
+    """One line of ``lowlat-measure --follow``, with the threads that ran meanwhile. Raises
+    LowlatError where it is not one."""
     ran = tuple(occupants)
     try:
         line = decode(_Line, json.loads(text))

@@ -24,9 +24,7 @@ class _Document:
 
 
 def read_run(path: Path) -> Run:
-    """Read a file that ``lowlat-gen measure`` or ``lowlat-measure --json`` wrote.
-
-    Raises Refused where it is missing, not JSON, of another schema, or lacks a key.
-    """
+    """Read a file that ``lowlat-gen measure`` or ``lowlat-measure --json`` wrote. Raises Refused
+    where it is missing, not JSON, of another schema, or lacks a key."""
     found = read_document(path, _Document, SCHEMA, "'lowlat-gen measure'", "measure again")
     return replace(found.run, path=path)

@@ -159,10 +159,8 @@ def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def default_path(label: str) -> Path:
-    """runs/LABEL-UTC.json in the state folder, which is made where it is missing.
-
-    Raises Refused where it cannot be made or is a symbolic link, or, for root, others can write it.
-    """
+    """runs/LABEL-UTC.json in the state folder, which is made where it is missing. Raises Refused
+    where it cannot be made or is a symbolic link, or, for root, others can write it."""
     folder = files.make_folder(files.make_folder(state_folder(), "--out") / "runs", "--out")
     trust.check(str(folder))
     return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"

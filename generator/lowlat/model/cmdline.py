@@ -48,10 +48,8 @@ def without(line: str, names: Iterable[str]) -> str:
 
 
 def join(parameters: Iterable[str]) -> str:
-    """Our parameters as one line.
-
-    Raises Refused for a character that could end a parameter, a quoted string or a shell word.
-    """
+    """Our parameters as one line. Raises Refused for a character that could end a parameter, a
+    quoted string or a shell word."""
     parts = list(parameters)
     for part in parts:
         if not _SAFE.fullmatch(part):

@@ -17,11 +17,9 @@ from lowlat.probe import probe
 
 def plan(name: str, root: Root) -> Plan:
     """The applied plan in a boot of it, if it is that profile's; else a fresh one, for the CPUs
-    that the kernel isolates already, if it does. What a boot parameter would have done and has
-    not, the fresh plan's run-time half does, as far as it can.
-
-    Raises Refused where the CPUs cannot be divided like that.
-    """
+    that the kernel isolates already, if it does. What a boot parameter would have done and has not,
+    the fresh plan's run-time half does, as far as it can. Raises Refused where the CPUs cannot be
+    divided like that."""
     applied = store.applied(root)
     if applied is not None and applied.profile == name:
         return applied

@@ -26,9 +26,7 @@ class Near:
 
 def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[str, ...]]:
     """The CPUs near the device of ``--for-device``; without them the warning that says why not.
-
-    Raises Refused where there is no such device.
-    """
+    Raises Refused where there is no such device."""
     device = find_device(machine, wanted)
     online = machine.cpus.online
     node = next((node for node in machine.nodes if node.id == device.node), None)

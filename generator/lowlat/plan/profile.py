@@ -46,10 +46,8 @@ def is_name(text: str) -> bool:
 
 def load(name: str, root: Optional[Root] = None) -> Profile:
     """A profile by name; one in /etc/lowlat/profiles goes before a packaged one of that name, and
-    may name that as its parent.
-
-    Raises Refused where there is none, or it names an unknown setting.
-    """
+    may name that as its parent. Raises Refused where there is none, or it names an unknown
+    setting."""
     return _load(name, root or Root(), ())
 
 
@@ -190,10 +188,8 @@ def own_names(root: Root) -> list[str]:
 
 
 def check(path: str) -> Profile:
-    """The profile that a file would be, under its folder's name.
-
-    Raises Refused where it cannot be read, or is none.
-    """
+    """The profile that a file would be, under its folder's name. Raises Refused where it cannot be
+    read, or is none."""
     file = Path(path).absolute()
     with files.told(path, "give a lowlat.conf that can be read"):
         text = file.read_text("utf-8", "replace")

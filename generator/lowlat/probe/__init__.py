@@ -15,11 +15,8 @@ def host_facts(root: Root) -> dict[str, object]:
 
 
 def probe(root: Root) -> Machine:
-    """Read the machine below ``root``.
-
-    Raises Refused where not even a list of CPUs can be had; anything else that is missing is
-    unknown in the result.
-    """
+    """Read the machine below ``root``. Raises Refused where not even a list of CPUs can be had;
+    anything else that is missing is unknown in the result."""
     cpuinfo = root.read("/proc/cpuinfo") or ""
     # What describes the whole machine is with its first CPU, or after the last one.
     ends = f"{cpuinfo[:16384]}\n{cpuinfo[-2048:]}"

@@ -14,11 +14,8 @@ _TREE = "/proc/device-tree"
 
 
 def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
-    """The hypervisor this machine is a guest of; None on hardware, and where nothing tells.
-
-    A Xen control domain ("xen-dom0") is a guest too: Xen, not Linux, owns its idle states and
-    clocks.
-    """
+    """The hypervisor this machine is a guest of; None on hardware, and where nothing tells. A Xen
+    control domain ("xen-dom0") is a guest too: Xen, not Linux, owns its idle states and clocks."""
     told = _sys_hypervisor(root) or _cpuinfo_names(cpuinfo)
     flags = re.search(r"^flags\s*:.*", cpuinfo, re.MULTILINE)
     # Every hypervisor of x86 sets the flag; a cloud's bare metal has the cloud's name in its DMI.

@@ -191,12 +191,10 @@ def _last_level(caches: Iterable[Cache]) -> dict[int, int]:
 
 
 def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
-    """Core types, most capable first; empty where all cores are alike or nothing tells.
-
-    Trust in this order: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
-    frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
-    step makes a type; on ARM equal cores are clocked alike.
-    """
+    """Core types, most capable first; empty where all cores are alike or nothing tells. Trust in
+    this order: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum frequency.
+    The last two also differ between equal cores (favoured cores of x86), so only a clear step makes
+    a type; on ARM equal cores are clocked alike."""
     named = _perf_unit_types(root, online)
     if named:
         return named

@@ -49,10 +49,8 @@ class PlannedArm:
 
 
 def read(path: Path) -> tuple[PlannedArm, ...]:
-    """The arms that a guest planned, held to what ours plan.
-
-    Raises OSError, ValueError or TypeError where they are none, Refused where they are not so.
-    """
+    """The arms that a guest planned, held to what ours plan. Raises OSError, ValueError or
+    TypeError where they are none, Refused where they are not so."""
     found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
     names = [arm.name for arm in found]
     if names[:1] != [STOCK] or len(set(names)) != len(names) or len(names) > _MOST:
@@ -74,11 +72,9 @@ def dividing(arms: Iterable[PlannedArm]) -> Plan:
 
 
 def planned(machine: Machine, options: RehearseOptions) -> Iterator[PlannedArm]:
-    """An arm for each profile, and with ``ablate`` one for each setting of it that is left out.
-
-    The first profile divides the CPUs; the others get the same, so that all arms measure the same
-    ones. Raises Refused where something cannot be planned on this machine.
-    """
+    """An arm for each profile, and with ``ablate`` one for each setting of it that is left out. The
+    first profile divides the CPUs; the others get the same, so that all arms measure the same ones.
+    Raises Refused where something cannot be planned on this machine."""
     wanted = options.plan
     for name in options.profiles:
         whole = _plan(machine, name, wanted)

@@ -73,10 +73,8 @@ def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it, however much a guest has put there.
-
-    Raises LowlatError where that is not possible.
-    """
+    """Remove a folder with all that is in it, however much a guest has put there. Raises
+    LowlatError where that is not possible."""
     # Not shutil.rmtree(): folders in folders without end are too deep for it.
     ended = process.run(["rm", "-rf", "--", str(folder)], timeout=_REMOVE_S)
     if ended.status:

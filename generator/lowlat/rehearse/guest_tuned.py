@@ -26,10 +26,8 @@ _APPLY_S = 240.0
 
 
 def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
-    """Lay the rendered files below / and apply them; what did it, and what went wrong.
-
-    Raises Refused outside a guest: only there are /etc, /usr and /var overlays.
-    """
+    """Lay the rendered files below / and apply them; what did it, and what went wrong. Raises
+    Refused outside a guest: only there are /etc, /usr and /var overlays."""
     _check_guest(root)
     for source in files.rglob("*"):
         if source.is_file():
@@ -43,10 +41,8 @@ def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
 
 
 def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, list[str]]:
-    """Let TuneD apply a profile of its own for these isolated CPUs; as apply().
-
-    Raises Refused outside a guest or without TuneD.
-    """
+    """Let TuneD apply a profile of its own for these isolated CPUs; as apply(). Raises Refused
+    outside a guest or without TuneD."""
     _check_guest(root)
     if process.find("tuned") is None:
         raise process.missing("TuneD")

@@ -20,10 +20,8 @@ Work = Callable[[threading.Event], object]
 
 def work(jobs: Mapping[str, Work], at_once: int, done: int = 0) -> dict[str, LowlatError]:
     """Do all jobs, by title, ``at_once`` at a time, in their order; why each failed that did.
-
-    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` jobs
-    went well before. Whatever is raised here, an interrupt too, first ends what runs.
-    """
+    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` jobs went
+    well before. Whatever is raised here, an interrupt too, first ends what runs."""
     stop = threading.Event()
     failed: dict[str, LowlatError] = {}
     begin = time.monotonic()

@@ -36,10 +36,8 @@ class BootableKernel:
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """What ``--kernel`` names: a whole release, or the beginning of a version and a flavour.
-
-    An empty text is any kernel without a special flavour.
-    """
+    """What ``--kernel`` names: a whole release, or the beginning of a version and a flavour. An
+    empty text is any kernel without a special flavour."""
 
     text: str = ""
 
@@ -86,10 +84,8 @@ def cache_folder() -> Path:
 def find(
     text: str, *, boot: Path = Path("/boot"), cache: Optional[Path] = None
 ) -> Optional[BootableKernel]:
-    """The kernel ``--kernel`` names: a file, else one of the host, else one of the cache.
-
-    None where there is no such release yet. Raises Refused where it cannot be one or be read.
-    """
+    """The kernel ``--kernel`` names: a file, else one of the host, else one of the cache. None
+    where there is no such release yet. Raises Refused where it cannot be one or be read."""
     if "/" in text or (text and Path(text).is_file()):
         return _of_file(Path(text))
     wanted = KernelRequest.parse(text)

@@ -83,10 +83,8 @@ class Distribution:
 
 
 def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> BootableKernel:
-    """Take the newest kernel that ``text`` names from the distribution's packages.
-
-    Raises Refused where there is none, or where this is not Debian or Ubuntu.
-    """
+    """Take the newest kernel that ``text`` names from the distribution's packages. Raises Refused
+    where there is none, or where this is not Debian or Ubuntu."""
     wanted = KernelRequest.parse(text)
     distribution = distribution or detect()
     cache.mkdir(parents=True, exist_ok=True)
@@ -217,10 +215,8 @@ _AT_ONCE = 500
 
 
 def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
-    """Unpack below ``tree``, which is made, and list the modules' dependencies.
-
-    Raises LowlatError where a package lacks the kernel or cannot be unpacked.
-    """
+    """Unpack below ``tree``, which is made, and list the modules' dependencies. Raises LowlatError
+    where a package lacks the kernel or cannot be unpacked."""
     tree.mkdir()
     for package in packages:
         _checked(["dpkg-deb", "-x", str(package), str(tree)])

@@ -58,11 +58,9 @@ def powerless() -> tuple[str, ...]:
 
 
 def counts_instructions(release: str) -> bool:
-    """Whether an emulated guest of this kernel can have its instructions counted for time.
-
-    QEMU before 8.1 gives no CPU a turn while the first one spins, and kernels before 6.5 spin until
-    the next CPU has come up (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots.
-    """
+    """Whether an emulated guest of this kernel can have its instructions counted for time. QEMU
+    before 8.1 gives no CPU a turn while the first one spins, and kernels before 6.5 spin until the
+    next CPU has come up (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots."""
     return _first_two(release) >= (6, 5) or _first_two(_version()) >= (8, 1)
 
 
@@ -89,10 +87,8 @@ def _turns(cpus: int) -> tuple[str, ...]:
 
 @cache
 def kvm_works(image: Path) -> bool:
-    """Whether KVM boots this kernel: as far as the panic over its missing root file system.
-
-    A /dev/kvm that can be opened proves nothing: under some hypervisors the guest hangs at once.
-    """
+    """Whether KVM boots this kernel: as far as the panic over its missing root file system. A
+    /dev/kvm that can be opened proves nothing: under some hypervisors the guest hangs at once."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     ended = process.run(_probe_argv(image), timeout=_KVM_PROBE_S)

@@ -64,10 +64,8 @@ class Rehearsal:
 
 def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None) -> Rehearsal:
     """Boot each arm on each kernel ``options.boots`` times; what is in the folder is not done anew.
-
     Raises Refused before the first boot where something is missing or asked wrongly, LowlatError
-    where nothing boots. An interrupted rehearsal goes on with the same call.
-    """
+    where nothing boots. An interrupted rehearsal goes on with the same call."""
     machine, made_with, stages = prepare(options, results)
     jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
     with store.locked(results):
@@ -120,10 +118,8 @@ def _stage(
 
 
 def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
-    """The kernel to boot, taken from the distribution's packages where that is allowed.
-
-    Raises Refused where there is none.
-    """
+    """The kernel to boot, taken from the distribution's packages where that is allowed. Raises
+    Refused where there is none."""
     found = kernels.find(text)
     if found is not None:
         return found
@@ -185,10 +181,8 @@ def _order(
 
 
 def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
-    """The host's own plans, where they are to be booted.
-
-    Raises Refused where they name CPUs that the guest has not got.
-    """
+    """The host's own plans, where they are to be booted. Raises Refused where they name CPUs that
+    the guest has not got."""
     options = stage.options
     if not options.plan.as_host:
         return ()

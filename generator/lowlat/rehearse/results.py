@@ -17,10 +17,8 @@ SCHEMA = "lowlat.rehearsal/1"
 
 
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
-    """What is not as planned: in each boot the basics, in those of a plan every setting.
-
-    Lesser complaints of TuneD's about its own profiles are none of them.
-    """
+    """What is not as planned: in each boot the basics, in those of a plan every setting. Lesser
+    complaints of TuneD's about its own profiles are none of them."""
     yield from (f"{title}: {error}" for title, error in rehearsal.failed.items())
     for played in rehearsal.played:
         for booted in played.booted:

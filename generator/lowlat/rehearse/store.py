@@ -37,10 +37,8 @@ _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
 
 
 def name(out: Optional[Path]) -> Path:
-    """Where all results go: in the state folder's runs where nothing is named.
-
-    Raises Refused where it cannot be shared with a guest or holds a rehearsal already.
-    """
+    """Where all results go: in the state folder's runs where nothing is named. Raises Refused where
+    it cannot be shared with a guest or holds a rehearsal already."""
     fresh = f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
     folder = _shared("--out", out or state_folder() / "runs" / fresh)
     if os.path.lexists(folder / REQUEST):
@@ -89,10 +87,8 @@ class Request:
 
 
 def resumed(named: Path) -> tuple[Path, RehearseOptions]:
-    """The folder of a rehearsal and what was asked for there.
-
-    Raises Refused where none was begun, or where a guest cannot share it.
-    """
+    """The folder of a rehearsal and what was asked for there. Raises Refused where none was begun,
+    or where a guest cannot share it."""
     folder = _shared("--resume", named)
     found = Request.read(folder)
     if found is None:
@@ -128,10 +124,8 @@ def _check_owner(option: str, folder: Path) -> None:
 
 
 def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
-    """What makes the results, in words; "" where something does not tell its version.
-
-    Raises Refused where a kernel cannot be read.
-    """
+    """What makes the results, in words; "" where something does not tell its version. Raises
+    Refused where a kernel cannot be read."""
     return {
         "lowlat": __version__,
         "harness": _line(find_harness(), "--version"),

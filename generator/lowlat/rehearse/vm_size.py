@@ -39,10 +39,8 @@ def shape(
     machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optional[bool]
 ) -> VmSize:
     """The guest for this host; ``cpus`` is what the user wants, None the default. Where it is not
-    known yet whether it will be emulated (None) it has as many CPUs as either way allows.
-
-    Raises Refused where that is too few, more than the host carries, or no size of memory.
-    """
+    known yet whether it will be emulated (None) it has as many CPUs as either way allows. Raises
+    Refused where that is too few, more than the host carries, or no size of memory."""
     host = os.cpu_count() or 1
     with_kvm = max(LEAST_CPUS, host)
     most = {True: _MOST_EMULATED, False: with_kvm, None: max(_MOST_EMULATED, with_kvm)}[emulated]

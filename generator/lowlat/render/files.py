@@ -97,12 +97,9 @@ def _native(wanted: Profile) -> Iterator[Tunable]:
 
 
 def write(files: Iterable[RenderedFile], out: str) -> list[str]:
-    """Write the files below a folder and return their paths.
-
-    They are written beside it first: a new folder appears complete or not at all, in one that is
-    there files are replaced only once all could be written. Raises Refused where that is not
-    possible.
-    """
+    """Write the files below a folder and return their paths. They are written beside it first: a
+    new folder appears complete or not at all, in one that is there files are replaced only once all
+    could be written. Raises Refused where that is not possible."""
     kept, target = tuple(files), Path(out)
     with told(f"--out {out}", _HINT):
         _check_target(target, kept, out)

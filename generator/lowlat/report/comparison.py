@@ -46,10 +46,8 @@ def compare(*arms: Arm) -> Comparison:
 
 def set_ups(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
     """The comparison of arms that were measured under the same scheduling policies, with its title.
-
     Of one policy that is "". Of several all set-ups come first, each beside the first of them, and
-    then the arms under each policy, which is what may be claimed.
-    """
+    then the arms under each policy, which is what may be claimed."""
     split = [arm.by_policy() for arm in arms]
     common = [policy for policy in split[0] if all(policy in own for own in split)]
     if len(common) < 2:

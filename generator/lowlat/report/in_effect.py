@@ -30,10 +30,8 @@ class _Verified:
 
 
 def read_verify(path: Path) -> tuple[Finding, ...]:
-    """Read what ``lowlat-gen verify --json`` printed.
-
-    Raises Refused where it cannot be read or is something else.
-    """
+    """Read what ``lowlat-gen verify --json`` printed. Raises Refused where it cannot be read or is
+    something else."""
     return read_document(
         path, _Verified, SCHEMA, "'lowlat-gen verify --json'", "verify again"
     ).settings

@@ -71,10 +71,8 @@ class Tables:
 
 
 def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
-    """Read runs of ``lowlat-gen measure`` into tables.
-
-    Raises Refused where a file is missing or is something else.
-    """
+    """Read runs of ``lowlat-gen measure`` into tables. Raises Refused where a file is missing or is
+    something else."""
     runs = [read_run(Path(path)) for path in paths]
 
     def each(rows: Callable[[Run, CpuRun], Iterable[TableRow]]) -> tuple[TableRow, ...]:

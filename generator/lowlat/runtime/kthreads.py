@@ -91,11 +91,9 @@ class Threads:
         return tuple(thread for pid in sorted(pids) if (thread := _thread(self._root, pid)))
 
     def matching(self, target: str) -> Iterator[tuple[Thread, str]]:
-        """The threads that ``kthread:GLOB:WHAT`` means, each with its path.
-
-        An interrupt's thread has no affinity of its own: the kernel lets it follow the interrupt
-        (irq_thread_check_affinity() in kernel/irq/manage.c).
-        """
+        """The threads that ``kthread:GLOB:WHAT`` means, each with its path. An interrupt's thread
+        has no affinity of its own: the kernel lets it follow the interrupt
+        (irq_thread_check_affinity() in kernel/irq/manage.c)."""
         pattern, _, what = target[len(SCHEME) :].rpartition(":")
         for thread in self._all:
             follows = what == "affinity" and thread.comm.startswith("irq/")

@@ -118,9 +118,7 @@ def become(command: Sequence[str], place: Launch) -> NoReturn:
 
 def keep(command: Sequence[str], place: Launch) -> int:
     """Run the program, give each of its threads the CPU with the fewest, and hand signals on.
-
-    Returns its exit status, 128 + N where signal N ended it. Raises as become().
-    """
+    Returns its exit status, 128 + N where signal N ended it. Raises as become()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
     # What comes from now on waits for _watch().

@@ -174,10 +174,8 @@ def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
 
 
 def start(plan: Plan, root: Root) -> list[Inspected]:
-    """Set what differs. The old values are on disk before the first of them is overwritten.
-
-    Raises Refused where the journal of old values cannot be written.
-    """
+    """Set what differs. The old values are on disk before the first of them is overwritten. Raises
+    Refused where the journal of old values cannot be written."""
     settings = list(ours(plan))
     journal = _make_groups(plan, pending(inspect(settings, root)), root)
     todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
@@ -275,10 +273,8 @@ def _put_back(root: Root, path: str, value: str) -> str:
 
 
 def read_journal(root: Root) -> RuntimeRecord:
-    """The journal of this boot, empty before ``start`` and where it is of another boot.
-
-    Raises LowlatError where it is damaged, or, for root, where others could have written it.
-    """
+    """The journal of this boot, empty before ``start`` and where it is of another boot. Raises
+    LowlatError where it is damaged, or, for root, where others could have written it."""
     root.check_owned(JOURNAL)
     try:
         document = json.loads(root.read(JOURNAL) or "{}")

@@ -29,9 +29,7 @@ _USAGE = "give runs before, and after them --against AFTER"
 
 def main(args: ReportArguments) -> int:
     """Compare the runs, or describe those of one arm, and print that: 0 done, 1 not comparable.
-
-    Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed.
-    """
+    Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed."""
     gates = [gate.parse(words) for words in args.require]
     report_output.check(args)
     if not (args.against or args.arm):

@@ -41,10 +41,8 @@ class Watch:
         return bool(self._problem) or any(row.state.bad for row in self._rows.values())
 
     def look(self) -> Iterator[str]:
-        """Look once; no run-time settings start or stop until what follows is done.
-
-        Raises Refused where somebody who does that does not end.
-        """
+        """Look once; no run-time settings start or stop until what follows is done. Raises Refused
+        where somebody who does that does not end."""
         with runstate.alone(self._root) if self._restore else nullcontext():
             lines = list(self._look())
         yield from lines
@@ -82,10 +80,8 @@ class Watch:
         self._rows = rows
 
     def _put_back(self, plan: Plan, undone: Sequence[Finding]) -> str:
-        """Set again what was undone, nothing else; the problem in words, or "".
-
-        What TuneD sets by itself is left to it.
-        """
+        """Set again what was undone, nothing else; the problem in words, or "". What TuneD sets by
+        itself is left to it."""
         names = {(row.name, row.where) for row in undone}
         planned = [item for item in settings.ours(plan) if (item.name, item.target) in names]
         try:

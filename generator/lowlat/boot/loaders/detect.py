@@ -12,10 +12,8 @@ from lowlat.host.root import Root
 
 
 def detect(root: Root) -> Loader:
-    """The boot loader of this tree; one that lowlat does not write is a person's to change.
-
-    Raises Refused where a file system of the boot is not mounted.
-    """
+    """The boot loader of this tree; one that lowlat does not write is a person's to change. Raises
+    Refused where a file system of the boot is not mounted."""
     programs.check_mounted(root)
     other = foreign.recognise(root)
     if other is None or (other is foreign.IMAGES and systemd_boot.booted(root)):

@@ -46,10 +46,8 @@ class Senders:
         self._next = dict.fromkeys(self._sent, 0)
 
     def origin(self, cpu: int, time: int, vector: str) -> str:
-        """The origin of the interrupt that arrives now, or "".
-
-        It is the latest that has been sent; earlier ones have arrived with it.
-        """
+        """The origin of the interrupt that arrives now, or "". It is the latest that has been sent;
+        earlier ones have arrived with it."""
         key = (cpu, vector == "reschedule")
         ways = self._sent.get(key, [])
         first = self._next.get(key, 0)

@@ -39,12 +39,10 @@ def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
 
 
 def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
-    """The result of one tool; None where there is none in its output.
-
-    oslat, cyclictest and rtla have their longest times in us, by CPU or thread: where a tool rounds
-    them down, their upper limit; cyclictest its percentiles too ("p99.9"). stress-ng has bogo
-    operations per second of real time.
-    """
+    """The result of one tool; None where there is none in its output. oslat, cyclictest and rtla
+    have their longest times in us, by CPU or thread: where a tool rounds them down, their upper
+    limit; cyclictest its percentiles too ("p99.9"). stress-ng has bogo operations per second of
+    real time."""
     output = part.get("output", "")
     text = output if isinstance(output, str) else json.dumps(output)
     if tool == "oslat":

@@ -162,11 +162,9 @@ def _drawn(null: Array) -> int:
 
 
 def inverted(observed: float, null: Array, kept: Array) -> tuple[float, float]:
-    """All differences that the test, asked about them, would not reject.
-
-    Were the true difference t, relabelling would give null - kept * t, so each relabelling
-    overtakes what was seen at one t of its own; the interval lies between two of them.
-    """
+    """All differences that the test, asked about them, would not reject. Were the true difference
+    t, relabelling would give null - kept * t, so each relabelling overtakes what was seen at one t
+    of its own; the interval lies between two of them."""
     import numpy as np
 
     others = kept < 1 - ROUNDING

@@ -21,11 +21,8 @@ _CERTAIN = 20.0
 
 def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[int]:
     """The boots an arm from which a change as large as this is found, where boots spread like
-    these: by the power of the t test of the logarithms.
-
-    None where it takes more than ``MOST_BOOTS``, and where it cannot be told: with one boot in an
-    arm, or a zero in one.
-    """
+    these: by the power of the t test of the logarithms. None where it takes more than
+    ``MOST_BOOTS``, and where it cannot be told: with one boot in an arm, or a zero in one."""
     from scipy import stats
 
     if min(len(before), len(after)) < 2 or min(*before, *after) <= 0:
