@@ -17,8 +17,7 @@ import pytest
 
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
-from lowlat.measure.causes.threads import Occupant, Occupants, parse_stat
-from lowlat.measure.follow import parse_line
+from lowlat.measure.follow import Occupant, Occupants, parse_line, parse_stat
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
 from measuring import children, needs_two_cpus, online

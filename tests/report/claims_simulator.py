@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Optional
 import pytest
 from campaigns import RECORDED
 
-from lowlat.report.stats.order import Order
 from lowlat.report.stats.permutation import infer
-from lowlat.report.stats.samples import HALF, TwoSamples
+from lowlat.report.stats.samples import HALF, Order, TwoSamples
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")
 stats = pytest.importorskip("scipy.stats", reason="the extra `report` is not installed")

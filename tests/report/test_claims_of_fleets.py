@@ -24,8 +24,7 @@ from claims_simulator import (
 )
 
 from lowlat.report.stats.blocks import infer_within
-from lowlat.report.stats.order import Order
-from lowlat.report.stats.samples import TwoSamples
+from lowlat.report.stats.samples import Order, TwoSamples
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -12,9 +12,8 @@ import pytest
 from claims_simulator import dealt
 
 from lowlat.report.comparison import holm
-from lowlat.report.stats.order import Order
 from lowlat.report.stats.permutation import Result, infer, smallest_p
-from lowlat.report.stats.samples import TwoSamples
+from lowlat.report.stats.samples import Order, TwoSamples
 from report_runs import AFTER, BEFORE, SMALLEST
 
 np = pytest.importorskip("numpy", reason="the extra `report` is not installed")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.report.stats.order import Order
+from lowlat.report.stats.samples import Order
 from report_runs import AFTER, BEFORE, Bench, arm
 
 pytest.importorskip("scipy", reason="the extra `report` is not installed")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.base import packages
+from lowlat.base import process
 from lowlat.verbs import VERBS
 from trees import lowlat
 
@@ -73,6 +73,6 @@ def test_packages_are_those_that_make_setup_installs(file: str, place: int) -> N
         if row and row[0] in ("setup", "rehearse")
         for path in row[2].split(",")
     }
-    known = {name: both[place] for name, both in packages.PACKAGES.items() if name in wanted}
+    known = {name: both[place] for name, both in process.PACKAGES.items() if name in wanted}
     assert len(known) >= 5
     assert known == {name: wanted[name] for name in known}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Starting other programs: argument vectors only, always bounded, never a shell."""
+"""Starting other programs: argument vectors only, always bounded, never a shell; and which package
+brings one, by the name that this distribution gives it."""
 
 import os
 import select
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 
-from lowlat.base import bounds, packages
+from lowlat.base import bounds, resources
 from lowlat.base.errors import LowlatError, Refused
 
 #: A program that start() started, and where its output may go.
@@ -50,7 +51,7 @@ def find(program: str) -> Optional[str]:
 def missing(what: str, *, hint: str = "") -> Refused:
     """The refusal of work that needs a program which is not installed; ``hint`` says how to get
     it where no package brings it."""
-    return Refused(f"{what} is not installed", hint=hint or packages.bringing(what) or None)
+    return Refused(f"{what} is not installed", hint=hint or bringing(what) or None)
 
 
 def start(
@@ -217,3 +218,25 @@ def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) 
         else:
             time.sleep(_POLL_S)  # it may have closed its output, and nothing waits for it then
     return False
+
+
+#: By program: its package in Debian and Ubuntu, and in Fedora and RHEL.
+PACKAGES = {
+    program: tuple(names.split(", "))
+    for program, names in resources.texts("base/packages.ini")["packages"].items()
+}
+
+
+def bringing(program: str) -> str:
+    """How to get a program, as a user does it here; "" where no package is known."""
+    if program not in PACKAGES:
+        return ""
+    debian, fedora = PACKAGES[program]
+    if shutil.which("apt-get") or debian == fedora:
+        return f"install the package {debian}"
+    fedora_here = shutil.which("dnf") or shutil.which("yum")
+    return (
+        f"install the package {fedora}"
+        if fedora_here
+        else (f"install the package {debian} (Debian) or {fedora} (Fedora)")
+    )

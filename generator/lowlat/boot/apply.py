@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from lowlat.base import packages, process
+from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, foreign, hooks, programs, trials, tuned_profile
@@ -50,7 +50,7 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
         )
     if runtime == "tuned" and tuned.state(root) == "absent":
         # It does the run-time half.
-        hint = f"{packages.bringing('TuneD')}, or apply --runtime none"
+        hint = f"{process.bringing('TuneD')}, or apply --runtime none"
         raise process.missing("TuneD", hint=hint)
     loader.check()
     for folder in ("/etc/lowlat", store.PLANS):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Callable
 
 import lowlat
-from lowlat.base import files, packages, process, trust
+from lowlat.base import files, process, trust
 from lowlat.base.process import Finished, find
 
 PROGRAM = "lowlat-measure"
@@ -35,7 +35,7 @@ def find_harness() -> str:
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     found = next(beside, None) or find(PROGRAM)
     if found is None:
-        hint = f"{packages.bringing(PROGRAM)}, or build it with 'make harness'"
+        hint = f"{process.bringing(PROGRAM)}, or build it with 'make harness'"
         raise process.missing(PROGRAM, hint=hint)
     # Who runs lowlat-gen out of a folder of others has made up his mind.
     if trust.held(lowlat.__file__):

@@ -15,8 +15,7 @@ from lowlat.report import comparable, figures, throughput, work
 from lowlat.report.arm import Arm, typical
 from lowlat.report.figures import Key, Measure
 from lowlat.report.stats import permutation
-from lowlat.report.stats.order import Order
-from lowlat.report.stats.samples import ALPHA, TwoSamples
+from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
 
 #: The figures of a claim; all others are shown beside them without a test.
 CLAIMED = {measure.name for measure in figures.ENDPOINTS}

@@ -8,9 +8,8 @@ from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.endpoint import Endpoint, Pair
 from lowlat.report.stats import permutation, power
-from lowlat.report.stats.order import TURNS, Order
 from lowlat.report.stats.permutation import ENOUGH_BOOTS
-from lowlat.report.stats.samples import ALPHA
+from lowlat.report.stats.samples import ALPHA, TURNS, Order
 
 REDUCED = "reduced"
 INCREASED = "increased"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Callable, Optional
 
-from lowlat.base import packages, process
+from lowlat.base import process
 from lowlat.base.arguments import positional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import bold, filled, item
@@ -105,7 +105,7 @@ def lacks(root: Root) -> Iterator[Lack]:
         ("pyudev", ("probe", "capture"), "names of devices"),
     ):
         if find_spec(module) is None:
-            yield Lack(verbs, f"Python's {module}", use, packages.bringing(module))
+            yield Lack(verbs, f"Python's {module}", use, process.bringing(module))
 
 
 def _rights() -> Iterator[Lack]:
@@ -159,7 +159,7 @@ def _measuring(root: Root) -> Iterator[Lack]:
         ("rtla", "--second-opinion osnoise, timerlat"),
     ):
         if process.find(program) is None:
-            yield Lack(("measure",), program, use, packages.bringing(program))
+            yield Lack(("measure",), program, use, process.bringing(program))
     if os.geteuid() != 0:
         mend = "run it with sudo"
     elif "[confidentiality]" in (root.read("/sys/kernel/security/lockdown") or ""):

@@ -13,9 +13,8 @@ from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import Encoded, columns, is_screen, plain, say, visible
 from lowlat.host.root import Root
-from lowlat.measure.causes.threads import Occupants
 from lowlat.measure.child import find_harness
-from lowlat.measure.follow import CpuSecond, Second, parse_line
+from lowlat.measure.follow import CpuSecond, Occupants, Second, parse_line
 from lowlat.model.cpuset import CpuSet
 from lowlat.plan import current
 from lowlat.verbs.options import DEFAULT_PROFILE

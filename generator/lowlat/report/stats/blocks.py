@@ -21,8 +21,7 @@ from lowlat.report.stats.margins import margins
 from lowlat.report.stats.permutation import RANDOM, ROUNDING, SEED, Result, inverted, widest
 
 if TYPE_CHECKING:
-    from lowlat.report.stats.order import Order
-    from lowlat.report.stats.samples import Array, TwoSamples
+    from lowlat.report.stats.samples import Array, Order, TwoSamples
 
 
 #: A method's estimate of one host, and the ends of its interval, as logarithms.

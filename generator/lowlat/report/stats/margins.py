@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Optional
 from lowlat.report.stats.samples import ALPHA, ALPHA_T
 
 if TYPE_CHECKING:
-    from lowlat.report.stats.order import Order
-    from lowlat.report.stats.samples import Array
+    from lowlat.report.stats.samples import Array, Order
 
 _ROUNDING = 1e-9
 

@@ -25,8 +25,7 @@ from lowlat.report.stats.margins import margins
 from lowlat.report.stats.samples import ALPHA, PARTS, TwoSamples
 
 if TYPE_CHECKING:
-    from lowlat.report.stats.order import Order
-    from lowlat.report.stats.samples import Array
+    from lowlat.report.stats.samples import Array, Order
 
 #: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
 ENOUGH_BOOTS = 5
