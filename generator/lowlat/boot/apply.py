@@ -38,10 +38,8 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     be written, or where somebody edited what lowlat wrote, or others than root could."""
     made = decisions.read(root)
     if made is not None and made.boot != boot:
-        raise Refused(
-            f"--boot {made.boot} is applied here, and {boot} would double the line",
-            hint="'lowlat-gen rollback' first",
-        )
+        why = f"--boot {made.boot} is applied here, and {boot} would double the line"
+        raise Refused(why, hint="'lowlat-gen rollback' first")
     if runtime == "none" and tuned_profile.selected(root):
         # No later boot would take that back.
         raise Refused(
@@ -86,10 +84,8 @@ def propose(
                 "entries: the plan sets it"
             )
     if plan not in plans:
-        raise Refused(
-            f"the boot loader has no entry for kernel {plan.kernel}",
-            hint="name an installed one with --kernel",
-        )
+        why = f"the boot loader has no entry for kernel {plan.kernel}"
+        raise Refused(why, hint="name an installed one with --kernel")
     return Proposal(decision, plan, tuple(plans), tuple(dict.fromkeys(notes)))
 
 

@@ -21,10 +21,8 @@ def check_applied(root: Root) -> None:
     if made is None:
         raise Refused("nothing is applied here", hint="'lowlat-gen apply' comes first")
     if made.boot == "tuned":
-        raise Refused(
-            "TuneD's bootloader plugin changes the stock entries: there is none to try once",
-            hint="apply with --boot own",
-        )
+        why = "TuneD's bootloader plugin changes the stock entries: there is none to try once"
+        raise Refused(why, hint="apply with --boot own")
 
 
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
@@ -36,10 +34,8 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
     if chosen is None and release is None and found:
         chosen = found[0]
     if chosen is None:
-        raise Refused(
-            f"there is no tuned entry for Linux {(release or '')[:64]}".rstrip(),
-            hint="'lowlat-gen status' lists them",
-        )
+        why = f"there is no tuned entry for Linux {(release or '')[:64]}".rstrip()
+        raise Refused(why, hint="'lowlat-gen status' lists them")
     return chosen
 
 
@@ -54,10 +50,8 @@ def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
     settings = root.read("/etc/default/kexec") or ""
     theirs = kexec.is_loaded(root) and not waits(root, trials.read(root))
     if theirs or "LOAD_KEXEC=true" in settings:
-        raise Refused(
-            "reboots go through kexec here, past the boot loader",
-            hint="unload it with 'kexec -u' and set LOAD_KEXEC=false in /etc/default/kexec",
-        )
+        hint = "unload it with 'kexec -u' and set LOAD_KEXEC=false in /etc/default/kexec"
+        raise Refused("reboots go through kexec here, past the boot loader", hint=hint)
 
 
 def waits(root: Root, known: Trials) -> bool:

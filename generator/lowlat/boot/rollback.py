@@ -60,10 +60,8 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
             ) from error
         _forget(disk, set(kept))
     if failed:
-        raise Unmet(
-            f"the boot is as it was, but TuneD still has lowlat's profile: {failed}",
-            hint="restart tuned.service",
-        )
+        why = f"the boot is as it was, but TuneD still has lowlat's profile: {failed}"
+        raise Unmet(why, hint="restart tuned.service")
     return kept
 
 

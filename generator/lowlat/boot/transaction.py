@@ -150,10 +150,8 @@ class Transaction:
             with suppress(LowlatError):
                 self._record(self._at_first)
         except LowlatError as second:
-            raise LowlatError(
-                f"{error}; and what was written could not be taken back: {second}",
-                hint="run 'lowlat-gen rollback'",
-            ) from error
+            why = f"{error}; and what was written could not be taken back: {second}"
+            raise LowlatError(why, hint="run 'lowlat-gen rollback'") from error
 
 
 def edited_since(path: str) -> Refused:

@@ -29,18 +29,14 @@ def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
     """Raises Refused where the plugin does not reach the boot loader, would double a parameter, or
     would make a line that the kernel cuts."""
     if not root.exists("/etc/grub.d/00_tuned"):
-        raise Refused(
-            "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader",
-            hint="use --boot own",
-        )
+        why = "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader"
+        raise Refused(why, hint="use --boot own")
     for entry in boot.entries:
         if entry_line.marked(entry.words):
             continue  # the plugin's own work, for the plan before this one
         for word in entry_line.conflicting(entry.words, proposal.plan):
-            raise Refused(
-                f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled",
-                hint="take it away there, or use --boot own",
-            )
+            why = f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled"
+            raise Refused(why, hint="take it away there, or use --boot own")
         entry_line.check_length(entry.id, (*entry.words, *entry_line.planned(proposal.plan)))
 
 

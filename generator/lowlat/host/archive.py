@@ -210,10 +210,8 @@ def load(path: str) -> Archive:
     try:
         return Archive(str(Path(path).absolute()), parse(bounds.unpack(data, bounds.ARCHIVE)))
     except ValueError as error:
-        raise Refused(
-            f"--root {path}: not a capture archive, {error}",
-            hint="give what 'lowlat-gen capture' wrote, or a folder",
-        ) from error
+        hint = "give what 'lowlat-gen capture' wrote, or a folder"
+        raise Refused(f"--root {path}: not a capture archive, {error}", hint=hint) from error
 
 
 def parse(data: bytes) -> Contents:

@@ -65,10 +65,8 @@ def measure(
     on standard output.
     """
     if not _LABEL.fullmatch(options.label):
-        raise Refused(
-            f"--label {options.label[:64]!r}: not a name",
-            hint="1 to 64 letters, digits, dots, underscores, dashes",
-        )
+        hint = "1 to 64 letters, digits, dots, underscores, dashes"
+        raise Refused(f"--label {options.label[:64]!r}: not a name", hint=hint)
     expected = options.seconds()
     harness = harness or find_harness()
     path = (options.out or default_path(options.label)).absolute()

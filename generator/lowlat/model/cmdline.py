@@ -61,7 +61,5 @@ def check_length(line: str, what: str) -> None:
     """Raises Refused where the kernel would cut the line."""
     size = len(line.encode())
     if size >= LIMIT:
-        raise Refused(
-            f"{what} is {size} bytes long; the kernel cuts it after {LIMIT - 1}",
-            hint="isolate CPUs in fewer, longer ranges",
-        )
+        why = f"{what} is {size} bytes long; the kernel cuts it after {LIMIT - 1}"
+        raise Refused(why, hint="isolate CPUs in fewer, longer ranges")

@@ -77,10 +77,8 @@ def set_lists(text: str) -> Mapping[str, str]:
     if taken:
         raise Refused(f"{_said('--isolate', text)}: the name {taken[0]} is taken")
     if rest and plain:
-        raise Refused(
-            f"{_said('--isolate', text)}: CPU {plain} is in no set",
-            hint="give every set a name, such as feed=2-3,engine=4-7",
-        )
+        why = f"{_said('--isolate', text)}: CPU {plain} is in no set"
+        raise Refused(why, hint="give every set a name, such as feed=2-3,engine=4-7")
     return lists or {"": plain}
 
 
@@ -103,10 +101,8 @@ def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
     else:
         return None
     if request.for_device is not None:
-        raise Refused(
-            f"--for-device {request.for_device} and {what} both choose the CPUs",
-            hint="give one of the two",
-        )
+        why = f"--for-device {request.for_device} and {what} both choose the CPUs"
+        raise Refused(why, hint="give one of the two")
     _check_rules(machine, what, isolated)
     kept = online - isolated
     named = {name: cpus for name, cpus in sets.items() if name}
@@ -147,10 +143,8 @@ def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
             f"{what}: there is no CPU {cpus - known}", hint=f"online here: {machine.cpus.online}"
         )
     if not cpus <= machine.cpus.online:
-        raise Refused(
-            f"{what}: CPU {cpus & machine.cpus.offline} is offline",
-            hint=f"online here: {machine.cpus.online}",
-        )
+        why = f"{what}: CPU {cpus & machine.cpus.offline} is offline"
+        raise Refused(why, hint=f"online here: {machine.cpus.online}")
     return cpus
 
 
@@ -166,10 +160,8 @@ def _check_cover(machine: Machine, isolated: CpuSet, text: str) -> None:
         raise Refused(f"CPU {kept & isolated} is in both --isolate and --housekeeping")
     missing = machine.cpus.online - kept - isolated
     if missing:
-        raise Refused(
-            f"CPU {missing} is neither in --isolate nor in --housekeeping",
-            hint="give one of the two, or name every online CPU once",
-        )
+        why = f"CPU {missing} is neither in --isolate nor in --housekeeping"
+        raise Refused(why, hint="give one of the two, or name every online CPU once")
 
 
 def _check_rules(machine: Machine, what: str, isolated: CpuSet) -> None:

@@ -32,7 +32,5 @@ def plan(name: str, root: Root) -> Plan:
     try:
         return planner.make_plan(machine, machine.kernel, wanted, options)
     except Refused as error:
-        raise Refused(
-            f"this boot isolates CPU {isolated}, which lowlat cannot use: {error.message}",
-            hint="change isolcpus= on the kernel command line",
-        ) from error
+        why = f"this boot isolates CPU {isolated}, which lowlat cannot use: {error.message}"
+        raise Refused(why, hint="change isolcpus= on the kernel command line") from error

@@ -54,10 +54,8 @@ def find_device(machine: Machine, wanted: str) -> Device:
         for name in (device.names or (device.address,))
     ]
     shown = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
-    raise Refused(
-        f"--for-device {wanted[:64]}: there is no such device",
-        hint=f"there are: {shown}" if known else "no network or NVMe device is known here",
-    )
+    hint = f"there are: {shown}" if known else "no network or NVMe device is known here"
+    raise Refused(f"--for-device {wanted[:64]}: there is no such device", hint=hint)
 
 
 def local_interrupts(machine: Machine, near: Optional[Near]) -> list[tuple[CpuSet, int]]:

@@ -51,10 +51,8 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     impossible here, or the line would not fit.
     """
     if not profile.isolates and options.request != CpuRequest():
-        raise Refused(
-            f"profile {profile.name} isolates no CPU: there is none to choose",
-            hint="leave the options out, or choose another --profile",
-        )
+        why = f"profile {profile.name} isolates no CPU: there is none to choose"
+        raise Refused(why, hint="leave the options out, or choose another --profile")
     request = merge(profile.request, options.request)
     division = split(machine, request)
     target = Target(

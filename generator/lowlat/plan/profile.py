@@ -119,10 +119,8 @@ def _request(name: str, section: Mapping[str, str]) -> CpuRequest:
     known = [option.name for option in fields(CpuRequest)]
     unknown = set(section) - set(known)
     if unknown:
-        raise Refused(
-            f"profile {name}: there is no option '{sorted(unknown)[0]}' in [cpus]",
-            hint=f"there are: {', '.join(known)}",
-        )
+        why = f"profile {name}: there is no option '{sorted(unknown)[0]}' in [cpus]"
+        raise Refused(why, hint=f"there are: {', '.join(known)}")
     cores = section.get("housekeeping_cores")
     if cores is not None and not re.fullmatch(r"[1-9][0-9]{0,4}", cores, re.ASCII):
         raise Refused(

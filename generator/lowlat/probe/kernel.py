@@ -59,10 +59,8 @@ def read_release(root: Root, release: Optional[str], running: Kernel) -> Kernel:
         return running
     kernel = read_installed(root, release)
     if kernel is None:
-        raise Refused(
-            f"kernel {release[:64]}: not installed",
-            hint=f"the running one is {running.release or 'unknown'}",
-        )
+        hint = f"the running one is {running.release or 'unknown'}"
+        raise Refused(f"kernel {release[:64]}: not installed", hint=hint)
     return kernel
 
 

@@ -20,10 +20,8 @@ def read_cpus(root: Root, cpuinfo: str) -> Cpus:
     present_dirs = CpuSet.of(numbered(root.names(CPU), "cpu"))
     online = _read_online(root, present_dirs, cpuinfo)
     if not online:
-        raise Refused(
-            f"{root.path}: no CPU list can be had",
-            hint="expected sys/devices/system/cpu/online or proc/cpuinfo below it",
-        )
+        hint = "expected sys/devices/system/cpu/online or proc/cpuinfo below it"
+        raise Refused(f"{root.path}: no CPU list can be had", hint=hint)
     present = root.read_cpus(f"{CPU}/present")
     if present is None:
         present = (root.read_cpus(f"{CPU}/offline") or present_dirs) & present_dirs

@@ -63,10 +63,8 @@ def line(root: Root) -> str:
 
 def _check_guest(root: Root) -> None:
     if not _GUEST.search(root.read("/proc/cmdline") or ""):
-        raise Refused(
-            "the run-time half of a rehearsal is applied in its guest only",
-            hint="'lowlat-gen rehearse' boots one",
-        )
+        why = "the run-time half of a rehearsal is applied in its guest only"
+        raise Refused(why, hint="'lowlat-gen rehearse' boots one")
 
 
 def _by_tuned(name: str, log: Path) -> list[str]:

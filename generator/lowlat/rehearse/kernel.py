@@ -46,10 +46,8 @@ class KernelRequest:
         """Raises Refused where the text is neither a release nor the beginning of one."""
         if not text or _RELEASE.fullmatch(text):
             return cls(text)
-        raise Refused(
-            f"--kernel {text[:120]!r}: neither a file nor a kernel release",
-            hint="such as /boot/vmlinuz-6.12.107+deb13-amd64, 6.12 or 6.1-rt",
-        )
+        why = f"--kernel {text[:120]!r}: neither a file nor a kernel release"
+        raise Refused(why, hint="such as /boot/vmlinuz-6.12.107+deb13-amd64, 6.12 or 6.1-rt")
 
     def matches(self, release: str) -> bool:
         if release == self.text:

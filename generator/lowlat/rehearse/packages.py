@@ -94,10 +94,8 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
             release = wanted.best(offers(_shown(leads, environment)))
             if release is not None:
                 return _take(release, environment, cache)
-    raise Refused(
-        f"--kernel {wanted}: no such kernel in {distribution.name}'s packages",
-        hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}",
-    )
+    why = f"--kernel {wanted}: no such kernel in {distribution.name}'s packages"
+    raise Refused(why, hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}")
 
 
 def detect() -> Distribution:

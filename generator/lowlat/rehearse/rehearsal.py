@@ -126,10 +126,8 @@ def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
     if fetch:
         return packages.fetch(text, kernels.cache_folder())
     which = f"--kernel {text}: no such kernel" if text else "no bootable kernel"
-    raise Refused(
-        f"{which} in /boot or the cache",
-        hint="--fetch-kernel takes one from the distribution's packages, --kernel PATH names one",
-    )
+    hint = "--fetch-kernel takes one from the distribution's packages, --kernel PATH names one"
+    raise Refused(f"{which} in /boot or the cache", hint=hint)
 
 
 def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:

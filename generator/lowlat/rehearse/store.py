@@ -42,10 +42,8 @@ def name(out: Optional[Path]) -> Path:
     fresh = f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
     folder = _shared("--out", out or state_folder() / "runs" / fresh)
     if os.path.lexists(folder / REQUEST):
-        raise Refused(
-            f"--out {folder}: holds a rehearsal already",
-            hint=f"--resume {folder} goes on with it, or name another folder",
-        )
+        hint = f"--resume {folder} goes on with it, or name another folder"
+        raise Refused(f"--out {folder}: holds a rehearsal already", hint=hint)
     return folder
 
 
@@ -80,10 +78,8 @@ class Request:
         for name, before in self.made_with.items():
             now = made_with.get(name, "")
             if now != before:
-                raise Refused(
-                    f"--resume: it was begun with {name} {before}, here is {now}",
-                    hint="boots of both do not compare: begin another rehearsal",
-                )
+                why = f"--resume: it was begun with {name} {before}, here is {now}"
+                raise Refused(why, hint="boots of both do not compare: begin another rehearsal")
 
 
 def resumed(named: Path) -> tuple[Path, RehearseOptions]:

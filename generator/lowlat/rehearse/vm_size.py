@@ -48,10 +48,8 @@ def shape(
         cpus = LEAST_CPUS if emulated else min(max(LEAST_CPUS, len(machine.cpus.online)), most)
     elif not LEAST_CPUS <= cpus <= most:
         how = "KVM on" if emulated is False else "emulation on"
-        raise Refused(
-            f"--cpus {cpus}: a rehearsal takes {LEAST_CPUS} to {most} CPUs",
-            hint=f"{how} {host} host CPUs carries no more",
-        )
+        why = f"--cpus {cpus}: a rehearsal takes {LEAST_CPUS} to {most} CPUs"
+        raise Refused(why, hint=f"{how} {host} host CPUs carries no more")
     return VmSize(cpus, _threads(machine, cpus), _checked(memory))
 
 

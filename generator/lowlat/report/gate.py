@@ -83,10 +83,8 @@ def parse(text: str) -> AnyGate:
         return LossGate(loss[1] or "", float(loss[2]) / 100)
     found = _GRAMMAR.fullmatch(text)
     if not found:
-        raise Refused(
-            f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%",
-            hint="such as 'interrupts_per_s>=40'",
-        )
+        why = f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%"
+        raise Refused(why, hint="such as 'interrupts_per_s>=40'")
     if found[2] not in NAMES:
         raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(NAMES)}")
     return Gate(found[1] or "", found[2], float(found[3]))
@@ -102,15 +100,11 @@ def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
         missing = [gate.name for gate in _for(gates, report) if report.get(gate.name) is None]
         if missing and report.verdict != REFUSED:
             if throughput.NAME in missing:
-                raise Refused(
-                    f"--require: the throughput of {report.name!r} is not known",
-                    hint="'lowlat-gen measure --throughput' measures it",
-                )
+                why = f"--require: the throughput of {report.name!r} is not known"
+                raise Refused(why, hint="'lowlat-gen measure --throughput' measures it")
             known = dict.fromkeys(e.name for e in report.endpoints if e.cpu == "all")
-            raise Refused(
-                f"--require: {missing[0]} is not in the report of {report.name!r}",
-                hint=f"one of {', '.join(name for name in NAMES if name in known)}",
-            )
+            why = f"--require: {missing[0]} is not in the report of {report.name!r}"
+            raise Refused(why, hint=f"one of {', '.join(name for name in NAMES if name in known)}")
 
 
 def check(gates: Sequence[AnyGate], found: Comparison) -> None:

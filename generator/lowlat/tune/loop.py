@@ -101,10 +101,8 @@ class Loop:
         argv = [programs.need(self._root, "systemctl"), verb]
         done = programs.run(self._root, argv)
         if done.status != 0:
-            raise LowlatError(
-                f"systemctl {verb} fails: {done.last_words}",
-                hint="reboot by hand: the loop goes on after it",
-            )
+            why = f"systemctl {verb} fails: {done.last_words}"
+            raise LowlatError(why, hint="reboot by hand: the loop goes on after it")
 
     def _arm(self) -> None:
         """Set the next boot up. A stock one needs nothing but the unit: it is the default."""
@@ -194,10 +192,8 @@ def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
     if boot.default is None:
         raise Refused("the boot loader's default entry is not known", hint="set a default first")
     if boot.default.ours:
-        raise Refused(
-            f"the default is {boot.default.id}, a tuned entry: a hang would come back to it",
-            hint="'lowlat-gen rollback' first",
-        )
+        why = f"the default is {boot.default.id}, a tuned entry: a hang would come back to it"
+        raise Refused(why, hint="'lowlat-gen rollback' first")
     if boot.default.release != kernel:
         raise Refused(
             f"the default boots Linux {boot.default.release}, not {kernel}: two kernels would be "

@@ -53,47 +53,35 @@ def check_none(root: Root) -> None:
     """Raises Refused where a loop is under way."""
     found = read(root)
     if found is not None and found.active:
-        raise Refused(
-            f"a loop is under way since {found.started}",
-            hint="--status tells of it, --resume takes it on, --abort ends it",
-        )
+        hint = "--status tells of it, --resume takes it on, --abort ends it"
+        raise Refused(f"a loop is under way since {found.started}", hint=hint)
 
 
 def check_boot(root: Root, plan: Plan) -> None:
     """Raises Refused where this boot is not the stock one that the plan is compared with."""
     now = status.read_boot(root, set())
     if now.plan is not None:
-        raise Refused(
-            f"this is a tuned boot, of plan {now.plan[:64]}: nothing to compare with",
-            hint="boot the stock entry first",
-        )
+        why = f"this is a tuned boot, of plan {now.plan[:64]}: nothing to compare with"
+        raise Refused(why, hint="boot the stock entry first")
     if plan.kernel != now.kernel:
-        raise Refused(
-            f"Linux {now.kernel} runs: two kernels would be compared, not two lines",
-            hint=f"boot Linux {plan.kernel} first",
-        )
+        why = f"Linux {now.kernel} runs: two kernels would be compared, not two lines"
+        raise Refused(why, hint=f"boot Linux {plan.kernel} first")
     if not plan.isolated:
-        raise Refused(
-            f"profile {plan.profile} isolates no CPU: there is none to measure",
-            hint="choose another with --profile",
-        )
+        why = f"profile {plan.profile} isolates no CPU: there is none to measure"
+        raise Refused(why, hint="choose another with --profile")
 
 
 def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginning:
     """Raises Refused where the loop could not be walked to its end."""
     plan = proposal.plan
     if wish.boots is not None and not wish.reboot:
-        raise Refused(
-            f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself",
-            hint="allow that with --reboot",
-        )
+        why = f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself"
+        raise Refused(why, hint="allow that with --reboot")
     if wish.throughput_margin and not wish.throughput:
         raise Refused("--throughput-margin: no throughput is measured", hint="add --throughput")
     if wish.kexec and wish.boots is None:
-        raise Refused(
-            "--kexec compares boots by kexec, and this one came by the boot loader",
-            hint="have both kinds booted with --boots N",
-        )
+        why = "--kexec compares boots by kexec, and this one came by the boot loader"
+        raise Refused(why, hint="have both kinds booted with --boots N")
     default = check_default(found.describe(), plan.kernel)
     promote.check_returns(root, found, wish.kexec)
     steps.check_folder(root)

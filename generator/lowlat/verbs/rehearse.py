@@ -79,8 +79,6 @@ def _begun(asked: RehearseArguments) -> tuple[Path, RehearseOptions]:
         options.consistent(asked.wanted.plan)
         return store.name(asked.out), asked.wanted
     if asked.wanted != RehearseOptions() or asked.out:
-        raise Refused(
-            f"--resume {asked.resume}: goes on as it was asked for",
-            hint="leave all other options but --jobs out",
-        )
+        why = f"--resume {asked.resume}: goes on as it was asked for"
+        raise Refused(why, hint="leave all other options but --jobs out")
     return store.resumed(asked.resume)

@@ -106,10 +106,8 @@ def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, 
     seen = {_BEFORE, _AFTER}
     for name, *files in given:
         if not re.fullmatch(comparison.NAME, name, re.ASCII) or name in seen or not files:
-            raise Refused(
-                f"--arm {name!r}: not a name of its own followed by files",
-                hint="such as --arm lowlat-poll runs/poll-*.json",
-            )
+            why = f"--arm {name!r}: not a name of its own followed by files"
+            raise Refused(why, hint="such as --arm lowlat-poll runs/poll-*.json")
         seen.add(name)
         yield name, tuple(map(Path, files))
 

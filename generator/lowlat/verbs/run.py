@@ -61,10 +61,8 @@ def main(asked: RunArguments) -> int:
 def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
     if asked.systemd_drop_in:
         if command or asked.one_per_thread or asked.dry_run:
-            raise Refused(
-                "--systemd-drop-in: only prints the place of a service",
-                hint="leave out CMD, --one-per-thread and --dry-run",
-            )
+            why = "--systemd-drop-in: only prints the place of a service"
+            raise Refused(why, hint="leave out CMD, --one-per-thread and --dry-run")
         return
     if not command or not command[0]:
         raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")

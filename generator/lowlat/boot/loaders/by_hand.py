@@ -95,10 +95,8 @@ class ByHand(Loader):
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         stock = self._stock()
         if stock is None:
-            raise Refused(
-                "the running line is lowlat's own, and the stock one is not known",
-                hint="boot the stock line first",
-            )
+            why = "the running line is lowlat's own, and the stock one is not known"
+            raise Refused(why, hint="boot the stock line first")
         change.write(_STOCK.path, _STOCK.text(stock))
         boot = self.describe()
         for entry in boot.tuned():
@@ -107,10 +105,8 @@ class ByHand(Loader):
         return boot
 
     def check_one_shot(self) -> None:
-        raise Refused(
-            f"this machine boots by {self.name}: {self._loader.cannot_try}",
-            hint="'lowlat-gen trial --kexec' tries the line without the loader",
-        )
+        why = f"this machine boots by {self.name}: {self._loader.cannot_try}"
+        raise Refused(why, hint="'lowlat-gen trial --kexec' tries the line without the loader")
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self.check_one_shot()
@@ -119,10 +115,8 @@ class ByHand(Loader):
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> BootMenu:
         if entry is not None:
-            raise Refused(
-                f"this machine boots by {self.name}: its default is yours to change",
-                hint="'lowlat-gen promote' prints the step",
-            )
+            why = f"this machine boots by {self.name}: its default is yours to change"
+            raise Refused(why, hint="'lowlat-gen promote' prints the step")
         return self.describe()
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:

@@ -144,10 +144,8 @@ class Grub:
             change.put_back(DEFAULT)
         else:
             if "default/grub.d" not in (self._root.read(self._config.mkconfig) or ""):
-                raise Refused(
-                    f"{self._config.mkconfig} reads no files in /etc/default/grub.d",
-                    hint=f"set GRUB_DEFAULT='{entry.name}' in /etc/default/grub",
-                )
+                why = f"{self._config.mkconfig} reads no files in /etc/default/grub.d"
+                raise Refused(why, hint=f"set GRUB_DEFAULT='{entry.name}' in /etc/default/grub")
             change.write(DEFAULT, self._default_file(entry, follow))
         text = self._config.generate()
         if _without_ours(text) != grub_cfg.with_default_of(bare, text):
@@ -155,10 +153,8 @@ class Grub:
         boot = self._boot(grub_cfg.parse(text))
         wanted = next(boot.tuned(), None) if follow else entry
         if wanted is not None and (boot.default is None or boot.default.id != wanted.id):
-            raise Refused(
-                f"{DEFAULT} does not make {wanted.id} the default",
-                hint=f"what sets GRUB_DEFAULT after it? {_later(self._root)}",
-            )
+            hint = f"what sets GRUB_DEFAULT after it? {_later(self._root)}"
+            raise Refused(f"{DEFAULT} does not make {wanted.id} the default", hint=hint)
         return text, boot
 
     def _default_file(self, entry: BootEntry, follow: bool) -> str:
@@ -218,10 +214,8 @@ def _check_last(menu: Menu) -> None:
     places = [item.places[0] for item in menu.entries if item.path[0] == grub_entries.SUBMENU]
     first = menu.default.partition(">")[0]
     if places and first.isdigit() and int(first) >= places[0]:
-        raise Refused(
-            f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them",
-            hint="name the default by its id instead",
-        )
+        why = f"GRUB_DEFAULT={menu.default} would mean an entry of lowlat's, or one after them"
+        raise Refused(why, hint="name the default by its id instead")
 
 
 def _later(root: Root) -> str:

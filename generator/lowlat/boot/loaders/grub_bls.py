@@ -37,10 +37,8 @@ class Bls(EntryFiles):
         for folder in (ENTRIES, "/boot/grub2"):
             programs.check_writable(self._root, folder)
         if "saved_entry" not in grub_cfg.parse(self._config()).default:
-            raise Refused(
-                f"{_CONFIG} does not boot the saved entry by default",
-                hint="set GRUB_DEFAULT=saved in /etc/default/grub and run grub2-mkconfig",
-            )
+            hint = "set GRUB_DEFAULT=saved in /etc/default/grub and run grub2-mkconfig"
+            raise Refused(f"{_CONFIG} does not boot the saved entry by default", hint=hint)
 
     def describe(self) -> BootMenu:
         known = self._known()
