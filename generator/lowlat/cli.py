@@ -143,6 +143,6 @@ def _usage() -> str:
             *lines,
             "",
             "'lowlat-gen help VERB' shows the options of a verb.",
-            "'lowlat-gen' alone says where this machine stands and what comes next.",
+            "'lowlat-gen' alone shows the state of this machine and the next step.",
         ]
     )

@@ -13,8 +13,8 @@ _shtab_lowlat_gen_explain_option_strings=(-h --help --all --markdown)
 _shtab_lowlat_gen_profile_option_strings=(-h --help --root)
 _shtab_lowlat_gen_lint_option_strings=(-h --help --root --kernel --json)
 _shtab_lowlat_gen_render_option_strings=(-h --help --out --format --plan --root --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel)
-_shtab_lowlat_gen_rehearse_option_strings=(-h --help --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
-_shtab_lowlat_gen_measure_option_strings=(-h --help --label --out --cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --seed --causes --no-causes --events --json)
+_shtab_lowlat_gen_rehearse_option_strings=(-h --help --policy --load --work --throughput --causes --no-causes --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --tuned-profile --ablate --control --kernel --fetch-kernel --cpus --memory --duration --warmup --boots --jobs --out --resume)
+_shtab_lowlat_gen_measure_option_strings=(-h --help --policy --load --work --throughput --causes --no-causes --label --out --cpus --duration --warmup --threshold --stop-on --load-cpus --oslat --no-oslat --second-opinion --work-alone --work-mixed --wakeup --seed --events --json)
 _shtab_lowlat_gen_report_option_strings=(-h --help --against --arm --verify --json --markdown --require --html --csv --open --plan)
 _shtab_lowlat_gen_fleet_option_strings=(-h --help --json --out --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --against --csv)
 _shtab_lowlat_gen_apply_option_strings=(-h --help --root --dry-run --json --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boot --runtime --accept-pending)
@@ -25,7 +25,7 @@ _shtab_lowlat_gen_doctor_option_strings=(-h --help --json)
 _shtab_lowlat_gen_status_option_strings=(-h --help --root --json)
 _shtab_lowlat_gen_boot_option_strings=(-h --help --default --root)
 _shtab_lowlat_gen_runtime_option_strings=(-h --help --plan --profile --dry-run --root --json)
-_shtab_lowlat_gen_tune_option_strings=(-h --help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --boots --duration --warmup --policy --reboot --kexec --accept-pending --status --resume --abort --ended --json)
+_shtab_lowlat_gen_tune_option_strings=(-h --help --root --dry-run --profile --isolate --housekeeping --housekeeping-cores --keep-efficiency-cores --for-device --enable --disable --as-host --kernel --policy --load --work --throughput --causes --no-causes --boots --duration --warmup --throughput-margin --reboot --kexec --accept-pending --status --resume --abort --ended --json)
 _shtab_lowlat_gen_verify_option_strings=(-h --help --plan --duration --strict --root --json)
 _shtab_lowlat_gen_watch_option_strings=(-h --help --interval --restore --once --plan --root)
 _shtab_lowlat_gen_top_option_strings=(-h --help --cpus --threshold --duration --once --lines)
@@ -63,6 +63,9 @@ _shtab_lowlat_gen_render___for_device_COMPGEN=_lowlat_device
 _shtab_lowlat_gen_render___enable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_render___disable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_render___kernel_COMPGEN=_lowlat_kernel
+_shtab_lowlat_gen_rehearse___policy_COMPGEN=_lowlat_policies
+_shtab_lowlat_gen_rehearse___load_COMPGEN=_lowlat_load
+_shtab_lowlat_gen_rehearse___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_rehearse___profile_COMPGEN=_lowlat_profile
 _shtab_lowlat_gen_rehearse___for_device_COMPGEN=_lowlat_device
 _shtab_lowlat_gen_rehearse___enable_COMPGEN=_lowlat_tunable
@@ -71,12 +74,12 @@ _shtab_lowlat_gen_rehearse___tuned_profile_COMPGEN=_lowlat_tuned_profile
 _shtab_lowlat_gen_rehearse___kernel_COMPGEN=_lowlat_file_or_kernel
 _shtab_lowlat_gen_rehearse___out_COMPGEN=_lowlat_dir
 _shtab_lowlat_gen_rehearse___resume_COMPGEN=_lowlat_dir
-_shtab_lowlat_gen_measure___out_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_measure___policy_COMPGEN=_lowlat_policies
 _shtab_lowlat_gen_measure___load_COMPGEN=_lowlat_load
+_shtab_lowlat_gen_measure___work_COMPGEN=_lowlat_works
+_shtab_lowlat_gen_measure___out_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_measure___load_cpus_COMPGEN=_lowlat_all
 _shtab_lowlat_gen_measure___second_opinion_COMPGEN=_lowlat_tools
-_shtab_lowlat_gen_measure___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_measure___events_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report_pos_0_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report___against_COMPGEN=_lowlat_file
@@ -118,6 +121,8 @@ _shtab_lowlat_gen_tune___enable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_tune___disable_COMPGEN=_lowlat_tunable
 _shtab_lowlat_gen_tune___kernel_COMPGEN=_lowlat_kernel
 _shtab_lowlat_gen_tune___policy_COMPGEN=_lowlat_policies
+_shtab_lowlat_gen_tune___load_COMPGEN=_lowlat_load
+_shtab_lowlat_gen_tune___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_verify___plan_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_verify___root_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_watch___plan_COMPGEN=_lowlat_file
@@ -173,6 +178,9 @@ _shtab_lowlat_gen_render___keep_efficiency_cores_nargs=0
 _shtab_lowlat_gen_render___as_host_nargs=0
 _shtab_lowlat_gen_rehearse__h_nargs=0
 _shtab_lowlat_gen_rehearse___help_nargs=0
+_shtab_lowlat_gen_rehearse___throughput_nargs='?'
+_shtab_lowlat_gen_rehearse___causes_nargs=0
+_shtab_lowlat_gen_rehearse___no_causes_nargs=0
 _shtab_lowlat_gen_rehearse___keep_efficiency_cores_nargs=0
 _shtab_lowlat_gen_rehearse___as_host_nargs=0
 _shtab_lowlat_gen_rehearse___ablate_nargs=0
@@ -180,12 +188,14 @@ _shtab_lowlat_gen_rehearse___control_nargs=0
 _shtab_lowlat_gen_rehearse___fetch_kernel_nargs=0
 _shtab_lowlat_gen_measure__h_nargs=0
 _shtab_lowlat_gen_measure___help_nargs=0
-_shtab_lowlat_gen_measure___oslat_nargs=0
-_shtab_lowlat_gen_measure___no_oslat_nargs=0
-_shtab_lowlat_gen_measure___work_alone_nargs=0
 _shtab_lowlat_gen_measure___throughput_nargs='?'
 _shtab_lowlat_gen_measure___causes_nargs=0
 _shtab_lowlat_gen_measure___no_causes_nargs=0
+_shtab_lowlat_gen_measure___oslat_nargs=0
+_shtab_lowlat_gen_measure___no_oslat_nargs=0
+_shtab_lowlat_gen_measure___work_alone_nargs=0
+_shtab_lowlat_gen_measure___work_mixed_nargs=0
+_shtab_lowlat_gen_measure___wakeup_nargs='?'
 _shtab_lowlat_gen_measure___json_nargs=0
 _shtab_lowlat_gen_report_pos_0_nargs='*'
 _shtab_lowlat_gen_report__h_nargs=0
@@ -241,6 +251,9 @@ _shtab_lowlat_gen_tune___help_nargs=0
 _shtab_lowlat_gen_tune___dry_run_nargs=0
 _shtab_lowlat_gen_tune___keep_efficiency_cores_nargs=0
 _shtab_lowlat_gen_tune___as_host_nargs=0
+_shtab_lowlat_gen_tune___throughput_nargs='?'
+_shtab_lowlat_gen_tune___causes_nargs=0
+_shtab_lowlat_gen_tune___no_causes_nargs=0
 _shtab_lowlat_gen_tune___reboot_nargs=0
 _shtab_lowlat_gen_tune___kexec_nargs=0
 _shtab_lowlat_gen_tune___accept_pending_nargs=0
@@ -277,7 +290,7 @@ _lowlat_device() {
   compgen -W "$(find /sys/class/net/ /sys/class/nvme/ -mindepth 1 -maxdepth 1 -type l -not -lname '*/virtual/*' -printf '%f\n' 2>/dev/null)" -- "$1"
 }
 _lowlat_tunable() {
-  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic)" -- "$1"
+  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages resctrl.housekeeping transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic)" -- "$1"
 }
 _lowlat_kernel() {
   compgen -W "$(find /lib/modules/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null)" -- "$1"
@@ -292,10 +305,19 @@ _lowlat_run_policy() {
   compgen -W "$(printf '%s\n' other fifo:1)" -- "$1"
 }
 _lowlat_explained() {
-  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' audio jack jack2 pipewire pulseaudio alsa sound daw usb-audio midi c-states cstate idle-states sleep cpuidle wake-up latency p-states frequency containers docker podman kubernetes k8s kubelet container openshift pod dpdk vpp ovs openvswitch eal lcore lcores pmd vfio nfv telecom irq irqs interrupt interrupts irqbalance smp_affinity usb msi vector vectors libvirt kvm qemu virsh vcpu vcpupin virtual-machine vm proxmox openstack nic network ethernet ethtool rss xdp af_xdp onload solarflare mellanox ptp raspberry-pi raspberrypi rpi raspbian arm arm64 jetson gpio robots ros ros2 linuxcnc ethercat control plc cnc codesys real-time preempt_rt slurm hpc mpi openmp openmpi cluster pbs lsf batch smt hyper-threading ht hyperthread sibling siblings nosmt noht taskset pin pinning affinity numactl chrt sched_setaffinity cgroup trading hft low-latency feed matching-engine aeron spin busy-poll finance; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"
+  compgen -W "$(printf '%s\n' cpuset.cpus cpuset.partition isolcpus nohz_full rcu_nocbs irqaffinity rcupdate.rcu_normal_after_boot rcu_nocb_poll rcutree.enable_rcu_lazy rcutree.nohz_full_patience_delay rcutree.kthread_prio skew_tick kernel.timer_migration tsc clocksource preempt threadirqs systemd.cpu_affinity psi fair_server fair_server.period kernel.sched_rt_runtime_us kthread.affinity kthread.priority irq.smp_affinity irq.default_smp_affinity irq.thread_priority irq.sound_priority workqueue.unbound_cpus workqueue.power_efficient workqueue.cpumask workqueue.writeback.cpumask kernel.watchdog_cpumask nowatchdog nosoftlockup kernel.nmi_watchdog mce machinecheck.check_interval split_lock_detect kernel.split_lock_mitigate vm.stat_interval vm.compaction_proactiveness kernel.numa_balancing hugepages resctrl.housekeeping transparent_hugepage.enabled transparent_hugepage transparent_hugepage.defrag khugepaged.defrag ksm.run idle nohlt cpuidle.off intel_idle.max_cstate processor.max_cstate pm_qos_resume_latency_us cpufreq.default_governor scaling_governor energy_performance_preference uncore.min_freq turbo pcie_aspm.policy iommu.passthrough intel_iommu net.rps_cpus net.xps_cpus net.threaded net.napi net.core.busy_poll net.core.busy_read nopvspin cpuidle_haltpoll.force kvm.kvmclock_periodic_sync kvm_intel.ple_gap kvm.nx_huge_pages_recovery_ratio kvm_amd.pause_filter_count kvm_amd.avic; printf '%s\n' audio jack jack2 pipewire pulseaudio alsa sound daw usb-audio midi c-states cstate idle-states sleep cpuidle wake-up latency p-states frequency containers docker podman kubernetes k8s kubelet container openshift pod dpdk vpp ovs openvswitch eal lcore lcores pmd vfio nfv telecom irq irqs interrupt interrupts irqbalance smp_affinity usb msi vector vectors libvirt kvm qemu virsh vcpu vcpupin virtual-machine vm proxmox openstack nic network ethernet ethtool rss xdp af_xdp onload solarflare mellanox ptp raspberry-pi raspberrypi rpi raspbian arm arm64 jetson gpio robots ros ros2 linuxcnc ethercat control plc cnc codesys real-time preempt_rt slurm hpc mpi openmp openmpi cluster pbs lsf batch smt hyper-threading ht hyperthread sibling siblings nosmt noht taskset pin pinning affinity numactl chrt sched_setaffinity cgroup trading hft low-latency feed matching-engine aeron spin busy-poll finance; printf '%s\n' lowlat lowlat-audio lowlat-bench lowlat-desktop lowlat-hpc lowlat-kvm-guest lowlat-kvm-host lowlat-nfv lowlat-poll lowlat-rt; find /etc/lowlat/profiles/ -maxdepth 2 -name lowlat.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"
 }
 _lowlat_dir() {
   compgen -d -- "$1"
+}
+_lowlat_policies() {
+  compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "${1##*,}"
+}
+_lowlat_load() {
+  compgen -W "$(printf '%s\n' idle faults vm memory oom timers ipi files network mixed)" -- "$1"
+}
+_lowlat_works() {
+  compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
 }
 _lowlat_tuned_profile() {
   compgen -W "$(find /usr/lib/tuned/ /usr/lib/tuned/profiles/ /etc/tuned/ /etc/tuned/profiles/ -maxdepth 2 -name tuned.conf -printf '%h\n' 2>/dev/null | sed 's:.*/::')" -- "$1"
@@ -304,20 +326,11 @@ _lowlat_file_or_kernel() {
   compgen -W "$(find /lib/modules/ ~/.cache/lowlat/kernels/ -mindepth 1 -maxdepth 1  -printf '%f\n' 2>/dev/null)" -- "$1"
   compgen -f -- "$1"
 }
-_lowlat_policies() {
-  compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' other fifo:1 deadline:5ms/10ms)" -- "${1##*,}"
-}
-_lowlat_load() {
-  compgen -W "$(printf '%s\n' idle faults vm memory oom timers ipi files network mixed)" -- "$1"
-}
 _lowlat_all() {
   compgen -W "$(printf '%s\n' all)" -- "$1"
 }
 _lowlat_tools() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all oslat cyclictest osnoise timerlat)" -- "${1##*,}"
-}
-_lowlat_works() {
-  compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime)" -- "${1##*,}"
 }
 _lowlat_verb() {
   compgen -W "$(printf '%s\n' probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)" -- "$1"

@@ -4,7 +4,7 @@
 
 
 
-_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --throughput --emulated --label --seed --json --events --capture --observer --follow --help --version)
+_shtab_lowlat_measure_option_strings=(--cpus --duration --warmup --threshold --stop-on --policy --load --load-cpus --oslat --no-oslat --second-opinion --work --work-alone --work-mixed --wakeup --throughput --emulated --label --seed --json --events --capture --observer --follow --help --version)
 
 _shtab_lowlat_measure___policy_COMPGEN=_lowlat_policy
 _shtab_lowlat_measure___load_COMPGEN=_lowlat_load
@@ -21,6 +21,8 @@ _shtab_lowlat_measure___observer_COMPGEN=_lowlat_observer
 _shtab_lowlat_measure___oslat_nargs=0
 _shtab_lowlat_measure___no_oslat_nargs=0
 _shtab_lowlat_measure___work_alone_nargs=0
+_shtab_lowlat_measure___work_mixed_nargs=0
+_shtab_lowlat_measure___wakeup_nargs='?'
 _shtab_lowlat_measure___throughput_nargs='?'
 _shtab_lowlat_measure___emulated_nargs=0
 _shtab_lowlat_measure___json_nargs='?'

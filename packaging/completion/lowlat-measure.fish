@@ -75,7 +75,7 @@ function _shtab_lowlat_measure_using
 end
 
 set -g _shtab_lowlat_measure_commands 
-set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --policy --second-opinion --seed --stop-on --threshold --throughput --warmup --work
+set -g _shtab_lowlat_measure_opts_with_value --capture --cpus --duration --events --json --label --load --load-cpus --observer --policy --second-opinion --seed --stop-on --threshold --throughput --wakeup --warmup --work
 
 complete -c lowlat-measure -e
 complete -c lowlat-measure -f
@@ -85,7 +85,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l duration -x -d '1ms
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l warmup -x -d 'how long all runs before anything counts, 0s to 1h (default 5s)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'what is longer is a gap, 50ns to 1s (default 100ns)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l stop-on -x -d 'end the run at a gap of at least that, 50ns to 1h'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N or deadline:RUNTIME/PERIOD (default other)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, memory, oom, timers, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'where the load runs (default: the CPUs not measured), or all'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: where it is installed)'
@@ -93,6 +93,8 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l second-opinion -xka "(_lowlat_tools)" -d 'run these afterwards, each 30s at most: all, or some of oslat, cyclictest, osnoise, timerlat'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work -xka "(_lowlat_works)" -d 'time these afterwards, each 10s at most: all, or some of usleep, clock_nanosleep, memory, registers, kill, clock_gettime'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-alone -d 'on one CPU after another (default: on all at once)'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-mixed -d 'in turns, with another kind on each CPU'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l wakeup -x -d 'time how late a thread wakes that sleeps on a schedule, 50us to 1s (default 1ms)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 5) of stress-ng'"'"'s matrix on the first CPU'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l emulated -d 'the CPUs are emulated, so durations mean nothing (on x86 it is seen)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l label -x -d 'name of the run, kept in the JSON'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot of ours and every other one: the run-time half follows it, and ``status`` tells it."""
+"""Run-time settings are applied only when booted from a lowlat entry; ``status`` shows that."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _tuned(host: Host) -> str:
         (_PI, "Raspberry Pi firmware", "/boot/firmware/cmdline.txt: isolcpus="),
         ({"etc/NIXOS": ""}, "NixOS", 'boot.kernelParams = [ "isolcpus='),
         ({"etc/zipl.conf": ""}, "zipl", "then: zipl"),
-        ({}, "a boot loader that was not recognised", "append to its kernel line: isolcpus="),
+        ({}, "a boot loader that was not recognised", "append to the kernel line: isolcpus="),
     ],
 )
 def test_the_plan_is_stored_and_the_step_told(
@@ -67,7 +67,7 @@ def test_the_plan_is_stored_and_the_step_told(
         host.chroot("touch", f"/{path}")
     before = host.snapshot()
     said = host.done("apply")
-    assert f"boots by {name}" in said and step in said and "trial --kexec" in said
+    assert f"boots with {name}" in said and step in said and "trial --kexec" in said
     assert "in place of: isolcpus=9" in said
     assert host.status()["state"] == "applied"
     assert host.status()["default"] == {"entry": "stock", "kernel": RELEASE, "ours": False}

@@ -72,7 +72,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
 
 def test_irqbalance_is_left_to_itself_and_that_is_said() -> None:
-    assert "by itself of isolcpus and nohz_full" in " ".join(said("irqbalance").split())
+    assert "by itself from isolcpus and nohz_full" in " ".join(said("irqbalance").split())
 
 
 @pytest.mark.parametrize("name", profile.packaged_names())

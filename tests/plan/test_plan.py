@@ -488,7 +488,7 @@ def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:
     assert rows["/sys/fs/cgroup/lowlat.slice/cpuset.cpus.partition"] == "isolated"
     del files["sys/fs/cgroup/cgroup.controllers"]
     old = plan(write_tree(tmp_path / "v1", files), "--profile", "lowlat-hpc")
-    assert "version 2" in why(old, "cpuset.partition")
+    assert "control groups v2" in why(old, "cpuset.partition")
     assert "isolcpus=managed_irq,domain,1-3" in old["cmdline"]["text"].split()
     alone = lowlat("plan", "--root", tmp_path / "v2", "--enable", "cpuset.partition").refused()
     assert "cpuset.cpus" in alone
@@ -624,7 +624,7 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
 def test_one_reason_for_many_settings_is_told_once(tmp_path: Path) -> None:
     root = write_tree(tmp_path, machine(flags=f"{FLAGS} hypervisor"))
     told = lowlat("plan", "--root", root).out
-    why = "this is a virtual machine: the host decides about hardware"
+    why = "this is a virtual machine: the host controls the hardware"
     held = [item["name"] for item in plan(root)["skipped"] if item["why"] == why]
     assert len(held) > 3
     joined = " ".join(told.split())

@@ -131,7 +131,7 @@ def test_the_command_shares_only_the_result_folder(
     if platform.machine() == "x86_64":
         # QEMU 7.2 loses the flags there, and the guest panics.
         assert options[options.index("-cpu") + 1] == "max,-cx16"
-    # Time that is counted in instructions: a busy host takes no tick away.
+    # Guest time follows executed instructions, so host load drops no ticks.
     assert "-accel tcg,thread=single -icount shift=3,sleep=on" in " ".join(options)
     # Every CPU has its turn within a millisecond.
     assert any(word.endswith("interval=250") for word in options)

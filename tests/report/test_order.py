@@ -49,8 +49,8 @@ def test_a_claim_takes_six_stretches(bench: Bench, order: str, count: int) -> No
     result = bench.json(at(arm("s", BEFORE), hours[0]), at(arm("t", AFTER), hours[1]))
     assert result["verdict"] == ("reduced" if count >= 6 else "descriptive-only")
     if count < 6:
-        assert f"the boots came in {count} stretches" in result["why"]
-        assert "a test needs 6, in turn (s, t, t, s, and so on)" in result["why"]
+        assert f"the boots ran in {count} stretches" in result["why"]
+        assert "a test needs 6 stretches in turn (s, t, t, s, and so on)" in result["why"]
         assert {(e["ci95"], e["p"]) for e in result["endpoints"]} == {(None, None)}
 
 

@@ -279,7 +279,7 @@ def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: Bench) -> None:
     assert found["ci95"][0] < 1 < found["ci95"][1]
     assert result["verdict"] == "no-measurable-change"
     assert (
-        "the interval holds 1, for it allows for more than the test does; ratios below"
+        "the interval includes 1 because it allows for more than the test does; ratios below"
         in result["why"]
     )
 
@@ -288,7 +288,7 @@ def test_boots_that_are_all_alike(bench: Bench) -> None:
     result = bench.json(arm("s", [100.0] * 5), arm("t", [100.0] * 5, first=1))
     assert (result["verdict"], result["why"]) == (
         "no-measurable-change",
-        "p = 1, 5 boots each; every boot shows the same",
+        "p = 1, 5 boots each; all boots show the same value",
     )
 
 
@@ -394,7 +394,7 @@ def test_a_load_that_did_less_is_told_beside_the_fall(bench: Bench) -> None:
         run["loads"] = [{**load, "output": re.sub(r"(real-time: +)\d", r"\1", load["output"])}]
     result = bench.json(arm("s", BEFORE), after)
     assert result["verdict"] == "reduced"
-    assert "work in t than in s: part of the change may be the load's" in result["why"]
+    assert "work in t than in s: part of the change may come from the load" in result["why"]
     assert result["flags"][0] in result["why"]
     same = bench.json(arm("s", BEFORE), arm("t", AFTER, first=1))
     assert "the load did" not in same["why"]

@@ -82,7 +82,7 @@ def test_a_dry_run_tells_of_a_group_that_is_not_there(tmp_path: Path) -> None:
     root = write_tree(tmp_path, HOST)
     write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
     said = lowlat("runtime", "start", "--dry-run", "--root", root).out
-    assert f"/{GROUP}/cpuset.cpus (not there) would become 1-3" in said
+    assert f"/{GROUP}/cpuset.cpus: missing would become 1-3" in said
     assert not (root / GROUP).exists()
 
 
@@ -220,7 +220,7 @@ def test_under_systemd_it_is_a_slice(slice_plan: Path) -> None:
         "runtime stop && test ! -e /sys/fs/cgroup/lowlat.slice && runtime stop",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "isolated" in done.stdout and "2 of 2 run-time values as planned" in done.stdout
+    assert "isolated" in done.stdout and "2 of 2 run-time values are as planned" in done.stdout
     calls = (slice_plan / "calls").read_text().replace("--no-ask-password ", "").splitlines()
     assert calls == [
         "set-property --runtime lowlat.slice AllowedCPUs=1-3",

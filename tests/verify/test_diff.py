@@ -70,7 +70,7 @@ def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> No
     (root / "proc/irq/7/smp_affinity").write_text("1\n")
     assert diff(root) == {"schema": "lowlat.diff/1", "changes": [], "unchanged": 6 + 15}
     out = lowlat("plan", "--root", root, "--diff").out
-    assert out.splitlines()[-1] == "0 would change, 21 are as planned already."
+    assert out.splitlines()[-1] == "0 values would change, 21 are already as planned."
 
 
 def test_a_boot_of_another_plan_loses_what_the_new_one_has_not(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_the_words_tell_the_same(tmp_path: Path) -> None:
     words = " ".join(out.split())
     assert "isolcpus nothing would become managed_irq,domain,1-3" in words
     assert f"workqueue.cpumask /{MASK}: 0-3 would become 0" in words
-    assert out.splitlines()[-1] == "8 would change, 13 are as planned already."
+    assert out.splitlines()[-1] == "8 values would change, 13 are already as planned."
 
 
 def test_many_files_of_one_setting_are_one_line(tmp_path: Path) -> None:

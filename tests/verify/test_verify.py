@@ -434,7 +434,7 @@ def test_a_tick_that_runs_is_ignored_by_the_kernel(host: Path) -> None:
         (
             "traced\nseen 2 TICK 9 SCHED\nseen 2 TICK 90 PERF_EVENTS\nseen 1 TICK 3 RCU\n",
             "timer:tick_stop names a perf event (90 of 99), the scheduler: more than one task, or "
-            "a deadline or round-robin one (9 of 99)",
+            "a deadline or round-robin task (9 of 99)",
         ),
         ("traced\n", "the kernel did not try to stop it"),
         (

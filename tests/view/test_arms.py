@@ -102,13 +102,13 @@ def test_the_test_is_told_where_some_arms_were_tested_and_whose_were_not(desk: D
     other = sample_runs.write(desk.folder, "other", 5, sample_runs.TUNED, cpus=(1,), seconds=2.0)
     page = desk.page(*words, "--arm", "other", *other, "--arm", "part", *part, status=1)
     assert "The test tries every way" in page.text
-    assert "No test was made of part: 5 against 2 boots; a test needs 5 boots an arm." in page.text
+    assert "No test was made of part: 5 against 2 boots; a test needs 5 boots per arm." in page.text
     assert "The p of the first figure of each arm" not in page.text  # there is one alone
-    assert "5 of each kind allow a test of 2 arms." in page.text
+    assert "5 boots per arm allow a test of 2 arms." in page.text
     assert "Most of the noise in part comes from" in page.text
     assert "No test was made of other: no CPU was measured in every run" in page.text
     bare = desk.page(*words[:2], "--against", *part, "--arm", "other", *words[-2:])
-    assert "No test was made: 2 boots each; a test needs 5 boots an arm." in bare.text
+    assert "No test was made: 2 boots each; a test needs 5 boots per arm." in bare.text
     assert "The test tries" not in bare.text
 
 
@@ -117,7 +117,7 @@ def test_so_many_arms_need_more_boots(desk: Desk, boots: int) -> None:
     words = sample_runs.arms(desk.folder, boots=boots, seconds=1.0)
     more = sample_runs.left_out(desk.folder, 6, boots=boots, seconds=1.0)
     page = desk.page(*words, *more)
-    assert "6 of each kind allow a test of 7 arms." in page.text
+    assert "6 boots per arm allow a test of 7 arms." in page.text
     assert re.search(r"lowlat-gen tune --boots 6\s", page.text)
 
 

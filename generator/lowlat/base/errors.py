@@ -37,4 +37,4 @@ class Refused(LowlatError):
 
 
 class Unmet(LowlatError):
-    """The work was done, but its result is not as wished (exit status 1)."""
+    """Completed, but a check failed (exit status 1)."""

@@ -29,7 +29,7 @@ def _watchdog_off_already(target: Target) -> Optional[str]:
 
 _INVARIANT_TSC = Need(
     _trusted_tsc,
-    "the TSC is not invariant, or not the clock source: without a watchdog time could drift unseen",
+    "the TSC is not invariant, or not the clock source: without a watchdog, time could drift",
     "assumed: TSC flags not known",
     wants="an invariant TSC that is the clock source",
 )
@@ -38,7 +38,7 @@ _OFFERS_TSC = Need(
     lambda target: (
         "tsc" in target.machine.clock.available if target.machine.clock.available else None
     ),
-    "the kernel does not offer the TSC as a clock source: it found it unstable",
+    "the kernel does not offer the TSC as a clock source: it found the TSC unstable",
     "assumed: clock sources not known",
     wants="a TSC that the kernel offers as a clock source",
 )
@@ -69,7 +69,7 @@ ENTRIES = (
         why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
         "ones included",
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",
-        evidence="nothing shows it; a kernel message that the TSC is unstable tells against it",
+        evidence="nothing shows it; a kernel message that the TSC is unstable disproves it",
         # reliable would also skip the checks at boot.
         value="nowatchdog",
         needs=(X86, PHYSICAL, _INVARIANT_TSC),
@@ -89,7 +89,7 @@ ENTRIES = (
         unneeded=lambda target: (
             "the clock source is the TSC already" if target.machine.clock.current == "tsc" else None
         ),
-        cost="wrong time where firmware breaks the TSC",
+        cost="the time is wrong where the firmware breaks the TSC",
         risk=Risk.HIDES_FAULTS,
         accepts=r"tsc",
         sign=Sign(path="/sys/devices/system/clocksource/clocksource0/current_clocksource"),

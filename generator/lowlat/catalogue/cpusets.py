@@ -15,7 +15,7 @@ _ISOLATED = "/sys/fs/cgroup/cpuset.cpus.isolated"
 # the two always isolates.
 _UNIFIED = Need(
     lambda target: target.machine.services.cgroup == "v2",
-    "control groups are not known to be version 2 here",
+    "this machine is not known to use control groups v2",
     wants="control groups v2",
 )
 
@@ -41,22 +41,22 @@ _NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _SAFE)
 ENTRIES = (
     Tunable(
         name="cpuset.cpus",
-        why="makes the control group lowlat.slice of the isolated CPUs, in which the work runs",
+        why="gives the isolated CPUs to the control group lowlat.slice, in which the work runs",
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
         rows=(Value(f"{GROUP}/cpuset.cpus", "{isolated}"),),
         reads=Reads.LIST,
         sign=Sign(path="cpuset.cpus.effective", reads=Reads.LIST),
         needs=_NEEDS,
-        cost="the latency-critical work has to be started in lowlat.slice",
+        cost="the latency-critical work must be started in lowlat.slice",
         cgroup=GROUP,
     ),
     Tunable(
         name="cpuset.partition",
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
-        "workqueues, as isolcpus does, and gives them back without a reboot; what nohz_full and "
-        "isolcpus=managed_irq do stays until one",
-        note="from 7.0 on kernel threads and timers follow it too: there it is the better choice "
-        "for work that can run in lowlat.slice",
+        "workqueues, as isolcpus does, and can return them without a reboot; the effects of "
+        "nohz_full and isolcpus=managed_irq last until the next boot",
+        note="from Linux 7.0 on, kernel threads and timers follow the partition too: there it is "
+        "the better choice for work that can run in lowlat.slice",
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c; "
         "admin-guide/cpu-isolation.rst",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
@@ -68,8 +68,8 @@ ENTRIES = (
                 wants="cpuset.cpus enabled too",
             ),
         ),
-        cost="tasks started before it was made may still sit on these CPUs; managed interrupts may "
-        "come; a hotplugged CPU or another group can invalidate it later",
+        cost="tasks started before the partition may still run on these CPUs; managed interrupts "
+        "may still arrive; a hotplugged CPU or another group can invalidate the partition later",
         cgroup=GROUP,
     ),
 )

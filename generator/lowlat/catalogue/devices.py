@@ -36,7 +36,7 @@ _TRANSLATES = Need(
 def _left_out_already(target: Target) -> Optional[str]:
     # Beside a partition isolcpus=managed_irq leaves the scheduler's domains alone.
     domains = "isolcpus" if "cpuset.partition" not in target.enabled else "nohz_full"
-    why = "the kernel leaves the CPUs of {} out of these masks (net/core/net-sysfs.c)"
+    why = "the kernel keeps the CPUs of {} out of these masks (net/core/net-sysfs.c)"
     return done_by((domains, "nohz_full"), why)(target)
 
 
@@ -53,13 +53,13 @@ ENTRIES = (
             expected=lambda value: "0" if value == "performance" else None,
         ),
         needs=(PHYSICAL, config("PCIEASPM")),
-        cost="power of the devices",
+        cost="the devices use more power",
         risk=Risk.POWER,
     ),
     Tunable(
         name="iommu.passthrough",
-        why="lets devices of the kernel reach memory without translation: no mapping for each "
-        "transfer, and no flushing of the translation cache",
+        why="lets devices that the kernel drives reach memory without address translation: no "
+        "mapping for each transfer, and no flush of the translation cache",
         source=f"{PARAMETERS} iommu.passthrough; drivers/iommu/iommu.c",
         value="1",
         needs=(_TRANSLATES, PHYSICAL, config("IOMMU_SUPPORT")),
@@ -73,8 +73,8 @@ ENTRIES = (
     ),
     Tunable(
         name="intel_iommu",
-        why="switches address translation on where the distribution leaves it off: what hands a "
-        "device to user space or to a guest (VFIO) needs it",
+        why="switches address translation on where the distribution leaves it off: VFIO needs it "
+        "to hand a device to user space or to a guest",
         source=f"{PARAMETERS} intel_iommu=; drivers/iommu/intel/iommu.c",
         value="on",
         needs=(X86, PHYSICAL, INTEL, config("INTEL_IOMMU")),
@@ -127,8 +127,8 @@ ENTRIES = (
     ),
     Tunable(
         name="net.napi",
-        why="lets a busy network card be polled by a timer instead of interrupting for each batch "
-        "of packets, which programs that poll their sockets need",
+        why="polls a busy network card from a timer, so that it does not interrupt for each batch "
+        "of packets; programs that poll their sockets need this",
         source="networking/napi.rst (software IRQ coalescing); net/core/dev.c",
         rows=(
             Value("/sys/class/net/*/napi_defer_hard_irqs", "2"),

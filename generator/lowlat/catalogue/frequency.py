@@ -77,7 +77,7 @@ ENTRIES = (
     ),
     Tunable(
         name="energy_performance_preference",
-        why="tells the processor of the isolated CPUs to prefer speed where it chooses the "
+        why="tells the isolated CPUs to prefer speed over power where the processor chooses the "
         "frequency itself",
         source="admin-guide/pm/intel_pstate.rst; admin-guide/pm/amd-pstate.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/energy_performance_preference", "performance"),),
@@ -114,7 +114,7 @@ ENTRIES = (
         rows=_TURBO,
         either=True,
         needs=(OWNS_FREQUENCY, _shows(*(row.path for row in _TURBO))),
-        cost="a third of the speed and more, on every CPU",
+        cost="a third of the speed or more, on every CPU",
         risk=Risk.THROUGHPUT,
     ),
 )

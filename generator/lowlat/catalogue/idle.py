@@ -90,8 +90,8 @@ ENTRIES = (
     ),
     Tunable(
         name="cpuidle.off",
-        why="leaves idle CPUs in the one shallow state the processor offers without a driver (WFI "
-        "on ARM, HLT or MWAIT C1 on x86)",
+        why="keeps idle CPUs in the one shallow state that needs no driver (WFI on ARM, HLT or "
+        "MWAIT C1 on x86)",
         source=f"{PARAMETERS} cpuidle.off; drivers/cpuidle/cpuidle.c",
         value="1",
         needs=(PHYSICAL, config("CPU_IDLE")),
@@ -130,8 +130,8 @@ ENTRIES = (
     ),
     Tunable(
         name="pm_qos_resume_latency_us",
-        why="bounds the wake-up time of the isolated CPUs alone, so that they take the lightest "
-        "sleep only: its latency, 2 microseconds where that is not known",
+        why="bounds the wake-up time of the isolated CPUs, so that they enter only the lightest "
+        "sleep; the bound is the latency of that sleep, or 2 microseconds where it is not known",
         source="ABI/testing/sysfs-devices-power; admin-guide/pm/cpuidle.rst",
         evidence="cpuN/power/pm_qos_resume_latency_us (0 means no bound, n/a no delay at all)",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/power/pm_qos_resume_latency_us", "{wake_us}"),),

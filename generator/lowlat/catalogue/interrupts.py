@@ -15,7 +15,7 @@ def _threaded(target: Target) -> Optional[bool]:
 
 _THREADED = Need(
     _threaded,
-    "interrupts have threads with threadirqs, or on a PREEMPT_RT kernel",
+    "interrupts have threads only with threadirqs or on a PREEMPT_RT kernel",
     "assumed: not known whether the kernel is PREEMPT_RT",
     wants="threadirqs enabled too, or a PREEMPT_RT kernel",
 )
@@ -53,7 +53,7 @@ ENTRIES = (
     ),
     Tunable(
         name="irq.thread_priority",
-        why="lets the threads of the chosen device's interrupts run before those of all others, "
+        why="runs the interrupt threads of the chosen device before those of all other devices, "
         "which have priority 50",
         source="kernel/irq/manage.c setup_irq_thread(); chrt(1)",
         evidence="the threads irq/N-… of the device run as SCHED_FIFO of priority 60",
@@ -66,14 +66,14 @@ ENTRIES = (
                 wants="--for-device with a device that has interrupts",
             ),
         ),
-        cost="work of a priority up to 60 waits for the device",
+        cost="real-time work of priority 60 or lower waits for the device",
         risk=Risk.THROUGHPUT,
         accepts=_PRIORITY,
     ),
     Tunable(
         name="irq.sound_priority",
-        why="lets the interrupts of sound cards, and of the USB and FireWire ports where some are "
-        "plugged in, be served before all others and before the programs that play and record",
+        why="serves the interrupts of sound cards, and of the USB and FireWire ports they use, "
+        "before all other interrupts and before the programs that play and record",
         source="kernel/irq/manage.c setup_irq_thread(); the script rtirq",
         evidence="the threads irq/N-snd… and irq/N-xhci… run as SCHED_FIFO of priority 90",
         rows=tuple(

@@ -77,10 +77,10 @@ ENTRIES = (
             "irq: * (hrtimer_wakeup*",
         ),
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
-        "managed interrupts and unbound workqueues off them; beside cpuset.partition it does so "
-        "for managed interrupts alone",
-        note="it is not deprecated: current kernel documents no longer say so, and nothing else "
-        "isolates from the first process on, or for work outside a control group of its own",
+        "managed interrupts and unbound workqueues off them; where cpuset.partition is set too, it "
+        "covers managed interrupts only",
+        note="isolcpus is not deprecated: current kernel documents no longer say so. Nothing else "
+        "isolates from the first process on, or isolates work that has no control group of its own",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone drops the default flag and leaves the scheduler domains untouched.
         value="managed_irq,domain,{isolated}",
@@ -146,14 +146,14 @@ ENTRIES = (
     ),
     Tunable(
         name="irqaffinity",
-        why="places interrupts on the housekeeping CPUs from the start; moving them later may take "
-        "effect only at their next arrival",
+        why="places interrupts on the housekeeping CPUs from the start; an interrupt that is moved "
+        "later may change CPU only when it next fires",
         source=f"{PARAMETERS} irqaffinity; kernel/irq/irqdesc.c",
         value="{housekeeping}",
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
-        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs without anybody "
-        "having written it, and no device's interrupt has come to an isolated CPU since the boot",
+        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs though nobody wrote "
+        "it, and no device interrupt has reached an isolated CPU since boot",
         sign=Sign(
             path="/proc/irq/default_smp_affinity",
             reads=Reads.MASK,

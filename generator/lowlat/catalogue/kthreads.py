@@ -27,7 +27,7 @@ ENTRIES = (
     Tunable(
         name="kthread.affinity",
         silences=("thread: ksoftirqd/*", "thread: rcu_*", "thread: kauditd*", "thread: kswapd*"),
-        why="moves kernel threads that belong to no CPU to the housekeeping CPUs",
+        why="moves kernel threads that are not bound to a CPU to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
         rows=(Value("kthread:*:affinity", "{housekeeping}"),),
@@ -39,8 +39,8 @@ ENTRIES = (
     ),
     Tunable(
         name="kthread.priority",
-        why="lets softirqs and timers of the isolated CPUs run before real-time work of priority "
-        "1, which would otherwise hold them up for ever",
+        why="runs softirqs and timers of the isolated CPUs before real-time work of priority 1, "
+        "which would otherwise block them forever",
         source="TuneD's realtime-virtual-host profile; kernel/softirq.c (PREEMPT_RT)",
         evidence="the threads ksoftirqd/N and ktimers/N run as SCHED_FIFO of priority 2",
         rows=_PRIORITIES,

@@ -17,9 +17,9 @@ _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
 def _stat_skips(target: Target) -> Optional[str]:
     if target.since(6, 5) and target.enabled & {"isolcpus", "nohz_full"}:
-        return "from 6.5 on the kernel leaves isolated CPUs out of this work (mm/vmstat.c)"
+        return "from Linux 6.5 on, the kernel does none of this work on isolated CPUs (mm/vmstat.c)"
     if "cpuset.partition" in target.enabled:  # 6.8 or newer
-        return "the kernel leaves CPUs of isolated partitions out of this work (mm/vmstat.c)"
+        return "the kernel does none of this work on CPUs of isolated partitions (mm/vmstat.c)"
     return None
 
 
@@ -36,7 +36,7 @@ def _huge_pages(given: str) -> Mapping[str, object]:
 
 def _too_many(target: Target, given: Optional[str]) -> Optional[str]:
     if given is None:
-        return "how many, only the owner of the work knows: hugepages=SIZE:N or SIZE:N@NODE"
+        return "you have to say how many pages the work needs: hugepages=SIZE:N or SIZE:N@NODE"
     parts = _huge_pages(given)
     nodes = target.memory(parts["at"])
     asked = int(str(parts["kib"])) * int(str(parts["pages"]))
@@ -61,8 +61,8 @@ ENTRIES = (
     Tunable(
         name="vm.compaction_proactiveness",
         silences=("thread: kcompactd*",),
-        why="stops compaction in the background, which moves pages and interrupts every CPU that "
-        "maps them",
+        why="stops background compaction, which moves pages and interrupts every CPU that maps "
+        "them",
         source="admin-guide/sysctl/vm.rst compaction_proactiveness",
         rows=(Value("/proc/sys/vm/compaction_proactiveness", "0"),),
         needs=(config("COMPACTION"),),
@@ -82,14 +82,14 @@ ENTRIES = (
     ),
     Tunable(
         name="hugepages",
-        why="sets memory aside in huge pages for programs that ask for them, near the isolated "
-        "CPUs or on the node that is named: fewer TLB misses, and no page fault builds them",
+        why="reserves huge pages for programs that ask for them, near the isolated CPUs or on the "
+        "named node: fewer TLB misses, and no page fault has to build a huge page",
         source="admin-guide/mm/hugetlbpage.rst; mm/hugetlb_sysfs.c",
         evidence="nodeN/hugepages/hugepages-*kB/nr_hugepages: what the kernel could set aside",
         rows=(Value(f"{_NODE}/hugepages/hugepages-{{kib}}kB/nr_hugepages", "{pages}"),),
         needs=(NODES, config("HUGETLBFS")),
-        cost="nothing else can use that memory; pages of a gigabyte are hard to get once it is "
-        "in pieces: start early after the boot",
+        cost="nothing else can use that memory; 1 GiB pages are hard to get once memory is "
+        "fragmented: reserve them soon after boot",
         risk=Risk.THROUGHPUT,
         accepts=r"[1-9][0-9]{0,3}[KMG]:[0-9]{1,7}(@[0-9]{1,4})?",
         parts=_huge_pages,
@@ -124,8 +124,8 @@ ENTRIES = (
     ),
     Tunable(
         name="transparent_hugepage.enabled",
-        why="makes huge pages in memory that asks for them only: khugepaged no longer rearranges "
-        "the memory of every task",
+        why="gives huge pages only to programs that ask for them (madvise): khugepaged no longer "
+        "rearranges the memory of every task",
         source="admin-guide/mm/transhuge.rst",
         rows=(Value(f"{_HUGE}/enabled", "madvise"),),
         reads=Reads.CHOICE,
@@ -137,7 +137,7 @@ ENTRIES = (
     ),
     Tunable(
         name="transparent_hugepage",
-        why="the same from the first instruction on",
+        why="does what transparent_hugepage.enabled does, from the start of the boot on",
         source=f"{PARAMETERS} transparent_hugepage=; admin-guide/mm/transhuge.rst",
         value="madvise",
         needs=_HUGE_NEEDS,
@@ -154,7 +154,7 @@ ENTRIES = (
         rows=(Value(f"{_HUGE}/defrag", "never"),),
         reads=Reads.CHOICE,
         needs=_HUGE_NEEDS,
-        cost="huge pages that programs ask for are seldom got once memory is fragmented",
+        cost="programs seldom get the huge pages they ask for once memory is fragmented",
         risk=Risk.THROUGHPUT,
         accepts=r"always|defer|defer\+madvise|madvise|never",
     ),
@@ -166,7 +166,7 @@ ENTRIES = (
         source="admin-guide/mm/transhuge.rst",
         rows=(Value(f"{_HUGE}/khugepaged/defrag", "0"),),
         needs=_HUGE_NEEDS,
-        cost="small pages are seldom joined into huge ones later",
+        cost="the kernel seldom merges small pages into huge ones later",
         risk=Risk.THROUGHPUT,
         accepts=r"0|1",
     ),
@@ -179,7 +179,7 @@ ENTRIES = (
         # 2 would also take merged pages apart: more memory at once than there may be.
         rows=(Value("/sys/kernel/mm/ksm/run", "0"),),
         needs=(config("KSM"),),
-        cost="guests and programs with the same content need more memory",
+        cost="guests and programs no longer share identical pages: they need more memory",
         risk=Risk.THROUGHPUT,
         accepts=r"0|2",
     ),

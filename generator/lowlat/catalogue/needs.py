@@ -60,7 +60,7 @@ ISOLATION = Need(
 
 PHYSICAL = Need(
     lambda target: not target.guest,
-    "this is a virtual machine: the host decides about hardware",
+    "this is a virtual machine: the host controls the hardware",
     wants="hardware, not a virtual machine",
 )
 
@@ -121,7 +121,7 @@ KVM_GUEST = Need(
 
 REALTIME = Need(
     lambda target: target.kernel.realtime,
-    "only PREEMPT_RT kernels use it",
+    "only PREEMPT_RT kernels use this",
     "assumed: not known whether the kernel is PREEMPT_RT",
     wants="a PREEMPT_RT kernel",
 )

@@ -25,7 +25,7 @@ ENTRIES = (
     ),
     Tunable(
         name="rcu_nocb_poll",
-        why="lets the RCU callback threads poll, which saves the isolated CPUs waking them",
+        why="makes the RCU callback threads poll, so that isolated CPUs need not wake them",
         source=f"{PARAMETERS} rcu_nocb_poll; kernel/rcu/tree_nocb.h",
         value="",
         needs=(config("RCU_NOCB_CPU"),),
@@ -39,8 +39,8 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.enable_rcu_lazy",
-        why="switches off the batching of RCU callbacks, which delays the freeing of memory by up "
-        "to ten seconds",
+        why="stops the batching of RCU callbacks, which delays the freeing of memory by up to ten "
+        "seconds",
         source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
         value="0",
         needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
@@ -55,8 +55,8 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.nohz_full_patience_delay",
-        why="does not ask an isolated CPU for a quiescent state until a grace period is a second "
-        "old, by which time it has mostly passed one by itself",
+        why="waits until a grace period is a second old before it asks an isolated CPU for a "
+        "quiescent state: by then that CPU has usually passed through one by itself",
         source=f"{PARAMETERS} rcutree.nohz_full_patience_delay; kernel/rcu/tree.c",
         value="1000",
         needs=(
@@ -69,7 +69,7 @@ ENTRIES = (
                 wants="nohz_full enabled too",
             ),
         ),
-        cost="memory freed through RCU comes back up to a second later",
+        cost="memory freed through RCU becomes available up to a second later",
         accepts=r"[1-9][0-9]{0,2}|[1-4][0-9]{3}|5000",
         sign=Sign(
             path=f"{_FOLDER}/nohz_full_patience_delay",

@@ -61,7 +61,7 @@ def throttles(kernel: Kernel) -> bool:
 def _throttles_nothing(target: Target) -> Optional[str]:
     if throttles(target.kernel):
         return None
-    return "from 6.12 on it throttles no real-time task (kernel/sched/rt.c): see fair_server"
+    return "from Linux 6.12 on, it throttles no real-time task (kernel/sched/rt.c): see fair_server"
 
 
 ENTRIES = (
@@ -116,8 +116,8 @@ ENTRIES = (
     Tunable(
         name="psi",
         silences=("thread: psimon*", "thread: kworker/* (*psi_avgs_work*"),
-        why="switches pressure accounting off: its work at every sleep and wake-up, and the "
-        "averaging every two seconds",
+        why="switches off pressure stall accounting (PSI), which does work at every sleep and "
+        "wake-up and averages every two seconds",
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
         value="0",
         needs=(config("PSI"),),
@@ -142,9 +142,9 @@ ENTRIES = (
     Tunable(
         name="fair_server.period",
         silences=_BY_SERVER,
-        why="lets the deadline server that guarantees ordinary tasks 5 percent of each CPU come "
-        "round every 4.2 seconds instead of every second: it interrupts isolated CPUs a quarter as "
-        "often, and the guarantee stays",
+        why="runs the deadline server, which guarantees ordinary tasks 5 % of each CPU, every 4.2 "
+        "seconds instead of every second: it interrupts isolated CPUs a quarter as often under the "
+        "same guarantee (values in ns)",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         # In this order: 6.12 may have lost count of what isolated CPUs have promised, and then
         # refuses any change to less than it was (__dl_overflow() in kernel/sched/deadline.c).
@@ -155,19 +155,18 @@ ENTRIES = (
         needs=_SERVED,
         conflicts=("fair_server",),
         cost="ordinary tasks that a real-time task starves there wait up to 4 seconds, and then "
-        "hold it up for 0.2",
+        "delay that task by 0.2 seconds",
     ),
     Tunable(
         name="kernel.sched_rt_runtime_us",
         silences=("thread: idle",),
-        why="lets real-time tasks run without a pause: before 6.12 they lose 50 ms of every second "
-        "by default; from there on that is fair_server's work",
+        why="lets real-time tasks run without a pause: before Linux 6.12 they lose 50 ms of every "
+        "second by default; from 6.12 on, fair_server does that instead",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",
         rows=(Value("/proc/sys/kernel/sched_rt_runtime_us", "-1"),),
         needs=(REALTIME,),
         unneeded=_throttles_nothing,
-        cost="a real-time task that never sleeps locks its CPU up, whichever it is, with no way in "
-        "but a reset",
+        cost="a real-time task that never sleeps locks up its CPU, isolated or not, until a reset",
         risk=Risk.STARVATION,
         accepts=r"-1",
     ),

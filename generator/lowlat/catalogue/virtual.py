@@ -22,14 +22,14 @@ def _polls_already(target: Target) -> Optional[str]:
 ENTRIES = (
     Tunable(
         name="nopvspin",
-        why="takes plain spin locks instead of those that halt the CPU to let another guest's CPU "
-        "run: right where every CPU of this guest has a physical one to itself",
+        why="uses plain spin locks instead of those that halt the virtual CPU so that another "
+        "guest can run: right where every CPU of this guest has a physical CPU to itself",
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
         evidence="kernel message 'PV spinlocks disabled', but not for want of the host's support",
         value="",
         needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
-        cost="where the host shares out physical CPUs after all, a lock holder that is not running "
-        "holds up all others",
+        cost="if the host overcommits its physical CPUs after all, a lock holder that is not "
+        "running blocks every waiter",
         risk=Risk.THROUGHPUT,
         # "no host support" leaves the lock that virtual machines take instead of the plain one.
         sign=Sign(
@@ -52,11 +52,11 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm.kvmclock_periodic_sync",
-        why="stops the host interrupting every guest CPU each five minutes to set its clock anew",
+        why="stops the host from interrupting every guest CPU each five minutes to set its clock",
         source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
         value="0",
         needs=(X86, PHYSICAL, config("KVM"), before(_SYNC, (7, 0))),
-        cost="the clocks of guests may drift apart from the host's a little further",
+        cost="the clocks of guests may drift a little further from the host's",
         accepts=r"0",
         sign=Sign(path=_SYNC, expected=lambda value: "N", shows=Shows.COPY),
     ),
@@ -75,12 +75,12 @@ ENTRIES = (
     Tunable(
         name="kvm.nx_huge_pages_recovery_ratio",
         silences=("thread: kvm-nx-lpage-re*",),
-        why="stops each guest's thread that takes split huge pages back once an hour or so, for "
-        "which every CPU of the guest has to leave it",
+        why="stops the thread of each guest that recovers split huge pages about once an hour, for "
+        "which every CPU of the guest has to exit",
         source=f"{PARAMETERS} kvm.nx_huge_pages_recovery_ratio; arch/x86/kvm/mmu/mmu.c",
         value="0",
         needs=(X86, PHYSICAL, config("KVM"), feature(_RECOVERY, (5, 4))),
-        cost="huge pages that a guest once ran code in stay split, and it has more TLB misses",
+        cost="huge pages that once held code stay split, and the guest has more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
         # The thread asks it each time (calc_nx_huge_pages_recovery_period()).

@@ -12,9 +12,9 @@ _MITIGATE = "/proc/sys/kernel/split_lock_mitigate"
 
 def _watchdog_gone(target: Target) -> Optional[str]:
     if target.sure_of("nohz_full"):
-        return "the kernel leaves nohz_full CPUs out of lockup detection by itself"
+        return "the kernel excludes nohz_full CPUs from lockup detection by itself"
     if "kernel.watchdog_cpumask" in target.enabled:
-        return "kernel.watchdog_cpumask keeps it off the isolated CPUs alone"
+        return "kernel.watchdog_cpumask stops lockup detection on the isolated CPUs only"
     return None
 
 
@@ -45,9 +45,7 @@ ENTRIES = (
         reads=Reads.LIST,
         needs=(ISOLATION, config("SOFTLOCKUP_DETECTOR", "HARDLOCKUP_DETECTOR")),
         unneeded=lambda target: (
-            "the kernel leaves nohz_full CPUs out by itself"
-            if target.sure_of("nohz_full")
-            else None
+            "the kernel excludes nohz_full CPUs by itself" if target.sure_of("nohz_full") else None
         ),
         cost="lockups on isolated CPUs go unreported",
     ),
@@ -78,8 +76,8 @@ ENTRIES = (
     Tunable(
         name="kernel.nmi_watchdog",
         silences=("nmi: *",),
-        why="switches the hard lockup detector off: its rare interrupt that nothing can mask, and "
-        "the performance counter it holds on every CPU",
+        why="switches the hard lockup detector off: it raises a rare non-maskable interrupt, and "
+        "holds a performance counter on every CPU",
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/nmi_watchdog", "0"),),
         needs=(config("HARDLOCKUP_DETECTOR"),),
@@ -116,8 +114,8 @@ ENTRIES = (
     ),
     Tunable(
         name="split_lock_detect",
-        why="stops the kernel trapping atomic operations that cross a cache line, and slowing the "
-        "task that makes them",
+        why="stops the kernel from trapping atomic operations that cross a cache line, and from "
+        "slowing the task that executes them",
         source=f"{PARAMETERS} split_lock_detect=; arch/x86/kernel/cpu/bus_lock.c",
         value="off",
         needs=(X86, PHYSICAL, _SPLIT_LOCKS),
@@ -128,8 +126,8 @@ ENTRIES = (
     ),
     Tunable(
         name="kernel.split_lock_mitigate",
-        why="takes away the pause of 10 ms, and the single file, of tasks that cross a cache line "
-        "with an atomic operation; the warning stays",
+        why="removes the 10 ms delay, and the limit of one such task at a time, for tasks whose "
+        "atomic operations cross a cache line; the warning stays",
         source="admin-guide/sysctl/kernel.rst split_lock_mitigate; arch/x86/kernel/cpu/bus_lock.c",
         rows=(Value(_MITIGATE, "0"),),
         needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, (6, 1))),

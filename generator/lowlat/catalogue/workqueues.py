@@ -30,9 +30,9 @@ def workqueue_masks_safe(release: str) -> Optional[bool]:
 
 SAFE_MASKS = Need(
     lambda target: workqueue_masks_safe(target.kernel.release or ""),
-    "changing workqueue masks can stall devices for good on this kernel "
-    "(ordered workqueues, fixed by 703ccb63ae9f); isolcpus and nohz_full keep unbound work away "
-    "from the start, without a change",
+    "changing workqueue masks can stall devices forever on this kernel (ordered workqueues, fixed "
+    "by 703ccb63ae9f); isolcpus and nohz_full keep unbound work off the isolated CPUs without such "
+    "a change",
     "assumed: kernel release not known",
     wants="Linux before 6.9, or 6.12.82, 6.18.23, 6.19.13, 7.0 or newer",
 )
@@ -40,7 +40,7 @@ SAFE_MASKS = Need(
 
 def _efficient_already(target: Target) -> Optional[str]:
     if target.since(6, 12) and "nohz_full" in target.enabled:
-        return "from 6.12 on nohz_full switches it on (kernel/workqueue.c)"
+        return "from Linux 6.12 on, nohz_full switches this on (kernel/workqueue.c)"
     return built_in("WQ_POWER_EFFICIENT_DEFAULT", "with it")(target)
 
 
@@ -65,8 +65,8 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.power_efficient",
-        why="makes the work unbound that the kernel puts on whatever CPU asks for it only by "
-        "habit: then it leaves the isolated CPUs with all other unbound work",
+        why="makes the workqueues unbound that are per CPU only for cache locality "
+        "(WQ_POWER_EFFICIENT): like all unbound work, their work then stays off the isolated CPUs",
         source=f"{PARAMETERS} workqueue.power_efficient; kernel/workqueue.c",
         value="1",
         needs=(ISOLATION,),
@@ -90,7 +90,7 @@ ENTRIES = (
     Tunable(
         name="workqueue.writeback.cpumask",
         silences=("thread: kworker/* (wb_workfn*",),
-        why="keeps the writing back of dirty pages off the isolated CPUs",
+        why="keeps the writeback of dirty pages off the isolated CPUs",
         source="core-api/workqueue.rst; mm/backing-dev.c",
         rows=(Value(_WRITEBACK, "{housekeeping}"),),
         reads=Reads.MASK,

@@ -42,7 +42,7 @@ _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 _UNSET = {**ELSEWHERE, **NEVER}
 _OURS = frozenset(name for name, entry in _ENTRIES.items() if entry.at_boot)
 _DELETE = "leave it out"
-_NOT_OURS = "no business of lowlat's"
+_NOT_OURS = "lowlat does not judge it"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
             found[place] = Opinion(WordVerdict.IGNORED, why)
         elif word.place == "init":
             known = word.name in kernel_names() or word.name in _ENTRIES
-            why = "what stands behind -- goes to init, not to the kernel"
+            why = "what follows -- goes to init, not to the kernel"
             verdict = WordVerdict.IGNORED if known else WordVerdict.UNKNOWN
             found[place] = Opinion(verdict, why, "before the --" if known else None)
     return found
@@ -128,7 +128,7 @@ def _repeated(kernel: Sequence[tuple[int, Word]]) -> Iterator[tuple[int, Opinion
                 yield place, Opinion(WordVerdict.REDUNDANT, "the line has it twice", _DELETE)
             elif len(texts) > 1:
                 which = "first" if name == "isolcpus" else "last"
-                why = f"given with other values too; the {which} one counts: {counts[1].text[:40]}"
+                why = f"given with another value too; the {which} counts: {counts[1].text[:40]}"
                 yield place, Opinion(WordVerdict.CONTRADICTORY, why, "keep one of them")
 
 
@@ -164,7 +164,7 @@ def _by_value(word: Word) -> Optional[Opinion]:
     said = NEVER.get(word.normal)
     near = next(iter(difflib.get_close_matches(word.value[:40], choices, n=1)), None)
     fix = MEANT.get(word.normal) or (f"{word.name}={near}" if near else None)
-    why = said or f"'{word.value[:30]}' is no value that it takes"
+    why = said or f"'{word.value[:30]}' is not a value of this parameter"
     return Opinion(WordVerdict.IGNORED, why, None if said else fix)
 
 
@@ -267,13 +267,13 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
         fix = near if word.flag else f"{near}={word.value.strip(chr(39))}"
         return Opinion(WordVerdict.IGNORED, f"no kernel knows it: did you mean {near}?", fix)
     if "." in name:
-        why = "the parameter of a module that is not known here"
+        why = "a parameter of a module that lint does not know"
         return Opinion(WordVerdict.UNKNOWN, why)
     major, minor = newest()
     if line.target.since(major, minor + 1):
-        why = f"newer than the names that lint knows (up to {major}.{minor}), or none at all"
+        why = f"newer than what lint knows (up to {major}.{minor}), or not a parameter"
         return Opinion(WordVerdict.UNKNOWN, why)
-    why = f"no mainline kernel up to {major}.{minor} knows it: init gets it"
+    why = f"no mainline kernel up to {major}.{minor} knows it: the kernel passes it to init"
     return Opinion(WordVerdict.IGNORED, why)
 
 

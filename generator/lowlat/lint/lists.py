@@ -54,8 +54,8 @@ def _outside(name: str, line: BootLine) -> str:
     """CONFIG_CPUMASK_OFFSTACK bounds lists by the CPUs at hand, else NR_CPUS does."""
     by_hand = line.built("CPUMASK_OFFSTACK")
     if by_hand is None:
-        return f"of the kernel's configuration it depends whether {_dropped(name)}"
-    return _dropped(name) if by_hand else "the others of the list count"
+        return f"the kernel's configuration decides whether {_dropped(name)}"
+    return _dropped(name) if by_hand else "the other CPUs of the list count"
 
 
 def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion]:
@@ -63,7 +63,7 @@ def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion
     if text[:1].isalpha() and text not in ("all", "N") and not text.startswith("N-"):
         return Opinion(
             _IGNORED,
-            f"'{text[:30]}' is no flag (domain, nohz, managed_irq) with a comma behind it; "
+            f"'{text[:30]}' is not a flag (domain, nohz, managed_irq) followed by a comma; "
             f"{_dropped('isolcpus')}",
             None,
         )
@@ -78,7 +78,7 @@ def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion
         why = "kernels before 5.6 do not know managed_irq and drop the whole parameter"
         return Opinion(_IGNORED, why, f"isolcpus={text}")
     if "nohz" in flags and line.built("NO_HZ_FULL") is False:
-        why = "the flag nohz takes the whole parameter down without CONFIG_NO_HZ_FULL"
+        why = "without CONFIG_NO_HZ_FULL the flag nohz invalidates the whole parameter"
         return Opinion(_IGNORED, why, f"isolcpus=managed_irq,domain,{text}")
     return None
 

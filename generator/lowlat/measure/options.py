@@ -55,7 +55,7 @@ class MeasureChoice:
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     throughput: Optional[str] = option(
         "N",
-        "then runs of stress-ng's matrix, without load (%(const)s)",
+        "then run stress-ng's matrix N times, without load (%(const)s)",
         nargs="?",
         const=THROUGHPUT_RUNS,
     )
@@ -81,19 +81,19 @@ class MeasureOptions(MeasureChoice):
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
-    stop_on: Optional[str] = option("TIME", "end the run at a gap of at least that")
-    load_cpus: Optional[str] = option("LIST|all", "where it does that (default: the other CPUs)")
-    oslat: Optional[bool] = option(None, "a second opinion by oslat")
+    stop_on: Optional[str] = option("TIME", "end the run at the first gap of at least this length")
+    load_cpus: Optional[str] = option("LIST|all", "CPUs for the load (default: the other CPUs)")
+    oslat: Optional[bool] = option(None, "cross-check with oslat")
     second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
-    work_alone: bool = flag("on one CPU after another, not all at once")
-    work_mixed: bool = flag("with another kind on each CPU, in turns")
+    work_alone: bool = flag("time them on one CPU after another, not on all at once")
+    work_mixed: bool = flag("time a different kind on each CPU, in turns")
     wakeup: Optional[str] = option(
         "INTERVAL",
-        "then how late a thread wakes that sleeps on a schedule, beside cyclictest (%(const)s)",
+        "then measure how late a thread wakes on a schedule, beside cyclictest (%(const)s)",
         nargs="?",
         const="1ms",
     )
-    seed: Optional[str] = option("N", "seed of the loads")
+    seed: Optional[str] = option("N", "random seed of the loads")
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
     emulated: bool = False
     host: Mapping[str, object] = field(default_factory=dict)

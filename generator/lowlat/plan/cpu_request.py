@@ -32,9 +32,9 @@ class CpuRequest:
     )
     housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
     housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
-    keep_efficiency_cores: bool = flag("the least capable core type may be isolated too")
+    keep_efficiency_cores: bool = flag("allow isolating cores of the least capable type")
     for_device: Optional[str] = option(
-        "D", "isolate near this network interface, NVMe or PCI address"
+        "D", "isolate CPUs near this network interface, NVMe drive or PCI address"
     )
 
     @property

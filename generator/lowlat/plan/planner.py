@@ -38,9 +38,9 @@ class Options:
     """
 
     request: CpuRequest = CpuRequest()
-    enable: tuple[str, ...] = option("NAME[=VALUE]", "set this too, at your own risk", ())
-    disable: tuple[str, ...] = option("NAME", "leave this out", ())
-    as_host: bool = flag("plan as for hardware, even in a virtual machine")
+    enable: tuple[str, ...] = option("NAME[=VALUE]", "also set this tunable, at your own risk", ())
+    disable: tuple[str, ...] = option("NAME", "leave this tunable out", ())
+    as_host: bool = flag("plan as for physical hardware, even in a virtual machine")
     as_booted: bool = False
 
 

@@ -189,7 +189,7 @@ class _Choice:
         for node in self._nodes:
             device = busy_device(self.machine, node)
             if device is not None:
-                why = f"a second thread for the interrupts of {device.address} and the like"
+                why = f"a second thread for interrupts such as those of {device.address}"
                 self._add_thread(node, self.kept & node.cpus, why)
         for node in self._nodes:
             self._add_thread(node, self.kept, "a second thread for the system")

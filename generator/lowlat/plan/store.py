@@ -122,9 +122,9 @@ def _read_named(path: str) -> str:
 def check(plan: Plan) -> None:
     """Raises Refused where a plan sets what no lowlat plan sets."""
     if not profile.is_name(plan.profile):
-        raise Refused("its profile is no profile's name")
+        raise Refused("its profile name is not valid")
     if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):
-        raise Refused("its kernel is no kernel's release")
+        raise Refused("its kernel release is not valid")
     for parameter in plan.parameters:
         _check_parameter(parameter)
     for setting in plan.runtime:

@@ -101,8 +101,8 @@ class KernelBoots:
         if self.kvm:
             return "with KVM"
         if self.alone:
-            return "emulated, a host thread a CPU: a busy host takes ticks away"
-        return "emulated, instructions counted for time"
+            return "emulated, one host thread per CPU: a busy host drops ticks"
+        return "emulated, guest time follows executed instructions (QEMU -icount)"
 
     def scout(self, given: tuple[PlannedArm, ...], stop: threading.Event) -> None:
         """Boot once to have the arms planned, and keep them; ``given`` need no planning.

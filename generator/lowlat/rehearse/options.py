@@ -30,7 +30,7 @@ CONTROL = "control"
 class GuestPlanOptions(Options):
     """What the guest plans. CPU lists name the guest's CPUs, with ``as_host`` this machine's."""
 
-    as_host: bool = flag("boot this machine's own line")
+    as_host: bool = flag("boot the guest with this machine's own command line")
 
 
 @dataclass(frozen=True)
@@ -38,36 +38,36 @@ class RehearseOptions(MeasureChoice):
     """What to rehearse. ``kernels`` and ``profiles`` span the matrix."""
 
     profiles: tuple[str, ...] = option(
-        "P", "default: lowlat; may be repeated", ("lowlat",), named="--profile"
+        "P", "profile to rehearse; default: lowlat; may be repeated", ("lowlat",), named="--profile"
     )
     plan: GuestPlanOptions = GuestPlanOptions()
     tuned: tuple[str, ...] = option(
         "T",
-        "boot a profile of TuneD's own too, for the same CPUs; may be repeated",
+        "also boot a profile that TuneD ships, for the same CPUs; may be repeated",
         (),
         named="--tuned-profile",
     )
     ablate: bool = flag(
-        "boot each profile with one setting left out at a time too: what each one buys"
+        "also boot each profile with one setting left out at a time, to show what each setting buys"
     )
-    control: bool = flag("boot stock as a further arm: what the report says where nothing changed")
+    control: bool = flag("also boot stock as a further arm, in which nothing has changed")
     kernels: tuple[str, ...] = option(
         "RELEASE|PATH",
-        "what to boot: an image, or a release or its beginning, such as 6.12 or 6.1-rt; may be "
-        "repeated",
+        "kernel to boot: an image, a release or the beginning of one, such as 6.12 or 6.1-rt; may "
+        "be repeated",
         ("",),
         named="--kernel",
     )
     fetch: bool = flag(
-        "take it from the distribution's packages where it is neither in /boot nor cached",
+        "download the kernel from the distribution if it is neither in /boot nor cached",
         named="--fetch-kernel",
     )
     cpus: Optional[int] = option(
-        "N", "the guest's CPUs (default: emulated 4, with KVM as here, 4 at least)"
+        "N", "CPUs of the guest (default: 4 under emulation; with KVM as many as here, at least 4)"
     )
-    memory: str = option("SIZE", "the guest's (%(default)s)", "2G")
-    duration: str = option("TIME", "of a run (%(default)s)", "30s")
-    warmup: str = option("TIME", "before a run (%(default)s)", "10s")
+    memory: str = option("SIZE", "memory of the guest (%(default)s)", "2G")
+    duration: str = option("TIME", "length of a run (%(default)s)", "30s")
+    warmup: str = option("TIME", "wait before a run (%(default)s)", "10s")
     boots: int = option("N", "boots of each arm on each kernel, in turn (%(default)s)", 1)
 
     def __post_init__(self) -> None:

@@ -21,8 +21,8 @@ Runs = Sequence[Run]
 #: What the harness says of emulation in each run, and the report once of all.
 _SAID = "the CPUs are emulated: "
 _EMULATION = (
-    "durations are left out: the runs were made under emulation, where time means nothing; counts "
-    "of interrupts do"
+    "the runs were made under emulation: no durations are reported, because time means nothing "
+    "there; counts of interrupts stay valid"
 )
 
 #: Letters of a value that is still worth showing whole.
@@ -56,7 +56,7 @@ def refusal(before: Arm, after: Arm) -> Optional[str]:
             return f"{run.path.name} measured no CPU"
         # Under emulation its checks of durations mean as little as the durations.
         if not run.valid and not run.emulated:
-            return f"{run.path.name} is not a valid run, its own checks failed"
+            return f"{run.path.name} is not a valid run: its own checks failed"
     if not len(common_cpus(runs)):
         each = ", ".join(f"{arm.name} {_cpus(arm.runs)}" for arm in (before, after))
         return f"no CPU was measured in every run ({each})"
@@ -95,9 +95,9 @@ def flags(before: Arm, after: Arm) -> list[str]:
     runs = (*before.runs, *after.runs)
     result = [*_differences(before, after), *_boots(before, after)]
     if not runs[0].emulated and _in_some(map(oslat_version, runs)):
-        result.append("oslat has a result in some runs only")
+        result.append("only some runs have a result of oslat")
     if _in_some(run.machine_words for run in runs):
-        result.append("some runs do not tell of their machine: 'lowlat-gen measure' notes it")
+        result.append("some runs do not name their machine; 'lowlat-gen measure' records it")
     result += _conditions(before, after)
     return [*result, _EMULATION] if runs[0].emulated else result
 
@@ -117,7 +117,7 @@ def doses(before: Arm, after: Arm) -> Iterator[str]:
             size = least if least == most else f"{least} to {most}"
             yield (
                 f"the load ({', '.join(sorted(found))}) did {size} % {words} work in {after.name} "
-                f"than in {before.name}: part of the change may be the load's"
+                f"than in {before.name}: part of the change may come from the load"
             )
 
 
@@ -307,18 +307,18 @@ _TRAITS = (
     ),
     _Trait("scheduling policies", lambda run: run.policy, Changes.EVERYTHING),
     _Trait("harness builds", lambda run: run.harness, Changes.EVERYTHING),
-    _Trait("observers", _observer, Changes.EVERYTHING, "; what observes makes noise of its own"),
+    _Trait("observers", _observer, Changes.EVERYTHING, "; an observer makes noise of its own"),
     _Trait("clocks", lambda run: run.clock.source, Changes.DURATIONS),
     _Trait(
         *("thresholds", lambda run: f"{run.threshold_ns:g} ns", Changes.DURATIONS),
-        "; noise counts other events",
+        "; noise counts different events",
     ),
     _Trait(
         *("durations", lambda run: f"{round(run.duration_s, 1):g} s", Changes.DURATIONS),
-        "; longest gaps, percentiles and noise in bursts do not compare",
+        "; longest gaps, percentiles and noise in bursts are not comparable",
     ),
     _Trait("intervals of wake-ups", wakeups, Changes.DURATIONS, unknown=True),
-    _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the change may be the kernel's"),
+    _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the kernel may be the cause"),
     _Trait(
         *("measured CPUs", lambda run: str(run.measured), Changes.NOTHING),
         "; only the common ones are compared",

@@ -72,8 +72,8 @@ def table(found: Comparison) -> Table:
     return Table(
         header,
         tuple(_row(report) for report in found.reports),
-        note="each against the first; p is adjusted for their number, the intervals are not: one "
-        "beyond 1 may be no finding",
+        note="each arm against the first; p is adjusted for the number of arms, intervals are not: "
+        "an interval that excludes 1 may be no finding",
     )
 
 

@@ -45,7 +45,7 @@ SUMMARY = (
 
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
-    "p of the first claim alone, of the others adjusted for each other; the rest is untested"
+    "the first p is unadjusted, the others are adjusted for each other; rows without p are untested"
 )
 
 #: The columns of the table per CPU.
@@ -225,7 +225,7 @@ def throughput(reports: Sequence[Report]) -> Table:
             for report in reports
             for e in parts_of(report, THROUGHPUT)
         ),
-        note="the emulator's, counted against the host's clock: it moves with the host's load"
+        note="throughput of the emulator by the host's clock: it varies with the host's load"
         if emulated
         else "",
         wide=True,

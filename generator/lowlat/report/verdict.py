@@ -44,7 +44,7 @@ def untested(before: Arm, after: Arm) -> Optional[str]:
     """Why no test is made of these arms, or None where one is."""
     boots = len(before.boots), len(after.boots)
     if min(boots) < ENOUGH_BOOTS:
-        return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots an arm"
+        return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots per arm"
     why = comparable.doubt(before, after) or _out_of_turn(before, after)
     if not why and not permutation.available():
         why = "scipy and numpy are not installed"
@@ -59,8 +59,8 @@ def _out_of_turn(before: Arm, after: Arm) -> Optional[str]:
         return None
     turns = f"{before.name}, {after.name}, {after.name}, {before.name}"
     return (
-        f"the boots came in {order.count} stretches, so that whatever else changed meanwhile looks "
-        f"like the settings; a test needs {TURNS}, in turn ({turns}, and so on)"
+        f"the boots ran in {order.count} stretches, so that any other change meanwhile looks like "
+        f"an effect of the settings; a test needs {TURNS} stretches in turn ({turns}, and so on)"
     )
 
 
@@ -71,7 +71,7 @@ def of(primary: Endpoint, boots: tuple[int, int]) -> Verdict:
     if primary.changed:
         return Verdict(REDUCED if primary.after < primary.before else INCREASED, basis)
     if p <= ALPHA:
-        basis = f"{basis}; the interval holds 1, for it allows for more than the test does"
+        basis = f"{basis}; the interval includes 1 because it allows for more than the test does"
     return Verdict(UNCHANGED, f"{basis}{_excluded(primary)}")
 
 
@@ -80,7 +80,7 @@ def _excluded(primary: Endpoint) -> str:
         return ""
     low, high = primary.ci95
     if high - low < _SAME:
-        return "; every boot shows the same"
+        return "; all boots show the same value"
     if not low <= 1 <= high:
         return ""  # p was adjusted for several arms, the interval was not
     return f"; ratios below {low:.3g} and above {high:.3g} are excluded (95 %)"

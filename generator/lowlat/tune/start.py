@@ -27,16 +27,16 @@ class Wish(MeasureChoice):
     start warm in the one as in the other."""
 
     boots: Optional[int] = option(
-        "N", "compare N stock and N tuned boots, in random order; the default stays"
+        "N", "compare N stock and N tuned boots, in random order; the default entry stays"
     )
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "30s")
     throughput_margin: Optional[int] = option(
-        "PERCENT", f"what may lose more throughput than that is not promoted ({MARGIN})"
+        "PERCENT", f"promote nothing that may lose more throughput than this ({MARGIN})"
     )
-    reboot: bool = flag("reboot by itself, as often as needed")
+    reboot: bool = flag("reboot automatically, as often as needed")
     kexec: bool = flag(
-        "boot both kinds by kexec, past the boot loader: saves the firmware's minutes"
+        "boot stock and tuned by kexec, which skips the firmware and the boot loader"
     )
 
 

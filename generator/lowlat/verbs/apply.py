@@ -30,10 +30,10 @@ class ApplyArguments(options.ChangeArguments):
         choices=("own", "tuned"),
     )
     runtime: str = option(
-        None, "who applies run-time settings (%(default)s)", "tuned", choices=("tuned", "none")
+        None, "what applies the run-time settings (%(default)s)", "tuned", choices=("tuned", "none")
     )
     accept_pending: bool = flag(
-        "boot entries somebody else changed, and did not generate yet, may appear too"
+        "also generate boot entry changes that others made and have not generated yet"
     )
 
 
@@ -88,7 +88,7 @@ def _shown(proposal: Proposal, found: Loader) -> Iterator[str]:
         yield f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}"
     rows = found.pending()
     if rows:
-        yield "not lowlat's, and not generated yet:"
+        yield "changes by others that are not generated yet:"
     for row in rows:
         yield f"  {row[:1]}{row[1:].expandtabs()}"
 
@@ -107,13 +107,13 @@ def _applied(proposal: Proposal, found: Loader, root: Root, accept_pending: bool
     if default is not None:
         gone = promoted and not default.ours
         if gone:
-            yield f"note: {promoted} was promoted and is gone: it has another line now"
+            yield f"note: {promoted} was promoted and is gone: its line has changed"
         yield f"the default {'is' if gone else 'stays'} {default.id}, Linux {default.release}"
     yield "'lowlat-gen trial' boots the tuned entry once"
 
 
 def _steps(found: ByHand) -> Iterator[str]:
-    yield f"this machine boots by {found.name}: the plan is stored, no boot entry is written"
+    yield f"this machine boots with {found.name}: the plan is stored, no boot entry is written"
     yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
-    yield "to boot it from then on:"
+    yield "to boot the tuned line every time:"
     yield from found.steps().splitlines()

@@ -24,12 +24,12 @@ from lowlat.verbs import options
 class BootArguments:
     action: str = positional(
         None,
-        "grub: 10_linux's output in, the tuned entries out; kernel: one came or went; start: "
-        "select TuneD's profile for this boot; health: run a trial's checks; record: this boot, a "
-        "trial, came up; upgrade: write the hooks anew as this version has them",
+        "grub: read 10_linux's output, print the tuned entries; kernel: a kernel was installed or "
+        "removed; start: select TuneD's profile for this boot; health: run the checks of a trial; "
+        "record: note that this trial came up; upgrade: rewrite the hooks for this version",
         choices=("grub", "kernel", "start", "health", "record", "upgrade"),
     )
-    default: str = option("NAME", "grub: what GRUB_DEFAULT is", "")
+    default: str = option("NAME", "grub: the value of GRUB_DEFAULT", "")
     root: str = options.root()
 
 

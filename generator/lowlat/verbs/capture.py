@@ -22,8 +22,8 @@ from lowlat.verify import evidence
 @dataclass(frozen=True)
 class CaptureArguments:
     out: Optional[str] = positional("OUT", "the archive; compressed if it ends in .gz", nargs="?")
-    evidence: bool = flag("also what 'lowlat-gen verify --root OUT' judges")
-    duration: Optional[str] = duration_option("with --evidence: count interrupts for that long")
+    evidence: bool = flag("also save the evidence that 'lowlat-gen verify --root OUT' reads")
+    duration: Optional[str] = duration_option("with --evidence: how long to count interrupts")
     evidence_script: bool = flag(
         "print a sh script that gathers the evidence on a machine without Python"
     )

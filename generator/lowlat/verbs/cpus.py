@@ -27,15 +27,15 @@ _FORMS = ("list", "docker", "dpdk", "libvirt", "systemd")
 
 @dataclass(frozen=True)
 class CpusArguments:
-    which: str = positional("|".join((*ROLES, "SET")), "a side, or a set that --isolate named")
+    which: str = positional("|".join((*ROLES, "SET")), "the CPUs; SET was named with --isolate")
     profile: Optional[str] = option(
-        "P", "as this profile chooses; default: the applied plan, else " + options.DEFAULT_PROFILE
+        "P", "plan with this profile; default: the applied plan, else " + options.DEFAULT_PROFILE
     )
     planned: bool = flag(
-        "where nothing is isolated, what a plan would isolate (a captured machine: always)"
+        "if nothing is isolated, print what a plan would isolate (always on a captured machine)"
     )
     form: str = option(
-        None, "as this program takes it", "list", choices=_FORMS, named="--as", dest="form"
+        None, "in this program's form", "list", choices=_FORMS, named="--as", dest="form"
     )
     root: str = options.root()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``doctor``: what each verb lacks on this machine, and how to get it."""
+"""``doctor``: show what each verb lacks on this machine, and how to get it."""
 
 import os
 import resource
@@ -29,7 +29,7 @@ SCHEMA = "lowlat.doctor/1"
 @dataclass(frozen=True)
 class DoctorArguments:
     verbs: tuple[str, ...] = positional(
-        "VERB", "only of these verbs; default: all", (), nargs="*", action="store"
+        "VERB", "check these verbs only; default: all", (), nargs="*", action="store"
     )
     json: bool = options.as_json()
 
@@ -79,7 +79,7 @@ def _describe(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> Iterator[str]:
     blocked = {verb for lack in found if not lack.use for verb in lack.verbs}
     ready = [verb for verb in verbs if verb not in blocked]
     yield from filled(", ".join(ready) or "none", bold("Ready") + ": ", "  ")
-    for title, kind in (("Cannot work yet", True), ("Works with less", False)):
+    for title, kind in (("Not ready", True), ("Ready with limits", False)):
         rows = [lack for lack in found if (not lack.use) is kind]
         if rows:
             yield ""
@@ -134,7 +134,7 @@ def _boot(root: Root) -> Iterator[Lack]:
         verbs = ("apply", "trial", "promote", "tune")
         yield Lack(verbs, "a boot loader that lowlat writes", "boot entries", by_hand)
     if not entry_line.has_watchdog(root):
-        mend = "a hard hang needs a power cycle; in a virtual machine add one (i6300esb)"
+        mend = "without it, a hard hang needs a power cycle; QEMU has a virtual one (i6300esb)"
         yield Lack(("trial", "tune"), "a hardware watchdog", "reset after a hang", mend)
     no_kexec = _refusal(lambda: kexec.check(root)) if os.geteuid() == 0 else None
     if no_kexec:
@@ -144,7 +144,7 @@ def _boot(root: Root) -> Iterator[Lack]:
 def _loader(root: Root) -> None:
     found = detect.detect(root)
     if isinstance(found, ByHand):
-        raise Refused(f"here is {found.name}", hint="trial --kexec works with every boot loader")
+        raise Refused(f"it boots with {found.name}", hint="trial --kexec works everywhere")
     found.check()
 
 
@@ -184,7 +184,7 @@ def _rehearsing() -> Iterator[Lack]:
             if Root().exists("/dev/kvm")
             else "switch virtualisation on in the firmware"
         )
-        yield Lack(("rehearse",), "KVM", "durations: without it only events are counted", mend)
+        yield Lack(("rehearse",), "KVM", "durations: without KVM only events are counted", mend)
     by_hand = _refusal(kernels.detect)
     if by_hand:
         yield Lack(("rehearse",), "packages of kernels", "--fetch-kernel", by_hand)
@@ -208,7 +208,7 @@ def _kernel(root: Root) -> Iterator[Lack]:
     without = "the kernel is built without "
     for skipped in plan.skipped:
         if skipped.why.startswith(without):
-            mend = "boot a kernel that has it; 'rehearse --kernel' tries one"
+            mend = "boot a kernel that has the option; 'rehearse --kernel' tries one"
             what = skipped.why[len(without) :]
             yield Lack(("plan", "apply"), what, skipped.name, mend)
 

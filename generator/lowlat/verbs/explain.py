@@ -17,7 +17,7 @@ from lowlat.plan import profile
 class ExplainArguments:
     name: tuple[str, ...] = positional(
         "NAME",
-        "a tunable, a profile, or a word such as irq or docker; without it: all names",
+        "a tunable, a profile, or a word such as irq or docker; default: list all names",
         (),
         nargs="*",
         action="store",

@@ -35,8 +35,8 @@ class FleetArguments:
     )
     given: tuple[str, ...] = positional(
         "CAPTURE|RUN",
-        "plan: captured machines, as folders, archives, folders of them, or patterns; report: runs "
-        "of all hosts before",
+        "plan: captured machines (folders, archives, folders of either, or patterns); report: runs "
+        "of all hosts before the change",
         (),
         nargs="+",
         action="store",
@@ -45,7 +45,7 @@ class FleetArguments:
     out: Optional[str] = option("DIR", "plan: write each class's plan there, as ID.json")
     fresh: PlanChoice = PlanChoice()
     against: tuple[Path, ...] = option(
-        "AFTER", "report: runs of all hosts after", (), nargs="+", action="extend"
+        "AFTER", "report: runs of all hosts after the change", (), nargs="+", action="extend"
     )
     csv: Optional[str] = option("FILE", "report: write a row for each host")
 

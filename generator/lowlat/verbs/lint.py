@@ -40,14 +40,14 @@ _STANDING = {
 class LintArguments:
     line: tuple[str, ...] = positional(
         "LINE|FILE|-",
-        "a line in quotes; a file with one, a TuneD profile or a PerformanceProfile; or - for "
-        "standard input; default: the running line",
+        "a boot line in quotes; a file that holds one, a TuneD profile or a PerformanceProfile; or "
+        "- for standard input; default: the running line",
         (),
         nargs="*",
         action="store",
     )
     root: str = options.root()
-    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
+    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
     json: bool = options.as_json()
 
 
@@ -113,7 +113,7 @@ def shown(line: BootLine, root: Root) -> Shown:
     unknown = UNKNOWN_PARAMETERS.search(messages.text) if messages else None
     if messages is not None and messages.complete and unknown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}
-        taken = (WordVerdict.UNKNOWN, "the kernel takes it; no business of lowlat's")
+        taken = (WordVerdict.UNKNOWN, "the kernel accepts it; lowlat does not judge it")
         found.update(
             {name: taken for name in line.values if name not in found | dict.fromkeys(said)}
         )
@@ -162,8 +162,8 @@ def describe(
         lines = unknown if verdict is WordVerdict.UNKNOWN else _items(pairs)
         yield from section(verdict.value.capitalize(), lines)
     yield from section("Missing", _items(result.missing))
-    yield from section("Against lowlat's line for the same CPUs", _ours(result.against))
-    yield from section("At run time, otherwise than lowlat would set it", _items(undone))
+    yield from section("Compared with lowlat's line for the same CPUs", _ours(result.against))
+    yield from section("Run-time settings that differ from lowlat's", _items(undone))
     yield ""
     bad = sum(word.verdict.bad for word in result.words)
     yield f"{len(result.words)} words, {bad} findings, {len(result.missing)} missing"
@@ -171,7 +171,7 @@ def describe(
 
 def _ours(ours: Against) -> Iterator[str]:
     yield from filled(ours.line or ours.why or "", "  ")
-    for title, differences in (("it adds", ours.adds), ("it leaves out", ours.leaves_out)):
+    for title, differences in (("lowlat adds", ours.adds), ("lowlat leaves out", ours.leaves_out)):
         yield from _items((f"{title} {d.word}", f"{d.why}; costs: {d.cost}") for d in differences)
 
 

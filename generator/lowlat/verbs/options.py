@@ -32,7 +32,7 @@ DEFAULT_PROFILE = "lowlat"
 
 
 def root() -> Any:
-    return option("PATH", "a captured machine: folder or archive", "/")
+    return option("PATH", "read a captured machine (folder or archive), not this one", "/")
 
 
 def as_json() -> Any:
@@ -43,8 +43,8 @@ def as_json() -> Any:
 class HostArguments:
     """Of every verb that writes the host."""
 
-    root: str = option("PATH", "another system's whole tree", "/")
-    dry_run: bool = flag("say what would be done")
+    root: str = option("PATH", "act on the system whose tree lies at PATH", "/")
+    dry_run: bool = flag("print what would be done, and do nothing")
 
     def open(self) -> Root:
         """The tree to write. Raises Refused where it is an archive."""
@@ -58,9 +58,9 @@ class HostArguments:
 class PlanChoice:
     """All that decides a plan."""
 
-    profile: str = option("P", f"default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
+    profile: str = option("P", f"profile to plan with; default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
     wanted: Options = Options()
-    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: running")
+    kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
 
 
 def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple[Machine, Plan]:
@@ -110,7 +110,7 @@ def bullets(texts: Iterable[str]) -> Iterator[str]:
 
 
 def svg_option() -> Any:
-    return option("FILE", "write the drawing as SVG too")
+    return option("FILE", "also write the drawing as SVG")
 
 
 def drawing(machine: Machine, isolated: Optional[CpuSet] = None, indent: str = "") -> Iterator[str]:

@@ -25,8 +25,8 @@ class PlanArguments:
     root: str = options.root()
     json: bool = options.as_json()
     plan: PlanChoice = PlanChoice()
-    diff: bool = flag("only what would change on the running system")
-    brief: bool = flag("only the line, the CPUs, what matters most and the next step")
+    diff: bool = flag("print only what would change on the running system")
+    brief: bool = flag("print only the line, the CPUs, the main reasons and the next step")
     svg: Optional[str] = options.svg_option()
 
 
@@ -64,11 +64,11 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
         yield from item(label, text)
     yield ""
     yield from filled(
-        f"{len(plan.runtime)} run-time values, {len(plan.skipped)} settings left out: see 'plan' "
-        "without --brief."
+        f"{len(plan.runtime)} run-time values, {len(plan.skipped)} settings left out: 'plan' "
+        "without --brief shows them."
     )
     yield from filled(
-        "Next: 'rehearse' boots it in a virtual machine, 'apply' adds a boot entry to try."
+        "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
     )
 
 
@@ -110,7 +110,7 @@ def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
             others.setdefault(change.name, []).append(change)
     yield from section("Run time", _items((name, _first(them)) for name, them in others.items()))
     yield ""
-    yield f"{len(found.changes)} would change, {found.unchanged} are as planned already."
+    yield f"{len(found.changes)} values would change, {found.unchanged} are already as planned."
 
 
 def _first(changes: Sequence[Change]) -> str:

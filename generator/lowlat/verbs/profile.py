@@ -19,7 +19,7 @@ from lowlat.verbs import options
 @dataclass(frozen=True)
 class ProfileArguments:
     action: str = positional(None, "", choices=("check",))
-    file: str = positional("FILE", "a lowlat.conf, wherever it lies")
+    file: str = positional("FILE", "a lowlat.conf, in any folder")
     root: str = options.root()
 
 

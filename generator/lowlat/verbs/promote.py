@@ -11,7 +11,7 @@ from lowlat.verbs import options, trial
 
 @dataclass(frozen=True)
 class PromoteArguments(trial.EntryArguments):
-    follow_kernels: bool = flag("newer kernels' tuned entries become the default without a trial")
+    follow_kernels: bool = flag("tuned entries of newer kernels become the default without a trial")
 
 
 def main(asked: PromoteArguments) -> int:
@@ -22,12 +22,12 @@ def main(asked: PromoteArguments) -> int:
     if asked.dry_run:
         said = [f"the default would be {entry.id}"]
     elif isinstance(found, ByHand):
-        said = [f"this machine boots by {found.name}: lowlat leaves it to you"]
+        said = [f"this machine boots with {found.name}: lowlat leaves it to you"]
         said += found.steps().splitlines()
     else:
         promote.promote(root, found, entry, asked.follow_kernels)
         said = [f"the default is {entry.id}, Linux {entry.release}"]
-        said.append("'lowlat-gen rollback' takes it back")
+        said.append("'lowlat-gen rollback' undoes it")
     changed = not isinstance(found, ByHand) and not as_asked
     options.show_change(asked.json, changed, said, options.line_of(default), options.line_of(entry))
     return 0

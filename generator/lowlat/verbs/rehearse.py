@@ -26,11 +26,11 @@ from lowlat.view.arm import Group
 class RehearseArguments:
     wanted: RehearseOptions = RehearseOptions()
     jobs: Optional[int] = option(
-        "N", "guests at once (default: emulated as many as there are CPUs, with KVM one)"
+        "N", "guests that run at the same time (default: one per CPU under emulation, one with KVM)"
     )
-    out: Optional[Path] = option("DIR", "where results go (default: the state folder)")
+    out: Optional[Path] = option("DIR", "folder for the results (default: the state folder)")
     resume: Optional[Path] = option(
-        "DIR", "go on with an interrupted rehearsal, as it was asked for; only --jobs beside it"
+        "DIR", "continue an interrupted rehearsal with its own options; only --jobs may be added"
     )
 
 

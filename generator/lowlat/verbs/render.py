@@ -18,14 +18,14 @@ from lowlat.verbs.options import PlanChoice
 
 @dataclass(frozen=True)
 class RenderArguments:
-    out: str = option("DIR", "where the files go", required=True)
+    out: str = option("DIR", "folder for the files", required=True)
     format: Optional[str] = option(
         None,
-        "in the form of another system; what that cannot carry is told. For Kubernetes at least "
-        "four CPUs stay with the system, unless you choose",
+        "write the form of another system, and print what that form cannot carry; for Kubernetes "
+        "the system keeps at least four CPUs, unless you choose the CPUs",
         choices=tuple(FORMATS),
     )
-    plan: Optional[str] = option("FILE", "a plan in its JSON form; default: a fresh one")
+    plan: Optional[str] = option("FILE", "render this plan, in its JSON form; default: a fresh one")
     root: str = options.root()
     fresh: PlanChoice = PlanChoice()
 

@@ -24,35 +24,35 @@ from lowlat.view.plot.figure import Data, csv_text
 @dataclass(frozen=True)
 class ReportArguments:
     before: tuple[Path, ...] = positional(
-        None, "runs before (of lowlat-gen measure)", (), nargs="*", action="store"
+        None, "runs before the change (of lowlat-gen measure)", (), nargs="*", action="store"
     )
     against: tuple[Path, ...] = option(
         "AFTER",
-        "runs after; from 5 boots on each side the change is tested",
+        "runs after the change; with 5 or more boots on each side the change is tested",
         (),
         nargs="+",
         action="extend",
     )
     arm: tuple[list[str], ...] = option(
         ("NAME", "FILE"),
-        "runs of a further arm, against the same before; may be repeated",
+        "runs of a further arm, against the same runs before; may be repeated",
         (),
         nargs="+",
     )
-    verify: Optional[Path] = option("FILE", "what 'lowlat-gen verify --json' printed after")
+    verify: Optional[Path] = option("FILE", "output of 'lowlat-gen verify --json' after the change")
     json: bool = flag("print lowlat.report/1", group="form")
     markdown: bool = flag("print Markdown for a ticket", group="form")
     require: tuple[str, ...] = option(
         "'ENDPOINT>=N'",
-        "exit with 1 unless the low end of the interval of before/after reaches N; such as "
-        "'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'; or 'throughput_loss<=5%%': unless "
-        "the throughput is at most that much lower, by the interval",
+        "exit with 1 unless the lower end of the interval of the ratio before/after reaches N; "
+        "such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'; or 'throughput_loss<=5%%': "
+        "unless the throughput is at most that much lower, by the interval",
         (),
     )
     html: Optional[str] = option("FILE", "write a page with drawings, in one file")
     csv: Optional[str] = option("FILE", "write every figure as a table for programs")
-    open: bool = flag("show the page (kept in the state folder without --html)")
-    plan: Optional[str] = option("FILE", "the plan of the runs after, whose reasons the page tells")
+    open: bool = flag("open the page in a browser (without --html it is kept in the state folder)")
+    plan: Optional[str] = option("FILE", "the plan of the runs after; the page shows its reasons")
 
 
 def check(args: ReportArguments) -> None:
@@ -60,7 +60,7 @@ def check(args: ReportArguments) -> None:
     if args.open and (args.json or args.markdown):
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
-        raise Refused("--plan: only a page tells a plan's reasons", hint="add --html FILE")
+        raise Refused("--plan: only a page shows a plan's reasons", hint="add --html FILE")
     for name, path in (("--html", args.html), ("--csv", args.csv)):
         if path in ("", "-"):
             raise Refused(f"{name} {path!r}: not a file", hint="name one")

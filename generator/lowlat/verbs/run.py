@@ -28,19 +28,19 @@ from lowlat.verbs import cpus, options
 class RunArguments:
     cpus: str = option(
         "LIST|auto",
-        "where to run; auto: what 'lowlat-gen cpus isolated --planned' prints (%(default)s)",
+        "CPUs to run on; auto: what 'lowlat-gen cpus isolated --planned' prints (%(default)s)",
         "auto",
     )
     set: Optional[str] = option("NAME", "run on the set that --isolate NAME=LIST made")
     policy: str = option(
         "other|fifo:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
     )
-    one_per_thread: bool = flag("each thread gets a CPU of its own")
-    dry_run: bool = flag("say where it would run, and what speaks against it")
-    systemd_drop_in: bool = flag("print what places a systemd service instead; runs nothing")
+    one_per_thread: bool = flag("give each thread a CPU of its own")
+    dry_run: bool = flag("print where the program would run, and what speaks against that")
+    systemd_drop_in: bool = flag("print a drop-in that places a systemd service; run nothing")
     root: str = options.root()
     command: tuple[str, ...] = positional(
-        "CMD", "after --: the program", (), nargs=argparse.REMAINDER, action="store"
+        "CMD", "the program, after --", (), nargs=argparse.REMAINDER, action="store"
     )
 
 

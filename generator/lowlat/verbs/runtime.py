@@ -24,10 +24,8 @@ from lowlat.verbs import options
 class RuntimeArguments:
     action: str = positional(None, "", choices=("start", "stop", "verify"))
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
-    profile: Optional[str] = option(
-        "P", "as this profile says for the running machine, where no plan of it is applied"
-    )
-    dry_run: bool = flag("say what would be written")
+    profile: Optional[str] = option("P", "plan with this profile, unless a plan with it is applied")
+    dry_run: bool = flag("print what would be written, and write nothing")
     root: str = options.root()
     json: bool = options.as_json()
 
@@ -52,13 +50,13 @@ def main(asked: RuntimeArguments) -> int:
 
 def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iterator[str]:
     for outcome in settings.pending(outcomes) if dry_run else ():
-        yield f"{_now(outcome)} would become {outcome.setting.value}"
+        yield f"{_held(outcome, ':')} would become {outcome.setting.value}"
     for outcome in () if dry_run else outcomes:
         if outcome.failed:
             problem = f": {outcome.problem}" if outcome.problem else ""
-            yield f"{_now(outcome)} is not {outcome.setting.value}{problem}"
+            yield f"{_held(outcome, ' is')}, planned {outcome.setting.value}{problem}"
     done = sum(outcome.effective for outcome in outcomes)
-    yield f"{done} of {len(outcomes)} run-time values as planned"
+    yield f"{done} of {len(outcomes)} run-time values are as planned"
     yield from filter(None, [advice])
 
 
@@ -78,9 +76,9 @@ def _plan(asked: RuntimeArguments, root: Root) -> Plan:
     return store.read(asked.plan, root)
 
 
-def _now(outcome: Inspected) -> str:
-    held = "not there" if outcome.value is None else outcome.value or "empty"
-    return plain(f"{spoken(outcome.path)} ({held})")
+def _held(outcome: Inspected, between: str) -> str:
+    held = "missing" if outcome.value is None else outcome.value or "empty"
+    return plain(f"{spoken(outcome.path)}{between} {held}")
 
 
 def _stop(asked: RuntimeArguments, root: Root) -> int:

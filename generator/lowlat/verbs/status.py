@@ -19,7 +19,7 @@ from lowlat.verbs import options
 #: By state what it is ("is"), then what to type next, and what for.
 _STATES = resources.texts("verbs/status.ini")
 
-_LOADED = "the trial is loaded: run 'systemctl kexec' when it suits"
+_LOADED = "the trial is loaded: run 'systemctl kexec' when convenient"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _standing(found: Status, machine: Machine) -> Iterator[str]:
     _, *steps = _STATES[found.state].items()
     yield from section("Next", (line for step in steps for line in item(*step)))
     yield ""
-    yield "'lowlat-gen doctor' says what is missing here, 'lowlat-gen help' all verbs."
+    yield "'lowlat-gen doctor' shows what is missing here, 'lowlat-gen help' all verbs."
 
 
 def _running(found: Status) -> str:

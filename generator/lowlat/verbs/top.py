@@ -35,9 +35,9 @@ _Row = tuple[str, ...]
 class TopArguments:
     cpus: Optional[str] = option("LIST", "CPUs to watch (default: the isolated ones)")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
-    duration: Optional[str] = option("TIME", "end after so long (default: at Ctrl-C)")
+    duration: Optional[str] = option("TIME", "end after this time (default: at Ctrl-C)")
     once: bool = flag("show one second and end")
-    lines: int = option("N", "sources a CPU (%(default)s)", 8, type=int)
+    lines: int = option("N", "sources shown for each CPU (%(default)s)", 8, type=int)
 
 
 def main(asked: TopArguments) -> int:

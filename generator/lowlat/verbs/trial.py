@@ -16,12 +16,12 @@ from lowlat.verbs import options
 
 @dataclass(frozen=True)
 class EntryArguments(options.ChangeArguments):
-    kernel: Optional[str] = option("RELEASE", "whose entry; default: the running one")
+    kernel: Optional[str] = option("RELEASE", "kernel of the entry; default: the running one")
 
 
 @dataclass(frozen=True)
 class TrialArguments(EntryArguments):
-    kexec: bool = flag("load it for 'systemctl kexec': past the boot loader, which stays as it is")
+    kexec: bool = flag("load the entry for 'systemctl kexec', which bypasses the boot loader")
 
 
 def main(asked: TrialArguments) -> int:
@@ -45,10 +45,10 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
         yield f"{trial.id} is loaded: 'systemctl kexec' boots it; any reset boots the stock entry"
     else:
         yield f"the next boot is {trial.id}; the one after it is stock again"
-    yield "a panic or a boot that does not get through reboots by itself"
+    yield "a panic, or a boot that does not complete, reboots by itself"
     yield _hard_hang(root, trial)
     start = "run 'systemctl kexec'" if by_kexec else "reboot"
-    yield f"{start} when it suits, then 'lowlat-gen promote'"
+    yield f"{start} when convenient, then run 'lowlat-gen promote'"
 
 
 def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:

@@ -29,11 +29,11 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
     wish: Wish = Wish()
-    accept_pending: bool = flag("as apply's option")
-    status: bool = flag("tell where the loop stands", group="action")
-    resume: bool = flag("take the loop on in this boot", group="action")
-    abort: bool = flag("end it; the default is as before", group="action")
-    ended: bool = flag("what its unit calls where --resume was ended", group="action")
+    accept_pending: bool = flag("as for apply")
+    status: bool = flag("print the state of the loop", group="action")
+    resume: bool = flag("continue the loop in this boot", group="action")
+    abort: bool = flag("end the loop; the default entry is as before", group="action")
+    ended: bool = flag("called by the loop's unit when --resume was ended", group="action")
     json: bool = flag("with --status: lowlat.tune/1")
 
 
@@ -79,7 +79,7 @@ def _notes(root: Root, beginning: Beginning) -> Iterator[str]:
     for note in filter(None, (*beginning.proposal.notes, tuned.advice(root))):
         yield f"note: {note}"
     if not entry_line.has_watchdog(root):
-        yield "note: no hardware watchdog is here: a hard hang needs a power cycle"
+        yield "note: this machine has no hardware watchdog: a hard hang needs a power cycle"
 
 
 def _show(root: Root, beginning: Beginning) -> None:
@@ -152,8 +152,8 @@ def _go(root: Root, loop: Loop) -> int:
         if state.reboot:
             loop.reboot()
         else:
-            say("reboot when it suits: systemctl reboot")
-            say("lowlat-tune.service measures then; 'lowlat-gen tune --status' tells of it")
+            say("reboot when convenient: systemctl reboot")
+            say("lowlat-tune.service then measures; 'lowlat-gen tune --status' shows the state")
         return 0
     say("\n".join(schedule.lines(state)))
     if here(root, state).plan is not None and state.outcome is not Outcome.PROMOTED:

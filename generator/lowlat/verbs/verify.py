@@ -26,22 +26,22 @@ _USUAL = "10s"
 #: What is shown first; of several rows with the same text the first one stands for all.
 _GROUPS = (
     ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
-    ("Set otherwise by a profile", (Standing.OVERRIDDEN,)),
-    ("Cannot be told", (Standing.UNVERIFIABLE,)),
+    ("Overridden by a profile", (Standing.OVERRIDDEN,)),
+    ("Unverifiable", (Standing.UNVERIFIABLE,)),
     ("Not planned", (Standing.NOT_PLANNED,)),
     ("In effect", (Standing.EFFECTIVE,)),
 )
 
 
 def duration_option(text: str) -> Any:
-    return option("TIME", f"{text} ({_USUAL}; 0s: not at all)")
+    return option("TIME", f"{text} ({_USUAL}; 0s: do not count)")
 
 
 @dataclass(frozen=True)
 class VerifyArguments:
     plan: Optional[str] = option("FILE", f"default: {store.PLAN}")
-    duration: Optional[str] = duration_option("count interrupts on the isolated CPUs for that long")
-    strict: bool = flag("exit with 1 also where something cannot be told")
+    duration: Optional[str] = duration_option("how long to count interrupts on the isolated CPUs")
+    strict: bool = flag("also exit with 1 if a setting is unverifiable")
     root: str = options.root()
     json: bool = options.as_json()
 

@@ -20,10 +20,10 @@ _SPAN = (1.0, 86400.0, "1s to 24h")
 
 @dataclass(frozen=True)
 class WatchArguments:
-    interval: str = option("TIME", "from look to look (%(default)s)", "60s")
-    restore: bool = flag("put back what somebody else has undone")
-    once: bool = flag("look once: status 1 on a finding")
-    plan: Optional[str] = option("FILE", "default: what 'lowlat-gen runtime start' was given")
+    interval: str = option("TIME", "time between two checks (%(default)s)", "60s")
+    restore: bool = flag("restore what somebody else has undone")
+    once: bool = flag("check once, and exit with 1 on a finding")
+    plan: Optional[str] = option("FILE", "default: the plan of 'lowlat-gen runtime start'")
     root: str = options.root()
 
 

@@ -97,4 +97,4 @@ class Intruders:
         return f"; {traced.sender_words(self.counted.traced, cpu, label)}"
 
 
-_OWN = "it may be the doing of the work that runs there"
+_OWN = "it may come from the work that runs there"

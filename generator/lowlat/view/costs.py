@@ -20,7 +20,7 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
     costly = [e for e in entries if e.cost != "none" or e.risk is not Risk.NONE]
     rows = tuple((entry.name, entry.cost, entry.risk.value) for entry in costly)
     if rows:
-        yield Table(("setting", "what it costs, by the catalogue", "risk"), rows)
+        yield Table(("setting", "cost, from the catalogue", "risk"), rows)
 
 
 def power(arms: Sequence[ViewArm]) -> Table:

@@ -46,7 +46,7 @@ def steps(
 
 def alone(cause: Optional[str]) -> tuple[NextStep, ...]:
     """The next steps after runs that are compared with nothing."""
-    why = "What a setting changes is told by runs with it and without it, in turns."
+    why = "Only runs with a setting and runs without it, in turn, show what it changes."
     return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
 
 
@@ -68,7 +68,7 @@ def _effective(found: Comparison) -> Iterator[NextStep]:
             f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
         )
     if all(arm.effect is None for arm in found.arms):
-        why = "It was not checked whether the settings were in effect; --verify takes the answer."
+        why = "Settings were not verified; pass --verify FILE."
         yield NextStep(why, "lowlat-gen verify --json > verify.json")
 
 
@@ -79,10 +79,10 @@ def _boots(found: Comparison, report: Report) -> Iterator[NextStep]:
     untested = (report for report in found.reports if report.verdict == DESCRIPTIVE)
     if needed is not None and any(min(one.boots) < needed for one in untested):
         test = f"a test of {arms} arms" if arms > 1 else "a test"
-        why = f"Too few boots to tell a change from chance: {needed} of each kind allow {test}."
+        why = f"Too few boots to tell a change from chance: {needed} boots per arm allow {test}."
         yield NextStep(why, f"{command} {needed}")
     elif report.verdict == UNCHANGED:
-        why = "No change could be told from chance: more boots find smaller ones."
+        why = "No change stands out from chance: more boots find smaller changes."
         yield NextStep(why, f"{command} {report.boots_to_find or 2 * max(report.boots)}")
 
 
@@ -91,7 +91,7 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
         # The first arm may be the tuned one, and the others lack a part of it.
         return
     if report.verdict == INCREASED:
-        yield NextStep("The noise rose: take the settings back.", "lowlat-gen rollback")
+        yield NextStep("The noise rose: undo the settings.", "lowlat-gen rollback")
     elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):
         why = (
             "Counts of interrupts carry over from emulation, durations do not: measure the "
@@ -107,7 +107,7 @@ def _remedy(cause: str, where: str) -> Iterator[NextStep]:
     name = remedy(kind, words)
     then = f"see what {name} does about it."
     if not name:
-        then = "no setting is known against it. See when it comes."
+        then = "no known setting removes it. See when it occurs."
     why = f"Most of the noise{where} comes from {cause}: {then}"
     yield NextStep(why, f"lowlat-gen explain {name}" if name else "lowlat-gen top")
 
@@ -115,13 +115,13 @@ def _remedy(cause: str, where: str) -> Iterator[NextStep]:
 def _left(report: Report, where: str) -> Iterator[NextStep]:
     """The largest source that is left, and how to know more."""
     if not report.emulated and report.verdict != REFUSED:
-        why = "The runs name no causes of single gaps: as root, the kernel's trace tells them."
+        why = "The runs name no causes of single gaps: as root, the kernel's trace shows them."
         yield NextStep(why, "lowlat-gen measure --label NAME --causes")
     rows = parts_of(report, INTERRUPTS)
     largest = max(rows, key=lambda row: row.after, default=None)
     if largest is not None and largest.after:
         name = source(largest.name)
-        why = f"The most that is left{where} comes from {name}, {number(largest.after)} a second:"
+        why = f"Most of what is left{where} comes from {name}, {number(largest.after)} a second:"
         yield NextStep(f"{why} see who interrupts which CPU.", "lowlat-gen top")
 
 

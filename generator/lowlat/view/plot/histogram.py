@@ -138,7 +138,7 @@ def text(arms: Sequence[ViewArm], cpus: CpuSet, *, blocks: bool) -> Iterator[str
     cpu, name = (max(map(len, words)) for words in zip(*((c, one.name) for c, one in curves)))
     scale = "".join(f"{_mark(place):<{_COARSE}}" for place in shown[::_COARSE])
     wide = max(len(scale), len(shown))
-    yield "gaps by their length, how often and how long both logarithmic"
+    yield "gaps by length; rate and length are logarithmic"
     yield f"{'':{cpu + name + 4}}{scale:{wide}}  longest"
     for number, one in curves:
         drawing = _drawing(one, shown, (min(rates), max(rates)), _BLOCKS if blocks else _ASCII)

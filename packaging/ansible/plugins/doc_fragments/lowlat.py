@@ -37,7 +37,7 @@ options:
     description: How many cores of each NUMA node the system keeps.
     type: int
   keep_efficiency_cores:
-    description: The least capable type of core may be isolated too.
+    description: Allow isolating cores of the least capable type.
     type: bool
     default: false
   for_device:
@@ -57,7 +57,7 @@ options:
     description: An installed kernel's release. Without it, the running kernel.
     type: str
   as_host:
-    description: Plan as for hardware, even in a virtual machine.
+    description: Plan as for physical hardware, even in a virtual machine.
     type: bool
     default: false
 """

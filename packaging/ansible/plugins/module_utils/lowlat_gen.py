@@ -51,7 +51,7 @@ class LowlatGen:
 
     def __call__(self, verb, *options, accept=(0,), rooted=True):
         """The answer of a verb, which is a dictionary. ``accept`` are the exit statuses that are no
-        failure: 1 means done, but not as wished."""
+        failure: 1 means completed, but a check failed."""
         argv = [self._program, *verb.split(), "--json", *options]
         if rooted:
             argv += ["--root", self.module.params["root"]]

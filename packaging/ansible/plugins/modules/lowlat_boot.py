@@ -34,18 +34,18 @@ options:
     type: bool
     default: false
   runtime:
-    description: With O(state=applied), who does the run-time half.
+    description: With O(state=applied), what applies the run-time settings.
     type: str
     choices: [tuned, none]
     default: tuned
   accept_pending:
     description:
-      - With O(state=applied), boot entries that somebody else changed, and did not generate yet,
-        may appear too.
+      - With O(state=applied), also generate boot entry changes that others made and have not
+        generated yet.
     type: bool
     default: false
   follow_kernels:
-    description: With O(state=promoted), newer kernels' tuned entries become the default untried.
+    description: With O(state=promoted), tuned entries of newer kernels become the default untried.
     type: bool
     default: false
   timeout:

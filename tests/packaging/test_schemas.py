@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""packaging/doc/schemas.md holds every JSON form, and the keys that the program really writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from conftest import Answer
+from report_runs import document
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "packaging/doc/schemas.md").read_text("utf-8")
+MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
+FORM = r"lowlat\.[a-z-]+/[1-9]"
+
+Gen = Callable[..., Answer]
+
+
+def sections() -> dict[str, str]:
+    """The text of each form that has a section of its own."""
+    parts = PAGE.split("\n## ")[1:]
+    return {part.split("\n")[0]: part for part in parts if re.match(FORM, part)}
+
+
+def keys(form: str) -> dict[str, bool]:
+    """The keys of a form by path, and whether each has to be there."""
+    found = {"schema": True}
+    for row in re.findall(r"(?m)^\| (`.*)$", sections()[form]):
+        cells = row.split(" | ")
+        found.update((key, "where known" not in cells[1]) for key in cells[0].split("`")[1::2])
+    return found
+
+
+def children(known: dict[str, bool], path: str) -> dict[str, bool]:
+    """The keys below a path, and whether each has to be there."""
+    top = f"{path}." if path else ""
+    names = (
+        re.match(r"p99\.9_ns|\*|[^.\[]+", key[len(top) :]) for key in known if key.startswith(top)
+    )
+    return {
+        name[0]: all(known.get(f"{top}{name[0]}{more}", True) for more in ("", "[]", ".*"))
+        for name in names
+        if name
+    }
+
+
+def differs(known: dict[str, bool], value: Any, path: str = "") -> Iterator[str]:
+    """The keys of a value that are not on the page, and those on the page that it lacks."""
+    if isinstance(value, list):
+        for item in value:
+            yield from differs(known, item, f"{path}[]")
+    below = children(known, path) if isinstance(value, dict) else {}
+    if not below or "*" in below:
+        return
+    yield from (f"{path}.{name}: not on the page" for name in value.keys() - below.keys())
+    needed = {name for name, always in below.items() if always}
+    yield from (f"{path}.{name}: not written" for name in needed - value.keys())
+    for name, inner in value.items():
+        yield from differs(known, inner, f"{path}.{name}".lstrip("."))
+
+
+def check(text: str) -> None:
+    value = json.loads(text)
+    assert list(value)[0] == "schema"
+    assert sorted(set(differs(keys(value["schema"]), value))) == []
+
+
+def test_every_form_in_the_program_is_on_the_page_and_no_other() -> None:
+    sources = (*ROOT.glob("generator/lowlat/**/*.py"), *ROOT.glob("measure/*/*.c"))
+    texts = (path.read_text("utf-8") for path in sources if "tests" not in path.parts)
+    written = {form for text in texts for form in re.findall(f'"({FORM})["\\\\]', text)}
+    inner = set(re.findall(rf"(?m)^\| `({FORM})` \|", PAGE))
+    assert written == {*sections(), *inner} and not inner & {*sections()}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--root", MACHINE, "--isolate", "feed=1-3,engine=6-7"),
+        ("plan", "--root", MACHINE, "--diff"),
+        ("probe", "--root", MACHINE),
+        ("fleet", "plan", MACHINE),
+        ("lint", "--root", MACHINE, "isolcpus=1-3 idle=poll foo=1"),
+        ("verify", "--root", MACHINE, "--plan", "plan.json", "--duration", "0s"),
+        ("doctor",),
+        ("status",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_a_verb_writes_has_the_keys_of_the_page(
+    words: tuple[str, ...], lowlat_gen: Gen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if words[0] == "verify":
+        Path("plan.json").write_text(lowlat_gen("plan", "--root", MACHINE, "--json").out)
+    check(lowlat_gen(*words, "--json").out)
+
+
+def test_what_report_writes_has_the_keys_of_the_page(lowlat_gen: Gen, tmp_path: Path) -> None:
+    names = [str(tmp_path / f"{arm}.json") for arm in ("a", "b", "c")]
+    for name in names:
+        Path(name).write_text(json.dumps(document(Path(name).stem, 10, host={"name": "one"})))
+    one, other, third = names
+    check(lowlat_gen("report", one, "--json").out)
+    check(lowlat_gen("report", one, "--against", other, "--json").out)
+    several = ("--arm", "b", other, "--arm", "c", third)
+    check(lowlat_gen("report", one, *several, "--json").out)
+    check(lowlat_gen("fleet", "report", one, "--against", other, "--json").out)
+
+
+def test_what_measure_writes_has_the_keys_of_the_page(lowlat_gen: Gen, tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    words = ("--label", "x", "--cpus", "0", "--duration", "200ms", "--warmup", "0s", "--no-oslat")
+    check(lowlat_gen("measure", *words, "--work", "usleep", "--wakeup", "--out", out, "--json").out)
+    check(out.read_text())
+
+
+def test_what_follow_writes_has_the_keys_of_the_page() -> None:
+    harness = ROOT / "measure/build/lowlat-measure"
+    words = ("--cpus", "0", "--duration", "1500ms", "--warmup", "0s", "--no-oslat", "--follow")
+    said = subprocess.run([harness, *words], stdout=subprocess.PIPE, check=False, text=True).stdout
+    check(said.splitlines()[0])
