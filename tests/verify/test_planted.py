@@ -313,6 +313,11 @@ _LOOKALIKES: dict[str, tuple[str, str, Files]] = {
             **{k: v for cpu in _ONLINE for k, v in _thread(40 + cpu, f"rcuop/{cpu}").items()},
         },
     ),
+    "one managed interrupt lies on the housekeeping CPU by chance": (
+        "isolcpus",
+        "managed_irq,1-3",
+        _irq(30, "f", "1"),
+    ),
     "nothing is offloaded that could be polled for": (
         "rcu_nocb_poll",
         "",
@@ -363,6 +368,8 @@ def _told(folder: Path, entry: Tunable, value: str, files: Files) -> Finding:
     word = entry.parameter(value)
     item = PlannedParameter(entry.name, value, "", "", "")
     write_tree(folder, {**_base(), "proc/cmdline": f"quiet {word}\n", **files})
+    for managed in folder.glob("proc/irq/*/smp_affinity"):
+        managed.chmod(0o444)
     return verify(_plan(word, (item,), ()), Root(str(folder)))[0]
 
 
@@ -382,6 +389,12 @@ def test_all_cpus_are_those_of_the_machine(tmp_path: Path) -> None:
     )
     files = {"var/log/dmesg": f"{_BEGIN}{said}"}
     assert _told(tmp_path, lookup("rcu_nocbs"), "all", files).state is Standing.EFFECTIVE
+
+
+def test_more_managed_interrupts_than_chance_explains_show_it(tmp_path: Path) -> None:
+    files = {**_irq(30, "f", "1"), **_irq(31, "3", "1")}
+    row = _told(tmp_path, lookup("isolcpus"), "managed_irq,1-3", files)
+    assert row.state is Standing.EFFECTIVE and "2 managed interrupts" in row.evidence
 
 
 def test_older_kernels_print_a_flag_as_a_number(tmp_path: Path) -> None:

@@ -279,11 +279,12 @@ def test_ticks_at_once_are_not_apart(host: Path) -> None:
 
 
 def test_a_managed_interrupt_on_an_isolated_cpu_is_told(host: Path) -> None:
-    managed = {"proc/irq/30/smp_affinity": "7\n", "proc/irq/30/effective_affinity": "1\n"}
-    write_tree(host, managed)
-    (host / "proc/irq/30/smp_affinity").chmod(0o444)
-    row = rows(host, 0)["isolcpus"]
-    assert row["state"] == "effective" and "managed irq 30" in row["evidence"]
+    for number, told in ((30, "too few managed interrupts"), (31, "2 managed interrupts")):
+        folder = f"proc/irq/{number}"
+        write_tree(host, {f"{folder}/smp_affinity": "7\n", f"{folder}/effective_affinity": "1\n"})
+        (host / folder / "smp_affinity").chmod(0o444)
+        row = rows(host, 0)["isolcpus"]
+        assert row["state"] == "effective" and told in row["evidence"]
     write_tree(host, {"proc/irq/30/effective_affinity": "4\n"})
     row = rows(host, 1)["isolcpus"]
     assert row["state"] == "ignored-by-kernel"

@@ -130,9 +130,11 @@ class Behaviour:
                 what = f"irq {number} may go to CPU {mask} and goes to the isolated CPU {goes}"
                 return Judged(Standing.IGNORED, str(goes), what)
             seen.append(number)
-        if not seen:
+        # The kernel spreads them evenly: so few may lie on housekeeping CPUs without it.
+        if len(seen) <= len(self._plan.housekeeping):
             return None
-        return Judged(Standing.EFFECTIVE, "managed_irq", f"managed irq {seen[0]} keeps off")
+        what = f"{len(seen)} managed interrupts that may go to isolated CPUs keep off"
+        return Judged(Standing.EFFECTIVE, "managed_irq", what)
 
     def came(self, numbers: Container[str]) -> Optional[str]:
         """An interrupt among these that came to an isolated CPU since the boot, in words."""

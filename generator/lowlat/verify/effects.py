@@ -126,7 +126,7 @@ class Effects:
     def _unseen(self, sign: Sign, held: Optional[Judged]) -> Judged:
         """Where nothing shows it."""
         if sign.shows is Shows.MANAGED_IRQ and held is not None:
-            why = f"{held.evidence}; no interrupt is there to show what managed_irq does"
+            why = f"{held.evidence}; too few managed interrupts to tell what managed_irq does"
             return held._replace(evidence=why)
         if sign.shows is Shows.COPY:
             why = f"{_GIVEN}; nothing shows what the kernel made of it"
