@@ -76,9 +76,8 @@ def the_line(text: str) -> str:
         return " ".join(given)
     found = given or rows
     if len(found) != 1:
-        raise Refused(
-            f"the text has {len(found)} boot lines", hint="give one: as it is, or in quotes"
-        )
+        why = f"the text has {len(found)} boot lines"
+        raise Refused(why, hint="give one: as it is, or in quotes")
     return found[0]
 
 

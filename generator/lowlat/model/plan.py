@@ -151,9 +151,8 @@ class Plan:
         """Those of a side or of a named set. Raises Refused where there is no such set."""
         known = dict(zip(ROLES, (self.isolated, self.housekeeping)), **(self.cpus.sets or {}))
         if name not in known:
-            raise Refused(
-                f"there is no set of CPUs '{name[:40]}'", hint=f"there are: {', '.join(known)}"
-            )
+            why = f"there is no set of CPUs '{name[:40]}'"
+            raise Refused(why, hint=f"there are: {', '.join(known)}")
         return known[name]
 
     @property

@@ -16,9 +16,8 @@ def priority_of(text: str) -> int:
     """The real-time priority of "fifo:N", 0 for "other". Raises Refused on anything else."""
     found = _OF_PROGRAMS.fullmatch(text)
     if not found:
-        raise Refused(
-            f"--policy {text[:40]}: not a scheduling policy", hint="other, or fifo:N with N to 99"
-        )
+        why = f"--policy {text[:40]}: not a scheduling policy"
+        raise Refused(why, hint="other, or fifo:N with N to 99")
     return int(found[1] or 0)
 
 

@@ -86,6 +86,5 @@ def read_facts(folder: Path) -> Facts:
     try:
         return read_value(folder / FACTS, Facts)
     except (OSError, ValueError, TypeError) as error:
-        raise LowlatError(
-            f"the guest left no result in {folder}", hint="its serial.log tells more"
-        ) from error
+        why = f"the guest left no result in {folder}"
+        raise LowlatError(why, hint="its serial.log tells more") from error

@@ -118,9 +118,8 @@ def _of_file(image: Path) -> BootableKernel:
     with _readable(image).open("rb") as stream:
         head = stream.read(4096)
     if b"\n" in head and b"\0" not in head:
-        raise Refused(
-            f"--kernel {image}: text, no kernel image", hint="give a bzImage or a release"
-        )
+        why = f"--kernel {image}: text, no kernel image"
+        raise Refused(why, hint="give a bzImage or a release")
     release = image_release(image) or image.name.partition("-")[2] or image.name
     return BootableKernel(release, image.resolve())
 

@@ -88,9 +88,8 @@ def resumed(named: Path) -> tuple[Path, RehearseOptions]:
     folder = _shared("--resume", named)
     found = Request.read(folder)
     if found is None:
-        raise Refused(
-            f"--resume {named}: no rehearsal was begun there", hint="name the folder of its results"
-        )
+        why = f"--resume {named}: no rehearsal was begun there"
+        raise Refused(why, hint="name the folder of its results")
     return folder, found.options
 
 

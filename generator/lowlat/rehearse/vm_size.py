@@ -69,9 +69,8 @@ def _threads(machine: Machine, cpus: int) -> int:
 def _checked(memory: str) -> str:
     if _MEMORY.fullmatch(memory) and _megabytes(memory) >= _LEAST_MB:
         return memory
-    raise Refused(
-        f"--memory {memory[:20]!r}: not a size", hint=f"such as 2G, at least {_LEAST_MB}M"
-    )
+    why = f"--memory {memory[:20]!r}: not a size"
+    raise Refused(why, hint=f"such as 2G, at least {_LEAST_MB}M")
 
 
 def _megabytes(memory: str) -> int:

@@ -64,9 +64,8 @@ class Tables:
         try:
             pandas = importlib.import_module("pandas")
         except ImportError as error:
-            raise Refused(
-                "pandas is not installed", hint="the tables are lists without it"
-            ) from error
+            hint = "the tables are lists without it"
+            raise Refused("pandas is not installed", hint=hint) from error
         return pandas.DataFrame(list(getattr(self, name)))
 
 

@@ -157,16 +157,14 @@ def _enter(place: Launch, cpus: CpuSet) -> None:
         if os.sched_getaffinity(0) != cpus.ids:
             raise OSError(errno.EINVAL, "some of them are not allowed")
     except OSError as error:
-        raise Refused(
-            f"CPU {cpus}: {error.strerror}", hint="see 'Cpus_allowed_list' in /proc/self/status"
-        ) from error
+        hint = "see 'Cpus_allowed_list' in /proc/self/status"
+        raise Refused(f"CPU {cpus}: {error.strerror}", hint=hint) from error
     try:
         if place.priority:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(place.priority))
     except OSError as error:
-        raise Refused(
-            f"--policy {place.policy}: {error.strerror}", hint="run as root, or raise 'ulimit -r'"
-        ) from error
+        why = f"--policy {place.policy}: {error.strerror}"
+        raise Refused(why, hint="run as root, or raise 'ulimit -r'") from error
 
 
 def _join(group: str) -> None:

@@ -282,9 +282,8 @@ def read_journal(root: Root) -> RuntimeRecord:
             return RuntimeRecord()
         return decode(RuntimeRecord, document)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise LowlatError(
-            f"{JOURNAL} is damaged", hint="remove it: the old values are back after a reboot"
-        ) from error
+        hint = "remove it: the old values are back after a reboot"
+        raise LowlatError(f"{JOURNAL} is damaged", hint=hint) from error
 
 
 def _write_journal(root: Root, journal: RuntimeRecord) -> None:
