@@ -117,10 +117,8 @@ class MeasureOptions(MeasureChoice):
         return [harness, *options, "--json=-"]
 
     def seconds(self) -> float:
-        """About how long a run takes: warm-up, measurement, and what follows it.
-
-        Raises Refused where a time has no unit.
-        """
+        """About how long a run takes: warm-up, measurement, and what follows it. Raises Refused
+        where a time has no unit."""
         measured = seconds("--duration", self.duration)
         return (
             seconds("--warmup", self.warmup)
@@ -146,11 +144,9 @@ class MeasureOptions(MeasureChoice):
         return int(runs) if re.fullmatch(r"[0-9]{1,4}", runs) else 0
 
     def set_ups(self) -> Iterator[MeasureOptions]:
-        """The measurement under each policy of a comma-separated list ("other,fifo:1").
-
-        Where there are several, the label and the named files of each get the policy's word
-        ("stock-fifo1", "gaps-fifo1.csv"). Raises Refused where the list is no list.
-        """
+        """The measurement under each policy of a comma-separated list ("other,fifo:1"). Where there
+        are several, the label and the named files of each get the policy's word ("stock-fifo1",
+        "gaps-fifo1.csv"). Raises Refused where the list is no list."""
         policies = () if self.policy is None else parse_policies(self.policy)
         for policy in policies if len(policies) > 1 else ():
             end = word(policy)

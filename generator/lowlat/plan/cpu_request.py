@@ -67,10 +67,8 @@ class NamedCpus:
 
 
 def set_lists(text: str) -> Mapping[str, str]:
-    """The list of each named set; a list without names is that of "".
-
-    Raises Refused where a name is taken, or some CPUs have none.
-    """
+    """The list of each named set; a list without names is that of "". Raises Refused where a name
+    is taken, or some CPUs have none."""
     plain, *rest = _SET.split(text)
     lists = dict(zip(rest[::2], rest[1::2]))
     taken = [name for name in rest[::2] if name in ROLES or rest[::2].count(name) > 1]
@@ -83,10 +81,8 @@ def set_lists(text: str) -> Mapping[str, str]:
 
 
 def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
-    """The sets that ``--isolate`` and ``--housekeeping`` name; None where neither is given.
-
-    Raises Refused where a list is none, or breaks a rule.
-    """
+    """The sets that ``--isolate`` and ``--housekeeping`` name; None where neither is given. Raises
+    Refused where a list is none, or breaks a rule."""
     online = machine.cpus.online
     sets: Mapping[str, CpuSet] = {}
     if request.isolate is not None:
@@ -139,9 +135,8 @@ def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
         raise Refused(f"{what}: names no CPU", hint="give a CPU list like 2-5,8")
     known = machine.cpus.online | machine.cpus.offline
     if not cpus <= known:
-        raise Refused(
-            f"{what}: there is no CPU {cpus - known}", hint=f"online here: {machine.cpus.online}"
-        )
+        hint = f"online here: {machine.cpus.online}"
+        raise Refused(f"{what}: there is no CPU {cpus - known}", hint=hint)
     if not cpus <= machine.cpus.online:
         why = f"{what}: CPU {cpus & machine.cpus.offline} is offline"
         raise Refused(why, hint=f"online here: {machine.cpus.online}")
@@ -166,9 +161,8 @@ def _check_cover(machine: Machine, isolated: CpuSet, text: str) -> None:
 
 def _check_rules(machine: Machine, what: str, isolated: CpuSet) -> None:
     if isolated == machine.cpus.online:
-        raise Refused(
-            f"{what}: leaves no CPU for the system", hint=f"keep at least CPU {machine.cpus.boot}"
-        )
+        hint = f"keep at least CPU {machine.cpus.boot}"
+        raise Refused(f"{what}: leaves no CPU for the system", hint=hint)
     if not isolated:
         raise Refused(f"{what}: leaves nothing to isolate")
     if machine.cpus.boot in isolated:

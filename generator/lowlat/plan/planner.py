@@ -45,11 +45,8 @@ class Options:
 
 
 def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Plan:
-    """Decide everything for one machine, kernel and profile.
-
-    Raises Refused where the CPUs cannot be divided as asked, a setting enabled by name is
-    impossible here, or the line would not fit.
-    """
+    """Decide everything for one machine, kernel and profile. Raises Refused where the CPUs cannot
+    be divided as asked, a setting enabled by name is impossible here, or the line would not fit."""
     if not profile.isolates and options.request != CpuRequest():
         why = f"profile {profile.name} isolates no CPU: there is none to choose"
         raise Refused(why, hint="leave the options out, or choose another --profile")
@@ -218,9 +215,8 @@ def _check_value(entry: Tunable, value: str) -> None:
     if entry.accepts is None:
         raise Refused(f"'{entry.name}' takes no value of your own", hint="its value is computed")
     if not re.fullmatch(entry.accepts, value):
-        raise Refused(
-            f"'{entry.name}={value[:40]}' is not possible", hint=f"it accepts {entry.accepts}"
-        )
+        why = f"'{entry.name}={value[:40]}' is not possible"
+        raise Refused(why, hint=f"it accepts {entry.accepts}")
 
 
 def _warnings(

@@ -43,10 +43,8 @@ class Split:
 
 
 def split(machine: Machine, request: CpuRequest) -> Split:
-    """Divide the online CPUs.
-
-    Raises Refused where a request breaks a rule or nothing can be isolated.
-    """
+    """Divide the online CPUs. Raises Refused where a request breaks a rule or nothing can be
+    isolated."""
     if request.isolate == NONE:
         return _nothing(machine, request)
     if len(machine.cores) < 2:

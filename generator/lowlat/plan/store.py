@@ -45,11 +45,8 @@ def plan_path(release: str) -> str:
 
 
 def read(path: Optional[str], root: Root) -> Plan:
-    """The plan at ``path``, else the applied one.
-
-    Raises Refused where it is missing, damaged, names what no lowlat plan names, or, for root,
-    where somebody else could have written it.
-    """
+    """The plan at ``path``, else the applied one. Raises Refused where it is missing, damaged,
+    names what no lowlat plan names, or, for root, where somebody else could have written it."""
     if path is not None:
         return _parse(path, _read_named(path))
     plan = read_kept(PLAN, root)
@@ -59,10 +56,8 @@ def read(path: Optional[str], root: Root) -> Plan:
 
 
 def applied(root: Root) -> Optional[Plan]:
-    """The applied plan, where this boot is one of it: the command line carries its marker.
-
-    Raises Refused as read() does.
-    """
+    """The applied plan, where this boot is one of it: the command line carries its marker. Raises
+    Refused as read() does."""
     marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
     plan = read(None, root) if marker and not root.absent(PLAN) else None
     return plan if plan and plan.id in marker else None
@@ -78,10 +73,8 @@ def named_sets(root: Root) -> dict[str, str]:
 
 
 def in_use(root: Root) -> Optional[Plan]:
-    """The plan that the run-time half was started with in this boot; None where it was not.
-
-    Raises Refused as read() does.
-    """
+    """The plan that the run-time half was started with in this boot; None where it was not. Raises
+    Refused as read() does."""
     return read_kept(IN_USE, root)
 
 

@@ -82,9 +82,7 @@ class RehearseOptions(MeasureChoice):
 
     def check(self, cpus: int) -> None:
         """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
-
-        The rest is for the planner in the guest to refuse.
-        """
+        The rest is for the planner in the guest to refuse."""
         wanted = [profile.load(name) for name in self.profiles]
         for name, text in (("--duration", self.duration), ("--warmup", self.warmup)):
             seconds(name, text, TIMES[name])

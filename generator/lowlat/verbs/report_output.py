@@ -74,10 +74,8 @@ def check(args: ReportArguments) -> None:
 
 
 def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
-    """Write what was asked for, and tell in a line each what came of it.
-
-    Raises Refused where a file cannot be written or the plan cannot be read.
-    """
+    """Write what was asked for, and tell in a line each what came of it. Raises Refused where a
+    file cannot be written or the plan cannot be read."""
     told = []
     if args.csv:
         from lowlat.view.contents import endpoint_data

@@ -52,10 +52,8 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
 
 
 def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:
-    """The tree, its boot loader, and the tuned entry of --kernel.
-
-    Raises Refused where nothing is applied, or where the loader or its entries are not as needed.
-    """
+    """The tree, its boot loader, and the tuned entry of --kernel. Raises Refused where nothing is
+    applied, or where the loader or its entries are not as needed."""
     root = asked.open()
     promote.check_applied(root)
     found = detect(root)

@@ -64,10 +64,8 @@ def main(asked: VerifyArguments) -> int:
 
 
 def the_plan(path: Optional[str], root: Root) -> Plan:
-    """The named plan, else the applied one, else the one the run-time half was started with.
-
-    Raises Refused where there is none.
-    """
+    """The named plan, else the applied one, else the one the run-time half was started with. Raises
+    Refused where there is none."""
     if path is None and root.absent(store.PLAN):
         used = store.in_use(root)
         if used is not None:
