@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base import files
+from lowlat.base import files, process
 from lowlat.base.arguments import flag, option, positional
-from lowlat.base.errors import Refused
+from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import state_folder
 from lowlat.host.root import Root
 from lowlat.model import cmdline
@@ -109,11 +109,7 @@ def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[st
 def _page(args: ReportArguments, page: str) -> str:
     out = Path(args.html or files.make_folder(state_folder(), "--html") / "report.html")
     files.write("--html" if args.html else "--open", str(out), page.encode())
-    if not args.open:
-        return f"Page: {out}"
-    from lowlat.view.browser import show
-
-    return show(out.absolute())
+    return _show(out.absolute()) if args.open else f"Page: {out}"
 
 
 def _write_csv(out: str, data: Data) -> None:
@@ -129,3 +125,22 @@ def _stored(after: Arm) -> Optional[Plan]:
         plan = store.read(None, Root())
         return plan if plan.id in markers else None
     return None
+
+
+#: An opener that fails does so within this time; one that goes on shows the page.
+_SOON_S = 2.0
+
+
+def _show(page: Path) -> str:
+    """Open the page with the desktop's own opener; what came of it in one line."""
+    opener = process.find("xdg-open")
+    if opener is None or not {"DISPLAY", "WAYLAND_DISPLAY"}.intersection(os.environ):
+        return f"No browser to open it in: the page is {page}"
+    silent = process.NOWHERE
+    try:
+        child = process.start([opener, page.as_uri()], stdout=silent, stderr=silent)
+    except LowlatError as error:
+        return f"{error.message}: the page is {page}"
+    if process.wait(child, _SOON_S):
+        return f"xdg-open ended with status {child.returncode}: the page is {page}"
+    return f"Opened {page}"
