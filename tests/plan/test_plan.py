@@ -640,3 +640,18 @@ def test_a_plan_of_before_there_was_an_order_is_read(tmp_path: Path) -> None:
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     old = Plan.from_json({**document, **content, "id": digest})
     assert old.id == digest and old.preferred == (1, 2, 3)
+
+
+def test_the_tick_of_the_kernel_that_is_planned_for_is_told(tmp_path: Path) -> None:
+    other = "5.14.0-503.el9.x86_64"
+    files = {
+        **machine(),
+        "boot/config-6.12.107-test": f"{CONFIG}CONFIG_HZ=250\n",
+        f"boot/config-{other}": f"{CONFIG}CONFIG_HZ=1000\n",
+    }
+    root = write_tree(tmp_path, files)
+    first = lowlat("plan", "--root", root, "--brief").out.splitlines()[0]
+    assert first.endswith("profile lowlat, kernel 6.12.107-test, HZ=250")
+    first = lowlat("plan", "--root", root, "--kernel", other).out.splitlines()[0]
+    assert first.endswith(f"kernel {other}, HZ=1000")
+    assert "6.12.107-test, HZ=250 (/boot/config" in lowlat("probe", "--root", root).out

@@ -112,6 +112,10 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     page = (bench.out / "report.html").read_text()
     assert "6.12.1" in page and "6.6.1" in page and "cpu-partitioning" in page
 
+    # A kernel, with its HZ, is an arm too.
+    _, _, kernels = out.partition("── stock on each kernel")
+    assert re.search(r"in 6\.12\.1, [\d.]+/s in 6\.6\.1", kernels)
+
 
 def test_every_boot_is_measured_as_it_was_asked_for(bench: Bench) -> None:
     """The four set-ups of the osnoise paper, on one page."""

@@ -17,7 +17,7 @@ from lowlat.measure.tools import stress_ng
 from report_runs import DATA, OSLAT_TEXT, STRESS, Bench, arm, cpu_run, document, endpoint
 
 CONTRACT = ["schema", "verdict", "why", "boots", "emulated", "endpoints", "not_in_effect", "flags"]
-CONTRACT += ["labels", "longest_gaps", "sets", "throughput"]
+CONTRACT += ["labels", "longest_gaps", "sets", "kernels", "throughput"]
 ENDPOINT = ["name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"]
 ENDPOINT += ["ci95", "p", "primary", "counts"]
 DURATIONS = ("noise_ppm", "events_per_s@", "tw_", "max_ns", "oslat_")

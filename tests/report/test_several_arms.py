@@ -120,6 +120,31 @@ def test_arms_in_one_table(bench: Bench) -> None:
     assert "| s | boots | noise, of the time | ratio | 95 % | p | verdict |" in marked
 
 
+def test_kernels_of_different_hz_are_arms(bench: Bench) -> None:
+    """The tick's rate is a choice as any other: told of each arm, and its change is tested."""
+    ticks = [arm("k", BEFORE, first=0, host={"hz": 250})]
+    for hz, entries in ((1000, [4 * one for one in BEFORE]), (100, AFTER)):
+        kernel = f"6.12.9-{hz}hz"
+        ticks.append(arm(f"k{hz}-", entries, first=1, kernel=kernel, host={"hz": hz}))
+    files = [*bench.runs("b", *ticks[0])]
+    for name, runs in zip(("hz1000", "hz100"), ticks[1:]):
+        files += ["--arm", name, *bench.runs(name, *runs)]
+    status, out = bench.call(*files)
+    assert status == 0
+    kernels = [line for line in out.splitlines() if line.startswith("Note: Linux ")]
+    assert kernels == [
+        "Note: Linux 6.12.9-amd64, HZ=250 in k",
+        "Note: Linux 6.12.9-1000hz, HZ=1000 in hz1000",
+        "Note: Linux 6.12.9-100hz, HZ=100 in hz100",
+    ]
+    assert "hz1000: the tick rates differ: k HZ=250, hz1000 HZ=1000" in out
+    found = json.loads(bench.call(*files, "--json")[1])["arms"]
+    assert [one["report"]["verdict"] for one in found] == ["increased", "reduced"]
+    assert found[0]["report"]["kernels"]["after"] == "Linux 6.12.9-1000hz, HZ=1000"
+    for form in ("--markdown", "--json"):
+        assert "Linux 6.12.9-amd64, HZ=250" in bench.call(files[0], form)[1]
+
+
 def test_a_gate_for_one_arm_or_for_all(bench: Bench) -> None:
     assert bench.call(*arms(bench, "--require", "poll:noise_ppm>=150"))[0] == 0
     with pytest.raises(Unmet, match="t: noise_ppm>=150.*same: noise_ppm>=150"):

@@ -251,6 +251,12 @@ class Kernel:
         text = self.config.options.get("HZ", "") if self.config else ""
         return int(text) if text.isdecimal() else None
 
+    @property
+    def words(self) -> str:
+        """Its release and, where they are known, its preemption and its tick."""
+        words = f"{self.release or 'unknown'}{' PREEMPT_RT' if self.realtime else ''}"
+        return f"{words}, HZ={self.hz}" if self.hz else words
+
 
 @dataclass(frozen=True)
 class Machine:

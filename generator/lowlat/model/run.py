@@ -365,6 +365,13 @@ class Run:
         """What each run of that matrix got done, in bogo operations a second."""
         return tuple(run.value for one in self.work if one.result for run in one.runs if run.value)
 
+    @property
+    def kernel_words(self) -> str:
+        """Its kernel and, where they are known, its tick and what it runs under."""
+        hz = f", HZ={self.host.hz}" if self.host.hz else ""
+        beneath = f", under {self.host.hypervisor}" if self.host.hypervisor else ""
+        return f"Linux {self.kernel}{hz}{beneath}"
+
     def cpu(self, number: int) -> CpuRun:
         return self._by_number[number]
 

@@ -34,9 +34,6 @@ from lowlat.render import files
 from lowlat.report.in_effect import read_verify
 from lowlat.verify.finding import Finding
 
-#: Letters of a run's label, which has room for a policy's word behind them.
-_LABEL = 40
-
 #: From power-on to power-off without the measurement, and for each second of that: with KVM, where
 #: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
 _BOOT_S = {True: 270.0, False: 900.0}
@@ -202,8 +199,8 @@ def measure_options(
     asked = options.measured()
     return replace(
         asked,
-        # Names of arms are longer, and TuneD has other letters.
-        label=re.sub(r"[^\w.-]", "_", name[:_LABEL], flags=re.ASCII),
+        # Names of arms may be longer, and TuneD has other letters; a policy's word comes behind.
+        label=re.sub(r"[^\w.-]", "_", name[:40], flags=re.ASCII),
         cpus=str(plan.isolated),
         load=asked.load or "mixed",
         load_cpus=str(plan.housekeeping),

@@ -27,6 +27,15 @@ def compared(rehearsal: Rehearsal) -> Iterator[Group]:
         bases = dict.fromkeys(arm.base for arm in played.arms)
         for base in bases:
             yield from _against(base, played)
+    yield from _on_each_kernel([one for one in rehearsal.played if one.of(one.arms[0])])
+
+
+def _on_each_kernel(played: Sequence[Played]) -> Iterator[Group]:
+    """Stock on each kernel against stock on the first: what a kernel, or its HZ, changes."""
+    if len(played) > 1 and len({one.stage.kvm for one in played}) == 1:
+        stock = [replace(_runs(one.arms[0], one), name=one.stage.kernel.release) for one in played]
+        for policy, found in set_ups(*stock):
+            yield Group(", ".join(filter(None, ("stock on each kernel", policy))), found)
 
 
 def _against(base: str, played: Played) -> Iterator[Group]:

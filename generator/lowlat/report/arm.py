@@ -71,6 +71,11 @@ class Arm:
         }
 
     @property
+    def kernels(self) -> str:
+        """The kernels of its runs, in words."""
+        return " | ".join(dict.fromkeys(run.kernel_words for run in self.runs))
+
+    @property
     def sets(self) -> Mapping[str, CpuSet]:
         """The CPUs by the names that the plan of the runs gave them."""
         return next((run.host.sets for run in self.runs if run.host.sets), {})

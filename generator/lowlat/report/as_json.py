@@ -35,5 +35,6 @@ def document(report: Report) -> dict[str, object]:
         "labels": {"before": report.first, "after": report.name},
         "longest_gaps": encode(report.longest_gaps),
         "sets": encode(report.sets),
+        "kernels": {"before": report.kernels[0], "after": report.kernels[1]},
         "throughput": encode(report.throughput),
     }

@@ -58,13 +58,15 @@ MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
 def described(found: Description, form: Form = TEXT) -> str:
     """Runs by themselves."""
     tables = description.tables(found)
-    return _written(form, description.headline(found), tables, (), found.flags)
+    notes = found.kernels, *found.flags
+    return _written(form, description.headline(found), tables, (), notes)
 
 
 def render(found: Comparison, form: Form = TEXT) -> str:
     """The report of one arm, or all of them in one table; the first line is the finding."""
     tables, missing = summary.shown(found), summary.missing(found)
-    return _written(form, summary.headline(found), tables, missing, summary.notes(found))
+    notes = *summary.kernels(found), *summary.notes(found)
+    return _written(form, summary.headline(found), tables, missing, notes)
 
 
 def _written(

@@ -34,9 +34,10 @@ class Report:
     """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. In words only
     it tells whether the kernel isolated all CPUs measured after, how many ``seconds`` a CPU was
     measured in a boot of either arm, and how many boots an arm would find the change seen (None
-    where it was found or the number cannot be told). ``throughput`` is what stress-ng's matrix
-    lost, where time means something. ``sets`` are the CPUs by the names that a plan gave them,
-    ``longest_gaps`` those of either arm whose causes were looked for."""
+    where it was found or the number cannot be told). ``kernels`` of either arm are words,
+    with HZ; ``throughput`` is what stress-ng's matrix lost, where time means something; ``sets``
+    are the CPUs by the names that a plan gave them, ``longest_gaps`` those of either arm whose
+    causes were looked for."""
 
     name: str
     first: str
@@ -49,6 +50,7 @@ class Report:
     flags: tuple[str, ...]
     isolated: bool
     seconds: tuple[float, float]
+    kernels: tuple[str, str] = ("", "")
     throughput: Optional[Loss] = None
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
     longest_gaps: tuple[ArmGap, ...] = ()
@@ -116,6 +118,7 @@ def build(before: Arm, after: Arm) -> Report:
         flags=tuple(flags),
         isolated=not any(run.measured - run.isolated for run in after.runs),
         seconds=seconds,
+        kernels=(before.kernels, after.kernels),
         throughput=lost,
         sets=after.sets or before.sets,
         longest_gaps=gaps,

@@ -320,6 +320,11 @@ _TRAITS = (
     _Trait("intervals of wake-ups", wakeups, Changes.DURATIONS, unknown=True),
     _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the kernel may be the cause"),
     _Trait(
+        *("tick rates", lambda run: f"HZ={run.host.hz}" if run.host.hz else "", Changes.NOTHING),
+        "; the change may be the tick's",
+        unknown=True,
+    ),
+    _Trait(
         *("measured CPUs", lambda run: str(run.measured), Changes.NOTHING),
         "; only the common ones are compared",
     ),

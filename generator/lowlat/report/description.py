@@ -35,13 +35,14 @@ class DescribedFigure:
 
 @dataclass(frozen=True)
 class Description:
-    """The document ``lowlat.description/1``. ``seconds`` is how long each CPU was measured in all
-    runs; ``longest_gaps`` have their causes in order, ``throughput`` is what stress-ng's matrix got
-    done, ``sets`` are CPUs by the names that a plan gave them, ``flags`` is what the runs
-    complained of."""
+    """The document ``lowlat.description/1``. ``kernels`` are words, with HZ; ``seconds`` is how
+    long each CPU was measured in all runs; ``longest_gaps`` have their causes in order,
+    ``throughput`` is what stress-ng's matrix got done, ``sets`` are CPUs by the names that a plan
+    gave them, ``flags`` is what the runs complained of."""
 
     label: str
     kernel: str
+    kernels: str
     runs: int
     boots: int
     seconds: float
@@ -78,6 +79,7 @@ def describe(arm: Arm) -> Description:
     return Description(
         label=arm.name,
         kernel=first.kernel,
+        kernels=arm.kernels,
         runs=len(arm.runs),
         boots=len(arm.boots),
         seconds=sum(arm.seconds(cpus)) / len(cpus),

@@ -104,6 +104,13 @@ def notes(found: Comparison) -> Iterator[str]:
         yield flag if everywhere else f"{', '.join(names)}: {flag}"
 
 
+def kernels(found: Comparison) -> Iterator[str]:
+    """The kernel of all arms, or that of each."""
+    told = dict.fromkeys(arm.kernels for arm in found.arms)
+    each = (f"{arm.kernels} in {arm.name}" for arm in found.arms)
+    yield from told if len(told) == 1 else each
+
+
 def missing(found: Comparison) -> Iterator[str]:
     """What was not in effect, and of several arms in which."""
     lost: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Optional
 
 from lowlat.boot.status import Running
+from lowlat.measure.options import chosen
 from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
 
 
@@ -82,11 +83,10 @@ _OUTCOMES = {
 
 def measured(state: LoopState) -> str:
     """How each boot is measured, in the options of measure."""
-    names = ("duration", "warmup", "policy", "load", "work", "throughput")
-    given = ((name, getattr(state, name)) for name in names)
-    words = [f"--{name} {value}" for name, value in given if value is not None]
-    causes = {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
-    return f"each boot: measure {' '.join(words + causes)}"
+    times = f"--duration {state.duration} --warmup {state.warmup}"
+    words = [f"--{name} {value}" for name, value in chosen(state).items() if type(value) is str]
+    words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
+    return f"each boot: measure {times} {' '.join(words)}"
 
 
 def lines(state: LoopState) -> Iterator[str]:

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Optional
 
 from lowlat.base.arguments import flag
@@ -11,6 +12,7 @@ from lowlat.base.terminal import bold, filled, item, section
 from lowlat.catalogue import lookup
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
+from lowlat.probe.kernel import read_release
 from lowlat.runtime.kthreads import spoken
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
@@ -36,22 +38,22 @@ def main(asked: PlanArguments) -> int:
     root = open_root(asked.root)
     machine, plan = options.make_plan(asked.plan, root)
     options.write_svg(asked.svg, machine, plan.isolated)
+    kernel = read_release(root, asked.plan.kernel, machine.kernel)
+    title = bold(f"Plan {plan.id}: profile {plan.profile}, kernel {kernel.words}")
     if asked.diff:
         found = diff(plan, root)
         options.show(asked.json, found.to_json, describe_diff(plan, found))
     elif asked.brief:
-        options.show(asked.json, plan.to_json, describe_briefly(plan))
+        options.show(asked.json, plan.to_json, chain([title], describe_briefly(plan)))
     else:
-        options.show(
-            asked.json, plan.to_json, describe(plan, options.drawing(machine, plan.isolated, "  "))
-        )
+        drawing = options.drawing(machine, plan.isolated, "  ")
+        options.show(asked.json, plan.to_json, chain([title], describe(plan, drawing)))
     return 0
 
 
 def describe_briefly(plan: Plan) -> Iterator[str]:
     """The plan on one screen: what matters most are the warnings, then why these CPUs, then what
     the first parameters do."""
-    yield bold(f"Plan {plan.id}: profile {plan.profile}, kernel {plan.kernel or 'unknown'}")
     yield f"  {plan.cmdline.text or '(nothing to add)'}"
     yield f"  isolated CPU {plan.isolated or '(none)'}, housekeeping CPU {plan.housekeeping}"
     yield ""
@@ -74,7 +76,6 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     """The plan in words: CPUs, what is set, what is left out, what is at your own risk."""
-    yield bold(f"Plan {plan.id}: profile {plan.profile}, kernel {plan.kernel or 'unknown'}")
     yield ""
     yield from drawing
     yield ""

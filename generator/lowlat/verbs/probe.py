@@ -76,8 +76,7 @@ def _system(machine: Machine) -> _Facts:
     services = machine.services
     kernel = machine.kernel
     config = kernel.config.path if kernel.config else "configuration not found"
-    realtime = " PREEMPT_RT" if kernel.realtime else ""
-    yield "Kernel", f"{kernel.release or 'unknown'}{realtime} ({config})"
+    yield "Kernel", f"{kernel.words} ({config})"
     yield "Command line", machine.cmdline
     yield "Boot loader", machine.boot_loader or "none found"
     yield "Control groups", services.cgroup

@@ -150,17 +150,11 @@ def facts(runs: Sequence[Run]) -> Iterator[str]:
     listed."""
     yield _listed(run.host.name for run in runs)
     yield _listed(run.host.processor or run.host.arch for run in runs)
-    yield _listed(_kernel(run) for run in runs)
+    yield _listed(run.kernel_words for run in runs)
     days = sorted({run.started[:10] for run in runs})
     seconds = _listed(f"{run.duration_s:g} s" for run in runs)
     count = f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {seconds}"
     yield f"{count}, {' to '.join(dict.fromkeys((days[0], days[-1])))}"
-
-
-def _kernel(run: Run) -> str:
-    hz = f", HZ={run.host.hz}" if run.host.hz else ""
-    beneath = f", under {run.host.hypervisor}" if run.host.hypervisor else ""
-    return f"Linux {run.kernel}{hz}{beneath}"
 
 
 def _listed(values: Iterable[str]) -> str:

@@ -130,6 +130,7 @@ def _ending(found: Comparison) -> Iterator[tuple[str, str]]:
     yield "", ""
     for words in summary.missing(found):
         yield "red", f"Not in effect: {words}"
+    yield from (("dim", f"Note: {words}") for words in summary.kernels(found))
     notes = list(summary.notes(found))
     for note in notes[:_NOTES]:
         yield "dim", f"Note: {note}"
