@@ -46,7 +46,8 @@ package-packages: packages
 page-packages: packages
 	@packaging/install-dependencies page
 
-# .venv/installed tells what was installed from where: another checkout's copy is made anew.
+# .venv/installed tells what was installed from where: another checkout's copy is made anew. The pip
+# of Debian 11 and RHEL 9 is too old for an editable install.
 python: packages
 	@want="$(CURDIR) $$(cat $(INSTALL_INPUTS) | sha256sum)"; \
 	if [ "$$(cat $(VENV)/installed 2>/dev/null)" = "$$want" ] && $(BIN)/python -c '' 2>/dev/null; then \
@@ -65,8 +66,9 @@ python: packages
 		what=.; \
 		echo "python: installing lowlat into $(VENV); rehearse, report and tests need Python 3.11, this is older"; \
 	fi; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable "$$what" </dev/null && \
+	for wanted in 'pip >= 21.3' "--editable=$$what"; do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wanted" </dev/null || exit; \
+	done; \
 	echo "$$want" >$(VENV)/installed
 
 harness: packages python
