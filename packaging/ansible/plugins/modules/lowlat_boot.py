@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: lowlat_boot
 short_description: Bring the boot of a host to a state, without risk
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - "The states follow each other: V(absent), V(applied), V(armed), V(running), V(promoted)."
   - No state reboots the host. Between V(armed) and V(running) the playbook does.

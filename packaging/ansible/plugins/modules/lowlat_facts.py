@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: lowlat_facts
 short_description: What lowlat has applied, tried and running on a host
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Gathers lowlat's status, and on request holds every planned setting against the running kernel.
   - It changes nothing.
@@ -68,7 +68,7 @@ ansible_facts:
           description: Version of lowlat-gen.
           type: str
           returned: always
-          sample: 0.1.0
+          sample: 1.0.0
         status:
           description: The document lowlat.status/1 of C(lowlat-gen status --json).
           type: dict

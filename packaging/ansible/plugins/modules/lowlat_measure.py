@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: lowlat_measure
 short_description: Measure the noise on a host's isolated CPUs
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Runs C(lowlat-gen measure), which keeps the run on the host.
   - Each run is a new file. A playbook that shall change nothing the second time measures only where

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: lowlat_plan
 short_description: The CPU split and the settings that lowlat would choose for a host
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Plans for this host's hardware and kernel, with a reason for each CPU and each setting.
   - It changes nothing.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 ---
 module: lowlat_runtime
 short_description: Set or undo the run-time half of a plan
-version_added: "0.1.0"
+version_added: "1.0.0"
 description:
   - Sets the values of the running kernel that a plan wants, or puts back what was there before.
   - Where TuneD does that, as it does in lowlat's tuned boots by default, leave it to TuneD.
