@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from lowlat.catalogue.entry import Need, Reads, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import Need, Reads, Sign, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, config
 from lowlat.catalogue.workqueues import SAFE_MASKS
 
@@ -20,12 +20,8 @@ _UNIFIED = Need(
 )
 
 
-def _partitions(target: Target) -> bool:
-    return _ISOLATED in target.kernel.features or bool(target.since(6, 8))
-
-
 _PARTITIONS = Need(
-    _partitions,
+    lambda target: _ISOLATED in target.kernel.features or bool(target.since(6, 8)),
     "the kernel is not known to be 6.8 or newer: before that an isolated partition ends load "
     "balancing only, and unbound work stays",
     wants=f"Linux 6.8, or an older kernel with {_ISOLATED}",

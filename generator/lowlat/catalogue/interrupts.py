@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Where interrupts go, at run time."""
 
-from typing import Optional
-
-from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Target, Tunable, Value
+from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION
 
 _PRIORITY = r"fifo:[1-9][0-9]?"
 
 
-def _threaded(target: Target) -> Optional[bool]:
-    return True if "threadirqs" in target.enabled else target.kernel.realtime
-
-
 _THREADED = Need(
-    _threaded,
+    lambda target: True if "threadirqs" in target.enabled else target.kernel.realtime,
     "interrupts have threads only with threadirqs or on a PREEMPT_RT kernel",
     "assumed: not known whether the kernel is PREEMPT_RT",
     wants="threadirqs enabled too, or a PREEMPT_RT kernel",

@@ -102,18 +102,12 @@ def _uses_iommu(line: BootLine) -> bool:
     return bool(asking & line.words) or any(word.startswith("vfio") for word in line.words)
 
 
-def _offloads_none(line: BootLine) -> bool:
-    return not (line.offloaded or line.tickless or line.built("RCU_NOCB_CPU_DEFAULT_ALL"))
-
-
-def _without_smt(line: BootLine) -> bool:
-    return line.target.machine.power.smt_control in ("notsupported", "notimplemented")
-
-
 #: When a rule of words.ini may hold, by the name that it has there.
 _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "a tick shall stop": lambda line: line.tickless,
-    "no CPU is offloaded": _offloads_none,
+    "no CPU is offloaded": lambda line: (
+        not (line.offloaded or line.tickless or line.built("RCU_NOCB_CPU_DEFAULT_ALL"))
+    ),
     "not real-time": lambda line: line.target.kernel.realtime is False,
     "from 7.0 on": lambda line: line.target.since(7, 0),
     "from 6.12 on": lambda line: line.target.since(6, 12),
@@ -122,7 +116,9 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "x86 guest": lambda line: line.target.machine.is_x86 and line.target.guest,
     "x86 with nosmt": lambda line: line.target.machine.is_x86 and line.has("nosmt"),
     "hardware with SMT": lambda line: line.threads and not line.target.guest,
-    "no SMT": _without_smt,
+    "no SMT": lambda line: (
+        line.target.machine.power.smt_control in ("notsupported", "notimplemented")
+    ),
     "idle driver intel_idle": lambda line: line.idle_driver == "intel_idle",
     "idle=halt or nomwait": lambda line: line.has("idle=halt") or line.has("idle=nomwait"),
     "physical x86 with idle=poll": lambda line: line.physical_x86 and line.has("idle=poll"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One row of verify: a setting, what was planned, what holds, and how that is known."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Optional
@@ -44,6 +45,12 @@ class Finding:
         """State, culprit and evidence in words."""
         by = f" by {self.by}" if self.by else ""
         return f"{self.state.value}{by}: {self.evidence}"
+
+
+def of_setting(rows: Iterable[Finding], name: Optional[str]) -> Optional[Finding]:
+    """The row of a setting; of several the one that is not as planned."""
+    found = (row for row in rows if row.name == name)
+    return max(found, key=lambda row: row.state.bad, default=None)
 
 
 class Judged(NamedTuple):

@@ -10,7 +10,7 @@ from lowlat.measure.causes.context import row_name
 from lowlat.model.plan import Plan
 from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.finding import Finding, Standing, of_setting
 
 #: Interrupts per second from which a row is a finding. A device has no business on an isolated CPU,
 #: but one that was told to go may come once more. Of the calls between CPUs the fair server and the
@@ -55,7 +55,7 @@ class Intruders:
 
     def _row(self, cpu: int, label: str, kind: str, who: str, rate: float) -> Finding:
         name = remedy(kind, f"{who}{traced.origin(self.counted.traced, cpu, label)}")
-        setting = self._setting(name)
+        setting = of_setting(self.settings, name)
         state = setting.state if setting and setting.state.bad else Standing.IGNORED
         own = cpu in self.counted.watching and ":" not in label
         sender = self._sender(cpu, label)
@@ -71,11 +71,6 @@ class Intruders:
             None,
             f"CPU {cpu}: {often}; {why}{sender}",
         )
-
-    def _setting(self, name: Optional[str]) -> Optional[Finding]:
-        """The row of a setting; of several the one that is not as planned."""
-        rows = [row for row in self.settings if row.name == name]
-        return max(rows, key=lambda row: row.state.bad, default=None)
 
     def _why(self, label: str, name: Optional[str], setting: Optional[Finding]) -> str:
         """The setting that should have stopped it, and what mends that."""

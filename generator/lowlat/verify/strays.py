@@ -11,7 +11,7 @@ from lowlat.model.plan import Plan
 from lowlat.runtime.kthreads import REAL_TIME
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
-from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.finding import Finding, Standing, of_setting
 from lowlat.verify.tasks import TaskSeen
 
 #: A CPU's own kernel threads have work there now and then: how often a second is a finding.
@@ -61,7 +61,7 @@ class Strays:
         yield from map(self._row, here[:_MOST])
         if here[_MOST:]:
             yield self._all(here[_MOST:], "are there")
-        kernel = self._setting("kthread.affinity")
+        kernel = of_setting(self.settings, "kthread.affinity")
         may = [s for s in found if self._may_come(s) and not (s.task.kernel and kernel)]
         if may:
             yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
@@ -99,24 +99,12 @@ class Strays:
 
     def _row(self, stray: Stray) -> Finding:
         task = stray.task
-        name = self._keeper(task)
-        setting = self._setting(name)
-        state = setting.state if setting and setting.state.bad else self._default(task)
+        name, state, why = self._blame(task)
         if self.counted and task.kernel and task.cpu in self.counted.watching:
             state = Standing.UNVERIFIABLE
-        evidence = f"{task.name} {stray.often}, may run on CPU {task.allowed}"
-        return Finding(
-            name or "isolcpus",
-            f"/proc/{task.pid}",
-            _PLANNED,
-            f"{task.name} {stray.often}",
-            state,
-            _manager(task),
-            f"{evidence}; {_why(name, setting)}; {self._mend(task)}",
-        )
-
-    def _default(self, task: TaskSeen) -> Standing:
-        return Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
+        seen = f"{task.name} {stray.often}"
+        why = f"{seen}, may run on CPU {task.allowed}; {why}"
+        return Finding(name, f"/proc/{task.pid}", _PLANNED, seen, state, _manager(task), why)
 
     def _all(self, strays: Sequence[Stray], what: str) -> Finding:
         """One row for many."""
@@ -125,30 +113,24 @@ class Strays:
         )
         names = ", ".join(stray.task.name for stray in ordered[:4])
         more = f" and {len(ordered) - 4} more" if len(ordered) > 4 else ""
-        first = ordered[0].task
-        name = self._keeper(first)
-        setting = self._setting(name)
-        state = setting.state if setting and setting.state.bad else self._default(first)
-        evidence = f"{names}{more} {what}; {_why(name, setting)}; {self._mend(first)}"
-        return Finding(
-            name or "isolcpus",
-            "/proc",
-            _PLANNED,
-            f"{len(strays)} {what}",
-            state,
-            _manager(first),
-            evidence,
-        )
+        name, state, why = self._blame(ordered[0].task)
+        seen, why = f"{len(strays)} {what}", f"{names}{more} {what}; {why}"
+        return Finding(name, "/proc", _PLANNED, seen, state, _manager(ordered[0].task), why)
+
+    def _blame(self, task: TaskSeen) -> tuple[str, Standing, str]:
+        """The setting that should keep a task away, how it stands, and what mends that."""
+        name = self._keeper(task)
+        setting = of_setting(self.settings, name)
+        state = Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
+        state = setting.state if setting and setting.state.bad else state
+        return name or "isolcpus", state, f"{_why(name, setting)}; {self._mend(task)}"
 
     def _keeper(self, task: TaskSeen) -> Optional[str]:
         """The setting that should keep a task away."""
         if task.kernel:
             return remedy("thread", task.comm)
-        return next((name for name in _KEEPERS if self._setting(name)), _KEEPERS[1])
-
-    def _setting(self, name: Optional[str]) -> Optional[Finding]:
-        rows = [row for row in self.settings if row.name == name]
-        return max(rows, key=lambda row: row.state.bad, default=None)
+        planned = (name for name in _KEEPERS if of_setting(self.settings, name))
+        return next(planned, _KEEPERS[1])
 
     def _mend(self, task: TaskSeen) -> str:
         cpus = self.plan.housekeeping
