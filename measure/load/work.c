@@ -144,7 +144,6 @@ static void wake_on(struct work_thread *thread)
 	uint64_t due = monotonic_ns(), now = due;
 
 	result->tid = gettid();
-	result->begin = clock_now(clock);
 	for (uint64_t left = schedule->count; left && !stopped(thread); left--) {
 		struct timespec at;
 		bool queued;
@@ -161,7 +160,6 @@ static void wake_on(struct work_thread *thread)
 		if (!queued)
 			hist_add(&result->apart, now - due);
 	}
-	result->end = clock_now(clock);
 }
 
 static void *thread_main(void *arg)

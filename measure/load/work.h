@@ -59,9 +59,9 @@ struct work_result {
 	struct hist hist;
 	/* Of a schedule, those whose moment came when the one before had been served. */
 	struct hist apart;
-	/* Of a schedule: the thread, the ticks in which it ran, and when its latest one was up. */
+	/* Of a schedule: the thread, and when its latest one was up, in ticks. */
 	pid_t tid;
-	uint64_t begin, end, latest;
+	uint64_t latest;
 	/* 0, or -errno: not started there. */
 	int error;
 };

@@ -75,8 +75,6 @@ void capture_drain(struct capture *capture)
 void capture_end(struct capture *capture)
 {
 	capture->end_raw_ns = clock_raw_ns();
-	if (capture->tracing)
-		trace_stop(&capture->trace);
 	for (size_t i = 0; i < capture->switch_count; i++)
 		switches_stop(&capture->switches[i]);
 }
@@ -93,17 +91,16 @@ static void explain(const struct capture *capture, struct strings *problems)
 			    strerror(-capture->switches_error));
 }
 
-int capture_save(struct capture *capture, const struct watched *watched, size_t count,
+int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems)
 {
 	int err = 0;
 
 	if (capture->options.folder) {
-		/* A run that ended in its warm-up never came to capture_end(). */
 		if (capture->tracing)
 			trace_stop(&capture->trace);
 		explain(capture, problems);
-		err = capture_folder_write(capture, watched, count, clock);
+		err = capture_folder_write(capture, detectors, clock);
 	}
 	if (err)
 		strings_add(problems, "--capture '%.200s': can't be written (%s)",

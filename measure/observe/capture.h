@@ -23,19 +23,12 @@ enum observer {
 	OBSERVER_SWITCHES,
 };
 
-/* A thread whose CPU is recorded, and the ticks in which it counts. */
-struct watched {
-	unsigned int cpu;
-	pid_t tid;
-	uint64_t begin, end;
-};
-
 struct capture_options {
 	/* An existing folder; NULL: nothing is recorded. */
 	const char *folder;
 	enum observer observer;
 	const struct cpulist *cpus;
-	/* Warm-up and measurement. */
+	/* Warm-up, measurement and wake-ups. */
 	uint64_t duration_ns;
 	/* Bytes that all buffers together may take. */
 	uint64_t memory;
@@ -66,7 +59,10 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 /* Records the detectors' switches where there is no trace; they must run already. */
 void capture_attach(struct capture *capture, const struct detectors *detectors);
 
-/* Around the measurement; the one between empties rings of limited size now and then. */
+/*
+ * Around the measurement; the one between empties rings of limited size now and then. The trace goes
+ * on until it is saved.
+ */
 void capture_begin(struct capture *capture);
 void capture_drain(struct capture *capture);
 void capture_end(struct capture *capture);
@@ -76,7 +72,7 @@ void capture_end(struct capture *capture);
  * end; sentences for the user go into problems. The -errno may be that of the trace asked for by
  * name.
  */
-int capture_save(struct capture *capture, const struct watched *watched, size_t count,
+int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems);
 
 void capture_deinit(struct capture *capture);
@@ -89,5 +85,5 @@ void capture_deinit(struct capture *capture);
 int capture_folder_open(const char *path);
 
 /* Writes capture.json behind the records; overwrites nothing, leaves nothing of a failure. */
-int capture_folder_write(const struct capture *capture, const struct watched *watched, size_t count,
+int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
 			 const struct clock_source *clock);

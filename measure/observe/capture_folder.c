@@ -61,22 +61,24 @@ static uint64_t lost_of(const struct capture *capture, size_t index)
 	return index < capture->switch_count ? capture->switches[index].lost : 0;
 }
 
-static json_t *cpus_to_json(const struct capture *capture, const struct watched *watched,
-			    size_t count)
+static json_t *cpus_to_json(const struct capture *capture, const struct detectors *detectors)
 {
 	json_t *cpus = json_array();
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < detectors->count; i++) {
+		const struct detector *detector = &detectors->items[i];
+
 		json_array_append_new(cpus,
 				      json_pack("{s:i, s:i, s:I, s:I, s:I}", "cpu",
-						(int)watched[i].cpu, "thread", (int)watched[i].tid,
-						"begin", (json_int_t)watched[i].begin, "end",
-						(json_int_t)watched[i].end, "lost",
+						(int)detector->cpu, "thread", (int)detector->tid,
+						"begin", (json_int_t)detector->spin.begin, "end",
+						(json_int_t)detector->spin.end, "lost",
 						(json_int_t)lost_of(capture, i)));
+	}
 	return cpus;
 }
 
-static json_t *to_json(const struct capture *capture, const struct watched *watched, size_t count,
+static json_t *to_json(const struct capture *capture, const struct detectors *detectors,
 		       const struct clock_source *clock)
 {
 	json_t *root = json_pack("{s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "schema",
@@ -87,7 +89,7 @@ static json_t *to_json(const struct capture *capture, const struct watched *watc
 				 (json_int_t)capture->begin_raw_ns, "end_raw_ns",
 				 (json_int_t)capture->end_raw_ns, "counted_ns",
 				 (json_int_t)capture->counted_ns, "cpus",
-				 cpus_to_json(capture, watched, count));
+				 cpus_to_json(capture, detectors));
 
 	if (capture->trace_error)
 		json_object_set_new(root, "trace_error",
@@ -130,10 +132,10 @@ static int save_switches(const struct capture *capture, int folder, struct strin
 	return close_whole(file, err);
 }
 
-static int save_summary(const struct capture *capture, const struct watched *watched, size_t count,
+static int save_summary(const struct capture *capture, const struct detectors *detectors,
 			const struct clock_source *clock, int folder, struct strings *made)
 {
-	json_t *root = to_json(capture, watched, count, clock);
+	json_t *root = to_json(capture, detectors, clock);
 	FILE *file;
 	int err = open_in(folder, SUMMARY, made, &file);
 
@@ -145,7 +147,7 @@ static int save_summary(const struct capture *capture, const struct watched *wat
 	return err;
 }
 
-int capture_folder_write(const struct capture *capture, const struct watched *watched, size_t count,
+int capture_folder_write(const struct capture *capture, const struct detectors *detectors,
 			 const struct clock_source *clock)
 {
 	_cleanup_close_ int folder = capture_folder_open(capture->options.folder);
@@ -160,7 +162,7 @@ int capture_folder_write(const struct capture *capture, const struct watched *wa
 		err = save_switches(capture, folder, &made);
 	/* The last: who finds it finds the rest. */
 	if (!err)
-		err = save_summary(capture, watched, count, clock, folder, &made);
+		err = save_summary(capture, detectors, clock, folder, &made);
 	for (size_t i = 0; err && i < made.count; i++)
 		unlinkat(folder, made.items[i], 0);
 	strings_deinit(&made);

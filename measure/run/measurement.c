@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "unshare.h"
 #include "units.h"
-#include "xalloc.h"
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
 #define CLOSE_LOOK_NS (2 * NS_PER_MS)
@@ -169,25 +167,12 @@ static void start_capture(struct run *run)
 		.folder = run->options.capture,
 		.observer = run->options.observer,
 		.cpus = &run->setup.measured,
-		.duration_ns = run->options.warmup_ns + run->options.duration_ns,
+		.duration_ns =
+			run->options.warmup_ns + run->options.duration_ns + wakeups_longest_ns(run),
 		.memory = run->host.memory_available / 8,
 	};
 
 	capture_start(&options, &run->clock, &run->capture);
-}
-
-static void save_capture(struct run *run)
-{
-	const struct detectors *detectors = &run->detectors;
-	_cleanup_free_ struct watched *watched = xcalloc(detectors->count, sizeof(*watched));
-
-	for (size_t i = 0; i < detectors->count; i++) {
-		const struct detector *one = &detectors->items[i];
-
-		watched[i] = (struct watched){ one->cpu, one->tid, one->spin.begin, one->spin.end };
-	}
-	if (capture_save(&run->capture, watched, detectors->count, &run->clock, &run->problems))
-		run->complete = false;
 }
 
 void measurement_make(struct run *run)
@@ -213,8 +198,13 @@ void measurement_make(struct run *run)
 		measure(run);
 	}
 	detectors_join(&run->detectors);
+}
+
+void measurement_save(struct run *run)
+{
 	if (!run->options.capture)
 		return;
 	clock_calibrate(&run->clock);
-	save_capture(run);
+	if (capture_save(&run->capture, &run->detectors, &run->clock, &run->problems))
+		run->complete = false;
 }

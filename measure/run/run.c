@@ -136,9 +136,10 @@ int run_make(struct run *run, struct message *message)
 	clock_init(&run->clock);
 	loads_start(run);
 	measurement_make(run);
-	works_make(run);
-	opinions_make(run);
 	wakeups_make(run);
+	measurement_save(run);
+	opinions_make(run);
+	works_make(run);
 	loads_end(run);
 	works_throughput(run);
 	scratch_deinit(&run->scratch);

@@ -22,8 +22,9 @@ void loads_start(struct run *run);
 void loads_end(struct run *run);
 void loads_deinit(struct run *run);
 
-/* Warms up, measures and ends the detectors. */
+/* Warms up, measures and ends the detectors; and saves what was captured, until then. */
 void measurement_make(struct run *run);
+void measurement_save(struct run *run);
 
 /*
  * The threshold in use: the one asked for where the clock's own reading fits into it twice, else
@@ -42,8 +43,8 @@ void works_throughput(struct run *run);
 void works_deinit(struct run *run);
 
 /*
- * How late a thread on each measured CPU wakes that sleeps on a schedule, with the trace where the
- * run had it; in the minute of cyclictest, and as long.
+ * How late a thread on each measured CPU wakes that sleeps on a schedule; in the minute of
+ * cyclictest, and as long.
  */
 void wakeups_make(struct run *run);
 uint64_t wakeups_longest_ns(const struct run *run);

@@ -149,22 +149,20 @@ def test_the_latest_wakeup_has_its_causes(tmp_path: Path) -> None:
         switch(500, SPIN, hog),
         line(1200, "local_timer_entry: vector=236", 9, "hog"),
         line(1300, "local_timer_exit: vector=236", 9, "hog"),
-        switch(3000, hog, SPIN),
+        switch(3000, hog, ("lowlat-measure", SPIN[1] + 1)),
     ]
-    late = tmp_path / "wakeup"
-    late.mkdir()
-    for folder, observer in ((tmp_path, "none"), (late, "trace")):
-        capture = {
-            "schema": "lowlat.run-capture/1", "observer": observer, "clock": "x86-tsc",
-            "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
-            "counted_ns": 0,
-            "cpus": [{"cpu": 1, "thread": SPIN[1], "begin": 0, "end": 10**9, "lost": 0}],
-        }  # fmt: skip
-        (folder / "capture.json").write_text(json.dumps(capture))
-    (late / "trace.1").write_text("\n".join(lines) + "\n")
-    (late / "trace.senders").write_text("\n")
+    sleeper = SPIN[1] + 1
+    capture = {
+        "schema": "lowlat.run-capture/1", "observer": "trace", "clock": "x86-tsc",
+        "first": [0, 0], "last": [10**9, 10**9], "begin_raw_ns": 0, "end_raw_ns": 10**9,
+        "counted_ns": 0,
+        "cpus": [{"cpu": 1, "thread": SPIN[1], "begin": 0, "end": 400, "lost": 0}],
+    }  # fmt: skip
+    (tmp_path / "capture.json").write_text(json.dumps(capture))
+    (tmp_path / "trace.1").write_text("\n".join(lines) + "\n")
+    (tmp_path / "trace.senders").write_text("\n")
     (tmp_path / "gaps.csv").write_text("cpu,begin,end\n")
-    woken: dict[str, object] = {"max_ticks": [1000, 3100]}
+    woken: dict[str, object] = {"max_ticks": [1000, 3100], "thread": sleeper}
     document: dict[str, object] = {"cpus": [{"cpu": 1, "wakeup": woken}]}
     attach(document, tmp_path, tmp_path / "gaps.csv")
     found = woken["longest"]

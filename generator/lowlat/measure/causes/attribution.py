@@ -4,8 +4,10 @@
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
@@ -44,24 +46,13 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
     analyst = _Analyst(capture)
     captured = {cpu.cpu: cpu for cpu in capture.cpus}
     cpus = document.get("cpus")
-    items = [item for item in cpus if isinstance(item, dict)] if isinstance(cpus, list) else []
-    for item in items:
-        if item.get("cpu") in captured:
+    for item in cpus if isinstance(cpus, list) else ():
+        if isinstance(item, dict) and item.get("cpu") in captured:
             cpu = captured[item["cpu"]]
             item.update(analyst.cpu(cpu, found[cpu.cpu], item))
-    if (folder / "wakeup").exists():
-        _add_latest(read_capture(folder / "wakeup"), {item["cpu"]: item for item in items})
+            if capture.observer == "trace" and item.get("wakeup"):
+                analyst.add_latest(cpu, item["wakeup"])
     document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
-
-
-def _add_latest(capture: Capture, items: Mapping[object, Document]) -> None:
-    """Add the causes of each CPU's latest wake-up."""
-    analyst = _Analyst(capture)
-    for cpu in capture.cpus:
-        woken = items[cpu.cpu]["wakeup"]
-        if isinstance(woken, dict):
-            latest = GapTimes(*(array("q", [ticks]) for ticks in woken["max_ticks"]))
-            woken["longest"] = encode(analyst.longest(cpu, latest))
 
 
 def _notes(capture: Capture) -> Iterator[str]:
@@ -111,9 +102,11 @@ class _Analyst:
             "periods": self._periods(cpu, gaps, joined),
         }
 
-    def longest(self, cpu: CpuCapture, gaps: GapTimes) -> list[LongGap]:
-        """The gaps alone with their causes, where there is a trace."""
-        return self._longest_gaps(cpu, self._traced(cpu, gaps, {}, {}))
+    def add_latest(self, cpu: CpuCapture, woken: dict[str, Any]) -> None:
+        """Add the causes of the latest wake-up of the thread that slept there."""
+        latest = GapTimes(*(array("q", [ticks]) for ticks in woken["max_ticks"]))
+        own = replace(cpu, thread=woken["thread"])
+        woken["longest"] = encode(self._longest_gaps(cpu, self._traced(own, latest, {}, {})))
 
     def _traced(
         self, cpu: CpuCapture, gaps: GapTimes, item: Document, sums: Document
