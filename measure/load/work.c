@@ -138,24 +138,24 @@ static uint64_t monotonic_ns(void)
 
 static void wake_on(struct work_thread *thread)
 {
-	const struct schedule *schedule = &thread->work->schedule;
-	const struct clock_source *clock = thread->work->clock;
+	const struct work *work = thread->work;
 	struct work_result *result = thread->result;
 	uint64_t due = monotonic_ns(), now = due;
 
 	result->tid = gettid();
-	for (uint64_t left = schedule->count; left && !stopped(thread); left--) {
+	hist_reset(&result->apart);
+	for (uint64_t left = work->wakeups; left && !stopped(thread); left--) {
 		struct timespec at;
 		bool queued;
 
-		due += schedule->interval_ns;
+		due += work->interval_ns;
 		queued = due < now;
 		at = (struct timespec){ (time_t)(due / NS_PER_S), (long)(due % NS_PER_S) };
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 			;
 		now = monotonic_ns();
 		if (now - due > result->hist.max)
-			result->latest = clock_now(clock);
+			result->latest = clock_now(work->clock);
 		keep(result, (double)(now - due));
 		if (!queued)
 			hist_add(&result->apart, now - due);
@@ -173,13 +173,12 @@ static void *thread_main(void *arg)
 		thread->result->error = policy_apply(work->policy);
 	memset(thread->memory, 1, WORK_MEMORY_BYTES);
 	hist_reset(&thread->result->hist);
-	hist_reset(&thread->result->apart);
 	for (int i = 0; i < WARM_PIECES; i++)
 		kinds[thread->result->kind].piece(thread);
 	atomic_fetch_add(&work->ready, 1);
 	while (!atomic_load(&work->go))
 		usleep(200);
-	if (!thread->result->error && work->schedule.count)
+	if (!thread->result->error && work->wakeups)
 		wake_on(thread);
 	else if (!thread->result->error)
 		work_on(thread);
@@ -219,7 +218,7 @@ size_t work_finish(struct work *work, struct work_result **results)
 {
 	const size_t count = work->count;
 
-	if (!work->schedule.count)
+	if (!work->wakeups)
 		atomic_store(&work->stop, true);
 	for (size_t i = 0; i < count; i++) {
 		struct work_thread *thread = &work->threads[i];

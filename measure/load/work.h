@@ -66,14 +66,6 @@ struct work_result {
 	int error;
 };
 
-/*
- * Moments to sleep to, each interval_ns after the one before. None is skipped, however late the one
- * before was: what waits for a late one is late itself. count 0: no schedule.
- */
-struct schedule {
-	uint64_t interval_ns, count;
-};
-
 struct work_thread;
 
 /* Work on all of its CPUs at once. What it points to outlives it. */
@@ -81,8 +73,11 @@ struct work {
 	/* One kind, or several, of which each CPU has the next one, the first that of the turn. */
 	const size_t *kinds;
 	size_t kind_count, turn;
-	/* What is timed then is how late after each moment the thread runs; it ends by itself. */
-	struct schedule schedule;
+	/*
+	 * So many moments to sleep to, each so long after the one before, and none skipped however
+	 * late that was: what is timed then is how late the thread runs. 0: works until the end.
+	 */
+	uint64_t wakeups, interval_ns;
 	const struct cpulist *cpus;
 	const struct policy *policy;
 	/* Calibrated. */
@@ -101,8 +96,9 @@ struct work {
 int work_start(struct work *work);
 
 /*
- * Ends it, a schedule only at its own end unless `stop` is set. results: room for one a CPU, each to be freed by work_result_free(). Returns how many
- * there are: fewer than CPUs where work_start() failed.
+ * Ends it, wake-ups once they are all made or `stop` is set. results: room for one a CPU, each to be
+ * freed by work_result_free(). Returns how many there are: fewer than CPUs where work_start()
+ * failed.
  */
 size_t work_finish(struct work *work, struct work_result **results);
 void work_result_free(struct work_result *result);

@@ -59,10 +59,7 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 /* Records the detectors' switches where there is no trace; they must run already. */
 void capture_attach(struct capture *capture, const struct detectors *detectors);
 
-/*
- * Around the measurement; the one between empties rings of limited size now and then. The trace goes
- * on until it is saved.
- */
+/* Around the measurement; the one between empties rings of limited size now and then. */
 void capture_begin(struct capture *capture);
 void capture_drain(struct capture *capture);
 void capture_end(struct capture *capture);

@@ -10,13 +10,14 @@
 
 #define LONGEST_NS (30 * NS_PER_S)
 
+static uint64_t duration(const struct run *run)
+{
+	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
+}
+
 uint64_t wakeups_longest_ns(const struct run *run)
 {
-	const uint64_t duration = run->options.duration_ns;
-
-	if (!run->options.wakeup_ns)
-		return 0;
-	return duration < LONGEST_NS ? duration : LONGEST_NS;
+	return run->options.wakeup_ns ? duration(run) : 0;
 }
 
 /* By name; oslat else runs where it is installed. */
@@ -89,13 +90,12 @@ static void report(struct run *run, const struct opinion *opinion)
 static void make_one(struct run *run, size_t tool)
 {
 	const struct setup *setup = &run->setup;
-	const uint64_t duration = run->options.duration_ns;
 	const struct opinion_options options = {
 		.cpus = &setup->measured,
 		.main_cpu = setup->rest.count ? setup->rest.cpus[0] : setup->measured.cpus[0],
 		.policy = &run->options.policy,
 		.scratch = &run->scratch,
-		.duration_ns = duration < LONGEST_NS ? duration : LONGEST_NS,
+		.duration_ns = duration(run),
 		.interval_ns = run->options.wakeup_ns,
 	};
 	int err;

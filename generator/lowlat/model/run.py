@@ -256,6 +256,18 @@ class CpuRun:
 
 
 @dataclass(frozen=True)
+class Together:
+    """CPUs that were away from their detectors at the same time, and no others with them: how often
+    and for how long, and how long they would be by chance."""
+
+    cpus: str
+    events: float
+    time_ns: float
+    longest_ns: float
+    by_chance_ns: float
+
+
+@dataclass(frozen=True)
 class HostFacts:
     """What of facts() is read again, "" and None where it was not recorded."""
 
@@ -308,6 +320,7 @@ class Run:
     work: tuple[Work, ...] = ()
     series: Optional[Steps] = None
     attribution: Attribution = Attribution()
+    together: tuple[Together, ...] = ()
     path: Path = Path()
 
     @classmethod

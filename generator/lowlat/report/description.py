@@ -14,7 +14,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.report import comparable, osnoise, throughput, wakeup, work
 from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
-from lowlat.report.figures import CAUSES, INTERRUPTS, Key
+from lowlat.report.figures import CAUSES, INTERRUPTS, TOGETHER, Key
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
 from lowlat.report.throughput import Rate
@@ -147,8 +147,12 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
     header, *woken = wakeup.rows((OsnoiseArm(found.label, found.seconds, found.get),))
     if woken:
         yield Table(header, tuple(woken), note=wakeup.NOTE)
-    for name, title in ((CAUSES, "noise by cause, ppm"), (INTERRUPTS, "interrupts by source, /s")):
-        if parts and (own := parts_of(found, name)):
+    for name, title in (
+        (CAUSES, "noise by cause, ppm"),
+        (INTERRUPTS, "interrupts by source, /s"),
+        (TOGETHER, "away at the same time, ppm"),
+    ):
+        if (parts or name == TOGETHER) and (own := parts_of(found, name)):
             words = source if name == INTERRUPTS else str
             shown = tuple((words(row), number(value)) for row, value in own[:MOST_SOURCES])
             yield Table((title, found.label), shown, wide=True)

@@ -204,6 +204,7 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     result += figures.causes(runs, cpus)
     result.append(figures.WORST_SECOND)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))
+    result += figures.printed("ppm", map(figures.together, runs))
     if comparable.same_version(comparable.oslat_version, runs):
         result.append(figures.OSLAT_MAX)
     if comparable.same_version(comparable.opinion_versions, runs):

@@ -23,6 +23,7 @@ CAUSES = "cause_ppm"
 CAUSE_RATES = "cause_per_s"
 CLASSES = "osnoise_ppm"
 CLASS_RATES = "osnoise_per_s"
+TOGETHER = "together_ppm"
 
 #: The classes of causes as the kernel's osnoise tracer has them, to which an IPI is an interrupt,
 #: then what it does not know, or nobody knew without the trace.
@@ -196,7 +197,8 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 
 def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """What a run as a whole says, and other programs said of it."""
-    return {**_worst_seconds(run, cpus), **_oslat(run, cpus), **opinions(run), **throughput(run)}
+    told = opinions(run) | together(run) | throughput(run)
+    return _worst_seconds(run, cpus) | _oslat(run, cpus) | told
 
 
 def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
@@ -226,6 +228,16 @@ def opinions(run: Run) -> dict[Key, float]:
         found.update({(f"{one.tool}_{p}_us", "all"): us for p, us in known.items() if p[0] == "p"})
         if longest := [us for name, us in known.items() if name[0] != "p"]:
             found[f"{one.tool}_max_us", "all"] = max(longest)
+    return found
+
+
+def together(run: Run) -> dict[Key, float]:
+    """The share of the time in ppm in which CPUs were away at once, and what it is by chance."""
+    found: dict[Key, float] = {}
+    for one in run.together:
+        name, span_s = f"{TOGETHER}@CPUs {one.cpus}", 1e3 * run.duration_s
+        found[name, "all"] = one.time_ns / span_s
+        found[f"{name} by chance", "all"] = one.by_chance_ns / span_s
     return found
 
 

@@ -15,6 +15,7 @@ from lowlat.report.figures import (
     LEVELS,
     SOFTIRQS,
     THROUGHPUT,
+    TOGETHER,
 )
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
@@ -80,10 +81,11 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
     causes = _by_row(report, CAUSES, "noise by cause, ppm (and /s)", str, CAUSE_RATES)
+    together = _by_row(report, TOGETHER, "away at the same time, ppm", str)
     made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
     timed = (_work(report), _wakeups(report))
-    candidates = (_summary(report), *each, *made_of, softirqs, *timed)
+    candidates = (_summary(report), *each, *made_of, softirqs, together, *timed)
     return tuple(table for table in candidates if table.rows)
 
 

@@ -71,7 +71,8 @@ static void test_schedule_and_mixture(struct cpulist *cpus)
 
 	work.policy = &policy;
 	work.clock = &source;
-	work.schedule = (struct schedule){ NS_PER_MS, 20 };
+	work.interval_ns = NS_PER_MS;
+	work.wakeups = 20;
 	if (work_start(&work))
 		abort();
 	work_finish(&work, results);

@@ -12,7 +12,7 @@ from typing import Any
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode, encode_fields
 from lowlat.catalogue import remedy
-from lowlat.measure.causes import join, periods
+from lowlat.measure.causes import join, periods, together
 from lowlat.measure.causes.capture import (
     Capture,
     CpuCapture,
@@ -52,6 +52,7 @@ def attach(document: Document, folder: Path, gaps: Path) -> None:
             item.update(analyst.cpu(cpu, found[cpu.cpu], item))
             if capture.observer == "trace" and item.get("wakeup"):
                 analyst.add_latest(cpu, item["wakeup"])
+    document["together"] = encode(together.find(capture, found))
     document["attribution"] = {"observer": capture.observer, "notes": list(_notes(capture))}
 
 
