@@ -120,9 +120,9 @@ sys.exit(status)
 @pytest.mark.parametrize(
     "deed",
     [
-        "(share / 'run.json').unlink(); os.symlink({secret!r}, share / 'run.json')",
+        "(share / 'stock-1.json').unlink(); os.symlink({secret!r}, share / 'stock-1.json')",
         "(share / 'facts.json').unlink(); os.symlink({secret!r}, share / 'facts.json')",
-        "(share / 'run.json').unlink(); os.mkfifo(share / 'run.json')",
+        "(share / 'stock-1.json').unlink(); os.mkfifo(share / 'stock-1.json')",
         "os.symlink({secret!r}, share / 'dmesg.txt'); (share / 'facts.json').chmod(0o4755)",
         "os.chdir(share); [(os.mkdir('d'), os.chdir('d')) for _ in range(3000)]",
         "os.symlink('/', share / 'root')",

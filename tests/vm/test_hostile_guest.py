@@ -40,7 +40,7 @@ def test_a_hostile_guest_reads_and_plants_nothing(tmp_path: Path) -> None:
     secret.chmod(0o600)
     folder = tmp_path / "out"
     folder.mkdir()
-    with exchange.shared(folder) as share:
+    with exchange.shared(folder, ("run.json",)) as share:
         task = _TRIED.format(share=share, secret=secret, elsewhere=Path.home())
         command = ("sh", "-c", task)
         boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, share, command, 600)
@@ -52,5 +52,5 @@ def test_a_hostile_guest_reads_and_plants_nothing(tmp_path: Path) -> None:
             assert stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode), path
             assert found.st_uid != 0 and not found.st_mode & 0o7077, path
         assert not (share / "shell").stat().st_mode & stat.S_ISUID
-    assert sorted(path.name for path in folder.iterdir()) == ["out.json", "serial.log"]
+    assert sorted(path.name for path in folder.iterdir()) == ["run.json", "serial.log"]
     assert secret.read_text() == "secret\n"

@@ -3,9 +3,10 @@
 the end the report on all of them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Optional
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.boot.disk import Disk, FileSnapshot
@@ -13,6 +14,7 @@ from lowlat.host.root import Root
 from lowlat.measure import runner
 from lowlat.measure.options import MeasureOptions, chosen
 from lowlat.measure.run_file import read_run
+from lowlat.model.plan import Plan
 from lowlat.model.policy import word
 from lowlat.model.run import Run
 from lowlat.plan import store
@@ -23,8 +25,6 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
 from lowlat.verify import counters, to_json, verify
-from lowlat.view.arm import Group
-from lowlat.view.html import render_groups
 
 #: How long verify counts interrupts.
 _COUNT_S = 10.0
@@ -96,13 +96,20 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
     found = dict(
         comparison.set_ups(Arm(STOCK, before), Arm(TUNED, after, in_effect.of_boots(boots)))
     )
-    plan = store.applied(root)
-    page = render_groups("Tuning", [Group(title, one, plan) for title, one in found.items()])
-    _keep(root, state.path("report.html"), page)
+    _keep(root, state.path("report.html"), _page(found, store.applied(root)))
     first, *further = (one for one in found.values() if not one.several)
     for one in further:
         _keep_report(root, state, one, f"report-{word(one.arms[0].runs[0].policy)}")
     return first.reports[0], _keep_report(root, state, first, "report")
+
+
+def _page(found: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
+    # Imported late: templates and drawings are for the end.
+    from lowlat.view.arm import Group
+    from lowlat.view.html import render_groups
+
+    each = [Group(title or f"{STOCK} and {TUNED}", one, plan) for title, one in found.items()]
+    return render_groups("Tuning", each)
 
 
 def _keep_report(root: Root, state: LoopState, found: Comparison, name: str) -> str:
