@@ -234,9 +234,6 @@ def bringing(program: str) -> str:
     debian, fedora = PACKAGES[program]
     if shutil.which("apt-get") or debian == fedora:
         return f"install the package {debian}"
-    fedora_here = shutil.which("dnf") or shutil.which("yum")
-    return (
-        f"install the package {fedora}"
-        if fedora_here
-        else (f"install the package {debian} (Debian) or {fedora} (Fedora)")
-    )
+    if shutil.which("dnf") or shutil.which("yum"):
+        return f"install the package {fedora}"
+    return f"install the package {debian} (Debian) or {fedora} (Fedora)"

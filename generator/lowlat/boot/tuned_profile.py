@@ -88,8 +88,6 @@ def forget(disk: Disk) -> None:
 
 
 def _like(theirs: Optional[FileSnapshot], content: bytes) -> FileSnapshot:
-    return (
-        FileSnapshot(content)
-        if theirs is None
-        else FileSnapshot(content, theirs.mode, theirs.uid, theirs.gid)
-    )
+    if theirs is None:
+        return FileSnapshot(content)
+    return FileSnapshot(content, theirs.mode, theirs.uid, theirs.gid)

@@ -42,11 +42,8 @@ def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str
         why = "" if same else wrong(state, here)
         return (LoopStep.FAIL if why else LoopStep.WAIT if same else LoopStep.MEASURE), why
     if state.phase is Phase.MEASURE:
-        return (
-            (LoopStep.MEASURE, "")
-            if same
-            else (LoopStep.FAIL, "the boot that was measured was cut off")
-        )
+        why = "" if same else "the boot that was measured was cut off"
+        return (LoopStep.FAIL if why else LoopStep.MEASURE), why
     return _STEPS[state.phase], ""
 
 

@@ -179,11 +179,8 @@ def _rehearsing() -> Iterator[Lack]:
             what, _, mend = refusal.partition(" is not installed")
             yield Lack(("rehearse",), what, "", mend.strip(" ()"))
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
-        mend = (
-            "join the group kvm"
-            if Root().exists("/dev/kvm")
-            else "switch virtualisation on in the firmware"
-        )
+        closed = Root().exists("/dev/kvm")
+        mend = "join the group kvm" if closed else "switch virtualisation on in the firmware"
         yield Lack(("rehearse",), "KVM", "durations: without KVM only events are counted", mend)
     by_hand = _refusal(kernels.detect)
     if by_hand:
