@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 
@@ -54,3 +55,14 @@ def test_a_child_that_was_waited_for_is_left_alone(monkeypatch: pytest.MonkeyPat
 def test_a_program_that_is_not_there_is_one_line() -> None:
     with pytest.raises(LowlatError, match="cannot run /nonexistent: No such file"):
         process.run(["/nonexistent"], timeout=1)
+
+
+def test_who_waits_sleeps_until_the_end() -> None:
+    """Beside a measurement each wake-up of the waiting program is a load."""
+    child = process.start(["sleep", "1"], stdout=process.NOWHERE, stderr=process.NOWHERE)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+    assert process.wait(child, 0.2) is None
+    assert process.wait(child, 60.0) == 0
+    # Looking every 50 ms makes 20 and more.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before < 12
+    assert process.wait(child, 60.0) == 0

@@ -20,7 +20,6 @@ PROGRAM = "lowlat-measure"
 
 #: How long the harness may take to end its children and write a partial result.
 _GRACE_S = 30.0
-_POLL_S = 0.1
 
 _FORWARDED = {
     signal.SIGINT: signal.SIGINT,
@@ -51,15 +50,20 @@ def _beside() -> Iterator[Path]:
 
 
 def execute(
-    argv: Sequence[str], tick: Callable[[], None], answer: Callable[[], None], *, limit: float
+    argv: Sequence[str],
+    tick: Callable[[], None],
+    answer: Callable[[], None],
+    *,
+    limit: float,
+    every: float = 0.1,
 ) -> Finished:
-    """Run the harness to its end, calling ``tick`` meanwhile; ended after ``limit`` seconds. A
+    """Run the harness to its end, calling ``tick`` every so many seconds; ended after ``limit``. A
     signal to end is handed on and answered, and the harness is given time to write what it has; a
     second one ends it at once. Raises LowlatError where it cannot be started."""
     with _memory() as out, _memory() as err, _noted() as received:
         child = process.start(argv, stdout=out, stderr=err)
         try:
-            timed_out = not _watch(child, tick, answer, received, limit)
+            timed_out = not _watch(child, tick, answer, received, limit, every)
         finally:
             # One that has ended, killed or not, has left nothing: its keepers see to that.
             process.end_group(child)
@@ -86,10 +90,11 @@ def _watch(
     answer: Callable[[], None],
     received: Sequence[int],
     limit: float,
+    every: float,
 ) -> bool:
     """Whether it ended by itself, in its time and before a second signal."""
     deadline, handed_on = time.monotonic() + limit, False
-    while process.wait(child, _POLL_S) is None:
+    while process.wait(child, every) is None:
         if received and not handed_on:
             handed_on = True
             child.send_signal(_FORWARDED[signal.Signals(received[0])])
