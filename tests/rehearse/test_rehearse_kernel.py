@@ -142,3 +142,7 @@ def test_other_distributions_are_told_to_name_a_kernel(monkeypatch: pytest.Monke
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "fedora"})
     with pytest.raises(Refused, match=r"does not work on fedora .*give --kernel PATH"):
         packages.detect()
+    # As in Python 3.9, where doctor asks too.
+    monkeypatch.delattr(platform, "freedesktop_os_release")
+    with pytest.raises(Refused, match=r"does not work on linux .*give --kernel PATH"):
+        packages.detect()

@@ -101,7 +101,7 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
 def detect() -> Distribution:
     """The distribution this host runs. Raises Refused for others than Debian and Ubuntu."""
     release: Mapping[str, str] = {}
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # new in Python 3.10
         release = platform.freedesktop_os_release()
     name, codename = release.get("ID", "linux"), release.get("VERSION_CODENAME", "sid")
     arch = _ARCH.get(platform.machine())

@@ -136,8 +136,8 @@ def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, 
 
 
 def _digest(path: Path) -> str:
-    with files.told(str(path)), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with files.told(str(path)):
+        return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _package(name: str) -> str:
