@@ -47,10 +47,7 @@ static void add_oslat(const struct opinion_options *options, const char *cpus,
 	add_policy(options, "--rtprio ", "", &opinion->command);
 }
 
-/*
- * A thread on each CPU that wakes every millisecond; what overflows the histogram is counted. By
- * itself it would keep the CPUs from sleeping, which nobody else does for a program.
- */
+/* A thread on each CPU; what overflows the histogram is counted. The CPUs may sleep as ever. */
 static void add_cyclictest(const struct opinion_options *options, const char *cpus,
 			   struct opinion *opinion)
 {

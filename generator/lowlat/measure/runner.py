@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from time import monotonic
 from typing import Optional
 
 from lowlat.base import files, process, trust
@@ -17,6 +18,8 @@ from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.files import state_folder
 from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
+from lowlat.host.cpu_idle import idle_ticks
+from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
 from lowlat.measure.tools import results
@@ -84,13 +87,17 @@ def measure(
 
         tick, told = (_nothing, _nothing) if quiet else (progress.tick, answer)
         every = 1.0 if quiet else 0.1  # nobody watches, and each look wakes a CPU
+        idle, began = idle_ticks(Root()), monotonic()
         finished = execute(argv, tick, told, limit=3 * expected + _SLACK_S, every=every)
         progress.done()
+        ticks = os.sysconf("SC_CLK_TCK") * (monotonic() - began)
+        now = idle_ticks(Root()).items()
+        busy = {cpu: round(1 - (end - idle[cpu]) / ticks, 3) for cpu, end in now if cpu in idle}
         document = _document(finished)
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
             ended = _explain(document, folder, gaps)
-    document["host"] = dict(options.host)
+    document["host"] = {**options.host, "busy": busy}
     results.add(document)
     _keep(str(path), json.dumps(document, indent=2))
     return Measured(path, ended or finished.status, _problems(document))

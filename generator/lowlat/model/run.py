@@ -212,9 +212,8 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Wakeup:
-    """How late a thread ran after each moment of a schedule, "p50" to "p99.99" and "max"; without
-    those that passed while it was held up, as cyclictest counts; and the causes of its latest one,
-    where the trace had it."""
+    """How late a thread ran after each moment of a schedule, "p50" to "max"; skipping those that
+    passed while it was held up, as cyclictest does; and the causes of its latest one."""
 
     interval_ns: float
     late_ns: Mapping[str, float]
@@ -281,6 +280,8 @@ class HostFacts:
     hz: Optional[int] = None
     #: The isolated CPUs by the names of their sets.
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
+    #: By CPU, the share of the run in which it was not idle.
+    busy: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,8 @@ class Arm:
         latest wake-up; none where durations mean nothing."""
         known = [run.cpu(cpu) for run in self.runs if not run.emulated for cpu in cpus]
         gaps = [self._gap(cpu, one) for cpu in known for one in cpu.longest]
-        woken = [self._gap(cpu, one, late=True) for cpu in known for one in _latest(cpu)]
+        late = [(cpu, one) for cpu in known if cpu.wakeup for one in cpu.wakeup.longest]
+        woken = [self._gap(cpu, one, late=True) for cpu, one in late]
         gaps, woken = (
             sorted(own, key=lambda one: one.length_ns, reverse=True) for own in (gaps, woken)
         )
@@ -121,10 +122,6 @@ class Arm:
     def seconds(self, cpus: Collection[int]) -> tuple[float, ...]:
         """The measured time of these CPUs in each boot."""
         return tuple(sum(run.seconds(cpus) for run in boot) for boot in self.boots)
-
-
-def _latest(cpu: CpuRun) -> tuple[LongGap, ...]:
-    return cpu.wakeup.longest if cpu.wakeup is not None else ()
 
 
 def named(role: str, runs: tuple[Run, ...]) -> str:

@@ -31,6 +31,9 @@ _LONG = 60
 #: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
 _PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
+#: An SMT sibling at work for this share of the time is told of.
+_BUSY = 0.05
+
 #: A load that did this much more or less is told of.
 _DOSE = 0.1
 
@@ -209,7 +212,18 @@ def _condition(run: Run) -> Iterator[str]:
     for load in run.loads:
         if load.exit:
             yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
+    yield from busy_siblings(run)
     yield from (text for text in run.problems if not text.startswith(_SAID))
+
+
+def busy_siblings(run: Run) -> Iterator[str]:
+    """The isolated CPUs that shared their core with one at work."""
+    for core in run.host.layout:
+        for cpu in core.cpus & run.isolated & run.measured:
+            others = [run.host.busy.get(str(other), 0.0) for other in core.cpus if other != cpu]
+            if max(others, default=0.0) >= _BUSY:
+                share = f"{100 * max(others):.0f} % of the time"
+                yield f"CPU {cpu} is isolated, but its SMT sibling was busy for {share}"
 
 
 def _cpus(runs: Runs) -> str:

@@ -76,6 +76,7 @@ def describe(arm: Arm) -> Description:
     first = arm.runs[0]
     wanted = measures(arm.runs, cpus, emulated=first.emulated)
     values = arm.values(cpus, wanted)
+    notes = (text for r in arm.runs for text in (*comparable.busy_siblings(r), *r.problems))
     return Description(
         label=arm.name,
         kernel=first.kernel,
@@ -98,7 +99,7 @@ def describe(arm: Arm) -> Description:
         longest_gaps=tuple(arm.longest(cpus)),
         throughput=None if first.emulated else throughput.rate(arm),
         sets=arm.sets,
-        flags=tuple(dict.fromkeys(text for run in arm.runs for text in run.problems)),
+        flags=tuple(dict.fromkeys(notes)),
     )
 
 

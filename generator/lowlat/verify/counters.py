@@ -16,6 +16,7 @@ from typing import Optional
 
 from lowlat.base import process, resources
 from lowlat.host import interrupts
+from lowlat.host.cpu_idle import idle_ticks
 from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.verify import tasks, traced
@@ -181,17 +182,11 @@ def _read_now(root: Root, cpus: CpuSet) -> str:
 
 def _idle(root: Root, cpus: CpuSet) -> CpuSet:
     """Those of the CPUs that do nothing worth mentioning for a moment."""
-    before = _idle_ticks(root)
+    before = idle_ticks(root)
     time.sleep(_LOOK)
     least = 0.9 * _LOOK * os.sysconf("SC_CLK_TCK")
-    after = _idle_ticks(root)
+    after = idle_ticks(root)
     return CpuSet.of(cpu for cpu in cpus if after.get(cpu, 0) - before.get(cpu, 0) >= least)
-
-
-def _idle_ticks(root: Root) -> dict[int, int]:
-    """Ticks spent idle or waiting for a disk, by online CPU (proc_stat(5))."""
-    rows = re.findall(r"^cpu(\d+) (.*)", root.read("/proc/stat") or "", re.MULTILINE)
-    return {int(cpu): sum(map(int, times.split()[3:5])) for cpu, times in rows}
 
 
 @contextmanager
