@@ -416,7 +416,7 @@ def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> Non
         lowlat(*asked, "--", "engine").out
     )
     said = lowlat("cpus", "fed", "--root", bare).refused()
-    assert "no set of CPUs 'fed' (there are: isolated, housekeeping, feed, engine)" in said
+    assert "no set of CPUs 'fed' (there are: isolated, housekeeping, feed, engine;" in said
     assert "give one of the two" in lowlat(*asked, "--cpus", "2", "--", "engine").refused()
 
 

@@ -87,7 +87,7 @@ def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
     if bare not in _BY_NAME:
         known = alias(name)
         hint = f"here it is {known}" if known else _nearest(bare, others)
-        raise Refused(f"there is no tunable '{name[:60]}'", hint=hint)
+        raise Refused(f"there is no {'page' if others else 'tunable'} '{name[:60]}'", hint=hint)
     return _BY_NAME[bare]
 
 

@@ -152,7 +152,7 @@ class Plan:
         known = dict(zip(ROLES, (self.isolated, self.housekeeping)), **(self.cpus.sets or {}))
         if name not in known:
             why = f"there is no set of CPUs '{name[:40]}'"
-            raise Refused(why, hint=f"there are: {', '.join(known)}")
+            raise Refused(why, hint=f"there are: {', '.join(known)}; --isolate NAME=LIST adds one")
         return known[name]
 
     @property

@@ -54,7 +54,7 @@ def main(asked: FleetArguments) -> int:
     if asked.action == "report":
         options.refuse_plan_options(asked.fresh, "fleet report")
         if asked.out or not asked.against:
-            raise Refused("fleet report: takes --against AFTER, and no --out")
+            raise Refused("fleet report: give --against AFTER, and no --out")
         return fleet_report.main(
             tuple(map(Path, asked.given)), asked.against, asked.json, asked.csv
         )

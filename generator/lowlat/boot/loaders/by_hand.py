@@ -105,7 +105,7 @@ class ByHand(Loader):
         return boot
 
     def check_one_shot(self) -> None:
-        why = f"this machine boots by {self.name}: {self._loader.cannot_try}"
+        why = f"this machine boots with {self.name}: {self._loader.cannot_try}"
         raise Refused(why, hint="'lowlat-gen trial --kexec' tries the line without the loader")
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
@@ -115,7 +115,7 @@ class ByHand(Loader):
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> BootMenu:
         if entry is not None:
-            why = f"this machine boots by {self.name}: its default is yours to change"
+            why = f"this machine boots with {self.name}: its default is yours to change"
             raise Refused(why, hint="'lowlat-gen promote' prints the step")
         return self.describe()
 
