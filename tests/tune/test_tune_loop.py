@@ -102,9 +102,9 @@ def test_what_loses_throughput_falls_back(machine: Machine) -> None:
 
 
 def test_a_policy_that_is_none_is_refused_before_anything_is_done(machine: Machine) -> None:
-    answer = machine.tune("--policy", "other,rr:1")
+    answer = machine.tune("--policy", "other,rt:1")
     assert (answer.status, answer.err.count("\n")) == (2, 1)
-    assert "'rr:1' is no scheduling policy" in answer.err
+    assert "'rt:1' is no scheduling policy" in answer.err
     assert not (machine.host.path / "var/lib/lowlat/tune.json").exists()
 
 
