@@ -77,7 +77,8 @@ class Cuts:
             return came
 
         with ThreadPoolExecutor(_TOGETHER) as pool:
-            return list(pool.map(come, chosen))
+            tries = [pool.submit(come, state) for state in chosen]
+        return [one.result() for one in tries]
 
     def _recorded(self, verb: str) -> tuple[Path, Guest]:
         """Where the log of the verb is, and the machine in which it had been done."""
