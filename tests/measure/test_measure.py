@@ -123,7 +123,7 @@ def test_options_reach_the_harness(stage: Stage) -> None:
         "--second-opinion=cyclictest",
         "--work=usleep,kill",
         "--wakeup=1ms",
-        "--throughput=5",
+        "--throughput=10",
         "--no-oslat",
         "--work-alone",
         "--json=-",

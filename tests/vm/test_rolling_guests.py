@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -133,14 +134,17 @@ def _play(ansible: Ansible, hosts: dict[str, Machine], book: str, **more: Any) -
     given = {"lowlat_evidence": evidence, "lowlat_measure": False, "lowlat_verify_duration": "0s"}
     variables = ansible.folder / "variables.json"
     variables.write_text(json.dumps({**given, "lowlat_reboot_timeout": int(_LIMIT_S), **more}))
-    done = subprocess.run(
-        ["ansible-playbook", "-i", inventory, "-e", f"@{variables}", book],
-        env={**os.environ, **ansible.env(), "ANSIBLE_TIMEOUT": "120"},
-        cwd=ansible.folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # A socket's path has at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="ssh-") as sockets:
+        env = {"ANSIBLE_TIMEOUT": "120", "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets}
+        done = subprocess.run(
+            ["ansible-playbook", "-i", inventory, "-e", f"@{variables}", book],
+            env={**os.environ, **ansible.env(), **env},
+            cwd=ansible.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     return Played(done.returncode, done.stdout + done.stderr)
 
 

@@ -28,7 +28,7 @@ _WORK_S, _KINDS = 10.0, 6
 _THROUGHPUT_S = 2.0
 
 #: Runs that ``--throughput`` alone stands for.
-THROUGHPUT_RUNS = "5"
+THROUGHPUT_RUNS = "10"
 
 #: The options that have lowlat-measure's own names.
 _PASSED_ON = (
