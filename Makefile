@@ -109,9 +109,9 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not full"
 
-# Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back: five minutes. The roots
+# Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back: ten minutes. The roots
 # are kept in ~/.cache/lowlat.
-test-packages-full: setup package-packages vm-packages
+test-packages-full: setup package-packages
 	$(PYTEST) -m "packages and full"
 
 # Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions.

@@ -38,7 +38,7 @@ def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
     if kept.is_dir():
         return kept
     if shutil.which("mmdebstrap") is None:
-        pytest.skip("needs mmdebstrap: packaging/install-dependencies vm")
+        pytest.skip("needs mmdebstrap: packaging/install-dependencies package")
     try:
         lines = next(replace(packages.detect(), codename=suite).rounds())
     except LowlatError as error:
