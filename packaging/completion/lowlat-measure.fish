@@ -95,7 +95,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work -xka "(_lowlat
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-alone -d 'on one CPU after another (default: on all at once)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-mixed -d 'in turns, with another kind on each CPU'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l wakeup -x -d 'time how late a thread wakes that sleeps on a schedule, 50us to 1s (default 1ms)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 5) of stress-ng'"'"'s matrix on the first CPU'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 10) of stress-ng'"'"'s matrix on the first CPU'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l emulated -d 'the CPUs are emulated, so durations mean nothing (on x86 it is seen)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l label -x -d 'name of the run, kept in the JSON'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l seed -x -d 'of the load'"'"'s random numbers (default 1)'
