@@ -293,13 +293,13 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
         why = f"the more capable cores ({best} first)"
     else:
         kept = sum(not core.cpus.ids & isolated.ids for core in machine.cores)
-        cores = "core stays" if kept == 1 else "cores stay"
-        why = f"{kept} {cores} for the system, of {len(machine.cores)}"
+        stay = "stays" if kept == 1 else "stay"
+        why = f"{kept} of {len(machine.cores)} cores {stay} for the system"
     shared = locality.sharing(machine, isolated)
     if shared == isolated:
         shared = CpuSet()  # no isolated CPU is better off than another
     if shared:
-        note = "these CPUs share a last-level cache with it, so they are used last"
+        note = "these CPUs share a last-level cache with the system's, so they are used last"
         yield RoleReason(shared, "isolated", f"{why}; {note}")
     yield RoleReason(isolated - shared, "isolated", why)
 
