@@ -71,7 +71,7 @@ def test_what_the_kernel_says_of_a_partition_that_is_none(host: Path) -> None:
     answer = lowlat("runtime", "verify", "--root", host)
     assert answer.status == 1
     [line] = [line for line in answer.out.splitlines() if "partition" in line]
-    assert line.endswith(f"is not isolated: {reason}")
+    assert line.endswith(f"is isolated invalid ({reason}), planned isolated")
     # Made anew from there, it still goes back to what it was at first.
     lowlat("runtime", "start", "--root", host)
     lowlat("runtime", "stop", "--root", host)
@@ -91,7 +91,7 @@ def test_without_systemd_it_is_a_folder_that_goes_again(tmp_path: Path) -> None:
     write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
     answer = lowlat("runtime", "start", "--root", root)
     # A tree is no kernel: the folder gets no files of its own, which is said.
-    assert answer.status == 1 and f"/{GROUP}/cpuset.cpus.partition (not there)" in answer.out
+    assert answer.status == 1 and f"/{GROUP}/cpuset.cpus, planned 1-3: is not there" in answer.out
     assert (root / GROUP).is_dir()
     assert (root / TOP / "cgroup.subtree_control").read_text() == "+cpuset"
     assert lowlat("runtime", "stop", "--root", root).status == 0
@@ -145,7 +145,7 @@ def test_a_group_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     write_tree(root, {GROUP: "in the way\n"})
     answer = lowlat("runtime", "start", "--root", root)
     assert answer.status == 1
-    assert f"is not isolated: /{GROUP}: Not a directory" in answer.out
+    assert f"planned isolated: /{GROUP}: Not a directory" in answer.out
 
 
 # ----------------------------------------------------------------- systemd
@@ -249,4 +249,4 @@ def test_a_slice_with_tasks_in_it_is_not_stopped(slice_plan: Path) -> None:
 def test_a_refusing_systemd_is_quoted(slice_plan: Path) -> None:
     done = in_namespace(slice_plan, 'runtime start --plan "$1"', STATUS="4")
     assert done.returncode == 1
-    assert "is not isolated: systemctl set-property: exit status 4" in done.stdout
+    assert "planned isolated: systemctl set-property: exit status 4" in done.stdout

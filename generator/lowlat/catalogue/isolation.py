@@ -79,8 +79,8 @@ ENTRIES = (
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
         "managed interrupts and unbound workqueues off them; where cpuset.partition is set too, it "
         "covers managed interrupts only",
-        note="isolcpus is not deprecated: current kernel documents no longer say so. Nothing else "
-        "isolates from the first process on, or isolates work that has no control group of its own",
+        note="this parameter is not deprecated: current kernel documents no longer say so. Nothing "
+        "else isolates work from the first process on, or without a control group of its own",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone drops the default flag and leaves the scheduler domains untouched.
         value="managed_irq,domain,{isolated}",

@@ -53,11 +53,16 @@ def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iter
         yield f"{_held(outcome, ':')} would become {outcome.setting.value}"
     for outcome in () if dry_run else outcomes:
         if outcome.failed:
-            problem = f": {outcome.problem}" if outcome.problem else ""
-            yield f"{_held(outcome, ' is')}, planned {outcome.setting.value}{problem}"
+            yield _failed(outcome)
     done = sum(outcome.effective for outcome in outcomes)
     yield f"{done} of {len(outcomes)} run-time values are as planned"
     yield from filter(None, [advice])
+
+
+def _failed(outcome: Inspected) -> str:
+    said = spoken(outcome.path) if outcome.value is None else _held(outcome, " is")
+    why = "" if outcome.problem in (outcome.value or "") else f": {outcome.problem}"
+    return plain(f"{said}, planned {outcome.setting.value}{why}")
 
 
 def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
