@@ -45,7 +45,7 @@ CPU_KEYS = {
     "cpu", "runtime_ns", "noise_ns", "noise_ppm", "dead_ns", "events", "lost_events", "max_ns",
     "rates_per_s", "time_weighted_ns", "histogram", "series", "page_faults", "causes",
     "interrupts_per_s", "softirqs_per_s", "switches_per_s", "pace",
-    "begin_ticks", "end_ticks", "unaccounted_ppm", "power",
+    "begin_ticks", "end_ticks", "unaccounted_ppm", "power", "wakeup",
 }  # fmt: skip
 
 EMPTY_PACE = {"window_ns": 0, "windows": 0, "work": {}}
@@ -95,7 +95,7 @@ def test_json_holds_the_contract(harness: Harness) -> None:
         assert set(cpu) == CPU_KEYS
         assert set(cpu["rates_per_s"]) == {"100ns", "1us", "10us", "100us"}
         assert set(cpu["time_weighted_ns"]) == {"p99", "p99.9", "p99.99", "p99.9999"}
-        assert (cpu["causes"], cpu["page_faults"]) == ([], 0)
+        assert (cpu["causes"], cpu["page_faults"], cpu["wakeup"]) == ([], 0, None)
         assert set(cpu["pace"] or EMPTY_PACE) == set(EMPTY_PACE)
         assert set(cpu["power"]) == {"smi", "aperf_mperf", "governor", "idle_us"}
         assert not any("the kernel's own" in problem for problem in run["problems"])
