@@ -65,7 +65,10 @@ def _keep(table: str, *cells: str) -> None:
 
 
 def page(wanted: str, lines: str) -> str:
-    rows = (cells for table, *cells in map(json.loads, lines.splitlines()) if table == wanted)
+    rows = [cells for table, *cells in map(json.loads, lines.splitlines()) if table == wanted]
+    if wanted == "cuts":  # booted beside each other, and by several runs
+        verbs = ("apply", "promote", "rollback")
+        rows.sort(key=lambda cells: (verbs.index(cells[0]), int(cells[1].split()[0])))
     table = (f"| {' | '.join(map(_cell, cells))} |\n" for cells in rows)
     return {"boots": _BOOTS, "cuts": _CUTS}[wanted] + "".join(table)
 
