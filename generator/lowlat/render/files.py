@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Callable
 
-import jinja2
-
 from lowlat.base import encode, resources
 from lowlat.base.errors import Refused
 from lowlat.base.files import told
@@ -154,6 +152,8 @@ def _folder(folder: Path, top: Path) -> None:
 
 def expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
     """A template filled in; whatever it shows goes through the encoder of its grammar."""
+    import jinja2  # what only plans does without it
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.templates())),
         undefined=jinja2.StrictUndefined,
