@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.host.cpu_idle import idle_ticks
+from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from report_runs import Bench, document
 
@@ -51,3 +51,11 @@ def test_idle_time_is_read_from_a_made_up_tree(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "stat").write_text("cpu 9 9 9 9\ncpu0 1 2 3 40 5 6\ncpu7 1 2 3 70 1 0\n")
     assert idle_ticks(Root(str(tmp_path))) == {0: 45, 7: 71}
+
+
+def test_the_share_of_a_cpu_is_between_none_and_all() -> None:
+    """The counters are whole ticks, and may go backwards: a run with a share below zero could not
+    be read again."""
+    before, after = {0: 100, 1: 100, 2: 100, 3: 100}, {0: 102, 1: 99, 2: 100, 4: 7}
+    assert busy_shares(before, after, 1.5) == {0: 0.0, 1: 1.0, 2: 1.0}
+    assert busy_shares({0: 0}, {0: 30}, 100.0) == {0: 0.7}

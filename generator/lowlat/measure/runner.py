@@ -18,7 +18,7 @@ from lowlat.base.errors import LowlatError, Refused, Unmet
 from lowlat.base.files import state_folder
 from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
-from lowlat.host.cpu_idle import idle_ticks
+from lowlat.host.cpu_idle import busy_shares, idle_ticks
 from lowlat.host.root import Root
 from lowlat.measure.child import execute, find_harness, private_folder
 from lowlat.measure.options import MeasureOptions, gaps_file
@@ -91,8 +91,7 @@ def measure(
         finished = execute(argv, tick, told, limit=3 * expected + _SLACK_S, every=every)
         progress.done()
         ticks = os.sysconf("SC_CLK_TCK") * (monotonic() - began)
-        now = idle_ticks(Root()).items()
-        busy = {cpu: round(1 - (end - idle[cpu]) / ticks, 3) for cpu, end in now if cpu in idle}
+        busy = busy_shares(idle, idle_ticks(Root()), ticks)
         document = _document(finished)
         if folder is not None:
             gaps = gaps_file(folder) if options.events is None else Path(options.events)
