@@ -2,6 +2,7 @@
 #include "result.h"
 
 #include "json_value.h"
+#include "steps.h"
 
 /* The memory group that bounds the load; null where nothing does. */
 static json_t *memgroup_to_json(const struct run *run)
@@ -82,23 +83,37 @@ static json_t *work_to_json(const struct run *run, const struct work_result *res
 		"histogram", value_hist(hist));
 }
 
+static json_t *matrix_to_json(const struct run *run, size_t turn)
+{
+	const struct cpulist *cpus = &run->setup.measured;
+	json_t *parts = json_array();
+
+	for (size_t i = 0; i < cpus->count; i++) {
+		const size_t part = turn * cpus->count + i;
+		const struct load *load = &run->throughput[part];
+
+		if (part >= run->throughput_count)
+			break;
+		json_array_append_new(parts, json_pack("{s:o, s:f, s:i, s:o, s:o}", "cpus",
+						       json_sprintf("%u", cpus->cpus[i]), "value",
+						       load_rate(load), "exit",
+						       child_exit_code(&load->child), "output",
+						       value_text(load->child.file), "log",
+						       value_text(load->child.output)));
+	}
+	return json_pack("{s:f, s:o}", "value", works_rate(run, turn), "parts", parts);
+}
+
 static json_t *throughput_to_json(const struct run *run)
 {
 	const struct moments *products = &run->products;
 	json_t *runs = json_array();
 
-	for (size_t i = 0; i < run->throughput_count; i++) {
-		const struct load *load = &run->throughput[i];
-
-		json_array_append_new(runs,
-				      json_pack("{s:f, s:i, s:o, s:o}", "value", load_rate(load),
-						"exit", child_exit_code(&load->child), "output",
-						value_text(load->child.file), "log",
-						value_text(load->child.output)));
-	}
+	for (size_t i = 0; i < run->throughput_count; i += run->setup.measured.count)
+		json_array_append_new(runs, matrix_to_json(run, i / run->setup.measured.count));
 	return json_pack("{s:s, s:o, s:s, s:o, s:o, s:s, s:I, s:f, s:f, s:o}", "kind", "throughput",
-			 "cpus", json_sprintf("%u", run->setup.measured.cpus[0]), "tool",
-			 "stress-ng", "version", value_text(run->load_tool.version), "command",
+			 "cpus", value_list(&run->setup.measured), "tool", "stress-ng", "version",
+			 value_text(run->load_tool.version), "command",
 			 value_strings(&run->throughput[0].command), "unit", "bogo-ops/s",
 			 "samples", (json_int_t)products->count, "mean", products->mean, "variance",
 			 moments_variance(products), "runs", runs);

@@ -83,6 +83,7 @@ static void write_interrupts(const struct run *run, size_t column, FILE *file)
 
 static void write_works(const struct run *run, FILE *file)
 {
+	_cleanup_free_ char *cpus = cpulist_format(&run->setup.measured);
 	const struct moments *products = &run->products;
 
 	for (size_t i = 0; i < run->work_count; i++) {
@@ -107,10 +108,9 @@ static void write_works(const struct run *run, FILE *file)
 	}
 	if (products->count)
 		fprintf(file,
-			"throughput of CPU %u: mean %.1f matrix products/s, deviation %.1f, "
+			"throughput of CPU %s: mean %.1f matrix products/s, deviation %.1f, "
 			"%" PRIu64 " runs\n",
-			run->setup.measured.cpus[0], products->mean,
-			sqrt(moments_variance(products)), products->count);
+			cpus, products->mean, sqrt(moments_variance(products)), products->count);
 }
 
 static void write_verdict(const struct run *run, FILE *file)

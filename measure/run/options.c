@@ -113,7 +113,7 @@ static const struct option table[] = {
 	  argument_time, FIELD(wakeup_ns), .absent = "1ms", .least = 50 * NS_PER_US,
 	  .most = NS_PER_S },
 	{ "throughput", "N",
-	  "then, without load, N runs (default 10) of stress-ng's matrix on the first CPU",
+	  "then, without load, N runs (default 10) of stress-ng's matrix on all measured CPUs",
 	  argument_number, FIELD(throughput), .absent = "10", .least = 1, .most = 1000 },
 	{ "emulated", NULL, "the CPUs are emulated, so durations mean nothing (on x86 it is seen)",
 	  argument_flag, FIELD(emulated) },
@@ -148,6 +148,10 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 	};
 	if (arguments_parse(table, argc, argv, ret, message))
 		return -EINVAL;
+	if ((ret->work_alone || ret->work_mixed) && !memchr(ret->work, 1, sizeof(ret->work)))
+		return message_set(message,
+				   "--work-%s: there is no work; add --work all, or leave it out",
+				   ret->work_alone ? "alone" : "mixed");
 	if (ret->work_alone && ret->work_mixed)
 		return message_set(message, "--work-mixed: needs all CPUs at once; leave "
 					    "--work-alone out");

@@ -56,7 +56,10 @@ struct run {
 	/* One a measured CPU, in order, once they were made. */
 	struct work_result **wakeups;
 	size_t wakeup_count;
-	/* Runs of stress-ng's matrix, as many as were begun, and what they did a second. */
+	/*
+	 * Parts of runs of stress-ng's matrix, as many as were begun: of each run one a measured CPU,
+	 * in order. And what the runs did a second.
+	 */
 	struct load *throughput;
 	size_t throughput_count;
 	struct moments products;

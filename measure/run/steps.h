@@ -40,6 +40,9 @@ uint64_t measurement_threshold(uint64_t asked_ns, double floor_ns);
 void works_make(struct run *run);
 uint64_t works_longest_ns(const struct run *run);
 void works_throughput(struct run *run);
+
+/* What a run of stress-ng's matrix did a second on all CPUs; 0 where one of them is unknown. */
+double works_rate(const struct run *run, size_t turn);
 void works_deinit(struct run *run);
 
 /*

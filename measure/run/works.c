@@ -123,13 +123,14 @@ void wakeups_make(struct run *run)
 		run_partial(run, "--wakeup: could not be started (%s)", strerror(-err));
 }
 
-static int make_throughput(struct run *run)
+static int start_matrix(struct run *run, size_t part)
 {
-	const struct cpulist first = { .cpus = run->setup.measured.cpus, .count = 1 };
+	const struct cpulist cpu = { .cpus = &run->setup.measured.cpus[part], .count = 1 };
 	const struct load_options options = {
 		.scenario = &load_throughput,
 		.tool = &run->load_tool,
-		.cpus = &first,
+		.part = part,
+		.cpus = &cpu,
 		.confined = true,
 		.scratch = &run->scratch,
 		.seed = run->options.seed,
@@ -138,31 +139,59 @@ static int make_throughput(struct run *run)
 	struct load *load = &run->throughput[run->throughput_count];
 	int err = load_start(&options, load);
 
-	if (err) {
+	if (err)
 		load_deinit(load);
-		return err;
+	else
+		run->throughput_count++;
+	return err;
+}
+
+double works_rate(const struct run *run, size_t turn)
+{
+	const size_t cpus = run->setup.measured.count;
+	double sum = 0;
+
+	for (size_t i = turn * cpus; i < (turn + 1) * cpus; i++) {
+		const double rate = i < run->throughput_count ? load_rate(&run->throughput[i]) : 0;
+
+		if (rate <= 0)
+			return 0;
+		sum += rate;
 	}
-	run->throughput_count++;
-	run_wait_child(run, &load->child);
-	if (load_rate(load) > 0)
-		moments_add(&run->products, load_rate(load));
-	return run->interrupted || load_rate(load) > 0 ? 0 : -EPROTO;
+	return sum;
+}
+
+/* On all CPUs at once, a part for each: nothing else moves a task to an isolated CPU. */
+static int make_throughput(struct run *run, size_t turn)
+{
+	const size_t cpus = run->setup.measured.count;
+	double rate;
+	int err = 0;
+
+	for (size_t part = 0; !err && part < cpus; part++)
+		err = start_matrix(run, part);
+	for (size_t i = turn * cpus; i < run->throughput_count; i++)
+		run_wait_child(run, &run->throughput[i].child);
+	rate = works_rate(run, turn);
+	if (rate > 0)
+		moments_add(&run->products, rate);
+	return err || run->interrupted || rate > 0 ? err : -EPROTO;
 }
 
 void works_throughput(struct run *run)
 {
-	const size_t count = (size_t)run->options.throughput;
+	const size_t turns = (size_t)run->options.throughput;
 	int err = 0;
 
-	if (!count || run->interrupted)
+	if (!turns || run->interrupted)
 		return;
 	if (!run->load_tool.version) {
 		load_tool_deinit(&run->load_tool);
 		err = load_tool_init(&run->scratch, &run->load_tool);
 	}
-	run->throughput = xcalloc(count, sizeof(*run->throughput));
-	while (!err && !run->interrupted && run->throughput_count < count)
-		err = make_throughput(run);
+	run->throughput = xcalloc(turns * run->setup.measured.count, sizeof(*run->throughput));
+	for (size_t turn = 0; !err && !run->interrupted && turn < turns; turn++)
+		err = make_throughput(run, turn);
 	if (err)
 		run_partial(run, "--throughput: %s",
 			    err == -ENOENT ? "stress-ng is not installed; install stress-ng" :

@@ -84,6 +84,8 @@ def test_under_emulation_there_is_none(bench: Bench) -> None:
         (["--wakeup", "49us"], "50us to 1s"),
         (["--wakeup=2"], "not a time"),
         (["--work", "all", "--work-alone", "--work-mixed"], "needs all CPUs at once"),
+        (["--work-mixed"], "--work-mixed: there is no work; add --work all"),
+        (["--work-alone"], "--work-alone: there is no work; add --work all"),
     ],
 )
 def test_what_is_refused(bench: Bench, words: list[str], text: str) -> None:

@@ -7,6 +7,7 @@ import json
 import signal
 import statistics
 import time
+from shutil import which
 
 import pytest
 
@@ -89,13 +90,17 @@ def test_names_and_numbers_are_checked(bench: Bench, words: list[str], text: str
     assert text in done.err
 
 
+#: The n-th run of a part does 100 n a second, the second part 7 more.
+MATRIX = f"""part=0; case "$*" in *load-1.yaml*) part=1; esac
+echo >>$HOME/$part; rate=$(($(wc -l <$HOME/$part) * 100 + part * 7))
+{METRICS.format(name="matrix", rate="$rate").replace("load-0", "load-$part")}"""
+
+
 def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
     """The figure is the stressor's, not one of its instances that follow with the same keys."""
-    script = VERSION + "echo >>$HOME/runs; rate=$(($(wc -l <$HOME/runs) * 100))\n"
-    script += METRICS.format(name="matrix", rate="$rate")
     bench.env["HOME"] = str(bench.folder)
-    bench.play("stress-ng", script.format(options=OPTIONS))
-    done = bench.call(*QUICK, "--no-oslat", "--throughput", "3")
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX)
+    done = bench.call(*QUICK, "--no-oslat", "--cpus", "1", "--throughput", "3")
     (entry,) = done.run["work"]
     assert done.status == 0, done.run["problems"]
     values = [run["value"] for run in entry["runs"]]
@@ -109,11 +114,35 @@ def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
     assert entry["version"] == "0.15.06"
 
 
+def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:
+    bench.env["HOME"] = str(bench.folder)
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX)
+    words = (*QUICK, "--no-oslat", "--cpus", "0-1", "--throughput", "2")
+    (entry,) = bench.call(*words).run["work"]
+    assert (entry["cpus"], entry["mean"]) == ("0-1", 307)
+    assert [run["value"] for run in entry["runs"]] == [207, 407]
+    parts = [[(part["cpus"], part["value"]) for part in run["parts"]] for run in entry["runs"]]
+    assert parts == [[("0", 100), ("1", 107)], [("0", 200), ("1", 207)]]
+    # A CPU that gave no figure leaves the run without one.
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX + "[ $part = 0 ] || rm *.yaml")
+    done = bench.call(*words)
+    (entry,) = done.run["work"]
+    assert (done.status, entry["samples"]) == (1, 0) and done.said("stress-ng gave no figure")
+    assert [run["value"] for run in entry["runs"]] == [0]
+
+
 @needs_stress
-def test_throughput_of_the_real_stress_ng(bench: Bench) -> None:
-    done = bench.call(*QUICK, "--no-oslat", "--load", "timers", "--throughput", "1")
+@pytest.mark.skipif(not which("taskset"), reason="no taskset (util-linux)")
+def test_the_real_stress_ng_runs_on_each_cpu_and_stays_there(bench: Bench) -> None:
+    ask = "taskset -p -c 0,1 $$; taskset -p -c $$"
+    bench.play("stress-ng", f'{ask}; exec {which("stress-ng")} "$@"')
+    done = bench.call(*QUICK, "--no-oslat", "--cpus", "0-1", "--throughput", "1")
     (entry,) = done.run["work"]
     assert done.run["complete"], done.run["problems"]
-    assert entry["mean"] > 0
-    assert "throughput of CPU" in done.out
-    assert len(done.run["loads"]) == 1
+    (run,) = entry["runs"]
+    assert [part["cpus"] for part in run["parts"]] == ["0", "1"]
+    for part in run["parts"]:
+        assert f"current affinity list: {part['cpus']}\n" in part["log"]
+        assert part["value"] > 0
+    assert entry["mean"] == pytest.approx(sum(part["value"] for part in run["parts"]))
+    assert "throughput of CPU 0-1" in done.out

@@ -24,10 +24,14 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
     return Bench(tmp_path, capsys)
 
 
-def work(rates: Sequence[float]) -> list[dict[str, Any]]:
+def work(rates: Sequence[float], cpus: str = "2-3") -> list[dict[str, Any]]:
     """As lowlat-measure writes it."""
-    runs = [{"value": rate, "exit": 0, "output": MATRIX, "log": ""} for rate in rates]
-    return [{"kind": "throughput", "tool": "stress-ng", "version": "0.15.06",
+    part = {"exit": 0, "output": MATRIX, "log": ""}
+    runs = [
+        {"value": rate, "parts": [{"cpus": cpu, "value": rate / 2, **part} for cpu in "23"]}
+        for rate in rates
+    ]
+    return [{"kind": "throughput", "cpus": cpus, "tool": "stress-ng", "version": "0.15.06",
              "unit": "bogo-ops/s", "samples": len(runs), "mean": fmean(rates),
              "variance": 4.0, "runs": runs}]  # fmt: skip
 
@@ -82,6 +86,15 @@ def test_not_inferior_is_what_the_far_end_of_the_interval_allows(bench: Bench) -
     assert bench.call(*files, "--require", f"tuned:throughput_loss <= {most} %")[0] == 0
     with pytest.raises(Unmet, match=r"throughput_loss<=2.1%, but throughput changed by -2.0 %"):
         bench.call(*files, "--require", "throughput_loss<=2.1%")
+
+
+def test_the_sums_of_other_cpus_are_not_compared(bench: Bench) -> None:
+    stock = document("stock", 100.0, work=work(TEN))
+    tuned = document("tuned", 10.0, work=work(TEN, cpus="3"))
+    found = bench.json([stock], [tuned])
+    words = "CPUs of stress-ng's matrix differ"
+    assert found["throughput"] is None and any(words in flag for flag in found["flags"])
+    assert json.loads(bench.call(*bench.runs("r", stock, tuned), "--json")[1])["throughput"] is None
 
 
 def test_the_guard_changes_no_claim(bench: Bench) -> None:

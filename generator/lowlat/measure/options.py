@@ -55,7 +55,7 @@ class MeasureChoice:
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     throughput: Optional[str] = option(
         "N",
-        "then run stress-ng's matrix N times, without load (%(const)s)",
+        "then run stress-ng's matrix N times on all measured CPUs, without load (%(const)s)",
         nargs="?",
         const=THROUGHPUT_RUNS,
     )

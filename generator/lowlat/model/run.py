@@ -67,15 +67,16 @@ class Load:
 
 @dataclass(frozen=True)
 class WorkRun:
-    """One run of stress-ng's matrix: bogo operations a second, 0 where it gave no figure."""
+    """One run of stress-ng's matrix: bogo operations a second on all measured CPUs, 0 where one
+    gave no figure."""
 
     value: float = 0.0
 
 
 @dataclass(frozen=True)
 class Work(Load):
-    """stress-ng's matrix, or a kind of work on one CPU: what one piece of it took. A sleep takes
-    the ``requested_ns`` that it asks for, and longer."""
+    """stress-ng's matrix on ``cpus``, or a kind of work on one CPU: what one piece of it took. A
+    sleep takes the ``requested_ns`` that it asks for, and longer."""
 
     cpus: str = ""
     #: The other CPUs worked at other kinds meanwhile.

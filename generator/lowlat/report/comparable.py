@@ -139,8 +139,10 @@ def same_version(of: Callable[[Run], str], runs: Iterable[Run]) -> bool:
 
 
 def same_stress(runs: Runs) -> bool:
-    """Bogo operations compare only with one version, one compiler and one command line."""
-    return all(len(set(map(of, runs))) <= 1 for of in (stress_versions, loads))
+    """Bogo operations compare only with one version, one compiler, one command line and, those of
+    the matrix, on the same CPUs."""
+    same = all(len(set(map(of, runs))) <= 1 for of in (stress_versions, loads))
+    return same and same_version(matrix_cpus, runs)
 
 
 def _in_some(known: Iterable[str]) -> bool:
@@ -254,6 +256,11 @@ def stress_versions(run: Run) -> str:
     return " and ".join(sorted({one.version for one in ran if one} - {""}))
 
 
+def matrix_cpus(run: Run) -> str:
+    """Where stress-ng's matrix ran; "" where it did not."""
+    return next((one.cpus for one in run.work if one.result), "")
+
+
 def loads(run: Run) -> str:
     """The loads' commands without the paths of their own files."""
     return "; ".join(sorted(_normal(load.command) for load in run.loads))
@@ -330,6 +337,10 @@ _TRAITS = (
     _Trait(
         *("durations", lambda run: f"{round(run.duration_s, 1):g} s", Changes.DURATIONS),
         "; longest gaps, percentiles and noise in bursts are not comparable",
+    ),
+    _Trait(
+        *("CPUs of stress-ng's matrix", matrix_cpus, Changes.NOTHING, "; throughput is left out"),
+        unknown=True,
     ),
     _Trait("intervals of wake-ups", wakeups, Changes.DURATIONS, unknown=True),
     _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the kernel may be the cause"),

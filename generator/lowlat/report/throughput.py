@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Optional
 
 from lowlat.measure.tools.results import ALONE
+from lowlat.report import comparable
 from lowlat.report.arm import Arm
 from lowlat.report.figures import THROUGHPUT
 from lowlat.report.stats import permutation
@@ -58,9 +59,9 @@ class Loss:
 
 
 def rate(arm: Arm) -> Optional[Rate]:
-    """Of an arm; None where a boot does not know it."""
+    """Of an arm; None where a boot does not know it, or knows it of other CPUs."""
     boots = [[one for run in boot for one in run.matrix_rates] for boot in arm.boots]
-    if not all(boots):
+    if not all(boots) or not comparable.same_version(comparable.matrix_cpus, arm.runs):
         return None
     values, of = (boots[0], "runs") if len(boots) == 1 else ([*map(fmean, boots)], "boots")
     ends = of_mean(values) if permutation.available() else None

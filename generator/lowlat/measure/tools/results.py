@@ -60,12 +60,16 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
 
 
 def _alone(part: Mapping[str, object]) -> Optional[_Part]:
-    mean, runs = part.get("mean"), part.get("runs")
-    first = runs[0] if isinstance(runs, list) and runs and isinstance(runs[0], dict) else {}
+    mean, first = part.get("mean"), _first(_first(part.get("runs")).get("parts"))
     if not isinstance(mean, (int, float)) or not mean or not part.get("samples"):
         return None
     ran = stress_ng.parse(str(first.get("output", "")))
     return _result(_version(ran, part), [(ALONE, float(mean))])
+
+
+def _first(entries: object) -> _Part:
+    first = entries[0] if isinstance(entries, list) and entries else None
+    return first if isinstance(first, dict) else {}
 
 
 def _version(ran: stress_ng.Stress, part: Mapping[str, object]) -> str:
