@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What makes a tuned boot hang: files to plant in a Debian guest whose kernel is named."""
+"""What makes a tuned boot hang, files to plant in a Debian guest whose kernel is named; and how the
+machine comes back."""
 
 from __future__ import annotations
 
+from typing import Callable
+
 import initramfs
+import results
 from boots import Guest
+from journey import Journey, other_boot
+
+Hang = Callable[[Guest, str], dict[str, bytes]]
+
+#: The kernel's last word where somebody tells it to reboot.
+_TOLD = "reboot: Restarting system"
 
 #: What hangs does so in tuned boots only, as a bad parameter would make it.
 _UNIT = """[Unit]
@@ -70,3 +80,27 @@ def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
     held = guest.read(path)
     more = initramfs.pack({"conf/param.conf": _NO_ROOT})
     return {path: held + b"\0" * (-len(held) % 4) + more}
+
+
+def comes_back(road: Journey, hang: Hang, said: str = "", told: bool | None = None) -> None:
+    """The trial that the road's boot "stock" has armed hangs so: the boot after it is stock. The
+    console has ``said`` in it; with ``told`` something in the guest told the kernel to reboot,
+    without it nothing did."""
+    before = road.found["stock"]
+    guest = road.after["stock"]
+    (road.share / "status").unlink(missing_ok=True)
+    hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
+    assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
+    assert said in hung.console, hung.tail
+    assert told is None or (_TOLD in hung.console) == told, hung.tail
+    if hang is not has_no_root:
+        assert hung.read("/var/tmp/hung"), hung.tail
+
+    road.go(hung, "hung", "look")
+    found = road.found["hung"]
+    assert other_boot(before["boot"], found["boot"]) == {}
+    assert (found["status"]["state"], found["status"]["next"]) == ("applied", None)
+    assert [note for note in found["status"]["notes"] if "did not come up" in note]
+    name, loader = hang.__name__.replace("_", " "), found["status"]["loader"]
+    remark = f"{loader}, one try that {name}: back in stock"
+    results.add(before["boot"]["kernel"], "lowlat", "none", remark)

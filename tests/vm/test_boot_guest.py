@@ -9,7 +9,7 @@ from typing import Any
 import hangs
 import pytest
 import results
-from journey import Journey, differing, other_boot
+from journey import Journey, differing
 from road import PROFILE, TRIAL
 
 pytest_plugins = ["road"]
@@ -167,9 +167,6 @@ def test_purge_leaves_nothing(road: Journey) -> None:
 
 # --------------------------------------------------------------------- hangs
 
-#: The kernel's last word where somebody tells it to reboot.
-_TOLD = "reboot: Restarting system"
-
 
 @pytest.mark.parametrize(
     ("hang", "said", "told"),
@@ -188,22 +185,6 @@ _TOLD = "reboot: Restarting system"
     ],
 )
 def test_a_hang_comes_back_by_itself(
-    road: Journey, hang: Any, said: str, told: bool | None
+    road: Journey, hang: hangs.Hang, said: str, told: bool | None
 ) -> None:
-    before = road.found["stock"]
-    guest = road.after["stock"]
-    (road.share / "status").unlink(missing_ok=True)
-    hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
-    assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
-    assert said in hung.console, hung.tail
-    assert told is None or (_TOLD in hung.console) == told, hung.tail
-    if hang is not hangs.has_no_root:
-        assert hung.read("/var/tmp/hung"), hung.tail
-
-    road.go(hung, "hung", "look")
-    found = road.found["hung"]
-    assert other_boot(before["boot"], found["boot"]) == {}
-    assert (found["status"]["state"], found["status"]["next"]) == ("applied", None)
-    assert [note for note in found["status"]["notes"] if "did not come up" in note]
-    name = hang.__name__.strip("_").replace("_", " ")
-    results.add(before["boot"]["kernel"], "lowlat", "none", f"one try that {name}: back in stock")
+    hangs.comes_back(road, hang, said, told)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Debian 13 machine with systemd-boot: applied, tried once, back in stock, rolled back."""
+"""A Debian 13 machine with systemd-boot: applied, tried once, back in stock, promoted,
+rolled back."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import boots
+import hangs
 import image
 import pytest
 import results
@@ -19,7 +21,8 @@ BOOTS = {
     "grub": "bootctl",
     "stock": "setup look apply trial",
     "tuned": "look",
-    "returned": "look roll_back",
+    "returned": "look promote",
+    "promoted": "look roll_back",
 }
 
 
@@ -56,6 +59,7 @@ def test_the_trial_is_for_one_boot(road: Journey) -> None:
         False,
         True,
         False,
+        True,
     ]
     assert road.found["tuned"]["status"]["state"] == "tried"
     before, found = road.found["stock"]["boot"], road.found["returned"]["boot"]
@@ -64,8 +68,23 @@ def test_the_trial_is_for_one_boot(road: Journey) -> None:
     results.add(found["kernel"], "lowlat", "all", remark)
 
 
-def test_rollback_leaves_what_was_there(road: Journey) -> None:
-    found = road.found["returned"]
+def test_promote_and_rollback(road: Journey) -> None:
+    assert road.found["returned"]["promote"][0] == 0, road.found["returned"]["promote"]
+    found = road.found["promoted"]
+    assert found["status"]["state"] == "promoted"
     assert found["rollback"][0] == 0, found["rollback"]
     assert found["rolled back"] == {}
     assert found["loader after rollback"] == road.found["stock"]["loader"]
+
+
+@pytest.mark.parametrize(
+    ("hang", "said", "told"),
+    [
+        pytest.param(hangs.panics, "Kernel panic - not syncing: sysrq", None, id="panic"),
+        pytest.param(hangs.takes_every_cpu, "", False, id="watchdog"),
+    ],
+)
+def test_a_hang_comes_back_by_itself(
+    road: Journey, hang: hangs.Hang, said: str, told: bool | None
+) -> None:
+    hangs.comes_back(road, hang, said, told)

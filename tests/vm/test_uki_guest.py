@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import boots
+import hangs
 import image
 import pytest
 import results
@@ -101,3 +102,16 @@ def test_promote_and_rollback(road: Journey) -> None:
     assert found["status"]["state"] == "promoted"
     assert (found["rollback"][0], found["rolled back"]) == (0, {}), found["rollback"]
     assert found["loader after rollback"] == road.found["stock"]["loader"]
+
+
+@pytest.mark.parametrize(
+    ("hang", "said", "told"),
+    [
+        pytest.param(hangs.panics, "Kernel panic - not syncing: sysrq", None, id="panic"),
+        pytest.param(hangs.takes_every_cpu, "", False, id="watchdog"),
+    ],
+)
+def test_a_hang_comes_back_by_itself(
+    road: Journey, hang: hangs.Hang, said: str, told: bool | None
+) -> None:
+    hangs.comes_back(road, hang, said, told)
