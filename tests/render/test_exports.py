@@ -201,6 +201,44 @@ def test_the_kubelets_files(host: Path) -> None:
     assert "apply --profile lowlat --isolate 4-15" in " ".join(answer.out.split())
 
 
+#: The decoder of tests/render/kubelet, as the kubelet's own: of each, what it says.
+STRICT = {
+    "foo: 1": 'unknown field "foo"',
+    "cpuManagerPolicyOptions: {full-pcpus-only: true}": "cannot unmarshal bool",
+    "cpuManagerPolicy: static\ncpuManagerPolicy: none": "already set",
+}
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("go is not installed: apt install golang")
+    program = tmp_path_factory.mktemp("kubelet") / "decode"
+    sources = Path(__file__).with_name("kubelet")
+    subprocess.run([go, "build", "-o", program, "."], cwd=sources, check=True, timeout=900)
+    return program
+
+
+def decoded(decoder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([decoder], input=text, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.full
+def test_the_kubelet_decodes_its_file(host: Path, decoder: Path) -> None:
+    out, _ = render(host, "kubelet")
+    text = (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text()
+    done = decoded(decoder, text)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["cpuManagerPolicy"], found["reservedSystemCPUs"]) == ("static", "0-3")
+    assert found["cpuManagerPolicyOptions"]["strict-cpu-reservation"] == "true"
+    head = "".join(line for line in text.splitlines(True) if line.startswith(("apiV", "kind")))
+    for wrong, said in STRICT.items():
+        refused = decoded(decoder, f"{head}{wrong}\n")
+        assert refused.returncode == 1 and said in refused.stderr, refused
+
+
 # --------------------------------------------------------------- images
 
 
