@@ -19,6 +19,9 @@ from lowlat.rehearse import packages
 
 _MAKE_S = 900
 
+#: A mirror may hold an older state of a suite that changes every day.
+_OLD = '--aptopt=Acquire::Check-Valid-Until "false"'
+
 
 @contextmanager
 def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
@@ -47,7 +50,7 @@ def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
     with tempfile.TemporaryDirectory(prefix=".made-", dir=kept.parent) as made:
         tree = Path(made) / "tree"
         done = subprocess.run(
-            ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase"]
+            ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", _OLD]
             + [f"--include={','.join(more)}", suite, str(tree), *lines],
             capture_output=True, text=True, check=False, timeout=_MAKE_S,
         )  # fmt: skip
