@@ -300,7 +300,8 @@ def test_before_per_type_masks_both_lists_are_to_be_the_same(tmp_path: Path) -> 
 
 def test_an_option_that_is_not_built_in_is_ignored(tmp_path: Path) -> None:
     root = write_tree(tmp_path, machine(8, config="CONFIG_CPU_ISOLATION=y\n"))
-    assert judged(root, "nohz_full=2-7 rcu_nocbs=2-7")["nohz_full=2-7"] == "ignored"
+    for word in ("nohz_full=2-7", "hugepages=4", "hugepagesz=1G", "default_hugepagesz=1G"):
+        assert judged(root, word)[word] == "ignored"
 
 
 def test_without_a_configuration_it_is_assumed(tmp_path: Path) -> None:

@@ -143,6 +143,12 @@ def test_the_figures_of_one_arm_as_a_table_for_programs(bench: Bench) -> None:
     assert "quiet,noise_ppm,ppm,2,1200" in {row.removesuffix(".0") for row in rows}
 
 
+@pytest.mark.parametrize("words", [[], ["--against", "after.json"], ["--require", "noise_ppm>=2"]])
+def test_without_a_run_it_says_which_are_missing(bench: Bench, words: list[str]) -> None:
+    with pytest.raises(Refused, match="^report: the runs are missing"):
+        bench.call(*words)
+
+
 @pytest.mark.parametrize("words", [["--require", "noise_ppm>=2"]])
 def test_what_takes_two_arms_is_refused(bench: Bench, words: list[str]) -> None:
     with pytest.raises(Refused, match=f"{words[0]}: two sets of runs are needed"):

@@ -108,6 +108,7 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "no CPU is offloaded": lambda line: (
         not (line.offloaded or line.tickless or line.built("RCU_NOCB_CPU_DEFAULT_ALL"))
     ),
+    "no huge pages": lambda line: line.built("HUGETLBFS") is False,
     "not real-time": lambda line: line.target.kernel.realtime is False,
     "from 7.0 on": lambda line: line.target.since(7, 0),
     "from 6.12 on": lambda line: line.target.since(6, 12),

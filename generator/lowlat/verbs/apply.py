@@ -24,13 +24,16 @@ class ApplyArguments(options.ChangeArguments):
     plan: PlanChoice = PlanChoice()
     boot: str = option(
         None,
-        "tuned: TuneD's bootloader plugin changes the stock entries; no trial, no promote; "
-        "default: %(default)s",
+        "own: add entries beside the stock ones (default); tuned: let TuneD's bootloader plugin "
+        "change the stock entries, for which there is no trial and no promote",
         "own",
         choices=("own", "tuned"),
     )
     runtime: str = option(
-        None, "what applies the run-time settings (%(default)s)", "tuned", choices=("tuned", "none")
+        None,
+        "tuned: TuneD applies the run-time settings (default); none: you do",
+        "tuned",
+        choices=("tuned", "none"),
     )
     accept_pending: bool = flag(
         "also generate boot entry changes that others made and have not generated yet"

@@ -89,11 +89,11 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     shown = list(
         _items((f"{one.name} = {_listed(one.name, one.value)}", one.why) for one in settings)
     )
-    yield from section("Run time", shown or ["  (nothing to set)"])
+    yield from section("Run-time settings", shown or ["  (nothing to set)"])
     skipped = ((skipped.name, skipped.why) for skipped in plan.skipped)
     yield from section("Left out", _by_reason(skipped))
     offers = ((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
-    yield from section("At your own risk", _by_reason(offers))
+    yield from section("Optional, at your own risk", _by_reason(offers))
     for warning in plan.warnings:
         yield ""
         yield from item("Warning", warning)
@@ -109,7 +109,9 @@ def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
     for change in found.changes:
         if change.where != CMDLINE:
             others.setdefault(change.name, []).append(change)
-    yield from section("Run time", _items((name, _first(them)) for name, them in others.items()))
+    yield from section(
+        "Run-time settings", _items((name, _first(them)) for name, them in others.items())
+    )
     yield ""
     yield f"{len(found.changes)} values would change, {found.unchanged} are already as planned."
 

@@ -24,14 +24,15 @@ from lowlat.view import screen
 _BEFORE = "before"
 _AFTER = "after"
 
-_USAGE = "give runs before, and after them --against AFTER"
-
 
 def main(args: ReportArguments) -> int:
     """Compare the runs, or describe those of one arm, and print that: 0 done, 1 not comparable.
     Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed."""
     gates = [gate.parse(words) for words in args.require]
     report_output.check(args)
+    if not args.before:
+        hint = "name those to describe, or those before the change"
+        raise Refused("report: the runs are missing", hint=hint)
     if not (args.against or args.arm):
         return _described(args)
     found = compare(*_arms(args))
@@ -52,9 +53,9 @@ def main(args: ReportArguments) -> int:
 def _described(args: ReportArguments) -> int:
     given = {"--require": args.require, "--verify": args.verify}
     only = [name for name, value in given.items() if value]
-    if only or not args.before:
-        what = f"{only[0]}: " if only else ""
-        raise Refused(f"report: {what}two sets of runs are needed", hint=_USAGE)
+    if only:
+        hint = "add those after the change: --against AFTER"
+        raise Refused(f"report: {only[0]}: two sets of runs are needed", hint=hint)
     runs = tuple(map(read_run, args.before))
     arm = Arm(named(args.before[0].name, runs), runs)
     found = describe(arm)
@@ -71,8 +72,6 @@ def _described(args: ReportArguments) -> int:
 
 
 def _arms(args: ReportArguments) -> list[Arm]:
-    if not args.before:
-        raise Refused("report: two sets of runs are needed", hint=_USAGE)
     arms = [(_BEFORE, args.before)]
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))

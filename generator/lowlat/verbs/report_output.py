@@ -24,7 +24,7 @@ from lowlat.view.plot.figure import Data, csv_text
 @dataclass(frozen=True)
 class ReportArguments:
     before: tuple[Path, ...] = positional(
-        None, "runs before the change (of lowlat-gen measure)", (), nargs="*", action="store"
+        None, "the runs to describe, or those before the change", (), nargs="*", action="store"
     )
     against: tuple[Path, ...] = option(
         "AFTER",
