@@ -259,15 +259,25 @@ int memgroup_enter(const struct memgroup *group)
 	return cgroup_write(group->path, "cgroup.procs", "0");
 }
 
-/* "oom_kill N" in a file of several such lines (cgroup-v2.rst: memory.events). */
-uint64_t memgroup_kills(const struct memgroup *group)
+/* Of a file of lines "NAME COUNT" (cgroup-v2.rst: memory.events, memory.stat). */
+static uint64_t count(const struct memgroup *group, const char *file, const char *mark)
 {
 	_cleanup_free_ char *text = NULL;
 
 	if (!group->path[0])
 		return 0;
-	text = text_read_trimmed("%s/%s", group->path, files[group->version].events);
-	return text_count_after(text, "oom_kill ");
+	text = text_read_trimmed("%s/%s", group->path, file);
+	return text_count_after(text, mark);
+}
+
+uint64_t memgroup_kills(const struct memgroup *group)
+{
+	return count(group, files[group->version].events, "oom_kill ");
+}
+
+uint64_t memgroup_major_faults(const struct memgroup *group)
+{
+	return count(group, "memory.stat", "pgmajfault ");
 }
 
 void memgroup_deinit(struct memgroup *group)

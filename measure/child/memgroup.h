@@ -42,5 +42,8 @@ int memgroup_enter(const struct memgroup *group);
 /* How many processes were killed in it for want of memory. */
 uint64_t memgroup_kills(const struct memgroup *group);
 
+/* How many page faults in it had to read from a disk. */
+uint64_t memgroup_major_faults(const struct memgroup *group);
+
 /* Kills all in it (v2; in v1 the reaper has to) and removes it. Harmless when there is none. */
 void memgroup_deinit(struct memgroup *group);

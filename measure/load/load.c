@@ -97,10 +97,11 @@ static uint64_t share_of(const struct load_options *options, enum load_share sha
 static void add_stressor(const struct load_options *options, const struct stressor *stressor,
 			 uint16_t *port, struct strings *command)
 {
-	const size_t cpus = options->cpus->count;
+	/* Those that starve wait for the disk. */
+	const size_t workers = options->scenario->starves ? INSTANCES_MAX : options->cpus->count;
 
 	strings_add_words(command, "--%s %zu %s", stressor->name,
-			  cpus < INSTANCES_MAX ? cpus : INSTANCES_MAX,
+			  workers < INSTANCES_MAX ? workers : INSTANCES_MAX,
 			  stressor->fixed ? stressor->fixed : "");
 	if (stressor->port_option) {
 		*port = ports_find(*port, INSTANCES_MAX);

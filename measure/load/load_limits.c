@@ -10,6 +10,8 @@
 /* What stress-ng itself takes: its shared pages, and the stacks and buffers of each worker. */
 #define GROUP_BASE (256 * MIB)
 #define GROUP_PER_CPU (128 * MIB)
+/* The same, of workers that have a page each. */
+#define STARVED_PER_CPU (2 * MIB)
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -30,19 +32,27 @@ static uint64_t choose_memory(uint64_t available)
 	return round_down(least(memory, memgroup_room() / 2));
 }
 
+static uint64_t choose_limit(const struct load_scenario *scenario, size_t cpus,
+			     const struct load_limits *limits)
+{
+	if (scenario->starves)
+		return limits->disk / 4 + STARVED_PER_CPU * cpus;
+	return limits->memory + (scenario->exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus);
+}
+
 static int make_group(const struct load_scenario *scenario, size_t cpus, struct load_limits *limits,
 		      struct message *message)
 {
-	const bool exhausts = scenario->exhausts;
-	const uint64_t more = exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus;
+	const uint64_t limit = choose_limit(scenario, cpus, limits);
 	struct message reason;
 
-	if (!memgroup_init(limits->memory + more, &limits->group, &reason) || !exhausts)
+	if (!memgroup_init(limit, &limits->group, &reason) ||
+	    !(scenario->exhausts || scenario->starves))
 		return 0;
 	return message_set(
 		message,
-		"--load %s: %.300s; run as root where memory cgroups are, or use --load vm",
-		scenario->name, reason.text);
+		"--load %s: %.300s; run as root where memory cgroups are, or use --load %s",
+		scenario->name, reason.text, scenario->starves ? "files" : "vm");
 }
 
 static int make_folder(const struct load_scenario *scenario, struct load_limits *limits,
@@ -50,6 +60,11 @@ static int make_folder(const struct load_scenario *scenario, struct load_limits 
 {
 	int err = scratch_init_on_disk(&limits->scratch);
 
+	if (!err && scenario->starves && scratch_in_memory(&limits->scratch))
+		return message_set(message,
+				   "--load %s: its files would lie in memory, where nothing is "
+				   "read again; name a folder on a disk in TMPDIR",
+				   scenario->name);
 	if (err)
 		return message_set(message,
 				   "--load %s: no private folder can be made on a disk (%s); name "
@@ -70,9 +85,9 @@ int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t
 	int err;
 
 	*ret = (struct load_limits){ .memory = choose_memory(available) };
-	err = make_group(scenario, cpus, ret, message);
-	if (!err && load_scenario_on_disk(scenario))
-		err = make_folder(scenario, ret, message);
+	err = load_scenario_on_disk(scenario) ? make_folder(scenario, ret, message) : 0;
+	if (!err)
+		err = make_group(scenario, cpus, ret, message);
 	if (err)
 		load_limits_deinit(ret);
 	return err;

@@ -19,6 +19,8 @@ struct load_limits {
 	uint64_t memory, disk;
 	/* Processes killed in the group; the one who ends the load counts them. */
 	uint64_t oom_kills;
+	/* Page faults in the group that had to read, of the measured part of the run. */
+	uint64_t major_faults;
 };
 
 /*

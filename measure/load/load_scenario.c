@@ -7,44 +7,47 @@
 
 /* clang-format off */
 static const struct load_scenario scenarios[] = {
-	{ "faults", false, {
+	{ "faults", .stressors = {
 		{ .name = "fault" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
-	{ "vm", false, {
+	{ "vm", .stressors = {
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
-	{ "memory", false, {
+	{ "memory", .stressors = {
 		{ .name = "fault" },
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
-	{ "oom", true, {
+	{ "oom", .exhausts = true, .stressors = {
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
 	} },
-	{ "timers", false, {
+	{ "major-faults", .starves = true, .stressors = {
+		{ .name = "msync", .share = SHARE_DISK, .bytes_option = "--msync-bytes" },
+	} },
+	{ "timers", .stressors = {
 		{ .name = "timer", .fixed = "--timer-freq 1000" },
 		{ .name = "timerfd", .fixed = "--timerfd-freq 1000" },
 		{ .name = "itimer", .fixed = "--itimer-freq 1000" },
 	} },
-	{ "ipi", false, {
+	{ "ipi", .stressors = {
 		{ .name = "tlb-shootdown" },
 		{ .name = "membarrier" },
 		{ .name = "mprotect" },
 	} },
 	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
-	{ "files", false, {
+	{ "files", .stressors = {
 		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = "--hdd-opts fsync" },
 		{ .name = "dentry", .fixed = "--dentries 2048" },
 	} },
 	/* Their default is the loopback interface. */
-	{ "network", false, {
+	{ "network", .stressors = {
 		{ .name = "sock", .fixed = "--sock-domain ipv4", .port_option = "--sock-port" },
 		{ .name = "udp", .fixed = "--udp-domain ipv4", .port_option = "--udp-port" },
 	} },
-	{ "mixed", false, {
+	{ "mixed", .stressors = {
 		{ .name = "fault" },
 		{ .name = "vm", .share = SHARE_MEMORY, .bytes_option = "--vm-bytes" },
 		{ .name = "mmap", .share = SHARE_MEMORY, .bytes_option = "--mmap-bytes" },
@@ -57,7 +60,7 @@ static const struct load_scenario scenarios[] = {
 };
 
 /* One method of fixed size: what bogo operations count differs between methods. */
-const struct load_scenario load_throughput = { "throughput", false, {
+const struct load_scenario load_throughput = { "throughput", .stressors = {
 	{ .name = "matrix", .fixed = "--matrix-method prod --matrix-size 128" },
 } };
 /* clang-format on */

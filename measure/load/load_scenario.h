@@ -26,6 +26,8 @@ struct load_scenario {
 	const char *name;
 	/* Asks for more memory than it may have, so that the kernel kills in its group. */
 	bool exhausts;
+	/* Its files are larger than its group, so that their pages have to be read again. */
+	bool starves;
 	/* The last one has no name. */
 	struct stressor stressors[10];
 };

@@ -7,11 +7,14 @@
 /* The memory group that bounds the load; null where nothing does. */
 static json_t *memgroup_to_json(const struct run *run)
 {
+	const double seconds = (double)(run->after.raw_ns - run->before.raw_ns) / 1e9;
+
 	if (!run->limits.group.version)
 		return json_null();
-	return json_pack("{s:i, s:I, s:I}", "cgroup_version", run->limits.group.version,
+	return json_pack("{s:i, s:I, s:I, s:f}", "cgroup_version", run->limits.group.version,
 			 "limit_bytes", (json_int_t)run->limits.group.limit, "oom_kills",
-			 (json_int_t)run->limits.oom_kills);
+			 (json_int_t)run->limits.oom_kills, "major_faults_per_s",
+			 seconds > 0 ? (double)run->limits.major_faults / seconds : 0);
 }
 
 static json_t *load_to_json(const struct run *run, size_t part)

@@ -128,6 +128,7 @@ static void measure(struct run *run)
 	unshare_pages();
 	run->counters_valid = true;
 	take_counters(run, &run->before);
+	run->limits.major_faults = memgroup_major_faults(&run->limits.group);
 	series_begin(&run->series, &run->before);
 	detectors_measure(&run->detectors, run->threshold_ns, run->options.duration_ns);
 	attend_until(run, run->before.raw_ns + run->options.duration_ns);
@@ -138,6 +139,8 @@ static void measure(struct run *run)
 	while (!detectors_finished(&run->detectors))
 		usleep(200);
 	take_counters(run, &run->after);
+	run->limits.major_faults =
+		memgroup_major_faults(&run->limits.group) - run->limits.major_faults;
 	series_end(&run->series, &run->after);
 	if (run->series.error == -ENXIO) {
 		run->complete = false;

@@ -37,7 +37,7 @@ function _lowlat_policies
   __fish_complete_list , "printf '%s\n' other fifo:1 deadline:5ms/10ms"
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom major-faults timers ipi files network mixed
 end
 function _lowlat_works
   __fish_complete_list , "printf '%s\n' all usleep clock_nanosleep memory registers kill clock_gettime"
@@ -196,7 +196,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -s h -l help -d 'sh
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default: nothing, of rehearse mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches, of rehearse not at all)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l profile -xka "(_lowlat_profile)" -d 'profile to rehearse; default: lowlat; may be repeated'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using rehearse' -l isolate -x -d 'isolate exactly these CPUs; with names: feed=2-3,engine=4-7'
@@ -225,7 +225,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -s h -l help -d 'sho
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default: nothing, of rehearse mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches, of rehearse not at all)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l label -x -d 'names the run, such as '"'"'stock'"'"''
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l out -xka "(_lowlat_file)" -d 'where to write (default: the state folder)'
@@ -349,7 +349,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l kernel -xka "(_lowla
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l policy -xka "(_lowlat_policies)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by the first'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default: nothing, of rehearse mixed)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l work -xka "(_lowlat_works)" -d 'time kinds of work (usleep, memory, ...), or all'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times, without load (10)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l throughput -x -d 'then run stress-ng'"'"'s matrix N times on all measured CPUs, without load (10)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l causes -l no-causes -d 'join the gaps with the kernel'"'"'s trace, which lengthens them somewhat (default: with the detectors'"'"' own context switches, of rehearse not at all)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l boots -x -d 'compare N stock and N tuned boots, in random order; the default entry stays'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using tune' -l duration -x -d 'how long to measure (10s)'

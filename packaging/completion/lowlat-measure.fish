@@ -7,7 +7,7 @@ function _lowlat_policy
   printf '%s\n' other fifo:1 deadline:5ms/10ms
 end
 function _lowlat_load
-  printf '%s\n' idle faults vm memory oom timers ipi files network mixed
+  printf '%s\n' idle faults vm memory oom major-faults timers ipi files network mixed
 end
 function _lowlat_all
   printf '%s\n' all
@@ -86,7 +86,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l warmup -x -d 'how l
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l threshold -x -d 'what is longer is a gap, 50ns to 1s (default 100ns)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l stop-on -x -d 'end the run at a gap of at least that, 50ns to 1h'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l policy -xka "(_lowlat_policy)" -d 'other, fifo:N, rr:N or deadline:RUNTIME/PERIOD (default other)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, memory, oom, timers, ipi, files, network, mixed'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load -xka "(_lowlat_load)" -d 'what stress-ng does meanwhile (default idle): idle, faults, vm, memory, oom, major-faults, timers, ipi, files, network, mixed'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l load-cpus -xka "(_lowlat_all)" -d 'where the load runs (default: the CPUs not measured), or all'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l oslat -d 'run oslat afterwards (default: where it is installed)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l no-oslat -d 'don'"'"'t run oslat'
@@ -95,7 +95,7 @@ complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work -xka "(_lowlat
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-alone -d 'on one CPU after another (default: on all at once)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l work-mixed -d 'in turns, with another kind on each CPU'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l wakeup -x -d 'time how late a thread wakes that sleeps on a schedule, 50us to 1s (default 1ms)'
-complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 10) of stress-ng'"'"'s matrix on the first CPU'
+complete -c lowlat-measure -n _shtab_lowlat_measure_using -l throughput -x -d 'then, without load, N runs (default 10) of stress-ng'"'"'s matrix on all measured CPUs'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l emulated -d 'the CPUs are emulated, so durations mean nothing (on x86 it is seen)'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l label -x -d 'name of the run, kept in the JSON'
 complete -c lowlat-measure -n _shtab_lowlat_measure_using -l seed -x -d 'of the load'"'"'s random numbers (default 1)'

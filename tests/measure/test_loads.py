@@ -7,10 +7,14 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from lowlat.measure.run_file import read_run
+from lowlat.report.arm import Arm
+from lowlat.report.description import describe
 from measuring import (
     HELP,
     METRICS,
@@ -103,14 +107,84 @@ def _left_groups() -> set[Path]:
 
 @needs_root
 @pytest.mark.root
-def test_oom_without_a_memory_group_is_refused(ordinary_user: OrdinaryUser) -> None:
+@pytest.mark.parametrize(("scenario", "instead"), [("oom", "vm"), ("major-faults", "files")])
+def test_what_needs_a_memory_group_is_refused_without(
+    ordinary_user: OrdinaryUser, scenario: str, instead: str
+) -> None:
     done = subprocess.run(
-        [ordinary_user.measure, *QUICK, "--no-oslat", "--load", "oom", "--json"],
+        [ordinary_user.measure, *QUICK, "--no-oslat", "--load", scenario, "--json"],
         capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "cgroup" in done.stderr
-    assert "use --load vm" in done.stderr
+    assert f"use --load {instead}" in done.stderr
+
+
+@needs_root
+@pytest.mark.root
+def test_major_faults_in_memory_are_refused(bench: Bench, small: Path) -> None:
+    bench.env["TMPDIR"] = str(small)
+    done = bench.call(*QUICK, "--no-oslat", "--load", "major-faults")
+    assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "its files would lie in memory" in done.err
+
+
+@needs_stress
+@needs_root
+@pytest.mark.root
+def test_files_larger_than_their_group_are_read_again(bench: Bench) -> None:
+    done = bench.call("--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "major-faults")
+    if done.status == 2:
+        pytest.skip(done.err.strip())
+    (load,) = done.run["loads"]
+    assert done.run["complete"], done.run["problems"]
+    assert (
+        int(option(load["command"], "--msync-bytes") or 0) > 3 * load["memory_group"]["limit_bytes"]
+    )
+    assert load["memory_group"]["major_faults_per_s"] > 0
+
+
+#: 250 page faults a second that read, each of a page that nothing else holds, and what the kernel
+#: counted of this process.
+READS_AGAIN = """import mmap, os, resource, signal, sys, time
+if sys.argv[1] == "--version": sys.exit(print("stress-ng, version 0.15.06 (gcc 12)"))
+if sys.argv[1] == "--help": sys.exit(print("--msync"))
+ended = []
+signal.signal(signal.SIGINT, lambda *_: ended.append(True))
+fd = os.open("file", os.O_RDWR | os.O_CREAT)
+os.write(fd, bytes(1 << 20)), os.fsync(fd)
+pages = mmap.mmap(fd, 1 << 20)
+pages.madvise(mmap.MADV_RANDOM)
+begin, faults = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+touched = 0
+while not ended:
+    touched += 1
+    time.sleep(max(0, begin + touched / 250 - time.monotonic()))
+    pages[touched % 256 * 4096]
+    pages.madvise(mmap.MADV_DONTNEED), os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt - faults
+print("rate", faults / (time.monotonic() - begin), flush=True)
+open("load-0.yaml", "w").write("metrics:")
+"""
+
+
+@needs_root
+@pytest.mark.root
+def test_major_faults_of_a_known_rate_are_found(bench: Bench) -> None:
+    """In the run and in what ``report`` says of it."""
+    bench.play("stress-ng", f"#!{sys.executable}\n{READS_AGAIN}")
+    done = bench.call("--duration", "2s", "--warmup", "1s", "--no-oslat", "--load", "major-faults")
+    if done.status == 2:
+        pytest.skip(done.err.strip())
+    assert done.run["complete"], done.run["problems"]
+    (load,) = done.run["loads"]
+    planted = float(load["log"].split()[1])
+    assert planted > 50, load["log"]
+    found = load["memory_group"]["major_faults_per_s"]
+    assert planted / 1.5 < found < planted * 1.5
+    (shown,) = (f.value for f in describe(Arm("x", (read_run(bench.json),))).figures
+                if f.name == "major_faults_per_s")  # fmt: skip
+    assert shown == pytest.approx(found)
 
 
 @pytest.mark.skipif(not shutil.which("taskset"), reason="no taskset (util-linux)")

@@ -43,6 +43,13 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
+class MemoryGroup:
+    """What bounds a load: how often a second a page fault in it had to read from a disk."""
+
+    major_faults_per_s: Optional[float] = None
+
+
+@dataclass(frozen=True)
 class Load:
     """Another program that ran beside or after the detector.
 
@@ -56,6 +63,7 @@ class Load:
     argv: object = field(default="", metadata={"json": "command"})
     exit: Optional[int] = None
     result: Optional[ToolResult] = field(default=None, metadata={"json": "parsed"})
+    memory_group: Optional[MemoryGroup] = None
 
     @property
     def command(self) -> str:

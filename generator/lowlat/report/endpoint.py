@@ -202,7 +202,7 @@ def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measu
     """All that these runs can tell of these CPUs."""
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
-    result.append(figures.WORST_SECOND)
+    result += (figures.WORST_SECOND, figures.MAJOR_FAULTS)
     result += figures.printed("ns", (work.values(run, cpus) for run in runs))
     result += figures.printed("ppm", map(figures.together, runs))
     if comparable.same_version(comparable.oslat_version, runs):

@@ -126,6 +126,9 @@ WORST_SECOND = Measure("worst_second_ppm", "ppm", lambda cpu: None, pool=max)
 #: From oslat's own output, see of_run().
 OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
 
+#: Of the load's memory group, see of_run().
+MAJOR_FAULTS = Measure("major_faults_per_s", "1/s", lambda cpu: None)
+
 
 def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
     """A measure for each row of /proc/interrupts and /proc/softirqs that ever counted."""
@@ -197,7 +200,7 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 
 def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """What a run as a whole says, and other programs said of it."""
-    told = opinions(run) | together(run) | throughput(run)
+    told = opinions(run) | together(run) | throughput(run) | _major_faults(run)
     return _worst_seconds(run, cpus) | _oslat(run, cpus) | told
 
 
@@ -247,6 +250,13 @@ def throughput(run: Run) -> dict[Key, float]:
     for stressor, rate in (run.throughput.figures if run.throughput else {}).items():
         result[stressor] = result.get(stressor, 0.0) + rate
     return {(f"{THROUGHPUT}@{stressor}", "all"): rate for stressor, rate in result.items()}
+
+
+def _major_faults(run: Run) -> dict[Key, float]:
+    """The parts of a load share one group. What reads nothing again is not told of."""
+    group = run.loads[0].memory_group if run.loads else None
+    rate = group.major_faults_per_s if group else None
+    return {(MAJOR_FAULTS.name, "all"): rate} if rate else {}
 
 
 def dose(run: Run) -> dict[str, float]:

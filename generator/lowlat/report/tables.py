@@ -38,6 +38,7 @@ SUMMARY = (
     ("worst_second_ppm", "worst second, of the time", 1),
     ("pace_p50", "pace, readings in 1 ms", 1),
     ("pace_p1", "pace in the slowest 1 % of them", 1),
+    ("major_faults_per_s", "major page faults of the load", 1),
     ("oslat_max_us", "oslat maximum of any CPU, us", 1),
     ("cyclictest_max_us", "cyclictest maximum of any CPU, us", 1),
     ("osnoise_max_us", "rtla osnoise maximum of any CPU, us", 1),
