@@ -18,12 +18,14 @@ import pytest
 from ansible_hosts import COLLECTION, Ansible, ansible_or_skip
 
 import lowlat
+from lowlat.explain.guides import find
 
 pytestmark = pytest.mark.ansible
 
 full = pytest.mark.full
 MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("*.py"))
 ROLE = COLLECTION / "roles/lowlat"
+ARCHIVE = f"lowlat-lowlat-{lowlat.__version__}.tar.gz"
 
 
 def answer(ansible: Ansible, *words: object, cwd: Path | None = None) -> str:
@@ -86,6 +88,18 @@ def test_each_playbook_can_be_read(ansible: Ansible, book: Path) -> None:
     assert str(book.name) in said
 
 
+def test_the_guide_s_commands_are_taken_and_its_variables_are_read(ansible: Ansible) -> None:
+    guide = find("ansible")
+    assert guide is not None
+    commands = re.findall(r"(?m)^  (ansible-playbook .*)$", guide.text)
+    assert len(commands) == 3
+    for command in commands:
+        answer(ansible, *command.replace("-i hosts", "-i localhost,").split(), "--syntax-check")
+    books = "".join(book.read_text() for book in COLLECTION.glob("playbooks/*.yml"))
+    assert [name for name in re.findall(r"lowlat_\w+", guide.text) if name not in books] == []
+    assert f"ansible-galaxy collection install {ARCHIVE}\n" in guide.text
+
+
 def test_a_variable_of_the_role_has_its_heading_and_its_default(ansible: Ansible) -> None:
     specs = content(ansible, ROLE / "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
     text = (ROLE / "README.md").read_text()
@@ -98,7 +112,7 @@ def test_a_variable_of_the_role_has_its_heading_and_its_default(ansible: Ansible
 
 def test_the_archive_has_all_of_it(ansible: Ansible, tmp_path: Path) -> None:
     answer(ansible, "ansible-galaxy", "collection", "build", "--output-path", tmp_path)
-    archive = tmp_path / f"lowlat-lowlat-{lowlat.__version__}.tar.gz"
+    archive = tmp_path / ARCHIVE
     listed = subprocess.run(
         ["tar", "tzf", archive], capture_output=True, text=True, check=True
     ).stdout.split()

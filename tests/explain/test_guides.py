@@ -40,6 +40,8 @@ WORDS = {
     "raspberry pi": "raspberry-pi",
     "ros": "robots",
     "linuxcnc": "robots",
+    "ansible": "ansible",
+    "fleet": "ansible",
 }
 
 #: Verbs that only read, and take a captured machine.
