@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What has no lowlat subject: errors, files, programs, the terminal, JSON fields."""
+"""Everything without a subject of lowlat's: errors, files, programs, the terminal, JSON fields."""

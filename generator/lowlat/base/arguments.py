@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a user gives: the fields of a frozen dataclass, of which verbs/arguments.py makes a verb's
-parser, and times with their unit. Where a tuple is the default, a field may be repeated."""
+"""A verb's arguments: the fields of a frozen dataclass, of which verbs/arguments.py makes the
+parser, and times with their unit. A field whose default is a tuple may be repeated."""
 
 import re
 from dataclasses import field

@@ -39,7 +39,7 @@ CPU_LIST = 64 << 10
 #: A boot line, or the file that holds one: every kernel cuts it long before.
 BOOT_LINE = 64 << 10
 
-#: What a rehearsal's guest may leave in one file, and say on its console.
+#: The most that a rehearsal's guest may leave in one file, and print on its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB
 

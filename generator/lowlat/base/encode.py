@@ -10,12 +10,12 @@ from typing import Union
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import is_shown, plain
 
-#: What sh, GRUB, systemd, TuneD's functions and a file's name all take as it is.
+#: Text that sh, GRUB, systemd, TuneD's functions and file names all take literally.
 _WORD = re.compile(r"[A-Za-z0-9._+~:,/@=>-]*")
 _TMPFILES = re.compile(r"[][A-Za-z0-9._+~:,/@=*-]*")
 _PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
 
-#: What TuneD would expand, take for a remark, or not keep.
+#: Text that TuneD would expand, take for a comment, or lose.
 _INI = re.compile(r"\$\{|\s#|^\s|\s$")
 
 #: Specifiers, variables, quotes and escapes of systemd.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What can go wrong, as values of one small family.
-
-Only :mod:`lowlat.cli` prints them and turns them into an exit status.
-"""
+"""One small family of errors. Only :mod:`lowlat.cli` prints them and turns them into an exit
+status."""
 
 from typing import Optional
 

@@ -24,7 +24,7 @@ _HINT = "name a file you can write"
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
-#: What to do, by the name of the error.
+#: The hint for each error, by the name of its errno.
 _HINTS = resources.texts("base/hints.ini")["hints"]
 
 
@@ -51,8 +51,8 @@ def stage(
     finish: Callable[[int], None] = lambda fd: None,
 ) -> None:
     """Write a new file, through no link, until it is on the disk; ``finish`` may give its
-    descriptor an owner. What an earlier call left there goes; where this one fails, nothing
-    stays."""
+    descriptor an owner. A file that an earlier call left there is removed; where this call fails,
+    none stays."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=dir_fd)
     try:
@@ -120,9 +120,9 @@ def locked(
     wait: float = 0.0,
     taken: Optional[Refused] = None,
 ) -> Iterator[int]:
-    """Hold a file or a folder alone while the block runs; gives the descriptor. Raises ``taken``,
-    or BlockingIOError, where somebody else holds it for more than ``wait`` seconds, OSError where
-    it is a link or cannot be opened, FileNotFoundError also where who held it removed it."""
+    """Lock a file or a folder while the block runs; gives the descriptor. Raises ``taken``, or
+    BlockingIOError, where another process holds the lock for more than ``wait`` seconds, OSError
+    where it is a link or cannot be opened, FileNotFoundError also where the holder removed it."""
     until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:

@@ -112,8 +112,8 @@ def keep_off(cpus: Iterable[int]) -> None:
 
 
 def wait(child: Child, seconds: float) -> Optional[int]:
-    """The exit status of a program that ends within this time, None of one that goes on. It sleeps
-    in the kernel, where Popen.wait() wakes up to look: beside a measurement that is a load."""
+    """The exit status of a program that ends within this time, None where it is still running. This
+    sleeps in the kernel; Popen.wait() wakes up to poll, which would disturb a measurement."""
     if child.poll() is None:
         try:
             ends = os.pidfd_open(child.pid)
@@ -129,8 +129,8 @@ def wait(child: Child, seconds: float) -> Optional[int]:
 
 
 def read(child: Child, seconds: float) -> bytes:
-    """What a program has written, after waiting for it that long at most; b"" where it has closed
-    its output too."""
+    """The next output of a program, after waiting that long at most; b"" where it has closed its
+    output too."""
     assert child.stdout is not None  # noqa: S101 (it was asked for)
     ready, _, _ = select.select([child.stdout], [], [], seconds)
     return os.read(child.stdout.fileno(), 1 << 16) if ready else b""
@@ -150,7 +150,7 @@ def attend(argv: Sequence[str]) -> int:
 
 
 def text(output: bytes) -> str:
-    """What a program wrote; what is no UTF-8 in it becomes a replacement character."""
+    """A program's output as text; bytes that are not UTF-8 become a replacement character."""
     return output.decode("utf-8", "replace")
 
 
@@ -164,8 +164,8 @@ def end_group(child: Child, grace: float = 3.0) -> None:
     been waited for is left alone: its number may be another's by now."""
     if child.returncode is not None:
         return
-    # Reaped last: until then nobody else can get the group's number. The second signal goes out
-    # even when the first ended the leader: it may have left others.
+    # The leader is reaped last: until then no other group can get this number. The second signal is
+    # sent even when the first ended the leader: its children may still run.
     for number in (signal.SIGTERM, signal.SIGKILL):
         os.killpg(child.pid, number)
         deadline = time.monotonic() + grace
@@ -189,7 +189,7 @@ _POLL_S = 0.2
 
 
 class StopRequested(Exception):
-    """The program was ended because somebody asked for it."""
+    """The program was ended on request."""
 
 
 def follow(
@@ -215,7 +215,7 @@ def follow(
 
 
 def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) -> bool:
-    """Whether the program ended in time. It stays to be reaped: until then its group is its own."""
+    """Whether the program ended in time. It is not reaped yet: its group keeps its number."""
     asked = os.WEXITED | os.WNOHANG | os.WNOWAIT
     while time.monotonic() < deadline:
         if stop.is_set():
@@ -226,7 +226,7 @@ def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) 
         elif os.waitid(os.P_PID, child.pid, asked) is not None:
             return True
         else:
-            time.sleep(_POLL_S)  # it may have closed its output, and nothing waits for it then
+            time.sleep(_POLL_S)  # its output may be closed, and read() returns at once then
     return False
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tells the files of lowlat's own state apart: "schema", as lowlat.NAME/N, and "writer", the
-version that wrote them. A later N is a later lowlat's; a key that is not known is no fault."""
+"""The heads of lowlat's own state files: "schema", as lowlat.NAME/N, and "writer", the version that
+wrote the file. A greater N is of a later lowlat; an unknown key is no error."""
 
 from typing import Any
 

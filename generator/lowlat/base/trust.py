@@ -91,7 +91,7 @@ def _step(at: str, part: str) -> str:
 
 
 def _parts(path: str, top: str) -> Iterator[str]:
-    """What runs where a program is run, beside the program."""
+    """The files that run together with a program: its interpreter and the modules of Python."""
     interpreter = _interpreter(path, top)
     if interpreter is None:
         return
@@ -108,8 +108,8 @@ def _parts(path: str, top: str) -> Iterator[str]:
 
 
 def _interpreter(path: str, top: str) -> Optional[str]:
-    """What a script names in its first line; of a shell's line that pip writes for long paths, the
-    program that it calls."""
+    """The interpreter in a script's first line; where pip wrote a shell's line because the path is
+    long, the program that this line calls."""
     try:
         with Path(_below(top, _follow(path, top)[1])).open("rb") as file:
             lines = file.read(_LONGEST_LINE).decode("utf-8", "replace").split("\n")

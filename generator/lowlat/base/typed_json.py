@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 _Decoder = Callable[[Any], Any]
 
-#: What is measured lies between these, or is zero; with others ratios would overflow.
+#: A measured value lies between these, or is zero; ratios of others would overflow.
 _SMALLEST, _GREATEST = 1e-30, 1e30
 
 _PLAIN = {
@@ -69,7 +69,7 @@ def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
 
 @cache
 def _decoder(kind: Any, measured: bool) -> _Decoder:
-    """What reads a value of this kind; made once for each, as a histogram has thousands."""
+    """The decoder for values of this kind; made once a kind, as histograms have thousands."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return lambda value: value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an entry of the catalogue is: a tunable, its needs, its value and the sign of its effect."""
+"""The form of a catalogue entry: a tunable, its needs, its value and the sign of its effect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -12,15 +12,15 @@ from typing import Callable, Optional
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine, Node
 
-#: What the places in a text stand for, where it has none.
+#: The values for a text without places.
 NOWHERE: Mapping[str, object] = MappingProxyType({})
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
 
 
 class Risk(Enum):
-    """What a tunable may cost; the default profile holds none that hides faults, weakens security
-    or takes a protection away."""
+    """The price of a tunable; the default profile has none that hides faults, weakens security or
+    takes a protection away."""
 
     NONE = "none"
     POWER = "power"
@@ -54,8 +54,8 @@ class Reads(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """What a value may depend on. ``enabled`` holds the names decided before this one;
-    ``interrupts`` are those of the device that the work is for."""
+    """The inputs of a value. ``enabled`` holds the names decided before this one; ``interrupts``
+    are those of the device that the work is for."""
 
     machine: Machine
     kernel: Kernel
@@ -66,7 +66,7 @@ class Target:
     interrupts: tuple[int, ...] = ()
 
     def places(self, path: str, parts: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
-        """What the places in a path stand for, once for each file; ``parts`` are those of a value
+        """The values for the places in a path, once for each file; ``parts`` are those of a value
         that the user chose."""
         if "{cpu}" in path:
             return [{"cpu": cpu} for cpu in self.isolated]
@@ -153,10 +153,10 @@ class Value:
 
 
 class Shows(Enum):
-    """What tells that the kernel does what a parameter asks for, and not only that it read it."""
+    """The kind of evidence that the kernel does what a parameter asks for, not just reads it."""
 
     STATE = "state"  # the file holds what the kernel works with
-    COPY = "copy"  # what the file says is read when something is made, if at all: no proof
+    COPY = "copy"  # the file is read when something is made, if at all: no proof
     MESSAGE = "message"  # the message proves it; the file may only contradict
     MANAGED_IRQ = "managed interrupts"
     DEVICE_IRQS = "device interrupts"
@@ -251,13 +251,13 @@ class Tunable:
         return self.value is not None
 
     def own_value(self, target: Target) -> str:
-        """What the boot parameter is given on this machine."""
+        """The value of the boot parameter on this machine."""
         value = next((text for text, test in self.instead if test(target)), self.value)
         return target.fill(value or "", Reads.LIST)
 
     def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
-        """What is set in the running kernel of this machine; ``given`` is a value that a user
-        chose."""
+        """The files to write in the running kernel of this machine; ``given`` is a value that a
+        user chose."""
         there = [row for row in self.rows if row.path in target.kernel.features]
         rows = there[:1] or self.rows if self.either else self.rows
         parts = self.parts(given) if given else NOWHERE

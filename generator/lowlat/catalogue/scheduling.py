@@ -27,7 +27,7 @@ from lowlat.model.machine import Kernel
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
 
-#: What it does to isolated CPUs.
+#: The causes of the interrupts that the fair server brings to isolated CPUs.
 _BY_SERVER = (
     "irq: * (*dl_task_timer*",
     "ipi: * from *dl_task_timer*",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What words of a boot line do whoever wrote it: those that harm, mislead or change nothing, the
-values that the kernel takes, and what is missing beside others. ``lint`` judges by these, by the
-entries and by NEVER and ELSEWHERE, from where a rule without a reason of its own takes it.
-words.ini holds the rules and the tables."""
+"""Rules for the words of any boot line: those that harm, mislead or change nothing, the values that
+the kernel takes, and the words that are missing beside others. ``lint`` judges by these, by the
+entries and by NEVER and ELSEWHERE, which have the reason where a rule has none. words.ini holds the
+rules and the tables."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from lowlat.model.machine import Machine
 
 
 class WordVerdict(Enum):
-    """What a word is worth; the first three are findings."""
+    """The verdict on a word; the first three are findings."""
 
     CONTRADICTORY = "contradictory"
     HARMFUL = "harmful"
@@ -170,16 +170,16 @@ STANDS_FOR = _table("stands for")
 #: The value that turns a parameter of that name into what was meant.
 MEANT = _table("meant")
 
-#: What the kernel does with a list that it cannot read.
+#: The kernel's reaction to a list that it cannot read.
 UNREADABLE = _table("unreadable")
 
-#: What may be given twice.
+#: Parameters that may be given twice.
 REPEATED = re.compile(_PATTERNS["repeated"])
 
-#: What others read than the kernel.
+#: Words that other programs read, and the kernel only passes on.
 USER_SPACE = re.compile(_PATTERNS["user space"])
 
-#: What isolcpus does without the flags that lowlat gives it.
+#: The effect of isolcpus without the flags that lowlat gives it.
 WITHOUT_MANAGED = "takes these CPUs out of load balancing; managed interrupts stay"
 MANAGED_ONLY = "keeps managed interrupts away; a flag given, domain is not the default any more"
 
@@ -191,7 +191,7 @@ CPU_LISTS = KEPT_LISTS | {"isolcpus", "nohz_full", "rcu_nocbs"}
 
 
 def missing(line: BootLine) -> Iterator[tuple[str, str]]:
-    """What the line lacks beside what it has, each with the reason."""
+    """The words that the line lacks beside those it has, each with the reason."""
     target, at_hand = line.target, line.target.isolated
     hz = target.kernel.config.options.get("HZ") if target.kernel.config else None
     if line.domains - line.tickless and line.built("NO_HZ_FULL") is not False:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A machine arranged for drawing: packages hold nodes, nodes hold cache domains, those hold cores.
-
-What is alike is kept once, with the number of the others: 4096 CPUs are drawn as one node of 16.
-"""
+Equal parts are kept once, with the number of the others: 4096 CPUs are drawn as one node of 16."""
 
 from __future__ import annotations
 
@@ -187,6 +185,6 @@ def _all_cpus(part: MachinePart) -> set[int]:
 
 
 def _looks(part: MachinePart) -> object:
-    """What must be equal for two parts to be drawn as one: everything but the numbers."""
+    """Two parts with equal looks are drawn as one: everything but the numbers."""
     cells = tuple((len(cell.cpus), cell.role) for cell in part.cells)
     return (part.look, part.times, part.devices, cells, tuple(map(_looks, part.parts)))

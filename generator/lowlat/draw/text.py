@@ -12,11 +12,11 @@ from lowlat.draw.layout import Cell, MachinePart, Picture
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Device
 
-#: More cores in one row than this are told in a sentence.
+#: A row with more cores than this becomes a sentence.
 _MANY = 32
 _MOST_DEVICES = 6
 
-#: What lies in what, from the outside.
+#: The levels of the drawing, from the outside.
 NOUNS = ("packages", "nodes", "caches")
 
 _COLOURS = {"isolated": "32", "housekeeping": "33"}
@@ -102,7 +102,7 @@ class _Pen:
 
 
 def absent_lines(picture: Picture, limit: int = 56) -> Iterator[str]:
-    """What has no place in the drawing: nodes without online CPUs, and offline CPUs."""
+    """Parts without a place in the drawing: nodes without online CPUs, and offline CPUs."""
     if picture.memory_only:
         yield f"Without online CPUs: NUMA node {shorten(picture.memory_only, limit)}"
     if picture.offline:
@@ -117,7 +117,7 @@ def device_lines(devices: Sequence[Device]) -> Iterator[str]:
 
 
 def more(part: MachinePart, what: str, limit: int = 56) -> Iterator[str]:
-    """What stands for the parts that look like this one; nothing where there are none."""
+    """A line in place of the parts that look like this one; none where there are none."""
     if part.times > 1:
         kept = sum(cell.role == "housekeeping" for cell in part.drawn())
         roles = f", each with {kept} housekeeping" if kept else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one tunable or profile does, costs and needs: the catalogue, in words."""
+"""Effect, cost and needs of a tunable or a profile: the catalogue, in words."""
 
 import re
 import textwrap

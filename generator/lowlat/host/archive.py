@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 @dataclass
 class Contents:
-    """What a root answered, by path."""
+    """The answers of a root, by path."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)

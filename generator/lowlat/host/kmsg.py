@@ -20,10 +20,10 @@ _FIRST = "Linux version"
 _PRINTERS = (("dmesg",), ("journalctl", "--dmesg", "--boot", "--output=cat", "--no-pager"))
 _PRINT_S = 20.0
 
-#: What every kernel says of parameters that nothing in it takes; it names them all in one line.
+#: The message with all parameters on the line that the kernel does not know.
 UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*)"')
 
-#: What it says of one whose value cannot be read (init/main.c, do_early_param()).
+#: The message for a value that cannot be parsed (init/main.c, do_early_param()).
 MALFORMED_PARAMETER = re.compile(r"Malformed early option '([^']*)'")
 
 #: kernel/sched/clock.c and kernel/time/clocksource.c: once the scheduler clock, stable before,
@@ -80,8 +80,8 @@ def parse(text: str) -> Messages:
 
 
 def _printed(argv: Sequence[str]) -> Optional[Messages]:
-    """What a program prints; None where it is not there, may not read them, or has none: containers
-    have /dev/null in the place of the kernel's buffer."""
+    """The messages that a program prints; None where it is missing, may not read them, or prints
+    none: containers have /dev/null in place of the kernel's buffer."""
     if process.find(argv[0]) is None:
         return None
     try:

@@ -90,7 +90,7 @@ def _file(path: str, data: bytes, host_name: str) -> str:
     elif path in ("/proc/version", LOG):
         text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda found: _crossed(found[0]), text))
     elif path == BOOT_ID or path.startswith("/run/lowlat/"):
-        return text  # a boot's number is nobody's, and what belongs to it carries it
+        return text  # a boot's number identifies no person; its files carry it
     elif path == "/etc/default/grub":
         text = _lines(text, ("GRUB_ENABLE_BLSCFG",))
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):

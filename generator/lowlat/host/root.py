@@ -145,11 +145,11 @@ class Root:
             return None
 
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:
-        """What ``ask`` finds out in its own way; a captured machine says it again."""
+        """The answer of ``ask``, which a capture records; a captured machine repeats it."""
         said = None if self.live else self.read(f"{ANSWERS}/{name}")
         return ask(self) if said is None else said
 
-    # What follows is built on the seven above.
+    # The methods below use only the seven above.
 
     def read(self, path: str) -> Optional[str]:
         data = self.read_bytes(path)

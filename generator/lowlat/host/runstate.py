@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lowlat remembers of this boot, in /run/lowlat: it goes with the boot it belongs to. And the
-locks that go with it."""
+"""lowlat's notes on this boot, in /run/lowlat, which end with the boot; and their locks."""
 
 import os
 import posixpath

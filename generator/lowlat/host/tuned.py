@@ -52,7 +52,7 @@ def state(root: Root) -> str:
 
 
 def advice(root: Root) -> str:
-    """What to know about a TuneD that does not do all of its part; "" where it is running."""
+    """The consequence of a TuneD that runs no daemon; "" where one runs."""
     return _ADVICE[state(root)].replace("\n", " ")
 
 
@@ -95,7 +95,7 @@ def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> 
     if sections is None:
         return False
     for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
-        # What TuneD would compute first is not known here.
+        # A name that TuneD computes first cannot be resolved here.
         if included and "$" not in included and not _load(root, included, loaded, seen):
             return False
     loaded.append(TunedProfile(_plain(name), path, sections))

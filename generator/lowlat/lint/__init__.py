@@ -48,7 +48,7 @@ def plan_for(line: BootLine) -> Plan:
 
 
 def against(line: BootLine, words: Sequence[JudgedWord], told: Collection[str] = ()) -> Against:
-    """The differences; what is ``told`` to be missing already is not told again."""
+    """The differences from lowlat's line, without the missing words in ``told``."""
     if not line.target.isolated:
         return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
     try:
@@ -84,7 +84,7 @@ def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:
 
 SCHEMA = "lowlat.lint/1"
 
-#: What a boot of the line showed: by name, the verdict and what proves it.
+#: The evidence of a boot with the line: by name, the verdict and its proof.
 Shown = Mapping[str, tuple[WordVerdict, str]]
 
 

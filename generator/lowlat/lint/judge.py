@@ -74,7 +74,7 @@ def judge(
 
 
 def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
-    """What the kernel shows goes before what is to be expected, but for harm and contradiction."""
+    """The kernel's own evidence overrides the expectation, except harm and contradiction."""
     if finding.verdict in (WordVerdict.HARMFUL, WordVerdict.CONTRADICTORY):
         return finding
     if verdict is WordVerdict.UNKNOWN:  # the kernel takes it, though no table here lists it
@@ -148,7 +148,7 @@ def _by_rule(word: Word, line: BootLine) -> Optional[Opinion]:
 
 
 def _said(word: Word) -> Optional[str]:
-    """What NEVER or ELSEWHERE say of the word, else of its name."""
+    """The reason in NEVER or ELSEWHERE for the word, else for its name."""
     names = (word.normal, word.name, word.name.replace("_", "-"))
     return next((_UNSET[name] for name in names if name in _UNSET), None)
 

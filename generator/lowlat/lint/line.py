@@ -101,7 +101,7 @@ def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[Cp
 
 
 def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLine:
-    """What the line asks of a machine."""
+    """The line's values and CPU lists, on a machine."""
     values: dict[str, str] = {}
     for word in words:
         if word.place == "kernel" and not (word.name == "isolcpus" and word.name in values):

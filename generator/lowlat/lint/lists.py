@@ -19,7 +19,7 @@ class Opinion(NamedTuple):
 
 
 def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
-    """What is wrong with a word that lists CPUs; None where nothing is."""
+    """The error in a word that lists CPUs; None where there is none."""
     flags, text = (
         flags_of(word.value) if word.name == "isolcpus" else (frozenset[str](), word.value)
     )

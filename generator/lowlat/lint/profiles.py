@@ -43,8 +43,8 @@ def line_in(text: str, *, x86: bool) -> Optional[str]:
 
 
 def _operators(spec: _Spec, x86: bool) -> str:
-    """What the Node Tuning Operator makes of a profile (openshift-node-performance), but for huge
-    pages, the mode of the frequency driver and words of TuneD's own."""
+    """The boot line that the Node Tuning Operator makes of a profile (openshift-node-performance),
+    without huge pages, the frequency driver's mode and TuneD's own words."""
     cpus = spec.cpu.isolated
     flags = "managed_irq" if spec.cpu.balanced else "domain,managed_irq"
     words = [f"nohz=on rcu_nocbs={cpus} nohz_full={cpus} skew_tick=1 isolcpus={flags},{cpus}"]

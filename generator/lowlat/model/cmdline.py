@@ -12,10 +12,10 @@ LIMIT = 2048
 #: The parameter that names the plan of a tuned boot.
 MARKER = "lowlat.plan"
 
-#: What may stand in a planned parameter: nothing a shell, GRUB or the kernel takes apart.
+#: The characters of a planned parameter: none that a shell, GRUB or the kernel interprets.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
-#: What virtme-ng puts on a guest's line for its own init.
+#: The words that virtme-ng adds to a guest's line for its own init.
 _VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
 
 

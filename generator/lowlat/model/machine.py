@@ -30,7 +30,7 @@ _SHOWN = re.compile(
     r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
 )
 
-#: What idle states are called in which a CPU spins (drivers/cpuidle/poll_state.c, POWER's drivers).
+#: The names of polling idle states (drivers/cpuidle/poll_state.c, POWER's drivers).
 _POLLS = ("POLL", "snooze")
 
 #: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
@@ -202,9 +202,9 @@ class Firmware:
 
 @dataclass(frozen=True)
 class Services:
-    """What else manages this system: the version of control groups ("v1", "v2", "hybrid"), TuneD's
-    active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's package
-    lowlatency-kernel adds to the command line of every boot."""
+    """The other managers of this system: the version of control groups ("v1", "v2", "hybrid"),
+    TuneD's active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's
+    package lowlatency-kernel adds to the command line of every boot."""
 
     cgroup: Optional[str] = None
     tuned_profile: Optional[str] = None

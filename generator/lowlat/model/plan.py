@@ -100,7 +100,7 @@ class PlannedCpus:
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """What is added to the kernel's command line, whole and in parts."""
+    """The words to add to the kernel's command line, whole and in parts."""
 
     text: str
     parameters: tuple[PlannedParameter, ...]
@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def effect(self) -> object:
-        """What it does, without its reasons: equal where two plans set the same."""
+        """The settings without their reasons: equal where two plans set the same."""
         cpus = replace(self.cpus, reasons=())
         values = ((item.name, item.target, item.value) for item in self.runtime)
         return (self.profile, self.kernel, cpus, self.cmdline.text, *values)
@@ -157,7 +157,7 @@ class Plan:
 
     @property
     def boot_line(self) -> str:
-        """What the tuned entry adds to the stock line: the parameters and the plan's marker."""
+        """The words that the tuned entry adds: the parameters and the plan's marker."""
         return f"{self.cmdline.text} {cmdline.MARKER}={self.id}".strip()
 
     def text(self) -> str:

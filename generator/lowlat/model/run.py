@@ -111,7 +111,7 @@ class Work(Load):
 
 @dataclass(frozen=True)
 class Cause:
-    """What made gaps, by the kernel's trace: how many, and how long they took together; and the
+    """A cause of gaps, by the kernel's trace: how many gaps, how long they took together, and the
     tunable that removes it, where one is known."""
 
     kind: str = field(metadata={"json": "class"})
@@ -130,8 +130,8 @@ class Steps:
 
 @dataclass(frozen=True)
 class Series:
-    """What each step of a run showed on one CPU: ns lost, gaps, and interrupts, empty where nobody
-    could count those."""
+    """Each step of a run on one CPU: ns lost, gaps, and interrupts (empty where they could not be
+    counted)."""
 
     noise_ns: tuple[float, ...]
     gaps: tuple[float, ...]
@@ -171,8 +171,8 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class PowerReading:
-    """What a processor did during a run: its pace against the nominal one, the time in idle states
-    (us), and how often the firmware interrupted it; None where it was not known."""
+    """A processor during a run: its pace against the nominal one, the time in idle states (us), and
+    how often the firmware interrupted it; None where unknown."""
 
     pace: Optional[float] = field(default=None, metadata={"json": "aperf_mperf"})
     governor: str = ""
@@ -232,7 +232,7 @@ class Wakeup:
 
 @dataclass(frozen=True)
 class CpuRun:
-    """What one CPU showed."""
+    """The results of one CPU."""
 
     cpu: int
     runtime_ns: float
@@ -277,7 +277,7 @@ class Together:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What of facts() is read again, "" and None where it was not recorded."""
+    """The part of facts() that is read again, "" and None where it was not recorded."""
 
     name: str = ""
     arch: str = ""
@@ -295,8 +295,8 @@ class HostFacts:
 
 @dataclass(frozen=True)
 class Attribution:
-    """``observer`` is what causes were told from: trace, switches, none, or "" where they were not
-    looked for."""
+    """``observer`` is the source of the causes: trace, switches, none, or "" where none were
+    sought."""
 
     observer: str = ""
 
@@ -325,7 +325,7 @@ class Run:
     host: HostFacts = HostFacts()
     #: The version of lowlat-measure, "" where it was not recorded.
     harness: str = ""
-    #: What other measuring programs than oslat said: cyclictest, rtla's osnoise and timerlat.
+    #: The results of other measuring programs than oslat: cyclictest, rtla's osnoise and timerlat.
     second_opinions: tuple[Load, ...] = ()
     work: tuple[Work, ...] = ()
     series: Optional[Steps] = None
@@ -385,7 +385,7 @@ class Run:
 
     @property
     def matrix_rates(self) -> tuple[float, ...]:
-        """What each run of that matrix got done, in bogo operations a second."""
+        """The rate of each run of that matrix, in bogo operations a second."""
         return tuple(run.value for one in self.work if one.result for run in one.runs if run.value)
 
     @property

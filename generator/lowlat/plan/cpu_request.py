@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the user asks of the CPU choice, and the rules that no request may break."""
+"""The user's request for the CPU split, and the rules that no request may break."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,13 +18,13 @@ from lowlat.plan import locality
 #: In place of a list: isolate nothing, every CPU stays with the system.
 NONE = "none"
 
-#: What begins a set with a name of its own: "feed=2-3,engine=4-7".
+#: The beginning of a named set: "feed=2-3,engine=4-7".
 _SET = re.compile(r"(?:^|,)([A-Za-z][A-Za-z0-9_-]{0,31})=")
 
 
 @dataclass(frozen=True)
 class CpuRequest:
-    """What the user asks of the split; lists in the kernel's CPU-list syntax, as typed.
+    """The user's request for the split; lists in the kernel's CPU-list syntax, as typed.
     ``isolate`` may be "none" too."""
 
     isolate: Optional[str] = option(
@@ -44,8 +44,8 @@ class CpuRequest:
 
 
 def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
-    """Both requests as one; where they differ the particular ones hold. What chooses the CPUs (a
-    list or a device) replaces any other such request."""
+    """Both requests joined; where they differ ``particular`` wins. A request that chooses the CPUs
+    (a list or a device) replaces any other such request."""
     chosen = particular if particular.choose else general
     return replace(
         chosen,

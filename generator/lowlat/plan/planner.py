@@ -119,7 +119,7 @@ class _Requested:
         return entry.name in self._disabled
 
     def value(self, entry: Tunable) -> Optional[str]:
-        """The value somebody gave; None for the entry's own."""
+        """The value that a person gave; None for the entry's own."""
         value = self._settings.get(entry.name, "on")
         if value in ("on", "off"):
             return None
@@ -172,7 +172,7 @@ class _PlanMaker:
         for name in entry.conflicts:
             if name in target.enabled:
                 return f"{name} is set, which includes it"
-        # What changes nothing here is still set for somebody who asks for it by name.
+        # A setting that changes nothing here is still set where the user enables it by name.
         return None if entry.name in self._wanted.by_user else entry.unneeded(target)
 
     def _leave_out(self, entry: Tunable, why: str) -> None:

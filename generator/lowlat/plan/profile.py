@@ -155,7 +155,7 @@ def _users(name: str, root: Root) -> Optional[str]:
     path = f"{USER_PROFILES}/{name}/lowlat.conf"
     root.check_owned(path)
     text = root.read(path)
-    # What cannot be read must not silently become the packaged profile of that name.
+    # An unreadable profile must not silently become the packaged one of that name.
     if text is None and not root.absent(path):
         raise Refused(f"{path}: cannot be read")
     return text

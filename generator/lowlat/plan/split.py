@@ -19,7 +19,7 @@ from lowlat.plan import locality
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
 
-#: What cpu/smt/control says where siblings are offline, and where no sibling runs.
+#: The values of cpu/smt/control where siblings are offline, and where no sibling runs.
 _PARKED = ("off", "forceoff")
 _NO_SIBLINGS = (*_PARKED, "notsupported")
 
@@ -322,7 +322,7 @@ def _finish(
 
 
 def _siblings(machine: Machine) -> Iterable[str]:
-    """What to know of SMT siblings that no list can take into account."""
+    """Warnings about SMT siblings, which no list can take into account."""
     if not machine.cpus.siblings_known and machine.power.smt_control not in _NO_SIBLINGS:
         yield (
             "which CPUs are siblings of one core (SMT) is not known: where cores have two threads, "

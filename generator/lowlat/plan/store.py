@@ -24,10 +24,10 @@ PLAN = f"{files.STATE}/plan.json"
 #: One for each kernel.
 PLANS = f"{files.STATE}/plans"
 
-#: What the run-time half was started with. In /run: it does not outlive the boot it belongs to.
+#: The plan that the run-time half was started with. /run ends with the boot.
 IN_USE = "/run/lowlat/plan.json"
 
-#: What the places in a text of the catalogue may become; of those not named here a CPU list.
+#: Patterns for the places in a text of the catalogue; a place not named here is a CPU list.
 _NUMBER = r"[0-9]{1,10}"
 _CPUS = r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
 _PLACES = {
@@ -45,8 +45,8 @@ def plan_path(release: str) -> str:
 
 
 def read(path: Optional[str], root: Root) -> Plan:
-    """The plan at ``path``, else the applied one. Raises Refused where it is missing, damaged,
-    names what no lowlat plan names, or, for root, where somebody else could have written it."""
+    """The plan at ``path``, else the applied one. Raises Refused where it is missing, damaged, has
+    settings that no lowlat plan has, or, for root, where another user could have written it."""
     if path is not None:
         return _parse(path, _read_named(path))
     plan = read_kept(PLAN, root)
@@ -164,7 +164,7 @@ def _fits(entry: Tunable, own: str, value: str) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """What a text of the catalogue may become."""
+    """The pattern for a text of the catalogue once its places are filled in."""
     parts = re.split(r"\{(\w+)\}", text)
     parts[0::2] = map(re.escape, parts[0::2])
     parts[1::2] = [_PLACES.get(name, _CPUS) for name in parts[1::2]]

@@ -8,7 +8,7 @@ from lowlat.probe import devices, hypervisor, kernel, platform, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
-    """What a run keeps of the host it was made on. Raises what probe() raises."""
+    """The facts of the host that a run records. Raises the same errors as probe()."""
     from lowlat.model.run import facts  # its types take a tenth of the time of ``plan``
 
     return facts(probe(root), root.read("/proc/sys/kernel/hostname"))
@@ -18,7 +18,7 @@ def probe(root: Root) -> Machine:
     """Read the machine below ``root``. Raises Refused where not even a list of CPUs can be had;
     anything else that is missing is unknown in the result."""
     cpuinfo = root.read("/proc/cpuinfo") or ""
-    # What describes the whole machine is with its first CPU, or after the last one.
+    # Rows on the whole machine stand with the first CPU, or after the last one.
     ends = f"{cpuinfo[:16384]}\n{cpuinfo[-2048:]}"
     cpus = topology.read_cpus(root, cpuinfo)
     nodes = topology.read_nodes(root, cpus.online)

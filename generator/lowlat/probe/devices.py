@@ -29,7 +29,7 @@ _KINDS = resources.texts("probe/signs.ini")["pci"]
 #: Memory controllers, bridges, system and signal peripherals: a server has hundreds, all idle.
 _PASSED_OVER = ("05", "06", "08", "11")
 
-#: What of udev's properties is used.
+#: The properties that are used of udev's.
 _PROPERTIES = ("ID_VENDOR_FROM_DATABASE", "ID_MODEL_FROM_DATABASE")
 
 

@@ -7,7 +7,7 @@ from typing import Optional
 from lowlat.base import resources
 from lowlat.host.root import Root
 
-#: What DMI text says, by hypervisor, as patterns.
+#: Patterns of DMI text, by hypervisor.
 _DMI_SIGNS = resources.texts("probe/signs.ini")["dmi"]
 
 _TREE = "/proc/device-tree"

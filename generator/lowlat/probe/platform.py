@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What surrounds the CPUs: architecture, processor, clock, power control, firmware, boot loader;
-and what else manages this system: TuneD's profile, control groups, page merging, and the boot
+"""Everything around the CPUs: architecture, processor, clock, power control, firmware, boot loader;
+and who else manages this system: TuneD's profile, control groups, page merging, and the boot
 parameters of Ubuntu's package lowlatency-kernel."""
 
 import os

@@ -70,12 +70,12 @@ def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
 
 
 def systemd_drop_in(where: Launch) -> str:
-    """What places a systemd service like that: a file for its NAME.service.d folder."""
+    """A systemd drop-in (for NAME.service.d) that places the service on these CPUs."""
     return expand("systemd/workload.conf.j2", encode.unit, place=where)
 
 
 def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
-    """What TuneD sets by itself in the plan, and must not take from the profile where it is not."""
+    """The plan's settings that TuneD sets by itself; the profile must add no others."""
     sections: dict[str, dict[str, str]] = {}
     for setting in plan.runtime:
         section = lookup(setting.name).tuned
@@ -152,7 +152,7 @@ def _folder(folder: Path, top: Path) -> None:
 
 def expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
     """A template filled in; whatever it shows goes through the encoder of its grammar."""
-    import jinja2  # what only plans does without it
+    import jinja2  # a plan alone does not need it
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.templates())),

@@ -87,8 +87,8 @@ def _unmake_slice(root: Root, group: str, busy: bool) -> str:
     problem = _systemctl("set-property", "--runtime", unit, "AllowedCPUs=")
     if problem:
         return problem
-    # Stopping a slice would end every task in it. What systemd forgets to do for one that goes on
-    # is to take the old list back (its issue 43846, seen in 261).
+    # Stopping a slice would end every task in it. For a slice that goes on, systemd forgets to take
+    # the old list back (its issue 43846, seen in 261).
     return targets.write(root, f"{group}/cpuset.cpus", "") if busy else _systemctl("stop", unit)
 
 

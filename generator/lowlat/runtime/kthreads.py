@@ -46,7 +46,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class Stat:
-    """What /proc/PID/stat tells of any task; ``cpu`` is the one it runs on, or ran on last."""
+    """The fields of /proc/PID/stat of any task; ``cpu`` is the one it runs on, or ran on last."""
 
     comm: str
     kernel: bool
@@ -101,7 +101,7 @@ class Threads:
                 yield thread, thread.path(what)
 
     def value(self, thread: Thread, path: str) -> Optional[str]:
-        """What read() says of a thread that was just found."""
+        """The same as read(), for a thread that was just found."""
         return _affinity(self._root, thread) if path.endswith(":affinity") else thread.policy
 
 

@@ -64,7 +64,7 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
-    """What the kernel will do with a program there that its owner may not expect."""
+    """The kernel's treatment of a program there that its owner may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
     found = []
     if place.cpus - isolated:
@@ -92,7 +92,7 @@ def _fifo_warning(place: Launch, root: Root) -> str:
 
 
 def _rescue(place: Launch, root: Root) -> str:
-    """What saves the ordinary tasks that such a thread starves: throttling, from 6.12 on the fair
+    """The rescue of ordinary tasks that such a thread starves: throttling, from 6.12 on the fair
     server (kernel/sched/deadline.c)."""
     saved = "the kernel interrupts it for some percent of the time so that they run"
     if throttles(read_running(root)):
@@ -121,7 +121,7 @@ def keep(command: Sequence[str], place: Launch) -> int:
     Returns its exit status, 128 + N where signal N ended it. Raises as become()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
-    # What comes from now on waits for _watch().
+    # Signals from now on wait for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     _enter(place, CpuSet.of(place.order[:1]))
     try:
@@ -133,7 +133,7 @@ def keep(command: Sequence[str], place: Launch) -> int:
 
 
 def _way_back(place: Launch) -> Callable[[], None]:
-    """What undoes _enter() for this process, which then stays away from the program's CPUs."""
+    """A function that undoes _enter() for this process and keeps it off the program's CPUs."""
     cpus = os.sched_getaffinity(0)
     policy = (os.sched_getscheduler(0), os.sched_getparam(0))
     (group,) = re.findall(r"^0::(/.*)$", Path("/proc/self/cgroup").read_text(), re.M) or ("/",)
@@ -173,7 +173,7 @@ def _join(group: str) -> None:
 
 def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     threads: dict[int, int] = {}
-    # Not sigtimedwait(): stopped for longer than its timeout, it returns memory that nobody wrote.
+    # Not sigtimedwait(): stopped for longer than its timeout, it returns uninitialized memory.
     signal.setitimer(signal.ITIMER_REAL, _POLL_S, _POLL_S)
     while True:
         threads = _spread(child, place.order, threads)
@@ -197,6 +197,6 @@ def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[i
     kept = {thread: cpu for thread, cpu in threads.items() if thread in alive}
     for thread in sorted(alive - set(kept)):
         kept[thread] = min(order, key=list(kept.values()).count)
-        with suppress(OSError):  # it has ended meanwhile
+        with suppress(OSError):  # the thread has ended meanwhile
             os.sched_setaffinity(thread, {kept[thread]})
     return kept

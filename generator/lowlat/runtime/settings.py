@@ -28,7 +28,7 @@ from lowlat.runtime import cgroup, kthreads, targets
 from lowlat.runtime.kthreads import Threads
 from lowlat.runtime.targets import CurrentValue
 
-#: What was there before, and what was done. In /run: it does not outlive the boot it belongs to.
+#: The values before ``start``, and the outcome of each write. /run ends with the boot.
 JOURNAL = "/run/lowlat/runtime.json"
 
 SCHEMA = "lowlat.runtime/1"
@@ -72,7 +72,7 @@ class Inspected:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """What ``stop`` could not put back, and which control groups stay, with the reason."""
+    """The values that ``stop`` could not put back, and the groups that stay, with reasons."""
 
     problems: tuple[str, ...]
     kept: tuple[str, ...]
@@ -106,7 +106,7 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
 
 
 def _ways(text: str) -> set[tuple[str, str, int]]:
-    """What each cache may use, as resctrl prints it: name, number, mask. Raises ValueError."""
+    """The share of each cache, as resctrl prints it: name, number, mask. Raises ValueError."""
     lines = (line.partition(":") for line in text.splitlines())
     each = ((name.strip(), part.split("=")) for name, _, rest in lines for part in rest.split(";"))
     return {(name, number, int(mask, 16)) for name, (number, mask) in each}
@@ -137,7 +137,7 @@ def _keeps(path: str, refused: str, root: Root) -> bool:
 
 
 def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
-    """What every file and kernel thread of the settings holds now."""
+    """The present value of every file and kernel thread that the settings name."""
     refused = read_journal(root).refused
     known = Threads(root)
     return [
@@ -158,7 +158,7 @@ def _inspect(
     if value is None:
         why = refused or ("is not there" if root.absent(path) else "cannot be read")
         return found(False, why)
-    # What cpuset.cpus.partition says of a partition that is none (cgroup-v2.rst).
+    # The text of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
         return found(False, invalid[1])
@@ -167,7 +167,7 @@ def _inspect(
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
-    """What ``start`` writes: what differs and can be written; a control group is made before."""
+    """The settings that ``start`` writes: different and writable, or in a group to be made."""
     return [
         item for item in outcomes if item.failed and (item.value is not None or item.entry.cgroup)
     ]
@@ -230,7 +230,7 @@ def _node_of(path: str, root: Root) -> CpuSet:
 
 
 def _writable_form(outcome: Inspected) -> str:
-    """What has to be written to get the value back that is there now."""
+    """The text to write to get the present value back."""
     value = outcome.value or ""
     reads = outcome.entry.reads
     if reads is Reads.CHOICE:

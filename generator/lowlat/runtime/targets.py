@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What run-time settings name: files of the running kernel, one or a glob, and kernel threads."""
+"""Targets of run-time settings: files of the running kernel, one or a glob, and kernel threads."""
 
 import os
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from lowlat.runtime.kthreads import Threads
 
 @dataclass(frozen=True)
 class CurrentValue:
-    """What one path holds now; None where it is not there or not to be read. ``bound``: a kernel
-    thread that the kernel does not let be moved."""
+    """The value at a path now; None where it is missing or unreadable. ``bound``: a kernel thread
+    that the kernel refuses to move."""
 
     path: str
     value: Optional[str]
@@ -26,7 +26,7 @@ def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
     if target.startswith(kthreads.SCHEME):
         for thread, path in known.matching(target):
             value = known.value(thread, path)
-            # It may have ended since it was listed.
+            # The thread may have ended since it was listed.
             if value is not None:
                 yield CurrentValue(path, value, thread.bound and path.endswith(":affinity"))
     else:
@@ -35,7 +35,7 @@ def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
 
 
 def read(root: Root, path: str) -> Optional[str]:
-    """What a path holds; None where it is not there or cannot be read."""
+    """The value at a path; None where it is missing or unreadable."""
     return kthreads.read(root, path) if kthreads.is_path(path) else root.read(path)
 
 
