@@ -27,6 +27,8 @@ struct gap {
 struct spin_live {
 	atomic_uint_fast64_t gaps;
 	atomic_uint_fast64_t noise;
+	/* As of struct spin, at the end of the last window. */
+	atomic_uint_fast64_t clean_reads, clean_ticks;
 	/* Whoever reads it may set it back to 0. */
 	atomic_uint_fast64_t max;
 };
@@ -141,6 +143,12 @@ static __attribute__((noinline, unused)) void spin_window(struct spin *spin, uin
 {
 	spin->clean_reads += clean_reads;
 	spin->clean_ticks += clean_ticks;
+	if (spin->live) {
+		atomic_store_explicit(&spin->live->clean_reads, spin->clean_reads,
+				      memory_order_relaxed);
+		atomic_store_explicit(&spin->live->clean_ticks, spin->clean_ticks,
+				      memory_order_relaxed);
+	}
 	if (!spin->work || !clean_ticks || clean_ticks < spin->window / 2)
 		return;
 	hist_add(spin->work, clean_reads * spin->window / clean_ticks);

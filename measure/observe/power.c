@@ -65,6 +65,8 @@ void power_snapshot_take(const char *root, const struct cpulist *cpus, struct po
 		read_word(power->governor, sizeof(power->governor),
 			  text_format("%s" CPU_DIR "cpu%u/cpufreq/scaling_governor", root,
 				      cpus->cpus[i]));
+		text_read_number(&power->khz, "%s" CPU_DIR "cpu%u/cpufreq/scaling_cur_freq", root,
+				 cpus->cpus[i]);
 		read_states(root, cpus->cpus[i], power);
 	}
 }

@@ -26,8 +26,9 @@ struct power {
 	uint32_t smi;
 	/* Cycles at the actual and at the nominal frequency while not asleep (MSR 0xe8, 0xe7). */
 	uint64_t aperf, mperf;
-	/* Of cpufreq; "" where there is none. */
+	/* Of cpufreq; "" and 0 where there is none. */
 	char governor[16];
+	int64_t khz;
 	size_t state_count;
 	struct power_state states[POWER_STATES_MAX];
 };

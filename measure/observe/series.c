@@ -111,6 +111,10 @@ void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters)
 			.noise = atomic_load_explicit(&live->noise, memory_order_relaxed),
 			.gaps = atomic_load_explicit(&live->gaps, memory_order_relaxed),
 			.interrupts = series->interrupts[cpu],
+			.clean_reads =
+				atomic_load_explicit(&live->clean_reads, memory_order_relaxed),
+			.clean_ticks =
+				atomic_load_explicit(&live->clean_ticks, memory_order_relaxed),
 		};
 	}
 	series->ends_ns[series->count++] = at_ns;

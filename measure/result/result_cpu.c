@@ -106,6 +106,13 @@ static json_t *clocks_to_json(const struct power *before, const struct power *af
 	return json_real((double)(after->aperf - before->aperf) / (double)nominal);
 }
 
+static json_t *khz_to_json(const struct power *before, const struct power *after)
+{
+	if (before->khz <= 0 || after->khz <= 0)
+		return json_null();
+	return json_pack("[I, I]", (json_int_t)before->khz, (json_int_t)after->khz);
+}
+
 static json_t *power_to_json(const struct run *run, size_t column)
 {
 	const struct power *before, *after;
@@ -114,8 +121,9 @@ static json_t *power_to_json(const struct run *run, size_t column)
 		return json_null();
 	before = &run->power_before.cpus[column];
 	after = &run->power_after.cpus[column];
-	return json_pack("{s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after), "aperf_mperf",
-			 clocks_to_json(before, after), "governor",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after),
+			 "aperf_mperf", clocks_to_json(before, after), "khz",
+			 khz_to_json(before, after), "governor",
 			 *after->governor ? value_text(after->governor) : json_null(), "idle_us",
 			 residency_to_json(before, after));
 }
@@ -130,31 +138,43 @@ static struct series_point growth(const struct series *series, size_t column, si
 		grown.noise -= before->noise;
 		grown.gaps -= before->gaps;
 		grown.interrupts -= before->interrupts;
+		grown.clean_reads -= before->clean_reads;
+		grown.clean_ticks -= before->clean_ticks;
 	}
 	return grown;
+}
+
+/* Readings in a millisecond without gaps; 0 where there was none. */
+static double pace_of(const struct run *run, const struct series_point *grown)
+{
+	const double ns = clock_ns(&run->clock, (double)grown->clean_ticks);
+
+	return ns > 0 ? (double)grown->clean_reads * 1e6 / ns : 0;
 }
 
 static json_t *series_to_json(const struct run *run, size_t column)
 {
 	const struct series *series = &run->series;
-	json_t *noise, *gaps, *interrupts;
+	json_t *noise, *gaps, *interrupts, *pace;
 
 	if (!series->count)
 		return json_null();
 	noise = json_array();
 	gaps = json_array();
 	interrupts = series->counted ? json_array() : json_null();
+	pace = run->host.emulated ? json_null() : json_array();
 	for (size_t step = 0; step < series->count; step++) {
 		const struct series_point grown = growth(series, column, step);
 
 		json_array_append_new(noise,
 				      value_whole(clock_ns(&run->clock, (double)grown.noise)));
 		json_array_append_new(gaps, value_count(grown.gaps));
+		json_array_append_new(pace, value_whole(pace_of(run, &grown)));
 		if (series->counted)
 			json_array_append_new(interrupts, value_count(grown.interrupts));
 	}
-	return json_pack("{s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
-			 interrupts);
+	return json_pack("{s:o, s:o, s:o, s:o}", "noise_ns", noise, "gaps", gaps, "interrupts",
+			 interrupts, "readings_per_ms", pace);
 }
 
 static json_t *late_to_json(const struct hist *hist)

@@ -97,7 +97,7 @@ def test_json_holds_the_contract(harness: Harness) -> None:
         assert set(cpu["time_weighted_ns"]) == {"p99", "p99.9", "p99.99", "p99.9999"}
         assert (cpu["causes"], cpu["page_faults"], cpu["wakeup"]) == ([], 0, None)
         assert set(cpu["pace"] or EMPTY_PACE) == set(EMPTY_PACE)
-        assert set(cpu["power"]) == {"smi", "aperf_mperf", "governor", "idle_us"}
+        assert set(cpu["power"]) == {"smi", "aperf_mperf", "khz", "governor", "idle_us"}
         assert not any("the kernel's own" in problem for problem in run["problems"])
 
 
@@ -109,9 +109,12 @@ def test_the_steps_of_a_run_add_up_to_it(harness: Harness) -> None:
     # At most one each; a busy host may come too late for one of them.
     assert len(ends) > 1 and seconds == sorted(set(seconds)) and ends[-1] >= 2.6
     (cpu,) = run["cpus"]
-    assert set(cpu["series"]) == {"noise_ns", "gaps", "interrupts"}
+    assert set(cpu["series"]) == {"noise_ns", "gaps", "interrupts", "readings_per_ms"}
     assert {len(values) for values in cpu["series"].values()} == {len(ends)}
     assert sum(cpu["series"]["gaps"]) == cpu["events"]
+    paces = [pace for pace in cpu["series"]["readings_per_ms"] if pace]
+    assert paces and cpu["pace"]["work"]["min"] * 0.9 <= min(paces)
+    assert max(paces) <= cpu["pace"]["work"]["max"] * 1.1
     assert sum(cpu["series"]["noise_ns"]) == pytest.approx(cpu["noise_ns"], rel=1e-4)
     assert sum(cpu["series"]["interrupts"]) == pytest.approx(
         cpu["interrupts_per_s"]["total"] * ends[-1], rel=1e-3

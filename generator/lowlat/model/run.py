@@ -131,11 +131,12 @@ class Steps:
 @dataclass(frozen=True)
 class Series:
     """Each step of a run on one CPU: ns lost, gaps, and interrupts (empty where they could not be
-    counted)."""
+    counted); and the pace, 0 in a step without a moment undisturbed, empty under emulation."""
 
     noise_ns: tuple[float, ...]
     gaps: tuple[float, ...]
     interrupts: tuple[float, ...] = ()
+    readings_per_ms: tuple[float, ...] = ()
 
     def worst(self, ends_s: Sequence[float]) -> float:
         """The share of the time that was lost in the noisiest step; the steps' ends are the
@@ -171,10 +172,12 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class PowerReading:
-    """A processor during a run: its pace against the nominal one, the time in idle states (us), and
-    how often the firmware interrupted it; None where unknown."""
+    """A processor during a run: its pace against the nominal one, its frequency before and after,
+    the time in idle states (us), and how often the firmware interrupted it; None or empty where
+    unknown."""
 
     pace: Optional[float] = field(default=None, metadata={"json": "aperf_mperf"})
+    khz: tuple[float, ...] = ()
     governor: str = ""
     idle_us: Mapping[str, float] = field(default_factory=dict)
     smi: Optional[float] = None

@@ -14,6 +14,7 @@ from lowlat.report import comparable, in_effect, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps, primary_name
 from lowlat.report.figures import Key
+from lowlat.report.pace import SLOWER
 from lowlat.report.stats.power import POWER
 from lowlat.report.throughput import Loss
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED, Verdict
@@ -24,9 +25,6 @@ SCHEMA = "lowlat.report/1"
 
 #: This share of a kernel's ticks is all of them, but for what the measurement's ends cut off.
 _ALL_TICKS = 0.95
-
-#: From this ratio of the paces on a CPU is called slower; below, the loop's own pace varies.
-_SLOWER = 1.1
 
 
 @dataclass(frozen=True)
@@ -160,7 +158,7 @@ def _slower(figures: Iterable[Endpoint]) -> Iterator[str]:
     """What less noise does not tell: that the CPUs get less done in the time they have."""
     ratio = {e.name: e.ratio or 1.0 for e in figures if e.cpu == "all"}
     noise, pace = ratio.get("noise_ppm", 1.0), ratio.get("pace_p50", 1.0)
-    if pace > _SLOWER:
+    if pace > SLOWER:
         fell = f"noise fell {noise:.2g} times, but " if noise > 1 else ""
         yield f"{fell}the CPU runs {pace:.2g} times slower (pace_p50)"
 

@@ -13,7 +13,7 @@ from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import figures
+from lowlat.report import figures, pace
 from lowlat.report.arm import Arm
 
 Runs = Sequence[Run]
@@ -214,7 +214,7 @@ def _condition(run: Run) -> Iterator[str]:
     for load in run.loads:
         if load.exit:
             yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
-    yield from busy_siblings(run)
+    yield from (*busy_siblings(run), *pace.told(run))
     yield from (text for text in run.problems if not text.startswith(_SAID))
 
 

@@ -40,7 +40,8 @@ class Tables:
     ``interrupts`` and ``softirqs``: a row a source, and its rate ``per_s``.
     ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
     ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
-    ``noise_ns`` lost, ``gaps``, and ``interrupts``, None where they were not counted.
+    ``noise_ns`` lost, ``gaps``, and ``interrupts`` and the pace, ``readings_per_ms``, None where
+    they are not known.
     ``longest``: a row for each cause of each of the longest gaps, in order.
     ``work``: what a piece of each kind of work took, with ``mean_ns`` and ``variance_ns2``.
     """
@@ -138,9 +139,10 @@ def _work(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
 
 
 def _series(run: Run, cpu: CpuRun) -> Iterator[TableRow]:
-    columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts")
+    columns = ("begin_s", "end_s", "noise_ns", "gaps", "interrupts", "readings_per_ms")
     if (found := cpu.series) is not None:
-        interrupts = found.interrupts or (None,) * len(run.ends_s)
+        none = (None,) * len(run.ends_s)
+        more = (found.interrupts or none, found.readings_per_ms or none)
         ends = (0.0, *run.ends_s), run.ends_s
-        for step in zip(*ends, found.noise_ns, found.gaps, interrupts):
+        for step in zip(*ends, found.noise_ns, found.gaps, *more):
             yield dict(zip(columns, step))

@@ -235,7 +235,9 @@ static void test_windows(void)
 	struct tape tape = { .stamps = calloc(STAMPS, sizeof(uint64_t)) };
 	struct hist work;
 	struct spin spin = make_windowed(990000, &work);
+	struct spin_live live = { 0 };
 
+	spin.live = &live;
 	pace(&tape, 10, 300000, 0);
 	pace(&tape, 10, 600000, 1000);
 	pace(&tape, 20, 700000, 0);
@@ -247,6 +249,9 @@ static void test_windows(void)
 	ok(work.min == 500 && hist_value_at(&work, 0.09) == 500 &&
 		   hist_value_at(&work, 0.12) == 1000,
 	   "a tenth of the time at half the pace is seen");
+	ok(live.clean_reads == spin.clean_reads && live.clean_ticks == spin.clean_ticks &&
+		   live.gaps == 50,
+	   "others may read so meanwhile");
 	ok(spin.gaps == 50 && fabs(check_unaccounted(&spin)) < 0.01,
 	   "with windows all time is accounted for (%.5f left)", check_unaccounted(&spin));
 	free(tape.stamps);

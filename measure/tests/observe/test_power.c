@@ -42,6 +42,7 @@ static void test_all(const char *root)
 
 	put_registers(root);
 	tree_put(root, CPU "cpufreq/scaling_governor", "performance\n", 12);
+	tree_put(root, CPU "cpufreq/scaling_cur_freq", "2600000\n", 8);
 	tree_put(root, CPU "cpuidle/state0/name", "POLL\n", 5);
 	tree_put(root, CPU "cpuidle/state0/time", "17\n", 3);
 	tree_put(root, CPU "cpuidle/state1/name", "C1\n", 3);
@@ -54,6 +55,7 @@ static void test_all(const char *root)
 		   first->aperf == (UINT64_C(3) << 56 | 2),
 	   "APERF and MPERF");
 	is_text(first->governor, "performance", "governor");
+	ok(first->khz == 2600000 && !got.cpus[1].khz, "frequency");
 	ok(first->state_count == 2 && first->states[1].us == 123456789, "two idle states");
 	is_text(first->states[1].name, "C1", "by their names");
 	ok(!got.cpus[1].has_smi && !got.cpus[1].state_count, "of the other CPU, nothing");

@@ -64,15 +64,21 @@ static void test_steps(void)
 	show(&items[1], 1, 100);
 	series_add(&series, 2 * NS_PER_S, (uint32_t[]){ 15, 3 });
 	show(&items[0], 4, 1000);
+	atomic_store(&items[0].live.clean_reads, 20);
+	atomic_store(&items[0].live.clean_ticks, 170);
 	series_end(&series, &after);
 	ok(series.count == 3 && series.ends_ns[2] == 2600000000, "the rest is a step of its own");
-	check(&series, 0, 0, (struct series_point){ 900, 3, 5 });
-	check(&series, 0, 1, (struct series_point){ 900, 3, 5 });
-	check(&series, 0, 2, (struct series_point){ 1000, 4, 20 });
+	check(&series, 0, 0, (struct series_point){ .noise = 900, .gaps = 3, .interrupts = 5 });
+	check(&series, 0, 1, (struct series_point){ .noise = 900, .gaps = 3, .interrupts = 5 });
+	check(&series, 0, 2, (struct series_point){ .noise = 1000, .gaps = 4, .interrupts = 20 });
+	ok(!series_point(&series, 0, 1)->clean_ticks &&
+		   series_point(&series, 0, 2)->clean_reads == 20 &&
+		   series_point(&series, 0, 2)->clean_ticks == 170,
+	   "and how often it read in which time");
 	/* A counter of 32 bits came round. */
-	check(&series, 1, 0, (struct series_point){ 0, 0, 5 });
-	check(&series, 1, 1, (struct series_point){ 100, 1, 9 });
-	check(&series, 1, 2, (struct series_point){ 100, 1, 14 });
+	check(&series, 1, 0, (struct series_point){ .noise = 0, .gaps = 0, .interrupts = 5 });
+	check(&series, 1, 1, (struct series_point){ .noise = 100, .gaps = 1, .interrupts = 9 });
+	check(&series, 1, 2, (struct series_point){ .noise = 100, .gaps = 1, .interrupts = 14 });
 	series_deinit(&series);
 }
 
@@ -90,7 +96,7 @@ static void test_a_short_rest_joins_the_step_before(void)
 	show(&items[0], 7, 70);
 	series_end(&series, &after);
 	ok(series.count == 1 && series.ends_ns[0] == 1400000000, "one step");
-	check(&series, 0, 0, (struct series_point){ 70, 7, 2 });
+	check(&series, 0, 0, (struct series_point){ .noise = 70, .gaps = 7, .interrupts = 2 });
 	series_deinit(&series);
 }
 
@@ -104,8 +110,8 @@ static void test_an_interrupt_that_was_freed_counts_nothing(void)
 	series_add(&series, NS_PER_S, (uint32_t[]){ 25, 4294967290 });
 	series_add(&series, 2 * NS_PER_S, (uint32_t[]){ 5, 4294967290 });
 	series_add(&series, 3 * NS_PER_S, (uint32_t[]){ 8, 4294967290 });
-	check(&series, 0, 1, (struct series_point){ 0, 0, 15 });
-	check(&series, 0, 2, (struct series_point){ 0, 0, 18 });
+	check(&series, 0, 1, (struct series_point){ .noise = 0, .gaps = 0, .interrupts = 15 });
+	check(&series, 0, 2, (struct series_point){ .noise = 0, .gaps = 0, .interrupts = 18 });
 	series_deinit(&series);
 }
 

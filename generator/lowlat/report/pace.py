@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The pace over the time of a run: where it changes and stays so, beside the clock rate."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Optional
+
+from lowlat.model.run import PowerReading, Run
+
+#: From this ratio of two paces on a CPU is called slower; below, the loop's own pace varies.
+SLOWER = 1.1
+
+#: So many steps of a series tell a level; two of them tell that it has changed.
+_LEVEL, _STAYS = 3, 2
+
+#: So many changes of a CPU are told.
+_MOST = 3
+
+
+@dataclass(frozen=True)
+class PaceStep:
+    """Since when another pace holds, in seconds since the beginning, and the ratio of the one
+    before to it: above 1 where it fell."""
+
+    begin_s: float
+    ratio: float
+
+    def __str__(self) -> str:
+        word, times = ("fell", self.ratio) if self.ratio > 1 else ("rose", 1 / self.ratio)
+        return f"{word} {times:.1f} times at {self.begin_s:.4g} s"
+
+
+def steps(ends_s: Sequence[float], paces: Sequence[float]) -> Iterator[PaceStep]:
+    """Of the pace in each step of a run, 0 where it is not known."""
+    known = [(begin, pace) for begin, pace in zip((0.0, *ends_s), paces) if pace]
+    values = [pace for _, pace in known]
+    start = 0
+    for place in range(1, len(known) - _STAYS + 1):
+        level = median(values[start : max(place, start + _LEVEL)])
+        ratios = [level / value for value in values[place : place + _STAYS]]
+        if min(ratios) >= SLOWER or max(ratios) <= 1 / SLOWER:
+            start = place
+            yield PaceStep(known[place][0], level / median(values[place : place + _LEVEL]))
+
+
+def told(run: Run) -> Iterator[str]:
+    """A sentence for each CPU of a run whose pace did not stay."""
+    for cpu in run.cpus:
+        found = [*steps(run.ends_s, cpu.series.readings_per_ms)] if cpu.series else []
+        if found:
+            more = f" and changed {len(found) - _MOST} times more" if len(found) > _MOST else ""
+            changes = ", ".join(map(str, found[:_MOST]))
+            yield f"CPU {cpu.cpu}: the pace {changes}{more}; {_frequency(cpu.power)}"
+
+
+def _frequency(power: Optional[PowerReading]) -> str:
+    """Reading it during a run may interrupt the CPU, so it is known of both ends."""
+    if power and power.khz:
+        before, after = (f"{khz / 1e3:,.0f} MHz" for khz in power.khz)
+        return f"the frequency was {before} before the run and {after} after it"
+    if power and power.pace is not None:
+        return f"the clock ran at {100 * power.pace:.0f} % of the nominal rate on average"
+    return "the frequency was not readable"
