@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import pty
 import select
 import shutil
@@ -30,6 +31,9 @@ GEN = (sys.executable, "-m", "lowlat")
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
 two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
+no_notification = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"), reason="no number of seccomp() is known"
+)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: real-time policy")
 
 #: Ends once its threads have the CPUs that are expected, or after a while without them.
@@ -267,6 +271,7 @@ def test_a_policy_that_is_not_allowed_is_refused(ordinary_user: OrdinaryUser) ->
         ("--root", MACHINE, "--", "true"),
         ("--systemd-drop-in", "--", "true"),
         ("--systemd-drop-in", "--one-per-thread"),
+        ("--systemd-drop-in", "--task-isolation"),
         ("--root", MACHINE, "--dry-run", "--policy", "idle", "--", "true"),
     ],
 )
@@ -358,6 +363,60 @@ def test_the_group_that_owns_the_cpus_is_joined(
     assert (f"join /{GROUP}" in told(root)) is joins
     drop_in = lowlat("run", "--systemd-drop-in", "--root", root, "--cpus", "2-3").out
     assert ("Slice=lowlat.slice\n" in drop_in) is joins
+
+
+# ----------------------------------------------------------- task isolation
+
+#: What PR_ISOL_* are asked, and what lies at their pointers: inherited by children, configured and
+#: active; quiescing of the VM statistics.
+ISOLATION = [
+    "63 0 pointer 0 0",
+    "65 2 pointer pointer 0 3 0",
+    "65 1 1 1 pointer 0 1",
+    "67 pointer 0 0 0 1 0",
+]
+
+
+def isolated_task(features: int, error: int, *words: str) -> subprocess.CompletedProcess[str]:
+    """Where a stand-in answers for the kernel, as no packaged one has the patches."""
+    stand_in = (sys.executable, str(Path(__file__).parents[1] / "isolating_kernel.py"))
+    asked = ("--cpus", LAST, "--task-isolation", *words, "--", "sh", "-c", "echo ran; exit 7")
+    return subprocess.run(
+        [*stand_in, str(features), str(error), *GEN, "run", *asked],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+
+@no_notification
+@pytest.mark.parametrize("words", [(), ("--one-per-thread",)])
+def test_a_kernel_with_task_isolation_is_told(words: tuple[str, ...]) -> None:
+    done = isolated_task(1, 0, *words)
+    assert (done.returncode, done.stderr) == (7, "")
+    assert done.stdout.splitlines() == [*ISOLATION, "ran"]
+
+
+@no_notification
+@pytest.mark.parametrize(
+    ("features", "error", "asked", "words"),
+    [
+        (0, 0, 1, "this kernel does not offer it"),
+        (2, 0, 1, "this kernel does not offer it"),
+        (1, 1, 4, "Operation not permitted"),
+    ],
+)
+def test_a_kernel_that_refuses_task_isolation_runs_nothing(
+    features: int, error: int, asked: int, words: str
+) -> None:
+    done = isolated_task(features, error)
+    assert done.stdout.splitlines() == ISOLATION[:asked]
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"--task-isolation: {words}" in done.stderr
+
+
+def test_without_task_isolation_in_the_kernel_nothing_runs() -> None:
+    done = run("--cpus", LAST, "--task-isolation", "--", "echo", "ran")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "--task-isolation: this kernel does not offer it" in done.stderr
 
 
 # ----------------------------------------------------------- the drop-in file

@@ -36,6 +36,7 @@ class RunArguments:
         "other|fifo:N", "scheduling policy; N: real-time priority (%(default)s)", "other"
     )
     one_per_thread: bool = flag("give each thread a CPU of its own")
+    task_isolation: bool = flag("have the kernel do its deferred work when system calls return")
     dry_run: bool = flag("print where the program would run, and what speaks against that")
     systemd_drop_in: bool = flag("print a drop-in that places a systemd service; run nothing")
     root: str = options.root()
@@ -60,9 +61,10 @@ def main(asked: RunArguments) -> int:
 
 def _check(asked: RunArguments, command: Sequence[str], root: Root) -> None:
     if asked.systemd_drop_in:
-        if command or asked.one_per_thread or asked.dry_run:
+        if command or asked.one_per_thread or asked.dry_run or asked.task_isolation:
             why = "--systemd-drop-in: only prints the place of a service"
-            raise Refused(why, hint="leave out CMD, --one-per-thread and --dry-run")
+            hint = "leave out CMD, --one-per-thread, --task-isolation and --dry-run"
+            raise Refused(why, hint=hint)
         return
     if not command or not command[0]:
         raise Refused("no program given", hint="lowlat-gen run [OPTION]... -- CMD [ARGUMENT]...")
@@ -81,7 +83,8 @@ def _place(asked: RunArguments, root: Root) -> Launch:
         every = plan.preferred if plan else locality.preferred(probe(root), listed)
         order = tuple(cpu for cpu in every if cpu in listed)
     priority = policy.priority_of(asked.policy)
-    return Launch(listed, priority, asked.one_per_thread, launch.group_of(listed, root), order)
+    group = launch.group_of(listed, root)
+    return Launch(listed, priority, asked.one_per_thread, group, order, asked.task_isolation)
 
 
 def _listed(text: str, planned: Optional[CpuSet], root: Root) -> CpuSet:
