@@ -165,3 +165,30 @@ def test_the_options_of_the_other_action_are_refused(fleet: Fleet, tmp_path: Pat
     fleet.report("--isolate", "2").refused()
     lowlat("fleet", "report", *fleet.sides[0]).refused()
     lowlat("fleet", "plan", tmp_path, "--csv", "x").refused()
+
+
+def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:
+    for name, level in (("a", 1.0), ("b", 40.0), ("c<script>", 0.1)):
+        fleet.host(name, scaled(BEFORE, level), scaled(AFTER, level * (4 if name == "b" else 1)))
+    fleet.host("few", BEFORE[:3], AFTER[:3])
+    page = tmp_path / "fleet.html"
+    answer = fleet.report("--html", page)
+    assert answer.status == 0, answer.err
+    text = page.read_text()
+    assert answer.out.split(": ratio")[0] in text and "c<script>" not in text
+    # Above the line of the unchanged, and every host once in the table.
+    assert text.count('class="point verdict reduced"') == 2
+    assert text.count('class="point verdict increased"') == 1
+    for name in ("a", "b", "c&lt;script&gt;", "few"):
+        assert f'<th scope="row">{name}</th>' in text, name
+    assert "3 boots each; a test needs 5 boots per arm" in text
+
+
+@pytest.mark.parametrize("name", ["--html", "--csv"])
+def test_a_run_is_not_written_over(fleet: Fleet, tmp_path: Path, name: str) -> None:
+    fleet.host("a")
+    run = tmp_path / "a-stock-0.json"
+    before = run.read_bytes()
+    answer = fleet.report(name, run)
+    assert (answer.status, run.read_bytes()) == (2, before)
+    assert answer.err == f"lowlat-gen: {name} {run}: has another use already (name another file)\n"

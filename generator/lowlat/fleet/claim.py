@@ -32,6 +32,11 @@ class Host:
         """Whether the claim is about this host too: its own runs can be tested."""
         return self.report.verdict in TESTED
 
+    @property
+    def gain(self) -> float:
+        """Before/after of its own report, 1 where there is none."""
+        return (self.report.primary and self.report.primary.ratio) or 1.0
+
 
 @dataclass(frozen=True)
 class FleetReport:

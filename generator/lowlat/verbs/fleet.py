@@ -48,6 +48,7 @@ class FleetArguments:
         "AFTER", "report: runs of all hosts after the change", (), nargs="+", action="extend"
     )
     csv: Optional[str] = option("FILE", "report: write a row for each host")
+    html: Optional[str] = option("FILE", "report: write a page with drawings, in one file")
 
 
 def main(asked: FleetArguments) -> int:
@@ -56,10 +57,11 @@ def main(asked: FleetArguments) -> int:
         if asked.out or not asked.against:
             raise Refused("fleet report: give --against AFTER, and no --out")
         return fleet_report.main(
-            tuple(map(Path, asked.given)), asked.against, asked.json, asked.csv
+            tuple(map(Path, asked.given)), asked.against, asked.json, asked.csv, asked.html
         )
-    if asked.against or asked.csv:
-        raise Refused("fleet plan: --against and --csv are for runs", hint="use 'fleet report'")
+    if asked.against or asked.csv or asked.html:
+        why = "fleet plan: --against, --csv and --html are for runs"
+        raise Refused(why, hint="use 'fleet report'")
     return _plan(asked)
 
 

@@ -12,14 +12,21 @@ from lowlat.measure.run_file import read_run
 from lowlat.report import as_json, as_text, wording
 from lowlat.report.tables import Table
 from lowlat.report.verdict import REFUSED
-from lowlat.verbs import options
+from lowlat.verbs import options, report_output
 
 SCHEMA = "lowlat.fleet-report/1"
 
 _HEADER = ("host", "boots", "before", "after", "before/after", "from", "to", "verdict")
 
 
-def main(before: Sequence[Path], after: Sequence[Path], json: bool, csv: Optional[str]) -> int:
+def main(
+    before: Sequence[Path],
+    after: Sequence[Path],
+    json: bool,
+    csv: Optional[str],
+    html: Optional[str],
+) -> int:
+    report_output.check_files({"--html": html, "--csv": csv}, (*before, *after))
     found = fleet_report([*map(read_run, before)], [*map(read_run, after)])
     if csv:
         from lowlat.view.plot.figure import csv_text
@@ -28,6 +35,12 @@ def main(before: Sequence[Path], after: Sequence[Path], json: bool, csv: Optiona
             (*_HEADER, "claimed", "stands_out"), [_row(found, host) for host in found.hosts]
         )
         files.write("--csv", csv, text.encode())
+    if html:
+        # Imported late: templates and drawings are for those who ask for a page.
+        from lowlat.fleet.page import render
+
+        page = render(found, _table(found), Table(("host", "what to know"), _notes(found)))
+        files.write("--html", html, page.encode())
     options.show(json, lambda: document(found), describe(found))
     return 1 if any(host.report.verdict == REFUSED for host in found.hosts) else 0
 
@@ -50,9 +63,8 @@ def document(found: FleetReport) -> dict[str, Any]:
 def describe(found: FleetReport) -> Iterator[str]:
     """The finding, a row for each host, and what to know of single ones."""
     yield wording.headline(found.claim) if found.claim.primary else f"No claim: {found.claim.why}."
-    rows = (_row(found, host)[: len(_HEADER)] for host in found.hosts)
     yield ""
-    yield from as_text.aligned(Table(_HEADER, tuple(tuple(map(_text, row)) for row in rows)))
+    yield from as_text.aligned(_table(found))
     if found.claim.primary and found.ratios:
         ends = (found.ratios[0], found.ratios[-1])
         told = [f"{wording.significant(ratio, 3)} ({name})" for ratio, name in ends]
@@ -63,6 +75,18 @@ def describe(found: FleetReport) -> Iterator[str]:
     left = (f"{host.name}: {host.report.why}" for host in found.hosts if not host.claimed)
     yield from section("Not in the claim", options.bullets(left))
     yield from section("Runs of one side only", options.bullets(found.missing))
+
+
+def _table(found: FleetReport) -> Table:
+    rows = (_row(found, host)[: len(_HEADER)] for host in found.hosts)
+    return Table(_HEADER, tuple(tuple(map(_text, row)) for row in rows))
+
+
+def _notes(found: FleetReport) -> tuple[tuple[str, str], ...]:
+    """What to know of single hosts."""
+    out = ((host.name, "stands out") for host in found.hosts if found.stands_out(host))
+    left = ((host.name, host.report.why) for host in found.hosts if not host.claimed)
+    return (*out, *left, *((name, "has runs of one side only") for name in found.missing))
 
 
 def _row(found: FleetReport, host: Host) -> tuple[Any, ...]:

@@ -2,10 +2,11 @@
 """The files that ``report`` writes beside what it prints: ``--html``, ``--csv``, and ``--open``."""
 
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 from lowlat.base import files, process
 from lowlat.base.arguments import flag, option, positional
@@ -61,13 +62,19 @@ def check(args: ReportArguments) -> None:
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
         raise Refused("--plan: only a page shows a plan's reasons", hint="add --html FILE")
-    for name, path in (("--html", args.html), ("--csv", args.csv)):
-        if path in ("", "-"):
-            raise Refused(f"{name} {path!r}: not a file", hint="name one")
     arms = [file for _, *files in args.arm for file in files]
     read = (*args.before, *args.against, *arms, args.verify, args.plan)
+    check_files({"--html": args.html, "--csv": args.csv}, read)
+
+
+def check_files(
+    written: Mapping[str, Optional[str]], read: Iterable[Union[Path, str, None]]
+) -> None:
+    """Raises Refused where what an option names is no file, or is read or written already."""
     taken = {os.path.realpath(path) for path in read if path}
-    for name, path in (("--html", args.html), ("--csv", args.csv)):
+    for name, path in written.items():
+        if path in ("", "-"):
+            raise Refused(f"{name} {path!r}: not a file", hint="name one")
         if path and os.path.realpath(path) in taken:
             raise Refused(f"{name} {path}: has another use already", hint="name another file")
         taken.add(os.path.realpath(path or ""))

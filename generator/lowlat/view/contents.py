@@ -22,7 +22,7 @@ from lowlat.view.sections import of_comparison
 #: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
 
-_VERDICTS = {
+VERDICTS = {
     REDUCED: "Less noise",
     INCREASED: "More noise",
     UNCHANGED: "No measurable change",
@@ -73,7 +73,7 @@ def _opening(found: Comparison) -> Opening:
         headline, basis = wording.finding(report)
     return Opening(
         verdict="several" if found.several else report.verdict,
-        badge=f"{len(found.arms)} arms" if found.several else _VERDICTS[report.verdict],
+        badge=f"{len(found.arms)} arms" if found.several else VERDICTS[report.verdict],
         headline=headline,
         basis=basis,
         numbers=tuple(numbers(found)),

@@ -22,21 +22,22 @@ from lowlat.view.plot import axis
 
 def render(group: Group) -> str:
     """The page of a comparison."""
-    return _filled("page.html.j2", [tell(group)], group.found.first)
+    return filled("page.html.j2", [tell(group)], group.found.first)
 
 
 def render_arm(arm: Arm, found: Description) -> str:
     """The page of one arm by itself, with what was found of it."""
-    return _filled("page.html.j2", [single.tell(arm, found)], arm.name)
+    return filled("page.html.j2", [single.tell(arm, found)], arm.name)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
     """The page of several comparisons, at least one: what each of them found, then each of them."""
     told = [tell(group, place) for place, group in enumerate(groups, 1)]
-    return _filled("groups.html.j2", told, title)
+    return filled("groups.html.j2", told, title)
 
 
-def _filled(template: str, told: Sequence[Mapping[str, object]], title: str) -> str:
+def filled(template: str, told: Sequence[Mapping[str, object]], title: str) -> str:
+    """A page with the style sheet in it; what is told has the runs that it was made from."""
     style = resources.template("view/page.css")
     page = _environment().get_template(template)
     return page.render(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All arms on one scale: each boot, what stands for them, and the interval of the change."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
@@ -102,6 +102,24 @@ def of_cpus(values: Mapping[int, float], title: str, unit: str) -> tuple[Figure,
     named = ((f"CPU {cpu}", value) for cpu, value in values.items())
     drawn = [ForestRow(name, name, "", number(value), value, ()) for name, value in named]
     return _figure(f"{title}, {unit}", unit, drawn, "")
+
+
+def of_hosts(named: Iterable[tuple[str, Report]]) -> tuple[Figure, ...]:
+    """Each host's after/before with its interval, a row for each that has one; all begin at 1."""
+    known = [(name, report, report.primary) for name, report in named if report.primary]
+    others = [_of_host(name, report, end) for name, report, end in known if end.ratio]
+    drawn = [ForestRow("before", "before", "", "1", 1.0, ()), *others]
+    caption = "A square is a host, its bar the 95 % interval of its own change."
+    title, unit = "Each host beside itself", "after / before"
+    return _figure(title, unit, drawn, caption) if others else ()
+
+
+def _of_host(name: str, report: Report, primary: Endpoint) -> ForestRow:
+    row = _row("", report, primary, ())
+    scale = 1.0 / primary.before
+    ends = (None if end is None else end * scale for end in (row.low, row.high))
+    words = f"ratio {change(primary)}"
+    return ForestRow(name, name, row.verdict, words, primary.after * scale, (), *ends)
 
 
 def _figure(title: str, unit: str, drawn: Sequence[ForestRow], caption: str) -> tuple[Figure, ...]:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The page of a fleet: the claim, every host on one scale, and a row for each."""
+
+from lowlat.fleet.claim import FleetReport
+from lowlat.report import wording
+from lowlat.report.tables import Table
+from lowlat.view import html, method
+from lowlat.view.contents import VERDICTS, Opening, facts
+from lowlat.view.plot import forest_plot
+
+#: A page draws so many hosts, those that gained least; the table has all.
+_MOST_HOSTS = 60
+
+
+def render(found: FleetReport, hosts: Table, notes: Table) -> str:
+    """The page, with the table of the hosts and what to know of single ones."""
+    return html.filled("fleet.html.j2", [_tell(found, hosts, notes)], "Fleet")
+
+
+def _tell(found: FleetReport, hosts: Table, notes: Table) -> dict[str, object]:
+    claim = found.claim
+    headline, basis = wording.finding(claim) if claim.primary else ("No claim over hosts.", "")
+    runs = [run for host in found.hosts for arm in host.arms for run in arm.runs]
+    _, *known = facts(runs)
+    least = sorted(found.hosts, key=lambda host: host.gain)
+    return {
+        **{"prefix": "", "spoken": "", "hosts": hosts, "notes": notes},
+        "opening": Opening(
+            verdict=claim.verdict,
+            badge=VERDICTS[claim.verdict],
+            headline=headline,
+            basis=basis or claim.why,
+            numbers=(),
+            figures=forest_plot.of_hosts((h.name, h.report) for h in least[:_MOST_HOSTS]),
+            facts=(f"{len(found.hosts)} hosts", *filter(None, known)),
+        ),
+        "left": max(len(least) - _MOST_HOSTS, 0),
+        "runs": method.runs([arm for host in found.hosts for arm in host.arms]),
+    }
