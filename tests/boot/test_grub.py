@@ -93,6 +93,25 @@ def test_a_new_kernel_gets_its_entry_when_its_package_updates_grub(host: Host) -
     assert entries_of(host) == known
 
 
+def test_a_kernel_that_comes_back_is_planned_for_as_any_other(host: Host) -> None:
+    """Its plan is stored beside the journal, which knows another one of it."""
+    host.done("apply")
+    names = (f"boot/vmlinuz-{OLDER}", f"boot/config-{OLDER}")
+    kept = {name: (host.path / name).read_bytes() for name in names}
+    for name in names:
+        (host.path / name).unlink()
+    host.update_grub()
+    host.done("apply", "--isolate", "3")
+    for name, content in kept.items():
+        (host.path / name).write_bytes(content)
+    host.update_grub()
+    assert "nohz_full=3" in linux_lines(host.config)[entries_of(host)[OLDER]]
+    assert host.status()["edited"] == []
+    host.done("apply", "--isolate", "2-3")
+    assert "nohz_full=2-3" in linux_lines(host.config)[entries_of(host)[OLDER]]
+    host.done("rollback")
+
+
 def test_a_kernel_that_cannot_be_planned_for_stops_nobody(host: Host) -> None:
     host.done("apply")
     host.write("boot/vmlinuz-7.9-odd", "image\n")

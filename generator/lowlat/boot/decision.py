@@ -4,7 +4,7 @@ its own, once; the hooks of the distribution ask for a new kernel's."""
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Optional
 
@@ -60,12 +60,24 @@ def read(root: Root) -> Optional[Decision]:
 def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
     """Store the decision and the plan of each kernel; plans of an earlier one go."""
     fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
-    for name in change.root.names(PLANS):
-        if f"{PLANS}/{name}" not in fresh:
-            change.discard(f"{PLANS}/{name}")
-    for path, text in fresh.items():
-        change.write(path, text)
-    change.write(DECISION, _FILE.text(decision))
+    with alone(change.disk):
+        for name in change.root.names(PLANS):
+            if f"{PLANS}/{name}" not in fresh:
+                change.discard(f"{PLANS}/{name}")
+        for path, text in fresh.items():
+            change.write(path, text)
+        change.write(DECISION, _FILE.text(decision))
+
+
+@contextmanager
+def alone(disk: Disk) -> Iterator[None]:
+    """Hold the decision and its plans, where there are any: GRUB's generator may store a plan at
+    any time, also beside the holder of the boot's lock."""
+    if disk.root.absent(PLANS):
+        yield
+        return
+    with disk.folder(PLANS) as at, files.locked(".", os.O_DIRECTORY, at, PATIENT_S):
+        yield
 
 
 class Planner:
@@ -95,19 +107,26 @@ class Planner:
         return plan
 
     def plan_and_keep(self, release: str) -> Plan:
-        """The stored plan, or a new one, stored before it is used."""
+        """The stored plan, or a new one, stored before it is used. Raises Refused where all was
+        taken back meanwhile."""
         known = stored(self._root, release)
         if known is not None:
             return known
         plan = self.plan(release)
         disk = Disk(self._root)
         disk.make_folders(plan_path(release))
-        # Called with the boot's lock and without: GRUB's generator may run beside its holder's.
-        with disk.folder(PLANS) as at, files.locked(".", os.O_DIRECTORY, at, PATIENT_S):
-            known = stored(self._root, release)
-            if known is None:
+        with alone(disk):
+            known, now = stored(self._root, release), read(self._root)
+            if known is None and now == self._decision:
                 disk.put(plan_path(release), FileSnapshot(plan.text().encode()))
-        return known or plan
+                return plan
+        if known is not None:
+            return known
+        if now is not None:
+            return Planner(now, self._root, self._machine).plan_and_keep(release)
+        for folder in (PLANS, files.STATE):
+            disk.remove_folder(folder)
+        raise Refused("'lowlat-gen rollback' took everything back meanwhile")
 
 
 def is_kept(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:

@@ -105,9 +105,11 @@ def tidy(root: Root) -> None:
 def _forget(disk: Disk, kept: set[str]) -> None:
     """Remove what lowlat keeps for itself."""
     tuned_profile.forget(disk)
-    for name in disk.root.names(store.PLANS):
-        disk.remove(f"{store.PLANS}/{name}")
-    disk.remove_folder(store.PLANS)
+    # The decision went with the journal's files: nothing stores another plan.
+    with decisions.alone(disk):
+        for name in disk.root.names(store.PLANS):
+            disk.remove(f"{store.PLANS}/{name}")
+        disk.remove_folder(store.PLANS)
     for path in (decisions.DECISION, trials.TRIALS):
         if path not in kept:
             disk.remove(path)

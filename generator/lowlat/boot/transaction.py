@@ -20,6 +20,7 @@ from lowlat.boot import journal as journals
 from lowlat.boot.disk import Disk, FileSnapshot, digest
 from lowlat.boot.journal import Journal, JournalEntry
 from lowlat.host.root import Root
+from lowlat.plan.store import PLANS
 
 _LOCK = f"{files.STATE}/lock"
 
@@ -125,7 +126,7 @@ class Transaction:
     def _set(self, path: str, wanted: Optional[FileSnapshot]) -> None:
         now = self.disk.get(path)
         entry = self.journal.entries.get(path, JournalEntry(now))
-        if entry.edited(now):
+        if _edited(path, entry, now):
             raise edited_since(path)
         if digest(now) == digest(wanted):
             return
@@ -162,7 +163,13 @@ def edited_since(path: str) -> Refused:
 
 def edited(disk: Disk, journal: Journal) -> list[str]:
     """The files that somebody changed since lowlat wrote them."""
-    return [path for path, entry in journal.entries.items() if entry.edited(disk.get(path))]
+    known = journal.entries.items()
+    return [path for path, entry in known if _edited(path, entry, disk.get(path))]
+
+
+def _edited(path: str, entry: JournalEntry, now: Optional[FileSnapshot]) -> bool:
+    """Kernels' plans are lowlat's alone, and its hooks write them beside the journal."""
+    return not path.startswith(f"{PLANS}/") and entry.edited(now)
 
 
 def roll_back(disk: Disk, journal: Journal) -> list[str]:
@@ -171,7 +178,7 @@ def roll_back(disk: Disk, journal: Journal) -> list[str]:
     kept = []
     for path, entry in reversed(list(journal.entries.items())):
         now = disk.get(path)
-        if entry.edited(now):
+        if _edited(path, entry, now):
             kept.append(path)
         elif digest(now) != digest(entry.before):
             disk.set(path, entry.before)
