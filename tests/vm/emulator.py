@@ -21,10 +21,11 @@ from lowlat.rehearse import vm
 #: Without cx16: see rehearse/qemu.py.
 X86_CPU = "max,vendor=GenuineIntel,-cx16"
 
-#: What QEMU calls a machine of each of Debian's architectures, and its serial console.
+#: What QEMU calls a machine of each of Debian's architectures, and its serial console. ARM's has an
+#: IOMMU, which the machine has a device for.
 _MACHINES = {
     "amd64": ("qemu-system-x86_64", "q35", X86_CPU, "ttyS0"),
-    "arm64": ("qemu-system-aarch64", "virt,gic-version=3", "cortex-a72", "ttyAMA0"),
+    "arm64": ("qemu-system-aarch64", "virt,gic-version=3,iommu=smmuv3", "cortex-a72", "ttyAMA0"),
 }
 
 #: Boots to try again. With a host thread for each CPU, one may run into code that another is
@@ -60,6 +61,7 @@ class Hardware:
             *("-smp", f"{self.cpus},sockets={self.cpus},cores=1,threads=1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot"),
             *("-serial", "stdio"),
+            *(("-device", "virtio-rng-pci") if self.arch == "arm64" else ()),
         ]
 
 
