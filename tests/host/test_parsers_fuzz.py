@@ -278,6 +278,8 @@ def test_processors() -> None:
     assert parse_processor(CPUINFO["s390x"]).vendor == "IBM/S390"
     assert parse_processor(CPUINFO["aarch64"]).vendor == "0x41"
     assert parse_processor(CPUINFO["ppc64"]).model == "POWER7 (architected), altivec supported"
+    board = f"{CPUINFO['aarch64']}\nRevision\t: d04170\nModel\t\t: Raspberry Pi 5 Model B Rev 1.0\n"
+    assert parse_processor(board).model == "Raspberry Pi 5 Model B Rev 1.0"
     assert not parse_processor("").flags_known
 
 

@@ -97,6 +97,8 @@ def fix_of(root: Path, line: str) -> list[Any]:
         ("some_driver.option=1", "unknown"),
         ("intel_idle.max_cstates=1", "ignored"),
         ("quiet", "unknown"),
+        ("numa_policy=interleave", "unknown"),
+        ("iommu_dma_numa_policy=interleave", "unknown"),
         ("root=UUID=1-2", "unknown"),
         ("systemd.unit=rescue.target", "unknown"),
         ("init_on_alloc=0", "unknown"),
@@ -300,7 +302,9 @@ def test_before_per_type_masks_both_lists_are_to_be_the_same(tmp_path: Path) -> 
 
 def test_an_option_that_is_not_built_in_is_ignored(tmp_path: Path) -> None:
     root = write_tree(tmp_path, machine(8, config="CONFIG_CPU_ISOLATION=y\n"))
-    for word in ("nohz_full=2-7", "hugepages=4", "hugepagesz=1G", "default_hugepagesz=1G"):
+    both = judged(root, "nohz_full=2-7 rcu_nocbs=2-7")
+    assert both["nohz_full=2-7"] == both["rcu_nocbs=2-7"] == "ignored"
+    for word in ("hugepages=4", "hugepagesz=1G", "default_hugepagesz=1G"):
         assert judged(root, word)[word] == "ignored"
 
 

@@ -109,6 +109,8 @@ def test_without_no_hz_full_the_parameter_is_left_out_with_the_reason(tmp_path: 
     document = plan(write_tree(tmp_path, machine(config=config)))
     assert "nohz_full" not in document["cmdline"]["text"]
     assert why(document, "nohz_full") == "the kernel is built without CONFIG_NO_HZ_FULL"
+    (warning,) = document["warnings"]
+    assert "its tick interrupts the isolated CPUs" in warning and "times a second" in warning
     # Without nohz_full the watchdog has to be kept away by hand.
     assert "kernel.watchdog_cpumask" in {item["name"] for item in document["runtime"]}
 

@@ -95,7 +95,7 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     machine, online = line.target.machine, line.target.machine.cpus.online
     everything = word.value in ("all", "0-N") or (word.name == "rcu_nocbs" and online <= cpus)
     if word.name == "rcu_nocbs":
-        if line.tickless and cpus <= line.tickless:
+        if line.tickless and cpus <= line.tickless and line.built("NO_HZ_FULL") is not False:
             return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs", "leave it out")
         return None
     if online <= cpus and not everything:

@@ -236,6 +236,12 @@ def _warnings(
             f"{LOWLATENCY_KERNEL} (package lowlatency-kernel) adds {' '.join(doubled)} to every "
             "boot: remove the package, or it and this plan conflict"
         )
+    config = target.kernel.config
+    if target.isolated and config and not config.enabled("NO_HZ_FULL"):
+        yield (
+            f"the kernel is built without CONFIG_NO_HZ_FULL: its tick interrupts the isolated CPUs "
+            f"{config.options.get('HZ', '100 to 1000')} times a second"
+        )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (
             f"the clock source is {machine.clock.current}: the kernel found the TSC unstable, and "
@@ -244,6 +250,6 @@ def _warnings(
     for manager in ("tlp", "numad", "power-profiles-daemon", "tuned-ppd"):
         if manager in machine.managers:
             yield f"{manager} is running and changes settings of its own: it may interfere"
-    if target.kernel.config is None:
+    if config is None:
         release = target.kernel.release or "the kernel"
         yield f"no configuration of {release} was found: what it is built with is assumed"

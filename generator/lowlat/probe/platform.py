@@ -50,10 +50,11 @@ def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
 
 
 def parse_processor(cpuinfo: str) -> Processor:
-    """Vendor, model name and the interesting flags of the first CPU in /proc/cpuinfo."""
-    first = cpuinfo.split("\n\n", 1)[0]
+    """Vendor, model name and the interesting flags of the first CPU in /proc/cpuinfo. An ARM
+    board's own name follows the last CPU."""
+    first, *rest = cpuinfo.split("\n\n")
     values: dict[str, str] = {}
-    for line in first.splitlines():
+    for line in "\n".join((first, *rest[-1:])).splitlines():
         key, colon, value = line.partition(":")
         if colon:
             values.setdefault(key.strip().lower(), value.strip())
@@ -69,7 +70,7 @@ def parse_processor(cpuinfo: str) -> Processor:
 
 def _model(values: Mapping[str, str]) -> Optional[str]:
     # "Processor" is the model in the oldest ARM kernels; elsewhere it is the CPU's number.
-    found = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model"))
+    found = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model", "model"))
     return next((" ".join(text.split()) for text in found if text and not text.isdigit()), None)
 
 
