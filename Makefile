@@ -109,8 +109,8 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not full"
 
-# Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back: ten minutes. The roots
-# are kept in ~/.cache/lowlat.
+# Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back; the rooms without extras
+# pass their tests under the Python 3.9 of Debian 11. Half an hour. ~/.cache/lowlat keeps the roots.
 test-packages-full: setup package-packages
 	$(PYTEST) -m "packages and full"
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The DEB as a user of Debian 12 or 13 gets it: apt brings it, with what it needs, into a clean
 root; it is used, upgraded, downgraded, removed and purged. The boot configuration is GRUB's own,
-of a machine made of files. Each root's steps are printed with what came of them."""
+of a machine made of files. Each root's steps are printed with what came of them. A root of Debian
+11 runs the tests of the rooms without extras: its Python is 3.9."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,12 +16,12 @@ from typing import Any
 import pytest
 from hosttree import PROBE, SETTINGS, Host, Namespace, two_kernels
 from roots import copied
-from test_packages import Built, as_root, built, later, with_deb
+from test_packages import ROOT, Built, as_root, built, done, later, with_deb
 
 import lowlat
 from trees import Answer, write_tree
 
-pytestmark = [pytest.mark.packages, pytest.mark.full, pytest.mark.root, as_root, with_deb]
+pytestmark = [pytest.mark.packages, pytest.mark.full, pytest.mark.root, as_root]
 
 NOW = lowlat.__version__
 LATER = f"{NOW}.1"
@@ -182,6 +184,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
     }
 
 
+@with_deb
 @pytest.mark.parametrize("suite", ["bookworm", "trixie"])
 def test_a_clean_root_takes_it_and_gives_it_back(
     packages: dict[str, Built],
@@ -221,3 +224,61 @@ def prepared(path: Path, packages: dict[str, Built]) -> Clean:
     clean.must("grub-editenv", "/boot/grub/grubenv", "create")
     clean.update_grub()
     return clean
+
+
+# ----------------------------------------------------------------- Python 3.9
+
+_PROGRAMS = (
+    "usrmerge", "systemd-sysv", "grub-efi-amd64", "python3-venv", "gcc", "libc6-dev", "make",
+    "kmod", "udev", "tuned", "git",
+)  # fmt: skip
+
+#: What a tuned host runs, but for what measures.
+_ROOMS = (
+    "base", "host", "catalogue", "probe", "draw", "plan", "render", "explain", "lint", "verify",
+    "runtime", "verbs", "boot",
+)  # fmt: skip
+
+#: What Debian 11 cannot run, and why.
+_LEFT_OUT = {
+    "boot/test_units.py::test_systemd_knows_every_directive_of_a_unit": "systemd before 249 warns "
+    "of RestrictAddressFamilies=none",
+}
+
+#: A bound, and no more: a machine with two free CPUs takes twelve minutes.
+_TESTS_S = 3600
+
+#: In a mount namespace of its own: a root is a mount point, so that tests can have theirs.
+_INSIDE = """mount --bind "$1" "$1"; cd "$1"
+mount -t proc none proc; mount --rbind /sys sys; mount --bind /dev dev
+exec chroot "$1" sh -ec "$2"
+"""
+
+_TESTS = f"""cd /src; ulimit -v 8000000
+make --assume-old=packages python
+.venv/bin/python -m pip install --quiet 'pytest>=7.4' hypothesis jsonschema
+timeout --kill-after=10 {_TESTS_S} .venv/bin/python -m pytest -q -p no:cacheprovider \
+    -m "not (vm or smoke or measures or packages or ansible or slow or full)" \
+    {" ".join(f"--deselect=tests/{name}" for name in _LEFT_OUT)} \
+    {" ".join(f"tests/{room}" for room in _ROOMS)}
+"""
+
+
+def test_the_rooms_without_extras_pass_under_python_3_9(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificates = Path("/etc/ssl/certs/ca-certificates.crt")
+    with copied("bullseye", _PROGRAMS, tmp_path / "root") as path:
+        shutil.copy(certificates, path / certificates.relative_to("/"))
+        done(ROOT / "packaging/copy-source", path / "src")
+        ended = subprocess.run(
+            ["unshare", "--mount", "sh", "-ec", _INSIDE, "sh", path, _TESTS],
+            env={**os.environ, **_ENVIRONMENT}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=_TESTS_S + 600,
+        )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-1000:]
+    told = {"Python 3.9": ended.stdout.splitlines()[-1]}
+    told.update((name, f"left out: {why}") for name, why in _LEFT_OUT.items())
+    with capsys.disabled():
+        for what, came in told.items():
+            print(f"\nbullseye  {what}: {came}", end="", flush=True)
