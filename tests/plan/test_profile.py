@@ -181,6 +181,7 @@ def test_a_profile_is_checked_before_it_is_used(tmp_path: Path) -> None:
         ("[settings]\nskew_tick = a b\n", "skew_tick"),
         ("[main]\nparent = no-such\n", "no-such"),
         ("neither", "mine"),
+        ("", "the file is empty"),
     ):
         file.write_text(wrong)
         assert why in lowlat("profile", "check", file, "--root", root).refused()

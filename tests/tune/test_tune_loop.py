@@ -256,7 +256,7 @@ def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -
         (host.path / "recorded/stock.sh").unlink()
     assert "no loop is under way" in refusal(machine, "--resume")
     assert "no effect" in refusal(machine, "--status", "--profile", "lowlat-poll")
-    assert "measures as it began" in refusal(machine, "--resume", "--load", "vm")
+    assert "the loop keeps its options" in refusal(machine, "--resume", "--load", "vm")
     host.write("etc/default/kexec", "LOAD_KEXEC=true\n")
     assert "kexec" in refusal(machine)
     host.write("etc/default/kexec", "")

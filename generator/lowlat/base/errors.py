@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One small family of errors. Only :mod:`lowlat.cli` prints them and turns them into an exit
-status."""
+"""One small family of errors. Only :mod:`lowlat.cli` prints them and sets the exit status."""
 
 from typing import Optional
 

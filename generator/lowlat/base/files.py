@@ -164,8 +164,7 @@ def state_folder() -> Path:
 
 
 def user_folder(variable: str, default: str) -> Path:
-    """lowlat's own folder below one of the XDG base directories. Raises Refused for a user without
-    a home."""
+    """lowlat's own folder below an XDG base directory. Raises Refused for a user without a home."""
     base = os.environ.get(variable, "")
     if base.startswith("/"):  # the specification has relative paths ignored
         return Path(base) / "lowlat"

@@ -129,8 +129,8 @@ def wait(child: Child, seconds: float) -> Optional[int]:
 
 
 def read(child: Child, seconds: float) -> bytes:
-    """The next output of a program, after waiting that long at most; b"" where it has closed its
-    output too."""
+    """The next output of a program, waiting that long at most; b"" where its output is closed
+    too."""
     assert child.stdout is not None  # noqa: S101 (it was asked for)
     ready, _, _ = select.select([child.stdout], [], [], seconds)
     return os.read(child.stdout.fileno(), 1 << 16) if ready else b""

@@ -44,8 +44,7 @@ class Reads(Enum):
     FLAG = "flag"  # of a module: Y, which older kernels print as 1
 
     def listed(self, value: str) -> str:
-        """A mask as the list of its CPUs, which is how a person reads them; anything else as it
-        is."""
+        """A mask as the list of its CPUs, for people; any other value unchanged."""
         if self in (Reads.MASK, Reads.WITHIN):
             with suppress(CpuSetError):
                 return str(CpuSet.parse_mask(value))
@@ -256,8 +255,7 @@ class Tunable:
         return target.fill(value or "", Reads.LIST)
 
     def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
-        """The files to write in the running kernel of this machine; ``given`` is a value that a
-        user chose."""
+        """The files to write in the running kernel; ``given`` is a value that a user chose."""
         there = [row for row in self.rows if row.path in target.kernel.features]
         rows = there[:1] or self.rows if self.either else self.rows
         parts = self.parts(given) if given else NOWHERE

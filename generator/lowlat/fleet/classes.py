@@ -37,7 +37,7 @@ class MachineClass:
         return len(self.members) == 1
 
     def differences(self, other: MachineClass) -> tuple[Difference, ...]:
-        """What this class has otherwise than another one."""
+        """The differences of this class from another one."""
         names = {**other.facts, **self.facts}
         both = ((name, self.facts.get(name, ""), other.facts.get(name, "")) for name in names)
         return tuple(one for one in both if one[1] != one[2])
@@ -63,8 +63,8 @@ def _placed(place: int, found: Sequence[MachineClass]) -> MachineClass:
 
 
 def _facts(machine: Machine, plan: Plan) -> dict[str, str]:
-    """What makes machines equal. Left out is what differs between equal machines from boot to
-    boot, such as counts of interrupts and the last KiB of memory."""
+    """The traits that equal machines share. Traits that change from boot to boot are left out, such
+    as counts of interrupts and the last KiB of memory."""
     devices = (f"{one.kind} {one.model}, node {one.node}" for one in machine.devices)
     known = {
         "architecture": machine.arch,

@@ -49,8 +49,7 @@ def parse(text: str) -> Iterator[InterruptRow]:
 
 
 def _split(rest: str, columns: int) -> Optional[tuple[list[str], str, list[str]]]:
-    """The counts that are not zero, all counts, and the words after them; None where some are
-    missing."""
+    """The counts above zero, all counts, and the words after them; None where some are missing."""
     width = columns * _WIDTH
     counts = rest[:width]
     # On thousands of CPUs nearly all columns are zero: without them there is little to split.

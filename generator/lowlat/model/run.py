@@ -298,7 +298,7 @@ class HostFacts:
 
 @dataclass(frozen=True)
 class Attribution:
-    """``observer`` is the source of the causes: trace, switches, none, or "" where none were
+    """``observer`` is the source of the causes: trace, switches, none, or "" if none were
     sought."""
 
     observer: str = ""

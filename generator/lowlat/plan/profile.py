@@ -76,6 +76,8 @@ def _parse(name: str, text: str) -> configparser.ConfigParser:
         parser.read_string(text.lstrip("\ufeff"))
     except configparser.Error as error:
         raise Refused(f"profile {name}: {error.message.splitlines()[0]}") from error
+    if not parser.sections():
+        raise Refused(f"profile {name}: the file is empty", hint="it begins with [main]")
     return parser
 
 

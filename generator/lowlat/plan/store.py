@@ -36,6 +36,8 @@ _PLACES = {
     "few_ways": r"(?:;?\d{1,9}=[0-9a-f]{1,16})+",
 }
 
+_GIVE = "a plan is what 'lowlat-gen plan --json' prints"
+
 #: A plan for 4096 CPUs is a quarter of this.
 _LARGEST = 16 << 20
 
@@ -97,7 +99,7 @@ def _parse(where: str, text: str) -> Plan:
         plan = Plan.from_json(json.loads(text))
         check(plan)
     except (ValueError, RecursionError) as error:
-        raise Refused(f"{where}: not JSON") from error
+        raise Refused(f"{where}: not JSON", hint=_GIVE) from error
     except Refused as error:
         raise Refused(f"{where}: {error.message}", hint=error.hint) from error
     return plan
@@ -109,7 +111,7 @@ def _read_named(path: str) -> str:
         return files.read(path, _LARGEST).decode("utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not text"
-        raise Refused(f"{path}: {why}") from error
+        raise Refused(f"{path}: {why}", hint=_GIVE) from error
 
 
 def check(plan: Plan) -> None:

@@ -38,7 +38,7 @@ class PlannedArm:
     tuned: str = ""
 
     def __post_init__(self) -> None:
-        # It becomes a folder's name, and a guest may have written it.
+        # The name becomes a folder's, and a guest may have written it.
         if not _NAME.fullmatch(self.name):
             raise Refused(f"{self.name[:60]!r} is no name of a kind of boot")
 
@@ -49,8 +49,8 @@ class PlannedArm:
 
 
 def read(path: Path) -> tuple[PlannedArm, ...]:
-    """The arms that a guest planned, held to what ours plan. Raises OSError, ValueError or
-    TypeError where they are none, Refused where they are not so."""
+    """The arms that a guest planned, held to the limits of lowlat's own. Raises OSError, ValueError
+    or TypeError where they cannot be read, Refused where they break a limit."""
     found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
     names = [arm.name for arm in found]
     if names[:1] != [STOCK] or len(set(names)) != len(names) or len(names) > _MOST:

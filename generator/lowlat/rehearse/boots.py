@@ -58,7 +58,7 @@ class Booted:
 
     @property
     def verify(self) -> Optional[Path]:
-        """What verify found; None in boots without a plan, where it does not look."""
+        """The findings of verify; None in boots without a plan, where verify does not run."""
         return self.folder / exchange.VERIFY if self.arm.plan else None
 
     @property
@@ -72,13 +72,13 @@ class Booted:
 
     @cached_property
     def verified(self) -> tuple[Finding, ...]:
-        """What verify found. Raises Refused where it cannot be read."""
+        """The findings of verify. Raises Refused where they cannot be read."""
         return read_verify(self.verify) if self.verify else ()
 
 
 @dataclass(frozen=True)
 class KernelBoots:
-    """What all boots of a kernel have in common; ``folder`` is theirs."""
+    """The traits that all boots of a kernel share; their folders lie in ``folder``."""
 
     options: RehearseOptions
     machine: Machine
@@ -94,7 +94,7 @@ class KernelBoots:
 
     @property
     def how(self) -> str:
-        """What its guests run on, in words."""
+        """The virtual machine of its guests, in words."""
         if self.kvm:
             return "with KVM"
         if self.alone:
@@ -160,8 +160,7 @@ class KernelBoots:
         return None
 
     def _booted(self, arm: PlannedArm, number: int) -> Booted:
-        """What is in a boot's folder. Raises LowlatError where it cannot be read, or the boot did
-        not do its work."""
+        """The results in a boot's folder. Raises LowlatError where they are missing or damaged."""
         folder = self._folder(arm, number)
         facts, runs = exchange.read_facts(folder), self._runs(folder)
         booted = Booted(arm, number, self._line(arm), folder, facts, runs)
@@ -195,7 +194,7 @@ class KernelBoots:
 def measure_options(
     options: RehearseOptions, name: str, plan: Plan, *, emulated: bool
 ) -> MeasureOptions:
-    """What is measured in a boot of the arm of this name."""
+    """The options of measuring in a boot of the arm of this name."""
     asked = options.measured()
     return replace(
         asked,

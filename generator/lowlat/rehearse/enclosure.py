@@ -16,7 +16,7 @@ from typing import Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 
-#: Who QEMU is instead of root: nobody, who owns nothing.
+#: QEMU's user in place of root: nobody, who owns nothing.
 USER = 65534
 
 _TRY_S = 20.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one boot shall do, and what it brought: files in the folder that host and guest share."""
+"""The task of one boot and its results: files in the folder that host and guest share."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -44,7 +44,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a boot looked like from inside. ``refused`` is why it stopped early, else empty."""
+    """A boot seen from inside. ``refused`` is why it stopped early, else empty."""
 
     cmdline: str
     isolated: CpuSet
@@ -58,8 +58,8 @@ class Facts:
 
 @contextmanager
 def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
-    """A new folder to share with a guest, for as long as it runs. What it leaves there under the
-    names above, and ``more``, is then copied to ``folder``; the rest is removed unread."""
+    """A new folder to share with a guest while the block runs. Files there with the names above or
+    in ``more`` are then copied to ``folder``; the others are removed unread."""
     share = folder / SHARE
     share.mkdir(mode=0o700)
     try:

@@ -21,7 +21,7 @@ from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
 
 @dataclass(frozen=True)
 class Scouting:
-    """What to plan for; ``given`` are arms that need no planning here (a plan of the host's)."""
+    """The guest's request; ``given`` are arms that need no planning here (a plan of the host's)."""
 
     options: RehearseOptions
     given: tuple[PlannedArm, ...]

@@ -17,7 +17,7 @@ from lowlat.model.cpuset import CpuSet
 
 PROFILE = "lowlat-local"
 
-#: What virtme-run always adds to a guest's command line.
+#: The words that virtme-run always adds to a guest's command line.
 _GUEST = re.compile(r"(?:^|\s)virtme[_.]")
 
 _MAIN = Path("/etc/tuned/tuned-main.conf")
@@ -57,7 +57,7 @@ def not_applied(name: str) -> str:
 
 
 def line(root: Root) -> str:
-    """What the profile that was applied last would have on the command line."""
+    """The command line of the profile that was applied last."""
     return foreign.tuned_variables(root).get("tuned_params", "")
 
 

@@ -29,15 +29,14 @@ class BootableKernel:
     image: Path
 
     def __post_init__(self) -> None:
-        # It becomes a folder's name, and an image may say whatever it likes.
+        # The release becomes a folder's name, and an image may hold any text.
         if not _NAME.fullmatch(self.release):
             raise Refused(f"{self.image}: {self.release[:60]!r} is no kernel's release")
 
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """What ``--kernel`` names: a whole release, or the beginning of a version and a flavour. An
-    empty text is any kernel without a special flavour."""
+    """A whole release, or the beginning of a version and a flavour; "" is any without a flavour."""
 
     text: str = ""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What to rehearse, as the user asked for it, and what of that can be refused before any boot."""
+"""The user's request for a rehearsal, and the checks of it before any boot."""
 
 import re
 from dataclasses import dataclass, replace
@@ -28,14 +28,14 @@ CONTROL = "control"
 
 @dataclass(frozen=True)
 class GuestPlanOptions(Options):
-    """What the guest plans. CPU lists name the guest's CPUs, with ``as_host`` this machine's."""
+    """The options of the guest's plan. CPU lists name its CPUs, with ``as_host`` this machine's."""
 
     as_host: bool = flag("boot the guest with this machine's own command line")
 
 
 @dataclass(frozen=True)
 class RehearseOptions(MeasureChoice):
-    """What to rehearse. ``kernels`` and ``profiles`` span the matrix."""
+    """The options of a rehearsal. ``kernels`` and ``profiles`` span the matrix."""
 
     profiles: tuple[str, ...] = option(
         "P", "profile to rehearse; default: lowlat; may be repeated", ("lowlat",), named="--profile"
@@ -75,7 +75,7 @@ class RehearseOptions(MeasureChoice):
             raise ValueError("nothing to boot")
 
     def measured(self) -> MeasureOptions:
-        """What is measured in every boot."""
+        """The options of measuring, the same in every boot."""
         return MeasureOptions(
             label=STOCK, duration=self.duration, warmup=self.warmup, **chosen(self)
         )
@@ -103,7 +103,7 @@ class RehearseOptions(MeasureChoice):
             split(_guest(cpus), merge(wanted[0].request, self.plan.request))
 
     def host(self) -> GuestPlanOptions:
-        """What this machine itself is planned with."""
+        """The options of a plan for this machine itself."""
         if self.plan.as_host:
             # Here --as-host says whose plan to boot, not to plan a virtual machine as if it were
             # none.

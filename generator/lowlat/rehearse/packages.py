@@ -206,7 +206,7 @@ def needed(release: str, shown: str) -> list[str]:
     return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
 
 
-#: What takes a module's compression away, the file with it; and so many of them at once.
+#: Programs that decompress a module in place, and the number of modules they get at once.
 _COMPRESSED = {"xz": ("xz", "-d"), "zst": ("zstd", "-q", "-d", "--rm")}
 
 _AT_ONCE = 500

@@ -76,8 +76,8 @@ def _first_two(version: str) -> tuple[int, ...]:
 
 
 def _turns(cpus: int) -> tuple[str, ...]:
-    """QEMU runs one CPU until the next timer is due, and before 8.1 it is luck when the others have
-    their turn, so that they lose ticks. This timer belongs to a network that nobody uses."""
+    """QEMU runs one CPU until the next timer is due, and before 8.1 the others may miss their turn
+    and lose ticks. This timer belongs to an unused network and bounds each turn."""
     each = f"interval={_ROUND_US // cpus}"
     return (
         *("-netdev", "hubport,id=pace,hubid=0"),

@@ -31,7 +31,7 @@ from lowlat.rehearse.vm_size import shape, side_by_side
 
 @dataclass(frozen=True)
 class Played:
-    """What came of one kernel: its arms, stock first, and the boots that went well."""
+    """The outcome for one kernel: its arms, stock first, and the boots that went well."""
 
     stage: KernelBoots
     arms: tuple[PlannedArm, ...]
@@ -197,7 +197,7 @@ def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
 
 
 def _host_plan(options: RehearseOptions, machine: Machine) -> tuple[Optional[Plan], str]:
-    """What would be planned for the host itself, or why nothing can be."""
+    """A plan for the host itself, or the reason why there is none."""
     try:
         wanted = profile.load(options.profiles[0])
         return make_plan(machine, machine.kernel, wanted, options.host()), ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a rehearsal showed, in words and as the file rehearsal.json beside its runs."""
+"""The results of a rehearsal, in words and as the file rehearsal.json beside its runs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ SCHEMA = "lowlat.rehearsal/1"
 
 
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
-    """What is not as planned: in each boot the basics, in those of a plan every setting. Lesser
-    complaints of TuneD's about its own profiles are none of them."""
+    """Deviations from the plan: in each boot the basics, in those of a plan every setting. TuneD's
+    lesser complaints about its own profiles do not count."""
     yield from (f"{title}: {error}" for title, error in rehearsal.failed.items())
     for played in rehearsal.played:
         for booted in played.booted:
@@ -83,7 +83,7 @@ def _told(played: Played) -> Iterator[str]:
 
 
 def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
-    """What this machine's own plan has and the guest could not show."""
+    """The settings of this machine's own plan that the guest could not show."""
     host = rehearsal.host_plan
     if host is None:
         yield f"a plan of this machine itself: {rehearsal.host_refused}"

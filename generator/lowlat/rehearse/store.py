@@ -49,7 +49,7 @@ def name(out: Optional[Path]) -> Path:
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for, the kernels that this stood for, and what the results are made with."""
+    """The user's request, the kernels it stood for, and the versions that make the results."""
 
     options: RehearseOptions
     kernels: tuple[BootableKernel, ...]
@@ -65,8 +65,7 @@ class Request:
 
     @classmethod
     def read(cls, folder: Path) -> Optional[Request]:
-        """What make() kept there; None where it kept nothing that can be read. Raises Refused, for
-        root, where others could have put it there."""
+        """The kept request; None where none can be read. Raises Refused if root cannot trust it."""
         with suppress(OSError, ValueError, TypeError):
             found: Request = read_value(folder / REQUEST, cls)
             _check_owner("--resume", folder)
@@ -119,8 +118,7 @@ def _check_owner(option: str, folder: Path) -> None:
 
 
 def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
-    """What makes the results, in words; "" where something does not tell its version. Raises
-    Refused where a kernel cannot be read."""
+    """Versions of all parts, "" where unknown. Raises Refused where a kernel cannot be read."""
     return {
         "lowlat": __version__,
         "harness": _line(find_harness(), "--version"),

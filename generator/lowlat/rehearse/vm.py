@@ -22,7 +22,7 @@ from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 
-#: What a guest may change for itself; the host's files below stay as they are.
+#: Folders that a guest may change for itself; the host's files below stay as they are.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
 #: virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
@@ -38,8 +38,7 @@ _TAG = "lowlat.share"
 
 @dataclass(frozen=True)
 class GuestBoot:
-    """What to boot, how long it may take, and what runs in it; ``folder`` is what it shares with
-    the host."""
+    """One boot: its kernel, its command, its limit (s); the guest shares ``folder``."""
 
     kernel: BootableKernel
     line: str
@@ -77,7 +76,7 @@ def check_paths(results: Path) -> None:
 
 
 def runs_on(kernel: BootableKernel) -> list[Path]:
-    """What of this host a guest of this kernel runs on, beside the system's own files."""
+    """The files of this host that a guest needs, beside the system's own."""
     modules = kernel.image.parents[1] / "lib" / "modules" / kernel.release
     program = Path(runner()).resolve()
     theirs = program.parents[1]  # of an environment of virtme-ng's own
@@ -130,7 +129,7 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
     """
     # virtme-run looks for depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
-    environment.pop("TMPDIR", None)  # it may be in a folder that is hidden from the guest
+    environment.pop("TMPDIR", None)  # it may lie in a folder that is hidden from the guest
     # timeout(1) stays on guard should this process itself be killed.
     guard = ["timeout", "--kill-after=10", f"{boot.limit + 30:.0f}"]
     guard += ["prlimit", f"--fsize={bounds.GUEST_FILE}"]

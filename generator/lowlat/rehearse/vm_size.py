@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the virtual machine looks like: this machine's shape, cut to what the host can carry."""
+"""The shape of the virtual machine: this machine's, cut to the resources of the host."""
 
 import os
 import re

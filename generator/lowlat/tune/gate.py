@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gate before promoting: whether the tuned boot does what it was planned for. It is no claim
-about how much noise went away; the report makes that, from enough boots."""
+"""The gate before promoting: whether the tuned boot has the effect that it was planned for. The
+size of the effect is the report's claim, from enough boots."""
 
 from collections.abc import Iterator, Sequence
 from typing import Optional
@@ -34,7 +34,7 @@ def misses(
 
 
 def passed(report: Report) -> str:
-    """What the gate saw, in words."""
+    """The figures of the gate, in words."""
     words = [_change("interrupts per second", report.get(INTERRUPTS))]
     if not report.emulated:
         words.append(_change("noise ppm", report.get(NOISE)))

@@ -87,8 +87,7 @@ class Loop:
         self._move(phase=Phase.CLOSE, outcome=outcome, why=why, report=report)
 
     def _move(self, **changes: Any) -> None:
-        """Write the next state. Raises Unmet where another one changed it meanwhile: that may be
-        --abort, which waits for nobody."""
+        """Write the next state. Raises Unmet where another process, such as --abort, changed it."""
         if read(self._root) != self.state:
             raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
         self.state = replace(self.state, **changes)
@@ -162,7 +161,7 @@ class Loop:
         self._move(phase=Phase.DONE)
 
     def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
-        """It was a stock entry when the loop began."""
+        """The default was a stock entry when the loop began."""
         if default is None or default.id == self.state.default:
             return
         if not default.ours:

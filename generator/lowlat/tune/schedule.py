@@ -13,7 +13,7 @@ from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
 
 
 class LoopStep(Enum):
-    """What the loop does next."""
+    """The next step of the loop."""
 
     ARM = "sets up the next boot"
     WAIT = "waits for a reboot"
@@ -47,7 +47,7 @@ def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str
     return _STEPS[state.phase], ""
 
 
-#: What each phase is there for.
+#: The step of each phase.
 _STEPS = {
     Phase.ARM: LoopStep.ARM,
     Phase.BOOT: LoopStep.WAIT,
@@ -102,7 +102,7 @@ def lines(state: LoopState) -> Iterator[str]:
 
 
 def where(state: LoopState) -> str:
-    """What the loop does or did, to follow its name."""
+    """The state of the loop, as words to follow its name."""
     if state.phase is Phase.DONE:
         return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"
     count = f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}"

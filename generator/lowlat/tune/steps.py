@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is done in a boot that is due: one run of the harness, in a tuned boot also verify; and at
-the end the report on all of them."""
+"""The work of a boot that is due: one run of the harness, in a tuned boot also verify; and at the
+end the report on all of them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -88,8 +88,8 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
 
 
 def compare(root: Root, state: LoopState) -> tuple[Report, str]:
-    """The report on all boots so far, under the first policy, and its path. It is kept for programs
-    and for people, one for each further policy beside it, and a page of all."""
+    """The report on all boots so far, under the first policy, and its path. Files beside it hold it
+    for programs and for people, one for each further policy, and a page of all."""
     before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
     paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]

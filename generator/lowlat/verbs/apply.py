@@ -65,7 +65,7 @@ def propose(
     boot: str = "own",
     runtime: str = "tuned",
 ) -> tuple[Proposal, Loader]:
-    """What would be applied, and by which loader. Raises Refused where this host is not ready."""
+    """The change and the loader that makes it. Raises Refused where this host is not ready."""
     found = detect(root)
     apply.check(root, found, boot, runtime)
     decision = Decision(choice.profile, plan.isolated, choice.wanted, boot, runtime)

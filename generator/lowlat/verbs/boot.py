@@ -87,7 +87,7 @@ def _follow(root: Root) -> bool:
 
 
 def _tell(note: str) -> None:
-    """To whoever reads what the hook's caller prints."""
+    """Print a note where the user sees the output of the hook's caller."""
     if note:
         print(f"lowlat: {note}", file=sys.stderr)
 

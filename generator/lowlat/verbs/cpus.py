@@ -45,7 +45,7 @@ def main(asked: CpusArguments) -> int:
     root = open_root(asked.root)
     plan = plan_of(root, asked.profile)
     cpus = plan.cpus_of(asked.which)
-    # On a captured machine nobody starts a program on CPUs that nothing isolates.
+    # On a captured machine no program can start on CPUs that nothing isolates.
     will_do = asked.planned or asked.profile is not None or not root.live
     if not will_do and not (plan.isolated and _divided(root)):
         hint = "--planned prints what a plan would isolate"
@@ -58,7 +58,7 @@ def main(asked: CpusArguments) -> int:
 
 
 def _divided(root: Root) -> bool:
-    """Whether this boot isolates CPUs, whoever made it do so."""
+    """Whether this boot isolates CPUs, by lowlat's settings or others."""
     return store.applied(root) is not None or any(root.read_cpus(path) for path in _ISOLATED)
 
 

@@ -36,8 +36,8 @@ class DoctorArguments:
 
 @dataclass(frozen=True)
 class Lack:
-    """What ``verbs`` lack; ``use`` is the part of them that needs it, "" where nothing of them
-    works without it; ``mend`` says what to do."""
+    """A thing that ``verbs`` lack; ``use`` is the part of them that needs it, "" where they all
+    fail without it; ``mend`` is the remedy."""
 
     verbs: tuple[str, ...]
     what: str
@@ -91,7 +91,7 @@ def _describe(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> Iterator[str]:
 
 
 def lacks(root: Root) -> Iterator[Lack]:
-    """What is missing here, verb by verb; what nothing works without comes first."""
+    """The gaps on this machine, verb by verb; those that stop a verb come first."""
     yield from _rights()
     yield from _boot(root)
     yield from _measuring(root)

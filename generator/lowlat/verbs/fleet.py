@@ -66,7 +66,7 @@ def main(asked: FleetArguments) -> int:
 
 
 def _plan(asked: FleetArguments) -> int:
-    # What contradicts itself is refused once, not once a machine.
+    # Contradictory options are refused once, not once a machine.
     options.consistent(asked.fresh.wanted)
     bad: list[tuple[str, str]] = []
     found = classes(_planned(_captures(asked.given), asked.fresh, bad))

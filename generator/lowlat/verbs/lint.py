@@ -103,7 +103,7 @@ def _decoded(file: BinaryIO) -> str:
 
 
 def shown(line: BootLine, root: Root) -> Shown:
-    """What the running kernel shows of its own line, by the name of the parameter."""
+    """The kernel's evidence for its own line, by the name of the parameter."""
     found = {}
     messages = read_messages(root)
     for row in BootFindings(_as_plan(line), root, messages, None).rows():
@@ -153,7 +153,7 @@ def run_time(line: BootLine, root: Root) -> Iterator[tuple[str, str]]:
 def describe(
     result: Lint, machine: Machine, kernel: Kernel, undone: tuple[tuple[str, str], ...]
 ) -> Iterator[str]:
-    """The verdicts in words: findings first, then what holds, what is missing, and ours."""
+    """Findings first, then the other verdicts, missing words and lowlat's own line."""
     yield bold(f"For kernel {kernel.release or 'unknown'}, CPU {machine.cpus.online}")
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]

@@ -76,7 +76,7 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple
 
 
 def consistent(wanted: Options) -> Options:
-    """What was asked of the plan. Raises Refused where two options cannot both hold."""
+    """The same options. Raises Refused where two of them cannot both hold."""
     cpus = wanted.request
     if (cpus.isolate or cpus.housekeeping) and (
         cpus.housekeeping_cores or cpus.keep_efficiency_cores

@@ -100,7 +100,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
 
 
 def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:
-    """What would change, in words: boot parameters, then run-time values by setting."""
+    """The changes in words: boot parameters, then run-time values by setting."""
     yield bold(f"Plan {plan.id}: profile {plan.profile}, compared with the running system")
     boot = (change for change in found.changes if change.where == CMDLINE)
     lines = _items((change.name, _becomes(change)) for change in boot)

@@ -29,7 +29,7 @@ def main(asked: ProbeArguments) -> int:
 
 
 def describe(machine: Machine) -> Iterator[str]:
-    """What the drawing does not show, a fact a line."""
+    """Facts that the drawing does not show, one a line."""
     for facts in (_cpus(machine), _hardware(machine), _system(machine)):
         for label, value in facts:
             if value:

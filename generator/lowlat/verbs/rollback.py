@@ -27,7 +27,7 @@ def main(asked: RollbackArguments) -> int:
             rollback.tidy(root)
         options.show_change(asked.json, False, ["nothing is applied"])
         return 0
-    # What is damaged is refused before there is so much as a lock.
+    # Damaged state is refused before anything is locked.
     disk = Disk(root)
     journal = journals.read(disk)
     kept = edited(disk, journal)

@@ -66,7 +66,7 @@ def _failed(outcome: Inspected) -> str:
 
 
 def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
-    """What is held, or ``due`` there, a row each."""
+    """The present values, or those ``due`` instead, a row each."""
     return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 

@@ -164,7 +164,7 @@ def _sources(cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_R
 
 
 def _useless() -> frozenset[str]:
-    """What this kernel or machine cannot have, or has already: no remedy here."""
+    """Settings that this kernel or machine cannot have, or has already: no remedy here."""
     try:
         plan = current.plan(DEFAULT_PROFILE, Root())
     except Refused:

@@ -48,7 +48,7 @@ def main(asked: TuneArguments) -> int:
         if getattr(asked, name):
             options.refuse_plan_options(asked.plan, f"--{name} is about the loop there is")
             if asked.wish != Wish():
-                raise Refused(f"--{name}: the loop measures as it began", hint="leave the rest out")
+                raise Refused(f"--{name}: the loop keeps its options", hint="leave the rest out")
             return follow(root, asked)
     if asked.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")

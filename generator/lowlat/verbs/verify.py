@@ -23,7 +23,7 @@ from lowlat.verify.finding import Finding, Standing
 _SPAN = (0.0, 3600.0, "0s to 1h")
 _USUAL = "10s"
 
-#: What is shown first; of several rows with the same text the first one stands for all.
+#: States by section; of several rows with the same text the first one stands for all.
 _GROUPS = (
     ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
     ("Overridden by a profile", (Standing.OVERRIDDEN,)),
@@ -91,7 +91,7 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
 
 
 def _left_undone(row: Finding) -> bool:
-    """Whether it is a run-time setting, which somebody has to apply, that is not as planned."""
+    """Whether a run-time setting is not as planned, so that a person has to apply it again."""
     return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
         ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
     )

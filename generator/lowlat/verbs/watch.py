@@ -40,7 +40,7 @@ def main(asked: WatchArguments) -> int:
                 say(printable(line))
             if asked.once:
                 return 1 if watch.bad else 0
-            # Not sigtimedwait(): stopped for longer than this, it returns memory that nobody wrote.
+            # Not sigtimedwait(): stopped for longer than this, it returns uninitialized memory.
             signal.setitimer(signal.ITIMER_REAL, interval)
             if signal.sigwait({*_END, signal.SIGALRM}) in _END:
                 return 0

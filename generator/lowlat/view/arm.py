@@ -16,7 +16,7 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import REFUSED
 
-#: Colours of the style sheet. More arms than these cannot be told apart in one drawing.
+#: Colours of the style sheet. More arms than these look alike in one drawing.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
 
 
@@ -32,7 +32,7 @@ class ViewArm:
 
 @dataclass(frozen=True)
 class Group:
-    """A comparison with its title on a page of several, and the plan whose reasons are told."""
+    """A comparison with its title on a page of several, and the plan with the reasons."""
 
     title: str
     found: Comparison
@@ -40,7 +40,7 @@ class Group:
 
 
 def view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
-    """As many as can be told apart, each with a look of its own."""
+    """The first arms, each with a look of its own; more would look alike."""
     # Times of one form (ISO 8601, UTC) sort as text.
     return tuple(
         ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)))

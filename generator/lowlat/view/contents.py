@@ -69,7 +69,7 @@ def _opening(found: Comparison) -> Opening:
     report = found.reports[quietest(found)]
     headline, basis = summary.headline(found), ""
     if not found.several:
-        # What the finding rests on is too long for large letters.
+        # The basis of the finding is too long for large letters.
         headline, basis = wording.finding(report)
     return Opening(
         verdict="several" if found.several else report.verdict,
@@ -83,7 +83,7 @@ def _opening(found: Comparison) -> Opening:
 
 
 def _left(found: Comparison) -> Optional[str]:
-    """What made most of the noise of the quietest arm, where that was traced."""
+    """The largest cause of noise in the quietest arm, where its runs were traced."""
     cpus, arm = common_cpus(found), found.arms[quietest(found) + 1]
     return parts.largest(parts.causes(view_arms([arm]), cpus)) if cpus else None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the quiet costs: throughput, power, and what the catalogue says of each setting."""
+"""The costs: throughput, power, and the catalogue's cost of each setting."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
@@ -15,7 +15,7 @@ _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def stated(names: Iterable[str]) -> Iterator[Table]:
-    """What the settings with these names cost by the catalogue."""
+    """The costs of the settings with these names, by the catalogue."""
     entries = [_BY_NAME[name] for name in dict.fromkeys(names) if name in _BY_NAME]
     costly = [e for e in entries if e.cost != "none" or e.risk is not Risk.NONE]
     rows = tuple((entry.name, entry.cost, entry.risk.value) for entry in costly)
@@ -24,8 +24,8 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
 
 
 def power(arms: Sequence[ViewArm]) -> Table:
-    """What the runs tell of the processors' power control, the means of CPUs and runs; a row for
-    each arm, without rows where nothing is known."""
+    """Power control of the processors, means of CPUs and runs: a row for each arm, if any is
+    known."""
     found = {arm.name: [dict(_known(one)) for one in _readings(arm)] for arm in arms}
     columns = dict.fromkeys(name for own in found.values() for one in own for name in one)
     rows = tuple(

@@ -63,13 +63,13 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
-    # What all drawings share: where things lie, and how numbers are written.
+    # All drawings share the positions and the form of numbers.
     environment.globals.update(room=axis, short=axis.short, duration=axis.duration, number=number)
     return environment
 
 
 def _safe(value: object) -> Markup:
-    """What is no markup yet is escaped."""
+    """Escape a value that is not markup yet."""
     if isinstance(value, Markup):
         return value
     return Markup(encode.markup(str(value)))  # noqa: S704  # it is the encoder

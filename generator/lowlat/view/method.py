@@ -32,7 +32,7 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
 
 
 def facts(arms: Sequence[Arm]) -> Table:
-    """What was the same in all runs, and what was not: a row for each arm then."""
+    """The circumstances of all runs; a row for each arm where they differ."""
     return Table(("", "in the runs"), tuple(_facts(arms)))
 
 
@@ -59,8 +59,7 @@ def runs(arms: Sequence[Arm]) -> Table:
 
 
 def about(found: Comparison) -> dict[str, object]:
-    """What the method's words depend on: how many arms were tested, and which were not and why,
-    none named where they are all."""
+    """The method's figures: the number of arms tested, and the others with the reason."""
     untested: dict[str, list[str]] = {}
     for report in found.reports:
         if report.verdict not in TESTED:

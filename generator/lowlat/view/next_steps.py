@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What to try next, each with its command, the most urgent first."""
+"""Next steps, each with its command, the most urgent first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

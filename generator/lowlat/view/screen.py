@@ -126,7 +126,7 @@ def _table(table: Table, width: int) -> RenderableType:
 
 
 def _ending(found: Comparison) -> Iterator[tuple[str, str]]:
-    """What was not in effect, what to know, and the next step, each with its style."""
+    """The settings not in effect, the notes and the next step, each with its style."""
     yield "", ""
     for words in summary.missing(found):
         yield "red", f"Not in effect: {words}"

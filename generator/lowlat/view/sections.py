@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sections of a page that show figures: tables and drawings. What has none is left out."""
+"""The sections of a page that show figures: tables and drawings. Empty ones are left out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class Section:
 
 @dataclass(frozen=True)
 class RunsShown:
-    """What is drawn: arms, the CPUs that all of them measured, those of them that have room, and
+    """The runs to draw: arms, the CPUs that all of them measured, those of them that have room, and
     for each arm its interrupts a second by their row. Durations only where they were ``timed``."""
 
     arms: Sequence[ViewArm]
@@ -88,7 +88,7 @@ def _by_row(found: Comparison, arms: Sequence[ViewArm]) -> Sequence[Mapping[str,
 
 
 def _figures(found: Comparison) -> Section:
-    # What the noise is made of is drawn.
+    # A drawing shows the parts of the noise.
     if not found.several:
         return Section("figures", tables=tables.figures(found.reports[0], parts=False))
     folds = (
@@ -100,7 +100,7 @@ def _figures(found: Comparison) -> Section:
 
 
 def of_runs(found: RunsShown) -> Iterator[Section]:
-    """What the runs of one arm or more show, some sections empty."""
+    """The sections on the runs of one arm or more, some of them empty."""
     arms, cpus = found.arms, found.cpus
     if cpus:
         yield _sources(found)
@@ -137,7 +137,7 @@ def _sources(found: RunsShown) -> Section:
     return Section("causes", (*traced, *counted), about=about)
 
 
-#: Periods that are told; the runs have all.
+#: The most periods that a page shows; the runs have all.
 _MOST_PERIODS = 12
 
 

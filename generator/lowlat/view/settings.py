@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was set, why, and whether it held."""
+"""The settings, why they were made, and whether they held."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ def _booted(arms: Sequence[Arm]) -> Iterator[SettingReason]:
 
 
 def changes(arms: Sequence[Arm]) -> Iterator[Table]:
-    """What each arm has on its command line that the first has not, and the other way round."""
+    """The words that only one of an arm's command line and the first arm's has."""
     first, *others = map(_line, arms)
     rows = [
         (
@@ -110,7 +110,7 @@ def _line(arm: Arm) -> dict[str, None]:
 
 @dataclass(frozen=True)
 class Effect:
-    """What verify found in the boots of an arm, that which did not hold first."""
+    """The findings of verify in the boots of an arm, settings that did not hold first."""
 
     arm: str
     rows: tuple[Finding, ...]
@@ -130,7 +130,7 @@ def effects(arms: Sequence[Arm]) -> tuple[Effect, ...]:
 
 
 def ordered(settings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What verify found, that which did not hold first."""
+    """The findings of verify, settings that did not hold first."""
     return tuple(sorted(settings, key=lambda row: (row.by == OWN, rank(row))))
 
 
@@ -140,7 +140,7 @@ def stands(row: Finding) -> str:
 
 
 def listed(value: Optional[str], name: str) -> str:
-    """What a setting of this name holds, CPUs as a list."""
+    """The value of a setting of this name, CPUs as a list."""
     entry = _BY_NAME.get(name.replace("-", "_"))
     return entry.reads.listed(value) if entry and value else value or "nothing"
 

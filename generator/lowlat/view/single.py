@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a page tells of one arm by itself, with nothing to compare it with."""
+"""The page of one arm by itself, with nothing to compare it with."""
 
 from collections.abc import Iterator
 from dataclasses import replace

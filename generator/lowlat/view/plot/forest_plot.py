@@ -148,7 +148,7 @@ def _caption(drawn: Sequence[ForestRow]) -> str:
 
 
 def clipped(label: str, room: int) -> str:
-    """What tells arms apart stands at the end of their names."""
+    """Names of arms differ at their ends."""
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
 

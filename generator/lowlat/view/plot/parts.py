@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the noise is made of: a bar for each arm, all to one scale, and a table of the parts."""
+"""The parts of the noise: a bar for each arm, all to one scale, and a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

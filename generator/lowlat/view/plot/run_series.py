@@ -30,7 +30,7 @@ class Point:
 
 @dataclass(frozen=True)
 class RunQuantity:
-    """What is drawn: a measure, its name for a person, its unit, and what values are divided by."""
+    """A quantity to draw: a measure, its name for people, its unit, and the divisor of values."""
 
     measure: Measure
     title: str

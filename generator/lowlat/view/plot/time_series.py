@@ -17,7 +17,7 @@ _MOST = 120
 
 @dataclass(frozen=True)
 class SeriesQuantity:
-    """What is drawn: of a step's counts those that ``of`` takes, ``scale`` times a second."""
+    """A quantity to draw: the counts of a step that ``of`` takes, ``scale`` times a second."""
 
     name: str
     title: str
