@@ -10,8 +10,9 @@ from typing import Optional
 
 import pytest
 
+from lowlat.host import tasks
 from lowlat.host.root import Root
-from lowlat.runtime import kthreads, targets
+from lowlat.runtime import targets
 from lowlat.runtime.kthreads import Threads
 from trees import lowlat, machine, write_tree
 
@@ -121,7 +122,7 @@ def test_what_is_no_path_is_none(path: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "1 (x", "1 (x) S 2", "1 (x) S a b c " + "z " * 50])
 def test_a_damaged_stat_is_no_thread(text: str) -> None:
-    assert kthreads.parse(1, text) is None
+    assert tasks.parse(text) is None
 
 
 def test_threads_of_a_captured_machine_are_not_changed(host: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What ``top`` shows: the harness's lines of a second each, as who interrupted which CPU; and which
-threads ran there, seen from outside and without root: each thread's run time and last CPU in /proc
-(schedstat and stat, proc_pid_stat(5)), compared between two looks."""
+threads ran there, seen from outside and without root: each thread's run time and last CPU in /proc,
+compared between two looks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,12 +11,10 @@ from typing import Optional
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import decode
 from lowlat.catalogue import remedy
+from lowlat.host import tasks
 from lowlat.host.root import Root
 from lowlat.measure.causes.context import row_name
 from lowlat.model.cpuset import CpuSet
-
-#: Field 39 of /proc/PID/stat, "processor", counted from the state, which is field 3.
-_PROCESSOR = 36
 
 
 @dataclass(frozen=True)
@@ -57,18 +55,9 @@ class Occupants:
                 continue
             for task in self._root.names(f"/proc/{pid}/task"):
                 folder = f"/proc/{pid}/task/{task}"
-                name, cpu = parse_stat(self._root.read(f"{folder}/stat") or "")
-                ran = (self._root.read(f"{folder}/schedstat") or "").partition(" ")[0]
-                yield task, cpu, name, int(ran) if ran.isdigit() else 0
-
-
-def parse_stat(text: str) -> tuple[str, int]:
-    """The name and the last CPU of a thread; "" and -1 where the text is not a stat."""
-    head, _, rest = text.rpartition(")")
-    fields = rest.split()
-    if len(fields) <= _PROCESSOR or not fields[_PROCESSOR].isdigit():
-        return "", -1
-    return head.partition("(")[2], int(fields[_PROCESSOR])
+                found = tasks.read(self._root, folder)
+                if found is not None:
+                    yield task, found.cpu, found.comm, tasks.ran(self._root, folder)[0]
 
 
 SCHEMA = "lowlat.follow/1"

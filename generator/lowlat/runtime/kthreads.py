@@ -10,73 +10,17 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Optional
 
+from lowlat.host import tasks
 from lowlat.host.root import Root
+from lowlat.host.tasks import POLICIES, Task
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
 SCHEME = "kthread:"
 
 _PATH = re.compile(r"kthread:([^\0\n]{1,64}):([1-9]\d{0,9}):(\d{1,20}):(affinity|policy)", re.ASCII)
-
-#: include/linux/sched.h
-_PF_KTHREAD = 0x00200000
-_PF_NO_SETAFFINITY = 0x04000000
-
-#: include/uapi/linux/sched.h
-_POLICIES = ("other", "fifo", "rr", "batch", "iso", "idle", "deadline", "ext")
-REAL_TIME = ("fifo", "rr")
-
-
-@dataclass(frozen=True)
-class Thread:
-    """A kernel thread; ``bound``: the kernel does not let it be moved."""
-
-    comm: str
-    pid: int
-    start: int
-    bound: bool
-    policy: str
-
-    def path(self, what: str) -> str:
-        return f"{SCHEME}{self.comm}:{self.pid}:{self.start}:{what}"
-
-
-@dataclass(frozen=True)
-class Stat:
-    """The fields of /proc/PID/stat of any task; ``cpu`` is the one it runs on, or ran on last."""
-
-    comm: str
-    kernel: bool
-    bound: bool
-    start: int
-    policy: str
-    cpu: int
-
-
-def parse_stat(text: str) -> Optional[Stat]:
-    """Read a stat file (proc_pid_stat(5)); None where it is none."""
-    head, _, tail = text.rpartition(")")
-    fields = tail.split()
-    try:
-        numbers = (int(fields[number - 3]) for number in (9, 22, 39, 40, 41))
-        flags, start, cpu, priority, policy = numbers
-    except (IndexError, ValueError):
-        return None
-    name = _POLICIES[policy] if policy < len(_POLICIES) else str(policy)
-    scheduled = f"{name}:{priority}" if name in REAL_TIME else name
-    kernel, bound = bool(flags & _PF_KTHREAD), bool(flags & _PF_NO_SETAFFINITY)
-    return Stat(head.partition("(")[2], kernel, bound, start, scheduled, cpu)
-
-
-def parse(pid: int, stat: str) -> Optional[Thread]:
-    """A kernel thread from its /proc/PID/stat; None for any other process."""
-    found = parse_stat(stat)
-    if found is None or not found.kernel:
-        return None
-    return Thread(found.comm, pid, found.start, found.bound, found.policy)
 
 
 class Threads:
@@ -86,11 +30,12 @@ class Threads:
         self._root = root
 
     @cached_property
-    def _all(self) -> tuple[Thread, ...]:
+    def _all(self) -> tuple[Task, ...]:
         pids = (int(name) for name in self._root.names("/proc") if name.isdecimal())
-        return tuple(thread for pid in sorted(pids) if (thread := _thread(self._root, pid)))
+        found = (tasks.read(self._root, f"/proc/{pid}") for pid in sorted(pids))
+        return tuple(task for task in found if task and task.kernel)
 
-    def matching(self, target: str) -> Iterator[tuple[Thread, str]]:
+    def matching(self, target: str) -> Iterator[tuple[Task, str]]:
         """The threads that ``kthread:GLOB:WHAT`` means, each with its path. An interrupt's thread
         has no affinity of its own: the kernel lets it follow the interrupt
         (irq_thread_check_affinity() in kernel/irq/manage.c)."""
@@ -98,11 +43,11 @@ class Threads:
         for thread in self._all:
             follows = what == "affinity" and thread.comm.startswith("irq/")
             if fnmatch.fnmatchcase(thread.comm, pattern) and not follows:
-                yield thread, thread.path(what)
+                yield thread, f"{SCHEME}{thread.comm}:{thread.pid}:{thread.start}:{what}"
 
-    def value(self, thread: Thread, path: str) -> Optional[str]:
+    def value(self, thread: Task, path: str) -> Optional[str]:
         """The same as read(), for a thread that was just found."""
-        return _affinity(self._root, thread) if path.endswith(":affinity") else thread.policy
+        return _value(self._root, thread, path.rpartition(":")[2])
 
 
 def is_path(text: str) -> bool:
@@ -113,9 +58,7 @@ def is_path(text: str) -> bool:
 def read(root: Root, path: str) -> Optional[str]:
     """The CPU mask or the policy ("other", "fifo:N", …) at a path; None where it is gone."""
     thread, what = _find(root, path)
-    if thread is None:
-        return None
-    return _affinity(root, thread) if what == "affinity" else thread.policy
+    return None if thread is None else _value(root, thread, what)
 
 
 def spoken(path: str) -> str:
@@ -143,7 +86,7 @@ def write(root: Root, path: str, value: str) -> str:
         else:
             name, _, priority = value.partition(":")
             param = os.sched_param(int(priority or "0"))
-            os.sched_setscheduler(thread.pid, _POLICIES.index(name), param)
+            os.sched_setscheduler(thread.pid, POLICIES.index(name), param)
     except OSError as error:
         return error.strerror or "cannot be changed"
     except (CpuSetError, ValueError, OverflowError):
@@ -151,21 +94,15 @@ def write(root: Root, path: str, value: str) -> str:
     return ""
 
 
-def _find(root: Root, path: str) -> tuple[Optional[Thread], str]:
+def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
     """The thread of a path, if it still is that one; workers change their name with their work."""
     found = _PATH.fullmatch(path)
     if not found:
         return None, ""
-    thread = _thread(root, int(found[2]))
-    same = thread is not None and thread.start == int(found[3])
+    thread = tasks.read(root, f"/proc/{found[2]}")
+    same = thread is not None and thread.kernel and thread.start == int(found[3])
     return (thread if same else None), found[4]
 
 
-def _affinity(root: Root, thread: Thread) -> Optional[str]:
-    status = root.read(f"/proc/{thread.pid}/status") or ""
-    found = re.search(r"^Cpus_allowed:\s*(\S+)$", status, re.MULTILINE)
-    return found[1] if found else None
-
-
-def _thread(root: Root, pid: int) -> Optional[Thread]:
-    return parse(pid, root.read(f"/proc/{pid}/stat") or "")
+def _value(root: Root, thread: Task, what: str) -> Optional[str]:
+    return tasks.affinity(root, f"/proc/{thread.pid}") if what == "affinity" else thread.policy

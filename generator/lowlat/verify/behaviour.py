@@ -10,11 +10,12 @@ from typing import Callable, Optional
 from lowlat.catalogue.entry import Shows
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
+from lowlat.host.tasks import Task
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.probe.kernel import read_running
 from lowlat.runtime import settings
-from lowlat.runtime.kthreads import SCHEME, Thread, Threads
+from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.verify.finding import Judged, Standing
 
 INTERRUPTS = "/proc/interrupts"
@@ -59,7 +60,7 @@ class Behaviour:
     # --------------------------------------------------------------- threads
 
     @cached_property
-    def threads(self) -> tuple[Thread, ...]:
+    def threads(self) -> tuple[Task, ...]:
         """The kernel threads; none where they cannot be seen."""
         return tuple(thread for thread, _ in Threads(self._root).matching(f"{SCHEME}*:policy"))
 

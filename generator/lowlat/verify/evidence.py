@@ -20,13 +20,13 @@ from lowlat.base import bounds, resources
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import kmsg
+from lowlat.host import tasks as host_tasks
 from lowlat.host.archive import SCHEMA, Contents, Recorder
 from lowlat.host.daemons import MANAGERS, read_managers
 from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import store
-from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
 from lowlat.verify import behaviour, counters, effects, overrides, tasks
@@ -132,8 +132,10 @@ def needed(contents: Contents) -> Contents:
 
 def _is_user(path: str, data: bytes) -> bool:
     """Whether a file tells of a process that is no kernel thread."""
-    stat = re.fullmatch(r"/proc/(\d+)/stat", path)
-    return bool(stat) and kthreads.parse(1, data.decode("utf-8", "replace")) is None
+    if not re.fullmatch(r"/proc/\d+/stat", path):
+        return False
+    task = host_tasks.parse(data.decode("utf-8", "replace"))
+    return task is None or not task.kernel
 
 
 def _lines(path: str, data: bytes) -> bytes:

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Optional
 
 from lowlat.catalogue import remedy
+from lowlat.host.tasks import REAL_TIME
 from lowlat.model.plan import Plan
-from lowlat.runtime.kthreads import REAL_TIME
 from lowlat.verify import tasks
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing, of_setting

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
+from lowlat.host import tasks
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.runtime import kthreads
 
 #: No host has so many; a made-up tree could.
 _MOST = 100_000
@@ -39,7 +39,7 @@ class TaskSeen:
 
     @property
     def name(self) -> str:
-        policy = f", {self.policy}" if self.policy.startswith(kthreads.REAL_TIME) else ""
+        policy = f", {self.policy}" if self.policy.startswith(tasks.REAL_TIME) else ""
         return f"{self.comm} ({self.pid}{policy})"
 
     def line(self) -> str:
@@ -90,24 +90,22 @@ def _tasks(root: Root, isolated: CpuSet) -> Iterator[TaskSeen]:
 
 
 def _allowed(root: Root, folder: str) -> CpuSet:
-    found = re.search(r"^Cpus_allowed:\s*(\S+)$", root.read(f"{folder}/status") or "", re.M)
     try:
-        return CpuSet.parse_mask(found[1]) if found else CpuSet()
+        return CpuSet.parse_mask(tasks.affinity(root, folder) or "0")
     except CpuSetError:
         return CpuSet()
 
 
 def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optional[TaskSeen]:
-    stat = kthreads.parse_stat(root.read(f"{folder}/stat") or "")
-    if stat is None:
+    task = tasks.read(root, folder)
+    if task is None:
         return None
-    ran, _, runs = [*(root.read(f"{folder}/schedstat") or "").split(), "0", "0", "0"][:3]
     groups = re.findall(r"^\d+:[^:]*:(.*)$", root.read(f"/proc/{pid}/cgroup") or "", re.M)
     group = groups[-1].rstrip("/").rpartition("/")[2] if groups else ""
-    times = [int(text) if text.isdecimal() else 0 for text in (runs, ran)]
-    who = group.replace(" ", "_"), stat.comm.replace("\n", "?")
-    kind = ("bound" if stat.bound else "kernel") if stat.kernel else "user"
-    return TaskSeen(tid, pid, kind, stat.policy, stat.cpu, allowed, times[0], times[1], *who)
+    ran_ns, runs = tasks.ran(root, folder)
+    who = group.replace(" ", "_"), task.comm.replace("\n", "?")
+    kind = ("bound" if task.bound else "kernel") if task.kernel else "user"
+    return TaskSeen(tid, pid, kind, task.policy, task.cpu, allowed, runs, ran_ns, *who)
 
 
 def between(
