@@ -11,8 +11,8 @@
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server/"
 
 /* The kernel's own (kernel/sched/deadline.c, __dl_server_attach_root); readable as root only. */
-#define FAIR_RUNTIME_NS ((double)(50 * NS_PER_MS))
-#define FAIR_PERIOD_NS ((double)NS_PER_S)
+#define FAIR_RUNTIME_NS ((int64_t)(50 * NS_PER_MS))
+#define FAIR_PERIOD_NS ((int64_t)NS_PER_S)
 
 /* One alone may be anybody's. */
 #define EVENTS_MIN 2
@@ -29,45 +29,42 @@ static bool has_fair_server(const char *kernel)
 	       (major > 6 || (major == 6 && minor >= 12));
 }
 
-void throttle_settings_read(const char *root, const char *kernel, unsigned int cpu,
-			    struct throttle_settings *ret)
+/* Ordinary tasks have waited (6.12, "sched/rt: Remove default bandwidth control"). */
+static struct throttle_pattern by_fair_server(int64_t runtime_ns, int64_t period_ns)
 {
-	*ret = (struct throttle_settings){ THROTTLE_UNKNOWN, THROTTLE_UNKNOWN, THROTTLE_UNKNOWN,
-					   THROTTLE_UNKNOWN, false };
-	text_read_number(&ret->rt_runtime_us, "%s" PROC "sched_rt_runtime_us", root);
-	text_read_number(&ret->rt_period_us, "%s" PROC "sched_rt_period_us", root);
-	text_read_number(&ret->fair_runtime_ns, "%s" FAIR_SERVER "cpu%u/runtime", root, cpu);
-	text_read_number(&ret->fair_period_ns, "%s" FAIR_SERVER "cpu%u/period", root, cpu);
-	ret->fair_server = ret->fair_period_ns > 0 || has_fair_server(kernel);
+	return (struct throttle_pattern){ runtime_ns ? "fair server" : NULL, (double)runtime_ns,
+					  (double)period_ns };
 }
 
-static struct throttle_pattern of_fifo(const struct throttle_settings *settings)
+/* All real-time tasks have run too long (up to 6.11, later by group scheduling). */
+static struct throttle_pattern by_rt_runtime(int64_t runtime_us, int64_t period_us)
 {
-	const double rt_runtime = 1e3 * (double)settings->rt_runtime_us;
-	const double rt_period = 1e3 * (double)settings->rt_period_us;
-	const bool read = settings->fair_period_ns > 0;
-
-	if (settings->fair_server)
-		return (struct throttle_pattern){
-			settings->fair_runtime_ns ? THROTTLE_FAIR_SERVER : THROTTLE_NONE,
-			read ? (double)settings->fair_runtime_ns : FAIR_RUNTIME_NS,
-			read ? (double)settings->fair_period_ns : FAIR_PERIOD_NS,
-		};
-	if (rt_runtime < 0 || rt_period <= rt_runtime)
-		return (struct throttle_pattern){ .kind = THROTTLE_NONE };
-	return (struct throttle_pattern){ THROTTLE_RT, rt_period - rt_runtime, rt_period };
+	if (runtime_us < 0 || period_us <= runtime_us)
+		return (struct throttle_pattern){ 0 };
+	return (struct throttle_pattern){ "sched_rt_runtime_us",
+					  1e3 * (double)(period_us - runtime_us),
+					  1e3 * (double)period_us };
 }
 
-struct throttle_pattern throttle_expect(const struct policy *policy,
-					const struct throttle_settings *settings)
+struct throttle_pattern throttle_expect(const struct policy *policy, const char *root,
+					const char *kernel, unsigned int cpu)
 {
 	const double runtime = (double)policy->runtime_ns, period = (double)policy->period_ns;
+	int64_t fair_runtime = FAIR_RUNTIME_NS, fair_period = FAIR_PERIOD_NS;
+	int64_t rt_runtime = -1, rt_period = 0;
 
-	if (policy->priority)
-		return of_fifo(settings);
+	/* The budget of the policy itself is spent. */
 	if (policy->kind == POLICY_DEADLINE && runtime < period)
-		return (struct throttle_pattern){ THROTTLE_DEADLINE, period - runtime, period };
-	return (struct throttle_pattern){ .kind = THROTTLE_NONE };
+		return (struct throttle_pattern){ "deadline", period - runtime, period };
+	if (!policy->priority)
+		return (struct throttle_pattern){ 0 };
+	text_read_number(&fair_runtime, "%s" FAIR_SERVER "cpu%u/runtime", root, cpu);
+	if (text_read_number(&fair_period, "%s" FAIR_SERVER "cpu%u/period", root, cpu) ||
+	    has_fair_server(kernel))
+		return by_fair_server(fair_runtime, fair_period);
+	text_read_number(&rt_runtime, "%s" PROC "sched_rt_runtime_us", root);
+	text_read_number(&rt_period, "%s" PROC "sched_rt_period_us", root);
+	return by_rt_runtime(rt_runtime, rt_period);
 }
 
 struct throttle throttle_find(const struct throttle_pattern *pattern, const struct hist *hist,
@@ -76,7 +73,7 @@ struct throttle throttle_find(const struct throttle_pattern *pattern, const stru
 	struct throttle found = { .pattern = *pattern };
 	struct hist_bucket bucket;
 
-	if (pattern->kind == THROTTLE_NONE)
+	if (!pattern->by)
 		return found;
 	for (size_t cursor = 0; hist_next(hist, &cursor, &bucket);) {
 		const double middle = ((double)bucket.lower + (double)(bucket.upper - 1)) / 2;
@@ -87,17 +84,6 @@ struct throttle throttle_find(const struct throttle_pattern *pattern, const stru
 		found.time_ns += middle * (double)bucket.count;
 	}
 	if ((double)found.events < fmax(EVENTS_MIN, floor(runtime_ns / pattern->period_ns / 2)))
-		return (struct throttle){ .pattern = { .kind = THROTTLE_NONE } };
+		return (struct throttle){ 0 };
 	return found;
-}
-
-const char *throttle_name(enum throttle_kind kind)
-{
-	static const char *const names[] = {
-		[THROTTLE_DEADLINE] = "deadline",
-		[THROTTLE_RT] = "sched_rt_runtime_us",
-		[THROTTLE_FAIR_SERVER] = "fair server",
-	};
-
-	return names[kind];
 }

@@ -47,14 +47,14 @@ static void check_throttling(struct run *run, const struct detector *detector)
 	const struct throttle *found = &detector->throttle;
 	char period[32];
 
-	if (found->pattern.kind == THROTTLE_NONE)
+	if (!found->pattern.by)
 		return;
 	run_note(run,
 		 "CPU %u: %" PRIu64 " gaps of about %.1f ms, one each %s, are the kernel's own "
 		 "(%s) and count as noise",
 		 detector->cpu, found->events, found->time_ns / (double)found->events / 1e6,
 		 format_time((uint64_t)found->pattern.period_ns, period, sizeof(period)),
-		 throttle_name(found->pattern.kind));
+		 found->pattern.by);
 }
 
 static void check_detector(struct run *run, const struct detector *detector)

@@ -59,11 +59,9 @@ static void find_throttling(struct run *run)
 	for (size_t i = 0; i < run->detectors.count; i++) {
 		struct detector *detector = &run->detectors.items[i];
 		const struct spin *spin = &detector->spin;
-		struct throttle_settings settings;
-		struct throttle_pattern expected;
+		const struct throttle_pattern expected = throttle_expect(
+			&run->options.policy, "", run->host.kernel, detector->cpu);
 
-		throttle_settings_read("", run->host.kernel, detector->cpu, &settings);
-		expected = throttle_expect(&run->options.policy, &settings);
 		if (detector->measured)
 			detector->throttle = throttle_find(
 				&expected, spin->hist,

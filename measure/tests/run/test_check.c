@@ -138,7 +138,7 @@ static void test_throttling(void)
 	struct run run = make_run(&detector);
 
 	detector.throttle = (struct throttle){
-		.pattern = { THROTTLE_RT, 50e6, 1e9 },
+		.pattern = { "sched_rt_runtime_us", 50e6, 1e9 },
 		.events = 4,
 		.time_ns = 204e6,
 	};
