@@ -52,14 +52,12 @@ static void read_states(const char *root, unsigned int cpu, struct power *ret)
 	}
 }
 
-void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret)
+struct power *power_read(const char *root, const struct cpulist *cpus)
 {
-	*ret = (struct power_snapshot){
-		.cpus = xcalloc(cpus->count, sizeof(*ret->cpus)),
-		.count = cpus->count,
-	};
+	struct power *read = xcalloc(cpus->count, sizeof(*read));
+
 	for (size_t i = 0; i < cpus->count; i++) {
-		struct power *power = &ret->cpus[i];
+		struct power *power = &read[i];
 
 		read_registers(root, cpus->cpus[i], power);
 		read_word(power->governor, sizeof(power->governor),
@@ -69,10 +67,5 @@ void power_snapshot_take(const char *root, const struct cpulist *cpus, struct po
 				 cpus->cpus[i]);
 		read_states(root, cpus->cpus[i], power);
 	}
-}
-
-void power_snapshot_deinit(struct power_snapshot *snapshot)
-{
-	free(snapshot->cpus);
-	*snapshot = (struct power_snapshot){ 0 };
+	return read;
 }

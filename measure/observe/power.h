@@ -33,15 +33,8 @@ struct power {
 	struct power_state states[POWER_STATES_MAX];
 };
 
-/* One for each CPU of the list it was taken of. */
-struct power_snapshot {
-	struct power *cpus;
-	size_t count;
-};
-
 /*
- * Reads what there is; MSRs need root and the module msr. root: "" for this machine, else a folder
- * laid out like its root.
+ * Reads what there is of each CPU of the list; MSRs need root and the module msr. root: "" for this
+ * machine, else a folder laid out like its root. To be freed by the caller.
  */
-void power_snapshot_take(const char *root, const struct cpulist *cpus, struct power_snapshot *ret);
-void power_snapshot_deinit(struct power_snapshot *snapshot);
+struct power *power_read(const char *root, const struct cpulist *cpus);

@@ -117,10 +117,10 @@ static json_t *power_to_json(const struct run *run, size_t column)
 {
 	const struct power *before, *after;
 
-	if (column >= run->power_before.count || column >= run->power_after.count)
+	if (!run->power_before || !run->power_after)
 		return json_null();
-	before = &run->power_before.cpus[column];
-	after = &run->power_after.cpus[column];
+	before = &run->power_before[column];
+	after = &run->power_after[column];
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after),
 			 "aperf_mperf", clocks_to_json(before, after), "khz",
 			 khz_to_json(before, after), "governor",

@@ -118,7 +118,7 @@ static void measure(struct run *run)
 	int err = 0;
 
 	/* Outside the counted stretch: reading a register interrupts its CPU. */
-	power_snapshot_take("", &run->setup.measured, &run->power_before);
+	run->power_before = power_read("", &run->setup.measured);
 	if (run->options.follow)
 		err = follow_init(&run->detectors, &run->setup.measured, &run->follow);
 	if (err)
@@ -152,7 +152,7 @@ static void measure(struct run *run)
 	}
 	capture_end(&run->capture);
 	run->capture.counted_ns = run->after.raw_ns - run->before.raw_ns;
-	power_snapshot_take("", &run->setup.measured, &run->power_after);
+	run->power_after = power_read("", &run->setup.measured);
 }
 
 static size_t log_size(const struct run *run)

@@ -5,6 +5,7 @@
 #include <linux/mempolicy.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -59,8 +60,8 @@ static void find_throttling(struct run *run)
 	for (size_t i = 0; i < run->detectors.count; i++) {
 		struct detector *detector = &run->detectors.items[i];
 		const struct spin *spin = &detector->spin;
-		const struct throttle_pattern expected = throttle_expect(
-			&run->options.policy, "", run->host.kernel, detector->cpu);
+		const struct throttle_pattern expected =
+			throttle_expect(&run->options.policy, "", run->host.kernel, detector->cpu);
 
 		if (detector->measured)
 			detector->throttle = throttle_find(
@@ -160,8 +161,8 @@ void run_deinit(struct run *run)
 	works_deinit(run);
 	counter_snapshot_deinit(&run->before);
 	counter_snapshot_deinit(&run->after);
-	power_snapshot_deinit(&run->power_before);
-	power_snapshot_deinit(&run->power_after);
+	free(run->power_before);
+	free(run->power_after);
 	detectors_deinit(&run->detectors);
 	scratch_deinit(&run->scratch);
 	setup_deinit(&run->setup);

@@ -41,7 +41,8 @@ struct run {
 	struct detectors detectors;
 	struct counter_snapshot before, after;
 	bool counters_valid;
-	struct power_snapshot power_before, power_after;
+	/* One a measured CPU; NULL: not read. */
+	struct power *power_before, *power_after;
 	/* The load: its limits, and its parts, as many as started. */
 	struct load_limits limits;
 	struct load_tool load_tool;

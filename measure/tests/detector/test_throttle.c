@@ -45,8 +45,8 @@ static void test_expected(void)
 	check_expected("sched_rt_runtime_us of -1 takes none", &fifo, "6.11.5", NULL, 0);
 	put("proc/sys/kernel/sched_rt_runtime_us", "950000\n");
 	check_expected("other is not throttled", &other, "6.11.5", NULL, 0);
-	check_expected("an old kernel takes 50 ms a second", &fifo, "6.11.5",
-		       "sched_rt_runtime_us", 50);
+	check_expected("an old kernel takes 50 ms a second", &fifo, "6.11.5", "sched_rt_runtime_us",
+		       50);
 	check_expected("deadline's own budget", &deadline, "6.11.5", "deadline", 5);
 	put("sys/kernel/debug/sched/fair_server/cpu3/runtime", "20000000\n");
 	put("sys/kernel/debug/sched/fair_server/cpu3/period", "1000000000\n");

@@ -3,6 +3,8 @@
 #include "policy.h"
 #include "tap.h"
 
+#include <stdlib.h>
+
 #include "tree.h"
 
 #define CPU "sys/devices/system/cpu/cpu5/"
@@ -24,20 +26,18 @@ static void put_registers(const char *root)
 
 static void test_nothing(const char *root)
 {
-	struct power_snapshot got;
+	struct power *got;
 
-	power_snapshot_take(root, &cpus, &got);
-	ok(got.count == 2, "an empty machine");
-	ok(!got.cpus[0].has_smi && !got.cpus[0].has_clocks && !got.cpus[0].state_count &&
-		   !*got.cpus[0].governor,
+	got = power_read(root, &cpus);
+	ok(!got[0].has_smi && !got[0].has_clocks && !got[0].state_count && !*got[0].governor,
 	   "has nothing to tell");
-	power_snapshot_deinit(&got);
+	free(got);
 	ok(!isolation_offered(root), "and no task isolation");
 }
 
 static void test_all(const char *root)
 {
-	struct power_snapshot got;
+	struct power *got;
 	const struct power *first;
 
 	put_registers(root);
@@ -48,18 +48,18 @@ static void test_all(const char *root)
 	tree_put(root, CPU "cpuidle/state1/name", "C1\n", 3);
 	tree_put(root, CPU "cpuidle/state1/time", "123456789\n", 10);
 	tree_put(root, "sys/devices/system/cpu/task_isolation", "5\n", 2);
-	power_snapshot_take(root, &cpus, &got);
-	first = &got.cpus[0];
+	got = power_read(root, &cpus);
+	first = &got[0];
 	ok(first->has_smi && first->smi == 42, "system management interrupts");
 	ok(first->has_clocks && first->mperf == UINT64_C(0x0201) &&
 		   first->aperf == (UINT64_C(3) << 56 | 2),
 	   "APERF and MPERF");
 	is_text(first->governor, "performance", "governor");
-	ok(first->khz == 2600000 && !got.cpus[1].khz, "frequency");
+	ok(first->khz == 2600000 && !got[1].khz, "frequency");
 	ok(first->state_count == 2 && first->states[1].us == 123456789, "two idle states");
 	is_text(first->states[1].name, "C1", "by their names");
-	ok(!got.cpus[1].has_smi && !got.cpus[1].state_count, "of the other CPU, nothing");
-	power_snapshot_deinit(&got);
+	ok(!got[1].has_smi && !got[1].state_count, "of the other CPU, nothing");
+	free(got);
 	ok(isolation_offered(root), "task isolation is offered");
 }
 
