@@ -116,22 +116,26 @@ def is_ours(name: str) -> bool:
 
 def tuned(
     stock: Snippet, plan: Plan, trial: Sequence[str], known: Mapping[str, str], behind: str
-) -> tuple[str, str]:
-    """The name and the text of a tuned entry; no variable is left in it."""
+) -> tuple[str, tuple[str, ...]]:
+    """The name and the line of a tuned entry; no variable is left in it."""
     words = filled(stock.options, known)
     release = stock.release
     ident = entry_line.entry_id(release, entry_line.tuned(words, plan))
     stem = stock.name[: -len(IMAGE)] if stock.name.endswith(IMAGE) else stock.name
     token = stem[: -len(release)].rstrip("-") if stem.endswith(release) else stem
     name = f"{token}{behind}{ident}"
-    title = (stock.values("title") or [f"Linux {release}"])[0]
+    return (entry_line.trial_id(name) if trial else name), entry_line.tuned(words, plan, trial)
+
+
+def text(stock: Snippet, words: Sequence[str], trial: bool, known: Mapping[str, str]) -> str:
+    """The file of a tuned entry with this line."""
+    title = (stock.values("title") or [f"Linux {stock.release}"])[0]
     rows = [("title", f"{title} ({'lowlat, one try' if trial else 'lowlat'})")]
     if stock.values("sort-key"):
         rows.append(("sort-key", _SORT_KEY))
     rows += [(key, value) for key, value in stock.pairs if key not in _DROPPED]
     for initrd in stock.values("initrd"):
         rows += [("initrd", path) for path in filled(initrd, known)]
-    rows.append(("options", " ".join(entry_line.tuned(words, plan, trial))))
-    text = "# Written by lowlat-gen, made anew with every kernel.\n"
-    text += "".join(encode.entry(key, value) for key, value in rows)
-    return (entry_line.trial_id(name) if trial else name), text
+    rows.append(("options", " ".join(words)))
+    head = "# Written by lowlat-gen, made anew with every kernel.\n"
+    return head + "".join(encode.entry(key, value) for key, value in rows)

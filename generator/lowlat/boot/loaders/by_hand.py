@@ -11,7 +11,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import decision, entry_line
 from lowlat.boot.disk import Disk
 from lowlat.boot.foreign import ForeignLoader
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, PlanOf
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
@@ -53,9 +53,6 @@ class ByHand(Loader):
         instead = f"\nin place of: {' '.join(replaced)}" if replaced else ""
         return self._loader.steps(entry_line.planned(plan)) + instead
 
-    def check(self) -> None:
-        pass
-
     def describe(self) -> BootMenu:
         """Of the kernel that was running when the plan was applied: its stock line, ours, and the
         trial's. The default is the one whose line runs."""
@@ -89,9 +86,6 @@ class ByHand(Loader):
             return _StockLine(release, words)
         return kept
 
-    def pending(self) -> Sequence[str]:
-        return ()
-
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         stock = self._stock()
         if stock is None:
@@ -118,9 +112,3 @@ class ByHand(Loader):
             why = f"this machine boots with {self.name}: its default is yours to change"
             raise Refused(why, hint="'lowlat-gen promote' prints the step")
         return self.describe()
-
-    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
-        return ""
-
-    def remove(self) -> None:
-        pass

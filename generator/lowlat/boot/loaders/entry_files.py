@@ -78,15 +78,16 @@ class EntryFiles(Loader, ABC):
     def _new_file(self, name: str) -> str:
         return f"{name}.conf"
 
+    def _content(self, stock: Snippet, words: Sequence[str], trial: bool) -> str:
+        """The file of a tuned entry with this line."""
+        return bls_entries.text(stock, words, trial, self._known())
+
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:
         """Whether the newest tuned entry takes the default's place."""
         return default.ours
 
     def _snippets(self) -> list[Snippet]:
         return bls_entries.read(self._root, self.path)
-
-    def pending(self) -> Sequence[str]:
-        return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         self._check_new()
@@ -140,7 +141,8 @@ class EntryFiles(Loader, ABC):
             if plan is None:
                 continue
             for trial in ((), entry_line.trial_words(self._root)):
-                name, text = bls_entries.tuned(stock, plan, trial, known, self.behind)
+                name, words = bls_entries.tuned(stock, plan, trial, known, self.behind)
+                text = self._content(stock, words, bool(trial))
                 yield files.get(name) or self._new_file(name), text
 
     def _check(self, before: BootEntry, plans: Sequence[Plan]) -> None:

@@ -21,7 +21,7 @@ from lowlat.boot.loaders import grub_cfg, grub_entries
 from lowlat.boot.loaders.grub_cfg import Menu
 from lowlat.boot.loaders.grub_config import GrubConfig
 from lowlat.boot.loaders.grub_env import Environment
-from lowlat.boot.loaders.interface import BootEntry, BootMenu, PlanOf, check_entry, refuse_pending
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, check_entry, refuse_pending
 from lowlat.boot.transaction import Transaction
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
@@ -45,7 +45,8 @@ def find(root: Root) -> Optional[Grub]:
     return None
 
 
-class Grub:
+class Grub(Loader):
+    # Nothing to refresh: the packages of kernels call grub-mkconfig, and that our script.
     name = "GRUB"
 
     def __init__(self, root: Root, config: GrubConfig) -> None:
@@ -173,10 +174,6 @@ class Grub:
             f"\techo lowlat: {gone} is gone: the default is what it was before promote >&2\n"
             "fi\n"
         )
-
-    def refresh(self, plan_of: PlanOf, follow: bool) -> str:
-        """Nothing: the packages of kernels call grub-mkconfig, and that our script."""
-        return ""
 
     def remove(self) -> None:
         self._config.tidy()

@@ -84,12 +84,14 @@ class Loader(Protocol):
 
     def check(self) -> None:
         """Whether entries can be written at all: its folders are there, mounted and writable."""
+        return
 
     def describe(self) -> BootMenu:
         """What it will do now."""
 
     def pending(self) -> Sequence[str]:
         """What somebody else changed that the loader does not show yet: lines of a diff."""
+        return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
         """Write the tuned entries of these plans and check them; the default stays. What is pending
@@ -111,6 +113,8 @@ class Loader(Protocol):
         """Make the entries follow the kernels that came or went; with ``follow`` the newest tuned
         one is the default where an older one was. Returns what there is to say: a tuned default
         that is gone gives way to its kernel's stock entry."""
+        return ""
 
     def remove(self) -> None:
         """Make our entries go, once their inputs have gone."""
+        return

@@ -7,7 +7,7 @@ beside it, and config.txt or tryboot.txt names one of them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Optional
 
@@ -107,17 +107,11 @@ class RaspberryPi(EntryFiles):
         found = filter(alike.fullmatch, self._root.names("/lib/modules"))
         return max((running, *found), key=bls_entries.order)
 
-    def _made(self, there: Sequence[Snippet], plan_of: PlanOf) -> Iterator[tuple[str, str]]:
-        stock = there[0]
-        plan = plan_of(stock.release)
-        words = bls_entries.filled(stock.options, {})
-        if plan is None:
-            return
-        ident = entry_line.entry_id(stock.release, entry_line.tuned(words, plan))
-        for trial in ((), entry_line.trial_words(self._root)):
-            name = f"{_STOCK}{bls_entries.BEHIND}{ident}"
-            line = " ".join(entry_line.tuned(words, plan, trial))
-            yield f"{entry_line.trial_id(name) if trial else name}.txt", f"{line}\n"
+    def _new_file(self, name: str) -> str:
+        return f"{name}.txt"
+
+    def _content(self, stock: Snippet, words: Sequence[str], trial: bool) -> str:
+        return f"{' '.join(words)}\n"
 
     def _hook(self, change: Transaction) -> None:
         hooks.write_kernel_scripts(change)
