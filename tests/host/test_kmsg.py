@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lowlat.host.kmsg import Messages, parse, read_messages
+from lowlat.host.kmsg import NO_MESSAGES, Messages, parse, read_messages
 from lowlat.host.root import Root
 
 
@@ -23,7 +23,7 @@ def test_a_line_of_dmesg_loses_level_time_and_caller(prefix: str) -> None:
 
 def test_messages_without_their_start_are_not_complete(tmp_path: Path) -> None:
     assert not parse("[  100.0] usb 1-1: new device\n").complete
-    assert read_messages(Root(str(tmp_path))) is None
+    assert read_messages(Root(str(tmp_path))) is NO_MESSAGES
     (tmp_path / "var/log").mkdir(parents=True)
     (tmp_path / "var/log/dmesg").write_text("[  100.0] usb 1-1: new device\n")
     messages = read_messages(Root(str(tmp_path)))
@@ -59,4 +59,4 @@ def test_a_kernel_whose_buffer_is_empty_or_closed_has_no_messages(
     """As in containers, where /dev/null stands in its place, and for users."""
     monkeypatch.setenv("PATH", str(tmp_path))
     _printing(tmp_path, dmesg=kept, journalctl="exit 1")
-    assert read_messages(Root()) is None
+    assert read_messages(Root()) is NO_MESSAGES

@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Optional
 
@@ -60,17 +61,15 @@ class Messages:
 NO_MESSAGES = Messages("", complete=False)
 
 
-def read_messages(root: Root) -> Optional[Messages]:
+def read_messages(root: Root) -> Messages:
     """The messages of the live kernel, of its own buffer where that still holds all, else of the
-    journal where that does; or those in LOG of a captured machine. None where none can be read."""
+    journal where that does; or those in LOG of a captured machine."""
     if not root.live:
         text = root.read(LOG)
-        return None if text is None else parse(text)
+        return NO_MESSAGES if text is None else parse(text)
     own = _printed(_PRINTERS[0])
-    if own is not None and own.complete:
-        return own
-    kept = _printed(_PRINTERS[1])
-    return kept if kept is not None and kept.complete else own
+    kept = own if own.complete else _printed(_PRINTERS[1])
+    return kept if kept.complete else own
 
 
 def parse(text: str) -> Messages:
@@ -79,13 +78,11 @@ def parse(text: str) -> Messages:
     return Messages(plain, _FIRST in text)
 
 
-def _printed(argv: Sequence[str]) -> Optional[Messages]:
-    """The messages that a program prints; None where it is missing, may not read them, or prints
+def _printed(argv: Sequence[str]) -> Messages:
+    """The messages that a program prints; none where it is missing, may not read them, or prints
     none: containers have /dev/null in place of the kernel's buffer."""
-    if process.find(argv[0]) is None:
-        return None
-    try:
-        ended = process.run(argv, timeout=_PRINT_S)
-    except LowlatError:
-        return None
-    return parse(ended.stdout) if ended.status == 0 and ended.stdout else None
+    with suppress(LowlatError):
+        if process.find(argv[0]) is not None:
+            ended = process.run(argv, timeout=_PRINT_S)
+            return parse(ended.stdout) if ended.status == 0 and ended.stdout else NO_MESSAGES
+    return NO_MESSAGES

@@ -97,9 +97,8 @@ class Guest:
         self.seconds[name] = time.monotonic() - begin
 
     def _facts(self, refused: str) -> Facts:
-        messages, plan = read_messages(self.root), self.task.arm.plan
+        text, plan = read_messages(self.root).text, self.task.arm.plan
         parameters = [item.name for item in plan.parameters] if plan else []
-        text = messages.text if messages else ""
         (self.folder / exchange.MESSAGES).write_text(f"{text}\n")
         return Facts(
             cmdline=self.root.read("/proc/cmdline") or "",

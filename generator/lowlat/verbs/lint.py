@@ -110,8 +110,8 @@ def shown(line: BootLine, root: Root) -> Shown:
         verdict = _STANDING.get(row.state)
         if verdict is not None:
             found[row.name.replace("-", "_")] = (verdict, row.evidence)
-    unknown = UNKNOWN_PARAMETERS.search(messages.text) if messages else None
-    if messages is not None and messages.complete and unknown:
+    unknown = UNKNOWN_PARAMETERS.search(messages.text)
+    if messages.complete and unknown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}
         taken = (WordVerdict.UNKNOWN, "the kernel accepts it; lowlat does not judge it")
         found.update(

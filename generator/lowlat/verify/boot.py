@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Optional
 
 from lowlat.catalogue import lookup
-from lowlat.host.kmsg import CLOCK_BECAME_UNSTABLE, NO_MESSAGES, UNSTABLE_CLOCK, Messages
+from lowlat.host.kmsg import CLOCK_BECAME_UNSTABLE, UNSTABLE_CLOCK, Messages
 from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan, PlannedParameter
@@ -21,11 +21,11 @@ class BootFindings:
     """The boot parameters of one plan on one machine."""
 
     def __init__(
-        self, plan: Plan, root: Root, messages: Optional[Messages], counted: Optional[Counted]
+        self, plan: Plan, root: Root, messages: Messages, counted: Optional[Counted]
     ) -> None:
         self._plan = plan
         self._root = root
-        self._messages = messages or NO_MESSAGES
+        self._messages = messages
         self._counted = counted
         self._line = root.read("/proc/cmdline")
         self._effects = Effects(plan, root, self._messages, self._line or "")

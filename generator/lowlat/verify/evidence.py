@@ -101,7 +101,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
     tasks.read(recorder, cpus)
     counters.read(recorder, cpus, seconds)
     messages = kmsg.read_messages(recorder)
-    if messages is not None:
+    if messages is not kmsg.NO_MESSAGES:
         recorder.contents.files[kmsg.LOG] = f"{messages.text}\n".encode("utf-8", "replace")
 
 
