@@ -38,9 +38,10 @@ def told(**more: Any) -> str:
 
 def test_a_line_names_who_and_the_remedy() -> None:
     occupants = [Occupant(3, "kworker/3:1", 6_000_000, 44), Occupant(2, "elsewhere", 10**9, 45)]
-    (cpu,) = parse_line(told(), occupants).cpus
-    assert (cpu.cpu, cpu.gaps_per_s, cpu.switches_per_s, cpu.max_ns) == (3, 10.0, 2.0, 90)
-    found = cpu.interrupters
+    second = parse_line(told(), occupants)
+    (cpu,) = second.cpus
+    assert (cpu.cpu, second.gaps_per_s(cpu), cpu.max_ns) == (3, 10.0, 90)
+    found = second.interrupters(cpu)
     assert [(one.kind, one.name, one.per_s, one.us_per_s, one.remedy) for one in found] == [
         ("thread", "kworker/3:1", None, 3000.0, "workqueue.unbound_cpus"),
         ("irq", "local_timer", 250.0, None, "nohz_full"),

@@ -5,7 +5,7 @@ compared between two looks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
@@ -92,81 +92,58 @@ class Interrupter:
 
 @dataclass(frozen=True)
 class CpuSecond:
-    """What one CPU showed in one line's time."""
-
-    cpu: int
-    gaps_per_s: float
-    noise_ppm: float
-    max_ns: int
-    switches_per_s: float
-    interrupters: tuple[Interrupter, ...]
-
-
-@dataclass(frozen=True)
-class Second:
-    """One line: s since the start, and the CPUs."""
-
-    time_s: float
-    cpus: tuple[CpuSecond, ...]
-
-
-@dataclass(frozen=True)
-class _Cpu:
-    """A CPU in a line: what was counted in its time."""
+    """What was counted of one CPU in a line's time, interrupts and softirqs by their row."""
 
     cpu: int
     gaps: int
     noise_ppm: float
     max_ns: int
-    switches: int
     interrupts: Mapping[str, float]
     softirqs: Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class _Line:
+class Second:
+    """One line of ``lowlat-measure --follow``: s since the start, the line's own time, its CPUs,
+    and the threads that ran meanwhile."""
+
     schema: str
     time_s: float
     interval_s: float
-    cpus: tuple[_Cpu, ...]
+    cpus: tuple[CpuSecond, ...]
+    occupants: tuple[Occupant, ...] = ()
+
+    def gaps_per_s(self, cpu: CpuSecond) -> float:
+        return cpu.gaps / self.interval_s
+
+    def interrupters(self, cpu: CpuSecond) -> list[Interrupter]:
+        """Who interrupted a CPU, the weightiest first."""
+        found = [
+            *(
+                Interrupter(*row_name(label), count / self.interval_s, None)
+                for label, count in cpu.interrupts.items()
+                if label not in _PARTS
+            ),
+            *(self._thread(one) for one in self.occupants if one.cpu == cpu.cpu),
+            *(
+                Interrupter("softirq", label, count / self.interval_s, None)
+                for label, count in cpu.softirqs.items()
+            ),
+        ]
+        return sorted(found, key=lambda one: -one.weight)
+
+    def _thread(self, one: Occupant) -> Interrupter:
+        # One from another CPU may have run for longer than there was time.
+        us_per_s = min(one.ran_ns / 1000 / self.interval_s, 1e6)
+        return Interrupter("thread", one.name, None, us_per_s, one.task)
 
 
 def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
-    """One line of ``lowlat-measure --follow``, with the threads that ran meanwhile. Raises
-    LowlatError where it is not one."""
-    ran = tuple(occupants)
+    """A line, with the threads that ran meanwhile. Raises LowlatError where it is not one."""
     try:
-        line = decode(_Line, json.loads(text))
-        if line.schema != SCHEMA:
-            raise ValueError(f"schema {line.schema}")
-        return Second(line.time_s, tuple(_cpu(cpu, line.interval_s, ran) for cpu in line.cpus))
-    except (ValueError, ZeroDivisionError) as error:
+        second = decode(Second, json.loads(text))
+        if second.schema != SCHEMA or not second.interval_s:
+            raise ValueError(f"schema {second.schema}, {second.interval_s:g} s")
+    except ValueError as error:
         raise LowlatError(f"lowlat-measure wrote a line that cannot be read: {error}") from error
-
-
-def _cpu(item: _Cpu, interval: float, occupants: Iterable[Occupant]) -> CpuSecond:
-    found = [
-        *(
-            Interrupter(*row_name(label), count / interval, None)
-            for label, count in item.interrupts.items()
-            if label not in _PARTS
-        ),
-        # A thread from another CPU may have run for longer than there was time.
-        *(
-            Interrupter("thread", one.name, None, min(one.ran_ns / 1000 / interval, 1e6), one.task)
-            for one in occupants
-            if one.cpu == item.cpu
-        ),
-        *(
-            Interrupter("softirq", label, count / interval, None)
-            for label, count in item.softirqs.items()
-        ),
-    ]
-    return CpuSecond(
-        cpu=item.cpu,
-        gaps_per_s=item.gaps / interval,
-        noise_ppm=item.noise_ppm,
-        max_ns=item.max_ns,
-        switches_per_s=item.switches / interval,
-        interrupters=tuple(sorted(found, key=lambda one: -one.weight)),
-    )
+    return replace(second, occupants=tuple(occupants))

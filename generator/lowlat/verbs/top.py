@@ -138,19 +138,19 @@ def _cut(text: str, width: int) -> str:
 def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
     for cpu in second.cpus:
         head = (
-            *(str(cpu.cpu), f"{cpu.gaps_per_s:.0f}", f"{cpu.noise_ppm:.1f}"),
+            *(str(cpu.cpu), f"{second.gaps_per_s(cpu):.0f}", f"{cpu.noise_ppm:.1f}"),
             _duration(cpu.max_ns),
         )
-        for number, one in enumerate(_sources(cpu, lines, useless)):
+        for number, one in enumerate(_sources(second, cpu, lines, useless)):
             yield (*(head if number == 0 else ("",) * len(head)), *one)
 
 
-def _sources(cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
+def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
     """The rows of a CPU, in the order of the time they take: "~" marks an estimate."""
-    found = cpu.interrupters
+    found = second.interrupters(cpu)
     if not found:
         # Gaps without any source are not the kernel's.
-        who = "hardware or hypervisor" if cpu.gaps_per_s else "nothing of the kernel's"
+        who = "hardware or hypervisor" if cpu.gaps else "nothing of the kernel's"
         yield who, "", "", ""
     for one in found[:lines]:
         name = (

@@ -80,9 +80,8 @@ def _seen(event: TraceEvent, cpus: CpuSet) -> Iterator[tuple[int, str, str]]:
     if event.name == "tick_stop" and event.field("success") == "0" and event.cpu in cpus:
         yield event.cpu, _TICK, event.field("dependency")
     for cpu in senders.receivers(event) & cpus:
-        sent = senders.sent(event)
-        who = f"CPU {event.cpu}, {event.comm} ({event.pid}){sent.origin}"
-        yield cpu, SENT[not sent.reschedule], who
+        who = f"CPU {event.cpu}, {event.comm} ({event.pid}){senders.origin(event)}"
+        yield cpu, SENT[not senders.reschedules(event)], who
 
 
 def stop_words(traced: Traced, cpu: int) -> str:

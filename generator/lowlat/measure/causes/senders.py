@@ -3,7 +3,6 @@
 kernels from 6.4 on have."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lowlat.measure.causes.capture import ClockPair
 from lowlat.measure.causes.ftrace import TraceEvent
@@ -17,32 +16,15 @@ _LATEST_NS = 500_000_000
 _GENERIC = "generic_smp_call_function_single_interrupt"
 
 
-@dataclass(frozen=True)
-class Sent:
-    """One interrupt on its way: when, whether to reschedule, from which code, to do what."""
-
-    time: int
-    reschedule: bool
-    callsite: str
-    callback: str
-
-    @property
-    def origin(self) -> str:
-        """Where it comes from: " from CALLSITE (CALLBACK)", or ""."""
-        doing = f" ({self.callback})" if self.callback not in ("", _GENERIC) else ""
-        return f" from {self.callsite}{doing}" if self.callsite else ""
-
-
 class Senders:
     """What was sent to each CPU, in order of time. An arrival is asked for once, in that order."""
 
     def __init__(self, events: Iterable[TraceEvent], cpus: CpuSet, clock: ClockPair) -> None:
         self._reach = clock.span(_LATEST_NS)
-        self._sent: dict[tuple[int, bool], list[Sent]] = {}
+        self._sent: dict[tuple[int, bool], list[TraceEvent]] = {}
         for event in events:
-            one = sent(event)
             for cpu in receivers(event) & cpus:
-                self._sent.setdefault((cpu, one.reschedule), []).append(one)
+                self._sent.setdefault((cpu, reschedules(event)), []).append(event)
         self._next = dict.fromkeys(self._sent, 0)
 
     def origin(self, cpu: int, time: int, vector: str) -> str:
@@ -57,13 +39,19 @@ class Senders:
         self._next[key] = after
         if after == first or time - ways[after - 1].time > self._reach:
             return ""
-        return ways[after - 1].origin
+        return origin(ways[after - 1])
 
 
-def sent(event: TraceEvent) -> Sent:
-    """What an event tells that a CPU sent."""
-    callback = event.symbol("callback")
-    return Sent(event.time, not callback, event.symbol("callsite"), callback)
+def reschedules(event: TraceEvent) -> bool:
+    """Whether what it tells of was sent to reschedule."""
+    return not event.symbol("callback")
+
+
+def origin(event: TraceEvent) -> str:
+    """Where what it tells of comes from: " from CALLSITE (CALLBACK)", or ""."""
+    callsite, callback = event.symbol("callsite"), event.symbol("callback")
+    doing = f" ({callback})" if callback not in ("", _GENERIC) else ""
+    return f" from {callsite}{doing}" if callsite else ""
 
 
 def receivers(event: TraceEvent) -> CpuSet:

@@ -18,14 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-
-@dataclass(frozen=True)
-class Oslat:
-    """One run: its version ("2.40", "2.1", "" where unknown), and for each CPU the time in us that
-    nothing took longer than."""
-
-    version: str
-    max_us: Mapping[int, float]
+from lowlat.model.run import ToolResult
 
 
 @dataclass(frozen=True)
@@ -38,16 +31,17 @@ class _Printed:
     counts: Mapping[float, int]
 
 
-def parse(output: str) -> Optional[Oslat]:
-    """Read oslat's JSON or its text; None where there is no result in it (it was ended early)."""
+def parse(output: str) -> Optional[ToolResult]:
+    """Read oslat's JSON or its text: for each CPU the time in us that nothing took longer than;
+    None where there is no result in it (it was ended early)."""
     brace = output.find("{")
     data = load(output[brace:]) if brace >= 0 else {}
     version, printed = _from_json(data) if data else _from_text(output)
     if not printed:
         return None
     unit, up = _rounding(version, printed)
-    limits = {thread.cpu: round(thread.high + (0 if up else unit), 6) for thread in printed}
-    return Oslat("2.1" if version == "2.10" and up else version, limits)
+    limits = {str(thread.cpu): round(thread.high + (0 if up else unit), 6) for thread in printed}
+    return ToolResult("2.1" if version == "2.10" and up else version, limits)
 
 
 def _from_json(data: Mapping[str, Any]) -> tuple[str, Sequence[_Printed]]:

@@ -47,7 +47,7 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
     text = output if isinstance(output, str) else json.dumps(output)
     if tool == "oslat":
         found = oslat.parse(text)
-        return _result(found.version or "unknown", found.max_us.items()) if found else None
+        return _result(found.version or "unknown", found.figures.items()) if found else None
     if tool == "stress-ng":
         ran = stress_ng.parse(text)
         return _result(_version(ran, part), ran.throughput.items())
