@@ -54,6 +54,14 @@ def missing(what: str, *, hint: str = "") -> Refused:
     return Refused(f"{what} is not installed", hint=hint or bringing(what) or None)
 
 
+def need(program: str, *, hint: str = "") -> str:
+    """The program's path. Raises Refused where it is not installed."""
+    found = find(program)
+    if found is None:
+        raise missing(program, hint=hint)
+    return found
+
+
 def start(
     argv: Sequence[str],
     *,

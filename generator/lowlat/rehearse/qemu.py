@@ -33,11 +33,7 @@ _ROUND_US = 1000
 
 def program() -> str:
     """Raises Refused where it is not installed."""
-    name = f"qemu-system-{platform.machine()}"
-    found = process.find(name)
-    if found is None:
-        raise process.missing(name)
-    return found
+    return process.need(f"qemu-system-{platform.machine()}")
 
 
 def emulation(release: str, cpus: int) -> tuple[str, ...]:

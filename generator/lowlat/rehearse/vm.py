@@ -63,8 +63,7 @@ def check_tools() -> None:
     runner()
     qemu.program()
     for program in TOOLS:
-        if process.find(program) is None:
-            raise process.missing(program)
+        process.need(program)
 
 
 def check_paths(results: Path) -> None:

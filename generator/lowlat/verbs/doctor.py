@@ -5,6 +5,7 @@ import os
 import resource
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, Callable, Optional
 
@@ -172,7 +173,8 @@ def _measuring(root: Root) -> Iterator[Lack]:
 
 
 def _rehearsing() -> Iterator[Lack]:
-    tools = [vm.runner, qemu.program, *(_finder(tool) for tool in vm.TOOLS)]
+    tools: list[Callable[[], object]] = [vm.runner, qemu.program]
+    tools += [partial(process.need, tool) for tool in vm.TOOLS]
     for tool in tools:
         refusal = _refusal(tool)
         if refusal:
@@ -185,14 +187,6 @@ def _rehearsing() -> Iterator[Lack]:
     by_hand = _refusal(kernels.detect)
     if by_hand:
         yield Lack(("rehearse",), "packages of kernels", "--fetch-kernel", by_hand)
-
-
-def _finder(program: str) -> Callable[[], object]:
-    def find() -> None:
-        if process.find(program) is None:
-            raise process.missing(program)
-
-    return find
 
 
 def _kernel(root: Root) -> Iterator[Lack]:
