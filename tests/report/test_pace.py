@@ -90,6 +90,7 @@ def test_a_step_is_named_with_its_cpu_and_time(bench: Bench) -> None:
     ("power", "words"),
     [
         ({"khz": [3000000, 1500000]}, "was 3,000 MHz before the run and 1,500 MHz after it"),
+        ({"khz": [3000000]}, "the frequency was not readable"),
         ({"khz": None, "aperf_mperf": 0.75}, "the clock ran at 75 % of the nominal rate"),
     ],
 )

@@ -56,7 +56,7 @@ def told(run: Run) -> Iterator[str]:
 
 def _frequency(power: Optional[PowerReading]) -> str:
     """Reading it during a run may interrupt the CPU, so it is known of both ends."""
-    if power and power.khz:
+    if power and len(power.khz) == 2:
         before, after = (f"{khz / 1e3:,.0f} MHz" for khz in power.khz)
         return f"the frequency was {before} before the run and {after} after it"
     if power and power.pace is not None:
