@@ -273,6 +273,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l as-host -d 'plan as
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l kernel -xka "(_lowlat_kernel)" -d 'an installed kernel; default: the running one'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l against -xka "(_lowlat_file)" -d 'report: runs of all hosts after the change'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l csv -xka "(_lowlat_file)" -d 'report: write a row for each host'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet' -l html -xka "(_lowlat_file)" -d 'report: write a page with drawings, in one file'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -eq 0' -ka "plan report" -d 'group machines with their plans, or compare runs'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using fleet; and test $_shtab_lowlat_gen_npos -ge 1' -ka "(_lowlat_file)" -d 'plan: captured machines (folders, archives, folders of either, or patterns); report: runs of all hosts before the change'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using; and test $_shtab_lowlat_gen_npos -eq 0' -a apply -d 'add tuned boot entries; the default entry stays as it is'
