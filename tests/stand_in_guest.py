@@ -23,7 +23,7 @@ from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Kernel, Machine
 from lowlat.rehearse import guest_plan, guest_tuned
-from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, Task
+from lowlat.rehearse.exchange import FACTS, TASK, VERIFY, Facts, GuestTask
 from report_runs import cpu_run, document
 from synthetic import Kind, Shape
 
@@ -100,7 +100,7 @@ def _apply(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, lis
 
 
 def _measure(folder: Path, line: str) -> None:
-    task: Task = read_value(folder / TASK, Task)
+    task: GuestTask = read_value(folder / TASK, GuestTask)
     # Boots differ a little, as boots do.
     entries = (QUIET if "nohz_full=" in line else STOCK) * (
         1 + sum(folder.parent.name.encode()) % 7 / 100

@@ -34,7 +34,7 @@ from lowlat.plan.cpu_request import CpuRequest
 from lowlat.plan.planner import Options, make_plan
 from lowlat.rehearse import boots, enclosure, guest_measure, guest_tuned, qemu, results, store, vm
 from lowlat.rehearse.arm import PlannedArm
-from lowlat.rehearse.exchange import TASK, Facts, Task, read_facts
+from lowlat.rehearse.exchange import TASK, Facts, GuestTask, read_facts
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import GuestPlanOptions, RehearseOptions
 from lowlat.rehearse.vm_size import VmSize, shape
@@ -258,11 +258,11 @@ def test_a_program_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         process.follow(["/nonexistent"], {}, tmp_path / "log", 5, threading.Event())
 
 
-def _task(**fields: Any) -> Task:
+def _task(**fields: Any) -> GuestTask:
     asked = MeasureOptions(
         label="stock", out=Path("stock-1.json"), policy="other,fifo:1", causes=True
     )
-    whole = Task(PlannedArm("stock"), CpuSet.of([2, 3]), "/bin/measure", asked)
+    whole = GuestTask(PlannedArm("stock"), CpuSet.of([2, 3]), "/bin/measure", asked)
     return replace(whole, **fields)
 
 
@@ -273,7 +273,7 @@ def test_a_task_comes_back_as_it_went(tmp_path: Path) -> None:
     ):
         task = _task(arm=arm)
         write_value(tmp_path / TASK, task)
-        assert read_value(tmp_path / TASK, Task) == task
+        assert read_value(tmp_path / TASK, GuestTask) == task
 
 
 @pytest.mark.parametrize(("emulated", "words"), [(True, ["--no-oslat", "--emulated"]), (False, [])])

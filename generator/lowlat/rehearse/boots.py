@@ -25,7 +25,7 @@ from lowlat.model.run import Run
 from lowlat.rehearse import arm as arms
 from lowlat.rehearse import exchange, qemu, vm
 from lowlat.rehearse.arm import PlannedArm
-from lowlat.rehearse.exchange import Facts, Task
+from lowlat.rehearse.exchange import Facts, GuestTask
 from lowlat.rehearse.guest_plan import Scouting
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.options import RehearseOptions
@@ -144,7 +144,7 @@ class KernelBoots:
                     files.write(files.render(arm.plan, Root()), str(share / exchange.PLAN_FILES))
                 seconds = sum(one.seconds() for one in measured.set_ups())
                 measured = replace(measured, out=Path(f"{folder.name}.json"))
-                task = Task(arm, plan.isolated, find_harness(), measured)
+                task = GuestTask(arm, plan.isolated, find_harness(), measured)
                 write_value(share / exchange.TASK, task)
                 vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:

@@ -32,7 +32,7 @@ _REMOVE_S = 120.0
 
 
 @dataclass(frozen=True)
-class Task:
+class GuestTask:
     """A measured boot's work: the isolated CPUs, the program that measures, and what; the runs go
     into the folder."""
 

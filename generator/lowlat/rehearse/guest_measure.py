@@ -25,7 +25,7 @@ from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe import host_facts
 from lowlat.rehearse import exchange, guest_tuned
-from lowlat.rehearse.exchange import Facts, Task
+from lowlat.rehearse.exchange import Facts, GuestTask
 
 #: Python alone takes seconds to start on an emulated CPU.
 _VERB_S = 240.0
@@ -36,7 +36,7 @@ class Guest:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.task: Task = read_value(folder / exchange.TASK, Task)
+        self.task: GuestTask = read_value(folder / exchange.TASK, GuestTask)
         self.root = Root()
         self.problems: list[str] = []
         self.seconds: dict[str, float] = {"boot": time.clock_gettime(time.CLOCK_BOOTTIME)}
