@@ -82,7 +82,9 @@ def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
     return {path: held + b"\0" * (-len(held) % 4) + more}
 
 
-def comes_back(road: Journey, hang: Hang, said: str = "", told: bool | None = None) -> None:
+def comes_back(
+    road: Journey, hang: Hang, said: str = "", told: bool | None = None, *, how: str = ""
+) -> None:
     """The trial that the road's boot "stock" has armed hangs so: the boot after it is stock. The
     console has ``said`` in it; with ``told`` something in the guest told the kernel to reboot,
     without it nothing did."""
@@ -101,6 +103,6 @@ def comes_back(road: Journey, hang: Hang, said: str = "", told: bool | None = No
     assert other_boot(before["boot"], found["boot"]) == {}
     assert (found["status"]["state"], found["status"]["next"]) == ("applied", None)
     assert [note for note in found["status"]["notes"] if "did not come up" in note]
-    name, loader = hang.__name__.replace("_", " "), found["status"]["loader"]
-    remark = f"{loader}, one try that {name}: back in stock"
+    name = hang.__name__.replace("_", " ")
+    remark = f"{how or found['status']['loader']}, one try that {name}: back in stock"
     results.add(before["boot"]["kernel"], "lowlat", "none", remark)

@@ -114,4 +114,4 @@ def test_promote_and_rollback(road: Journey) -> None:
 def test_a_hang_comes_back_by_itself(
     road: Journey, hang: hangs.Hang, said: str, told: bool | None
 ) -> None:
-    hangs.comes_back(road, hang, said, told)
+    hangs.comes_back(road, hang, said, told, how="a unified kernel image")
