@@ -171,6 +171,12 @@ def _enter(place: Launch, cpus: CpuSet) -> None:
         _quiesce()
 
 
+#: include/uapi/linux/prctl.h of those patches: PR_ISOL_*, their I_CFG_* and ISOL_F_QUIESCE.
+_FEAT_GET, _CFG_SET, _ACTIVATE_SET = 63, 65, 67
+_FEATURE, _INHERIT = 1, 2
+_QUIESCE = 1
+
+
 def _quiesce() -> None:
     """Let the kernel do deferred work whenever a system call of the program or of its children
     returns: PR_ISOL_* and ISOL_F_QUIESCE of the task isolation patches, v5 to v13. Elsewhere their
@@ -179,9 +185,13 @@ def _quiesce() -> None:
     prctl.argtypes = [ctypes.c_int, *(ctypes.c_void_p,) * 4]
     # By the patches' text the inheritance is the fourth argument, by their code the third.
     mask, inherit, control = ((ctypes.c_uint64 * 8)(*bits) for bits in ((), (3,), (0, 1)))
-    offered = prctl(63, 0, mask, 0, 0) == 0 and mask[0] & 1
-    mask[0] = 1
-    calls = ((65, 2, inherit, inherit, 0), (65, 1, 1, 1, control), (67, mask, 0, 0, 0))
+    offered = prctl(_FEAT_GET, 0, mask, 0, 0) == 0 and mask[0] & _QUIESCE
+    mask[0] = _QUIESCE
+    calls = (
+        (_CFG_SET, _INHERIT, inherit, inherit, 0),
+        (_CFG_SET, _FEATURE, _QUIESCE, 1, control),
+        (_ACTIVATE_SET, mask, 0, 0, 0),
+    )
     if not offered or any(prctl(*call) for call in calls):
         why = os.strerror(ctypes.get_errno()) if offered else "this kernel does not offer it"
         raise Refused(f"--task-isolation: {why}", hint="leave it out")
