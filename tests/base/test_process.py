@@ -7,11 +7,13 @@ import os
 import resource
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
+from lowlat.boot import programs
 from measuring import alive
 
 #: Its leader ends at the first signal; what it started ignores that one.
@@ -66,3 +68,14 @@ def test_who_waits_sleeps_until_the_end() -> None:
     # Looking every 50 ms makes 20 and more.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before < 12
     assert process.wait(child, 60.0) == 0
+
+
+def test_processes_that_end_while_all_are_looked_at_disturb_nobody(tmp_path: Path) -> None:
+    """A file below /proc/PID fails with ESRCH where the process ends between two looks."""
+    busy = process.start(["sh", "-c", "while :; do /bin/true & /bin/true & /bin/true; done"])
+    try:
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            assert not programs.has_output(str(tmp_path))
+    finally:
+        process.end_group(busy, grace=30)

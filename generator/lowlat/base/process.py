@@ -185,12 +185,19 @@ def end_group(child: Child, grace: float = 3.0) -> None:
 def _members(group: int) -> list[str]:
     """The living processes of a process group (proc_pid_stat(5), fields 3 and 5)."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for folder in folders():
         with suppress(OSError):
-            fields = path.read_text(errors="replace").rpartition(")")[2].split()
+            text = (folder / "stat").read_text(errors="replace")
+            fields = text.rpartition(")")[2].split()
             if int(fields[2]) == group and fields[0] != "Z":
-                found.append(path.parent.name)
+                found.append(folder.name)
     return found
+
+
+def folders() -> list[Path]:
+    """The folder below /proc of each process. A read of one fails where its process has ended
+    meanwhile; Path.glob would fail as a whole then, as it does not expect ESRCH."""
+    return [path for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
 _POLL_S = 0.2

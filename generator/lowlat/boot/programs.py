@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Optional
 
 from lowlat.base import encode, files, process, trust
@@ -49,9 +48,9 @@ def run(
 def has_output(path: str) -> bool:
     """Whether a program is at work whose standard output is this file."""
     held = os.path.realpath(path)
-    for link in Path("/proc").glob("[0-9]*/fd/1"):
+    for folder in process.folders():
         with suppress(OSError):
-            if str(link.readlink()) == held:
+            if str((folder / "fd/1").readlink()) == held:
                 return True
     return False
 
