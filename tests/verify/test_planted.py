@@ -56,7 +56,8 @@ def _interrupts(*counts: int, number: int = 24) -> Files:
 
 def _timers(apart: int) -> Files:
     ticks = (f"cpu: {cpu}\n  .last_tick : {8 * 10**9 + cpu * apart} nsecs\n" for cpu in _ONLINE)
-    return {"proc/timer_list": "".join(ticks)}
+    clocks = f"now at {9 * 10**9} nsecs\njiffies: {2**32 - 291 * 250}\n"
+    return {"proc/timer_list": f"{clocks}{''.join(ticks)}"}
 
 
 def _irq(number: int, mask: str, goes: str) -> Files:

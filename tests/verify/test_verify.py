@@ -36,11 +36,20 @@ INTERRUPTS = """           CPU0       CPU1       CPU2       CPU3
  LOC:       1000       1000       1000       1000   Local timer interrupts
 """
 
-#: The ticks of four CPUs, each 500 us after the one before; the last CPU has never slept.
-TIMERS = "".join(
-    f"cpu: {cpu}\n clock 0:\nactive timers:\n  .last_tick      : {8_000_000_000 + after} nsecs\n"
-    for cpu, after in enumerate((0, 500_000, 1_000_000, -8_000_000_000))
-)
+
+def timers(*after: int, now_s: float = 8.0, hertz: int = 250) -> str:
+    """The ticks of CPUs, so many ns after 8 s, of a kernel whose first ticks were lost."""
+    jiffies = int(2**32 + (now_s - 300.9) * hertz)
+    rows = (
+        f"cpu: {cpu}\n clock 0:\nactive timers:\n"
+        f"  .last_tick      : {8_000_000_000 + each} nsecs\njiffies: {jiffies}\n"
+        for cpu, each in enumerate(after)
+    )
+    return f"Timer List Version: v0.10\nnow at {int(now_s * 1e9)} nsecs\n\n{''.join(rows)}"
+
+
+#: Each CPU's tick comes 500 us after the one before; the last CPU has never slept.
+TIMERS = timers(0, 500_000, 1_000_000, -8_000_000_000)
 
 TUNED_BOOT = {
     "proc/cmdline": LINE,
@@ -276,6 +285,23 @@ def test_ticks_at_once_are_not_apart(host: Path) -> None:
     (host / "proc/timer_list").write_text(TIMERS.replace("8000500000", "8004000000"))
     row = rows(host, 1)["skew_tick"]
     assert row["state"] == "ignored-by-kernel" and "/proc/timer_list" in row["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("now_s", "hertz", "state"),
+    [
+        (8.0, 1000, "ignored-by-kernel"),
+        (86400.0, 1000, "ignored-by-kernel"),
+        (86400.0, 250, "effective"),
+        (310.0, 250, "unverifiable"),
+        (86400.0, 77, "unverifiable"),
+    ],
+)
+def test_ticks_are_apart_by_less_than_a_period(
+    host: Path, now_s: float, hertz: int, state: str
+) -> None:
+    (host / "proc/timer_list").write_text(timers(0, 1_000_000, now_s=now_s, hertz=hertz))
+    assert rows(host, int(state == "ignored-by-kernel"))["skew_tick"]["state"] == state
 
 
 def test_a_managed_interrupt_on_an_isolated_cpu_is_told(host: Path) -> None:

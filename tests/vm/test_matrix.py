@@ -55,7 +55,6 @@ UNSEEN = {
     "intel_idle.max_cstate": _NO_STATES,
     "processor.max_cstate": _NO_STATES,
     "nohlt": _NO_STATES,
-    "skew_tick": "no kernel configuration is in the guest, which tells the tick's period",
     "threadirqs": "no driver here has an interrupt that could be seen to be threaded",
     "tsc": "nothing but a kernel message against it would tell",
     "workqueue.power_efficient": _COPY,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import boots
 import image
@@ -26,6 +26,7 @@ from journey import packages_or_skip
 
 from lowlat.base import process
 
+pytest_plugins = ["powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.full, pytest.mark.ansible]
 
 #: Runs in each boot, as root. The line of a trial has panic=30: the boot after it is stock.
@@ -148,7 +149,13 @@ def _play(ansible: Ansible, hosts: dict[str, Machine], book: str, **more: Any) -
     return Played(done.returncode, done.stdout + done.stderr)
 
 
-def test_the_healthy_one_is_promoted_and_the_other_is_stock(tmp_path: Path) -> None:
+def _recap(name: str, played: Played) -> str:
+    return f"{name}, exit {played.status}: PLAY RECAP{played.out.rpartition('PLAY RECAP')[2]}"
+
+
+def test_the_healthy_one_is_promoted_and_the_other_is_stock(
+    tmp_path: Path, tell: Callable[[str], None]
+) -> None:
     if not shutil.which("ssh"):
         pytest.skip("ssh is not installed: apt install openssh-client")
     ansible = ansible_or_skip("newest", tmp_path / "controller")
@@ -162,6 +169,7 @@ def test_the_healthy_one_is_promoted_and_the_other_is_stock(tmp_path: Path) -> N
         }
         before = hosts["b"].files()
         played = _play(ansible, hosts, "lowlat.lowlat.rolling_trial")
+        tell(_recap("rolling_trial", played))
         assert played.status != 0, played.out
         assert [played.recap(name)["failed"] for name in ("a", "b")] == [0, 1], played.out
         assert "not what came up" in played.out
@@ -176,5 +184,6 @@ def test_the_healthy_one_is_promoted_and_the_other_is_stock(tmp_path: Path) -> N
         assert "b: Make sure that the tuned trial is what came up" in told.out
 
         again = _play(ansible, {"a": hosts["a"]}, "lowlat.lowlat.rolling_trial")
+        tell(_recap("rolling_trial again, over a", again))
         assert again.status == 0, again.out
         assert again.recap("a")["changed"] == 0, again.out

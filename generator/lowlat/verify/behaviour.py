@@ -13,7 +13,6 @@ from lowlat.host.root import CPU, Root, glob
 from lowlat.host.tasks import Task
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
-from lowlat.probe.kernel import read_running
 from lowlat.runtime import settings
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.verify.finding import Judged, Standing
@@ -33,6 +32,10 @@ _UNTHREADED = r"i8042|rtc0|ttyS\d|ttyAMA\d|uart-pl011|rtc-pl031|[eoux]hci_hcd|at
 _FORCED = re.compile(rf"irq/\d+-(?:s-|{_UNTHREADED})")
 
 PHASE = re.compile(r"^cpu: (\d+)$|^ *\.last_tick *: (\d+) nsecs", re.MULTILINE)
+CLOCKS = re.compile(r"^(now at|jiffies:) (\d+)", re.MULTILINE)
+
+#: Ticks a second that a kernel can have (kernel/Kconfig.hz).
+_RATES = (100, 250, 300, 1000)
 
 
 class Behaviour:
@@ -185,11 +188,9 @@ class Behaviour:
     def _apart(self) -> Optional[Judged]:
         """tick_setup_sched_timer() in kernel/time/tick-sched.c: N times the same part of a tick
         later on CPU N, else on all CPUs at once."""
-        config = read_running(self._root).config
-        hertz = config.options.get("HZ", "") if config else ""
-        if not hertz.isdecimal() or int(hertz) == 0:
-            return None
-        phases = dict(_phases(self._root.read(TIMERS) or "", 10**9 // int(hertz)))
+        timers = self._root.read(TIMERS) or ""
+        hertz = _hertz(timers)
+        phases = dict(_phases(timers, 10**9 // hertz)) if hertz else {}
         if len(phases) < 2:
             return None
         shown = ", ".join(f"{phase // 1000} us" for phase in list(phases.values())[:4])
@@ -217,6 +218,17 @@ class Behaviour:
 def named_cpus(root: Root, value: str) -> CpuSet:
     """The CPUs of a list, or of "all"; none where those are not known. Raises CpuSetError."""
     return CpuSet.parse_list(value) if value != "all" else root.read_cpus(_POSSIBLE) or CpuSet()
+
+
+def _hertz(text: str) -> Optional[int]:
+    """Ticks a second: jiffies reach 2**32 at 300 s (INITIAL_JIFFIES in include/linux/jiffies.h).
+    None where the text does not tell, as close to those 300 s."""
+    clocks = {name: int(value) for name, value in CLOCKS.findall(text)}
+    after = clocks.get("now at", 0) / 1e9 - 300
+    if abs(after) < 30 or "jiffies:" not in clocks:
+        return None
+    seen = (clocks["jiffies:"] - 2**32) / after
+    return next((rate for rate in _RATES if abs(seen / rate - 1) < 0.08), None)
 
 
 def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:

@@ -160,7 +160,7 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
     return (
         (re.escape(kmsg.LOG), "|".join(f"(?:{pattern})" for pattern in said)),
         (r"/proc/\d+/status$", "^(Name|Cpus_allowed)"),
-        (re.escape(behaviour.TIMERS), behaviour.PHASE.pattern),
+        (re.escape(behaviour.TIMERS), f"{behaviour.PHASE.pattern}|{behaviour.CLOCKS.pattern}"),
         (r"/.*/sysctl\.", rf"^\s*-?({keys})\s*="),
         (r"/.*/tuned/", r"^\s*[^#;\s]"),
     )
