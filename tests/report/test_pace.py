@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lowlat.report.pace import PaceStep, steps
+from lowlat.report.pace import steps
 from report_runs import AFTER, BEFORE, Bench, arm, cpu_run, document, endpoint
 
 
@@ -73,7 +73,7 @@ def stepped(name: str, paces: list[float], **power: Any) -> dict[str, Any]:
 )
 def test_steps_of_known_size_are_found(paces: list[float], found: list[tuple[int, float]]) -> None:
     ends = [float(end) for end in range(1, len(paces) + 1)]
-    assert [*steps(ends, paces)] == [PaceStep(begin, ratio) for begin, ratio in found]
+    assert [(one.begin_s, one.ratio) for one in steps(ends, paces)] == found
 
 
 def test_a_step_is_named_with_its_cpu_and_time(bench: Bench) -> None:

@@ -96,13 +96,15 @@ def steps(seconds: float) -> int:
 def series(
     rng: random.Random, noise: float, gaps: int, entries: float, number: int
 ) -> dict[str, Any]:
-    """What came in each of so many steps: these sums, a little more towards the end."""
+    """What came in each of so many steps: these sums, a little more towards the end; and a pace
+    that varies as paces do."""
     weights = [rng.uniform(0.7, 1.3) * (1 + place / number) for place in range(number)]
     shares = [weight / sum(weights) for weight in weights]
     return {
         "noise_ns": [round(noise * share) for share in shares],
         "gaps": [round(gaps * share) for share in shares],
         "interrupts": [round(entries * share) for share in shares],
+        "readings_per_ms": [round(95e3 * rng.uniform(0.98, 1.0)) for _ in shares],
     }
 
 

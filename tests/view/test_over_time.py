@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The noise over the time of a run: that it adds up, reaches as far as the runs do, and is left out
-where nobody knows it."""
+"""Noise and pace over the time of a run: that they add up, reach as far as the runs do, and are
+left out where nobody knows them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 import sample_runs
-from pages import Desk
+from pages import Desk, Page
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_every_run_has_a_line(desk: Desk) -> None:
     rows = page.csv("noise-over-time.csv")
     assert len({(row["arm"], row["file"]) for row in rows}) == 8
     lines = [a for a in page.all("polyline") if str(a.get("class")).startswith("run ")]
-    assert len(lines) == 2 * 8  # noise and interrupts
+    assert len(lines) == 6 * 8  # noise, interrupts, and the pace of each CPU
     assert not [a for a in lines if "nan" in str(a["points"])]
 
 
@@ -74,6 +74,59 @@ def test_interrupts_that_nobody_counted_by_steps_are_not_drawn(desk: Desk) -> No
     assert {row["arm"] for row in page.csv("noise-over-time.csv")} == {"stock", "tuned"}
 
 
+def paced(desk: Desk, paces: list[float]) -> Page:
+    """The page of a stock run with a pace that never varies, and of a tuned one in which CPU 3 has
+    this pace, second by second."""
+    words = sample_runs.arms(desk.folder, boots=1, seconds=float(len(paces)))
+    for path in desk.folder.glob("*.json"):
+        document = json.loads(path.read_text())
+        for cpu in document["cpus"]:
+            own = path.stem == "tuned-00" and cpu["cpu"] == 3
+            cpu["series"]["readings_per_ms"] = paces if own else [100.0] * len(paces)
+        path.write_text(json.dumps(document))
+    return desk.page(*words)
+
+
+def test_the_pace_of_a_cpu_has_its_steps_marked(desk: Desk) -> None:
+    page = paced(desk, [100.0] * 12 + [50.0] * 8)
+    (drawn,) = (a for a in page.all("svg") if "Pace" in str(a.get("aria-label")))
+    assert drawn["aria-label"] == (
+        "Pace of CPU 3 over the time of a run: stock 100 to 100 readings a ms; "
+        "tuned 50 to 100 readings a ms."
+    )
+    assert "tuned tuned-00.json: fell 2.0 times at 12 s" in page.text
+    # 12 of 20 seconds, 50 of 108 readings: between the axes.
+    middles = [(float(str(a["x"])) + 3.5, float(str(a["y"])) + 3.5) for a in _marks(page)]
+    assert middles == [pytest.approx((46 + 302 * 12 / 20, 200 - 170 * 50 / 108), abs=0.06)]
+    rows = [row for row in page.csv("pace-cpu3-over-time.csv") if row["arm"] == "tuned"]
+    assert [float(row["readings a ms"]) for row in rows] == [100.0] * 12 + [50.0] * 8
+
+
+def _marks(page: Page) -> list[dict[str, Optional[str]]]:
+    """Those of the tuned arm, without the legend's."""
+    return [a for a in page.all("rect") if a["class"] == "mark after" and a["width"] != "10"]
+
+
+def test_steps_without_a_pace_are_left_out_and_many_are_averaged(desk: Desk) -> None:
+    page = paced(desk, [100.0, 80.0] * 100 + [0.0] * 4 + [60.0, 0.0] * 18)
+    rows = [row for row in page.csv("pace-cpu3-over-time.csv") if row["arm"] == "tuned"]
+    figures = [float(row["readings a ms"]) for row in rows]
+    assert figures == [90.0] * 100 + [60.0] * 18
+    assert (rows[100]["from, s"], rows[100]["to, s"]) == ("204.0", "206.0")
+
+
+def test_a_pace_that_always_changes_is_marked_at_the_first_changes(desk: Desk) -> None:
+    page = paced(desk, ([100.0] * 3 + [50.0] * 3) * 20)
+    assert len(_marks(page)) == 10
+    assert "the first 10 of a run" in page.text
+
+
+@pytest.mark.parametrize("paces", [[100.0] * 20, [0.0] * 20, [50.0], [0.0] * 19 + [50.0]])
+def test_a_pace_of_one_value_is_not_drawn(desk: Desk, paces: list[float]) -> None:
+    page = paced(desk, paces)
+    assert "Pace of CPU" not in page.text
+
+
 @pytest.mark.parametrize(
     ("whole", "own"),
     [
@@ -84,6 +137,7 @@ def test_interrupts_that_nobody_counted_by_steps_are_not_drawn(desk: Desk) -> No
         ({}, {"noise_ns": [1, -1]}),
         ({}, {"interrupts": [1, 2, 3]}),
         ({}, {"interrupts": {}}),
+        ({}, {"readings_per_ms": [1, 2, 3]}),
     ],
 )
 def test_a_damaged_series_is_refused_in_one_line(

@@ -66,8 +66,8 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
 def test_every_drawing_has_words_and_its_data(usual: Page) -> None:
     figures = [tag for tag, _ in usual.elements].count("figure")
     # Both arms, causes and sources, four CPUs, two figures over the time of a run, two over the
-    # runs, and the machine, which is no SVG.
-    assert figures == 1 + 2 + 4 + 2 + 2 + 1
+    # runs, the pace of four CPUs, and the machine, which is no SVG.
+    assert figures == 1 + 2 + 4 + 2 + 2 + 4 + 1
     drawings = [a for a in usual.all("svg") if a.get("role") == "img"]
     assert len(drawings) == figures - 1
     assert all(a.get("aria-label") or a.get("aria-labelledby") for a in drawings)

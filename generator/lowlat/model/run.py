@@ -346,8 +346,8 @@ class Run:
             raise Mistyped("does not rise", ".series.ends_s")
         steps = len(run.ends_s)
         for series in (cpu.series for cpu in run.cpus if cpu.series and steps):
-            known = len(series.interrupts) or steps
-            if {len(series.noise_ns), len(series.gaps), known} != {steps}:
+            known = {len(own) or steps for own in (series.interrupts, series.readings_per_ms)}
+            if {len(series.noise_ns), len(series.gaps), *known} != {steps}:
                 raise Mistyped("not a figure for each step", ".cpus")
         cpus = run.cpus
         if run.attribution.observer in ("", "none"):

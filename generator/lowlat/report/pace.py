@@ -20,11 +20,12 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class PaceStep:
-    """Since when another pace holds, in seconds since the beginning, and the ratio of the one
+    """Since when another ``pace`` holds, in seconds since the beginning, and the ratio of the one
     before to it: above 1 where it fell."""
 
     begin_s: float
     ratio: float
+    pace: float
 
     def __str__(self) -> str:
         word, times = ("fell", self.ratio) if self.ratio > 1 else ("rose", 1 / self.ratio)
@@ -41,7 +42,8 @@ def steps(ends_s: Sequence[float], paces: Sequence[float]) -> Iterator[PaceStep]
         ratios = [level / value for value in values[place : place + _STAYS]]
         if min(ratios) >= SLOWER or max(ratios) <= 1 / SLOWER:
             start = place
-            yield PaceStep(known[place][0], level / median(values[place : place + _LEVEL]))
+            pace = median(values[place : place + _LEVEL])
+            yield PaceStep(known[place][0], level / pace, pace)
 
 
 def told(run: Run) -> Iterator[str]:

@@ -120,6 +120,8 @@ def _over_time(found: RunsShown) -> Section:
     figures = [f for one in inside for f in time_series.figures(found.arms, found.cpus, one)]
     by_run = TIMED if found.timed else COUNTED
     figures += [f for one in by_run for f in run_series.figure(found.arms, found.cpus, one)]
+    for cpu in found.shown if found.timed else ():
+        figures += time_series.figures(found.arms, CpuSet.of([cpu]), time_series.pace_of(cpu))
     return Section("time", tuple(figures), about={"timed": found.timed})
 
 

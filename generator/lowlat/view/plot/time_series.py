@@ -3,10 +3,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run, Series
+from lowlat.report import pace
 from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, short
 from lowlat.view.plot.figure import Cell, Data, Figure
@@ -14,16 +16,21 @@ from lowlat.view.plot.figure import Cell, Data, Figure
 #: A drawing has room for so many steps of a run.
 _MOST = 120
 
+#: So many changes of the pace of a run are marked.
+_MARKED = 10
+
 
 @dataclass(frozen=True)
 class SeriesQuantity:
-    """A quantity to draw: the counts of a step that ``of`` takes, ``scale`` times a second."""
+    """A quantity to draw: the counts of a step that ``of`` takes, ``scale`` times a second; or a
+    ``pace``, 0 in the steps in which it is not known."""
 
     name: str
     title: str
     unit: str
     of: Callable[[Series], Sequence[float]]
     scale: float = 1.0
+    pace: bool = False
 
 
 NOISE = SeriesQuantity("noise", "Noise", "ppm of the time", lambda series: series.noise_ns, 1e-3)
@@ -32,33 +39,35 @@ INTERRUPTS = SeriesQuantity(
 )
 
 
+def pace_of(cpu: int) -> SeriesQuantity:
+    """The pace of one CPU, whose changes are marked."""
+    title, unit = f"Pace of CPU {cpu}", "readings a ms"
+    return SeriesQuantity(f"pace-cpu{cpu}", title, unit, lambda s: s.readings_per_ms, pace=True)
+
+
 @dataclass(frozen=True)
 class _Course:
-    """One run in steps, each from the end of the one before: the figure a second, mean of the
-    CPUs."""
+    """One run in steps: from when, to when, and the figure, mean of the CPUs; and where the pace
+    changed."""
 
     arm: ViewArm
     run: Run
-    ends: tuple[float, ...]
-    values: tuple[float, ...]
-
-    @property
-    def steps(self) -> Iterator[tuple[float, float, float]]:
-        """From when, to when, and the figure."""
-        return zip((0.0, *self.ends), self.ends, self.values)
+    steps: Sequence[tuple[float, float, float]]
+    changes: Sequence[pace.PaceStep]
 
 
 def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tuple[Figure, ...]:
-    """One drawing; none where no run is known in two steps at least."""
+    """One drawing; none where no run is known in two steps at least, or a pace never varied."""
     every = (_curve(arm, run, cpus, shown) for arm in arms for run in arm.runs)
-    curves = [curve for curve in every if curve and len(curve.ends) > 1]
-    if not curves:
+    curves = [curve for curve in every if curve and len(curve.steps) > 1]
+    values = [value for curve in curves for *_, value in curve.steps]
+    if not values or (shown.pace and min(values) == max(values)):
         return ()
-    upward = fitting([value for curve in curves for value in curve.values], FLOOR, TOP)
-    across = Linear(max(curve.ends[-1] for curve in curves), LEFT, END)
+    upward = fitting(values, FLOOR, TOP)
+    across = Linear(max(curve.steps[-1][1] for curve in curves), LEFT, END)
     title = f"{shown.title} over the time of a run"
     chart = {
-        "label": f"{title}: {'; '.join(_told(arm, curves, shown) for arm in arms)}.",
+        "label": f"{title}: {'; '.join(_told(curves, shown))}.",
         "across": across,
         "upward": upward,
         "unit": shown.unit,
@@ -66,9 +75,17 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tup
             (c.arm, [(across.at(x), upward.at(v)) for *ends, v in c.steps for x in ends])
             for c in curves
         ],
+        "changes": [
+            (c.arm, across.at(one.begin_s), upward.at(one.pace), f"{c.run.path.name}: {one}")
+            for c in curves
+            for one in c.changes
+        ],
     }
-    step = curves[0].ends[0]
-    caption = f"A line is a run, in steps of {step:.3g} s, the mean of the CPUs."
+    begin, end, _ = curves[0].steps[0]
+    more = ", the mean of the CPUs"
+    if shown.pace:
+        more = f"; a mark is a change that stayed (the first {_MARKED} of a run)"
+    caption = f"A line is a run, in steps of {end - begin:.3g} s{more}."
     return (Figure("time_series", title, caption, chart, _data(curves, shown)),)
 
 
@@ -79,19 +96,28 @@ def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optio
     if len(known) < len(every) or not every or not run.ends_s:
         return None
     sums = [shown.scale * sum(step) / len(known) for step in zip(*known)]
+    begins = (0.0, *run.ends_s)
+    times = [end - begin for begin, end in zip(begins, run.ends_s)]
+    changes = [*islice(pace.steps(run.ends_s, sums), _MARKED)] if shown.pace else []
+    if shown.pace:
+        times = [time if value else 0.0 for time, value in zip(times, sums)]
+        sums = [value * time for time, value in zip(times, sums)]
     each = -(-len(sums) // _MOST)
-    ends = tuple(dict.fromkeys((*run.ends_s[each - 1 :: each], run.ends_s[-1])))
-    begins = (0.0, *ends)
-    values = tuple(
-        sum(sums[place * each : (place + 1) * each]) / (end - begins[place])
-        for place, end in enumerate(ends)
-    )
-    return _Course(arm, run, ends, values)
+    places = [slice(place, place + each) for place in range(0, len(sums), each)]
+    steps = [
+        (begins[at.start], run.ends_s[at][-1], sum(sums[at]) / time)
+        for at in places
+        if (time := sum(times[at]))
+    ]
+    return _Course(arm, run, steps, changes)
 
 
-def _told(arm: ViewArm, curves: Sequence[_Course], shown: SeriesQuantity) -> str:
-    values = [value for curve in curves if curve.arm is arm for value in curve.values] or [0.0]
-    return f"{arm.name} {short(min(values))} to {short(max(values))} {shown.unit}"
+def _told(curves: Sequence[_Course], shown: SeriesQuantity) -> Iterator[str]:
+    found: dict[str, list[float]] = {}
+    for curve in curves:
+        found.setdefault(curve.arm.name, []).extend(value for *_, value in curve.steps)
+    for name, values in found.items():
+        yield f"{name} {short(min(values))} to {short(max(values))} {shown.unit}"
 
 
 def _data(curves: Sequence[_Course], shown: SeriesQuantity) -> Data:
