@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Applying a decision: what is written, in which order, and the notes about it."""
+"""Applies a decision: the files to write, their order, and the notes for the user."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ from lowlat.render import files
 
 @dataclass(frozen=True)
 class Proposal:
-    """What ``apply`` would do: the plan of the kernel it was asked for, the plans of all kernels
-    that get an entry, and what there is to say."""
+    """The effect of ``apply``: the plan of the requested kernel, the plans of all kernels that get
+    an entry, and the notes for the user."""
 
     decision: Decision
     plan: Plan
@@ -33,21 +33,21 @@ class Proposal:
 
 
 def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
-    """Raises Refused where this host is not ready to have a plan applied in these ways: where one
-    is applied in another way, where TuneD cannot or must not do its half, where the loader cannot
-    be written, or where somebody edited what lowlat wrote, or others than root could."""
+    """Raises Refused if this host is not ready for ``apply`` with these options: a plan is applied
+    with others, TuneD is missing or still has lowlat-local selected, the loader's files cannot be
+    written, or a file of lowlat was edited or is writable by others than root."""
     made = decisions.read(root)
     if made is not None and made.boot != boot:
         why = f"--boot {made.boot} is applied here, and {boot} would double the line"
         raise Refused(why, hint="'lowlat-gen rollback' first")
     if runtime == "none" and tuned_profile.selected(root):
-        # No later boot would take that back.
+        # No later boot would select another profile.
         raise Refused(
             f"--runtime none: TuneD has {tuned.LOCAL} selected in this boot",
             hint="boot the stock entry first, or take everything back with 'lowlat-gen rollback'",
         )
     if runtime == "tuned" and tuned.state(root) == "absent":
-        # It does the run-time half.
+        # TuneD applies the run-time settings.
         hint = f"{process.bringing('TuneD')}, or apply --runtime none"
         raise process.missing("TuneD", hint=hint)
     loader.check()
@@ -62,8 +62,8 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
 def propose(
     decision: Decision, plan: Plan, machine: Machine, boot: BootMenu, root: Root
 ) -> Proposal:
-    """Plan this machine for every kernel that the loader boots. Raises Refused where the one that
-    was asked for is not among them."""
+    """Plan this machine for every kernel that the loader boots. Raises Refused if the requested
+    kernel is not among them."""
     stock = {entry.release: entry for entry in reversed(boot.entries) if not entry.ours}
     plans, notes = [], []
     decision, plan = decisions.settled(decision, plan, root, machine)
@@ -72,7 +72,7 @@ def propose(
         try:
             made = plan if release == plan.kernel else planner.plan(release)
         except LowlatError as error:
-            # Another system's kernels, and rescue images, are none of this one's.
+            # Kernels of other systems and rescue images are not installed here: they need no note.
             if read_installed(root, release) is not None:
                 notes.append(f"no tuned entry for Linux {release}: {error}")
             continue
@@ -90,7 +90,7 @@ def propose(
 
 
 def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
-    """Whether all of it is applied already."""
+    """Whether the whole proposal is applied already."""
     if not decisions.is_kept(proposal.decision, proposal.plans, root):
         return False
     if root.read(store.PLAN) != proposal.plan.text().strip():
@@ -101,8 +101,8 @@ def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
 
 
 def lines(plan: Plan, boot: BootMenu) -> tuple[str, str]:
-    """The line of the tuned entry of the plan's kernel, where there is one, else of its stock
-    entry; and the line that the plan makes of the stock entry's."""
+    """The current line of the plan's kernel, from its tuned entry if it has one, else from its
+    stock entry; and the planned line, made from the stock entry's."""
     release = str(plan.kernel)
     stock = boot.stock(release)
     ours = next((entry for entry in boot.tuned() if entry.release == release), stock)
@@ -111,8 +111,8 @@ def lines(plan: Plan, boot: BootMenu) -> tuple[str, str]:
 
 
 def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) -> BootMenu:
-    """Write it all, or nothing. The default stays what it is. Raises Refused where changes of
-    others would show too, and that is not accepted."""
+    """Write everything or nothing. The default entry stays. Raises Refused if pending changes of
+    others would take effect too, unless ``accept_pending``."""
     with Transaction(root) as change:
         by_tuned = proposal.decision.runtime == "tuned"
         if by_tuned:
@@ -128,8 +128,8 @@ def apply(proposal: Proposal, loader: Loader, root: Root, accept_pending: bool) 
 
 
 def write_profile(change: Transaction, plan: Plan, *, by_plugin: bool = False) -> None:
-    """TuneD's profile of this machine, ``by_plugin`` with the line too. The one it includes is
-    written only where no package brought the same."""
+    """Write TuneD's profile of this machine, ``by_plugin`` with the boot line. The profile that it
+    includes is written only if no package installed the same."""
     program = programs.ourselves(change.root)
     for file in files.tuned_files(plan, change.root, program, by_plugin=by_plugin):
         packaged = file.path.startswith("/usr/") and change.root.read_bytes(file.path)

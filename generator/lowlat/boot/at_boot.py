@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What units call in a boot: before TuneD starts, the run-time half follows the boot's marker; and
-before a trial counts as good, the administrator's own checks of it, executables in
-/etc/lowlat/health.d, are run by name in order. The first that fails, or takes too long, ends it."""
+"""The work of systemd units at boot. Before TuneD starts, the marker on the boot line decides which
+profile is selected. Before a trial counts as good, the executables in /etc/lowlat/health.d run in
+order of name; the first that fails or takes too long fails the trial."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,13 +20,13 @@ from lowlat.plan import store
 
 
 def select(root: Root) -> str:
-    """In a tuned boot, select lowlat-local and make this kernel's plan the applied one. In every
-    other boot, and where that is not known, restore the administrator's profile. Returns what was
-    done."""
+    """In a tuned boot, select lowlat-local and make this kernel's plan the applied one. In any
+    other boot, or if the plan is not known, restore the administrator's profile. Returns a
+    message."""
     if _plan(root) is not None:
         with Transaction(root, AT_BOOT_S) as change:
             plan = _plan(root)
-            if plan is not None:  # no rollback was faster
+            if plan is not None:  # no rollback came first
                 return _select(change, plan)
     disk = Disk(root)
     with lock(disk, AT_BOOT_S):
@@ -39,7 +39,7 @@ def select(root: Root) -> str:
 def _select(change: Transaction, plan: Plan) -> str:
     kept = ""
     try:
-        # Other kernels have plans of their own: TuneD and ``runtime`` read this one's from now on.
+        # Each kernel has its own plan: TuneD and ``runtime`` read this kernel's from now on.
         change.write(store.PLAN, plan.text())
         apply.write_profile(change, plan)
     except Refused as error:
@@ -49,7 +49,7 @@ def _select(change: Transaction, plan: Plan) -> str:
 
 
 def _plan(root: Root) -> Optional[Plan]:
-    """The plan that this boot's line names; None in a stock boot, or where the plan is damaged."""
+    """The plan named on this boot's line; None in a stock boot or if the stored plan is damaged."""
     here = status.read_boot(root, set())
     with suppress(Refused):
         plan = decision.stored(root, here.kernel or "")
@@ -59,13 +59,13 @@ def _plan(root: Root) -> Optional[Plan]:
 
 FOLDER = "/etc/lowlat/health.d"
 
-#: For each check: the trial's unit reboots after ten minutes in all.
+#: Limit of each check, in seconds: the trial's unit reboots after ten minutes in all.
 LIMIT_S = 60.0
 
 
 def check_health(root: Root) -> Iterator[str]:
-    """Run the checks of a trial that is pending; yields what to say. After one that failed, the
-    record tells why, and the machine reboots into its stock entry."""
+    """Run the checks of a pending trial; yields messages. After a failed check the reason is
+    recorded and the machine reboots into its stock entry."""
     if trials.read(root).pending is None:
         return
     for name in sorted(root.names(FOLDER)):
@@ -85,7 +85,7 @@ def check_health(root: Root) -> Iterator[str]:
 
 
 def _failure(root: Root, path: str) -> str:
-    """Why a check did not pass, or ""."""
+    """The reason why a check failed, or ""."""
     try:
         trust.check_program(path, root.path)
         done = programs.run(root, [path], limit=LIMIT_S)

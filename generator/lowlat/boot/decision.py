@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The decision that was applied: profile, split and options. From it every kernel gets a plan of
-its own, once; the hooks of the distribution ask for a new kernel's."""
+"""The applied decision: profile, split and options. Each kernel gets its plan from it, once; for a
+new kernel the distribution's hooks request the plan."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ SCHEMA = "lowlat.decision/1"
 
 @dataclass(frozen=True)
 class Decision:
-    """``boot`` is "own" (entries of our own) or "tuned" (TuneD's bootloader plugin); ``runtime``
+    """``boot`` is "own" (lowlat's own entries) or "tuned" (TuneD's bootloader plugin); ``runtime``
     is "tuned" or "none". ``isolated`` is the split that the options led to."""
 
     profile: str
@@ -51,14 +51,14 @@ _FILE = StateFile(DECISION, SCHEMA, lenient(Decision), "'lowlat-gen rollback', t
 
 
 def read(root: Root) -> Optional[Decision]:
-    """The applied decision; None where none is. Raises Refused where it is damaged, or, for root,
-    where others could have written it."""
+    """The applied decision, or None. Raises Refused if it is damaged or, for root, if others could
+    have written it."""
     root.check_owned(PLANS)
     return _FILE.read(Disk(root))
 
 
 def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None:
-    """Store the decision and the plan of each kernel; plans of an earlier one go."""
+    """Store the decision and the plan of each kernel; remove the plans of an earlier decision."""
     fresh = {plan_path(str(plan.kernel)): plan.text() for plan in plans}
     with alone(change.disk):
         for name in change.root.names(PLANS):
@@ -71,8 +71,8 @@ def keep(decision: Decision, plans: Iterable[Plan], change: Transaction) -> None
 
 @contextmanager
 def alone(disk: Disk) -> Iterator[None]:
-    """Hold the decision and its plans, where there are any: GRUB's generator may store a plan at
-    any time, also beside the holder of the boot's lock."""
+    """Lock the folder of plans, if it exists: GRUB's generator may store a plan at any time, even
+    while another process holds the boot's lock."""
     if disk.root.absent(PLANS):
         yield
         return
@@ -81,8 +81,8 @@ def alone(disk: Disk) -> Iterator[None]:
 
 
 class Planner:
-    """Plans for one kernel after the other, as the decision says; probes the machine once, and not
-    where it is known."""
+    """Makes the plan of one kernel after the other by the decision. Probes the machine once, unless
+    it is given."""
 
     def __init__(self, decision: Decision, root: Root, machine: Optional[Machine] = None) -> None:
         self._decision = decision
@@ -90,25 +90,25 @@ class Planner:
         self._machine = machine
 
     def plan(self, release: str) -> Plan:
-        """Raises Refused where there is no such kernel or none can be made for it."""
+        """Raises Refused if the kernel is not installed or no plan can be made for it."""
         machine = self._machine = self._machine or probe(self._root)
         kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
         plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
         if plan.isolated != self._decision.isolated:
-            # What is busy may have changed the choice: the split is part of the decision.
+            # Other devices may be busy now and change the choice: the decision fixes the split.
             request = CpuRequest(isolate=str(self._decision.isolated) or NONE)
             pinned = replace(self._decision.options, request=request)
             plan = planner.make_plan(machine, kernel, wanted, pinned)
         with suppress(Refused):
             known = stored(self._root, release)
-            # A line that was tried stays, though its reasons may read otherwise now.
+            # A tried line stays, even if the reasons in its plan read differently now.
             return known if known and known.effect == plan.effect else plan
         return plan
 
     def plan_and_keep(self, release: str) -> Plan:
-        """The stored plan, or a new one, stored before it is used. Raises Refused where all was
-        taken back meanwhile."""
+        """The stored plan, or a new one that is stored first. Raises Refused if a rollback came
+        meanwhile."""
         known = stored(self._root, release)
         if known is not None:
             return known
@@ -136,8 +136,8 @@ def is_kept(decision: Decision, plans: Iterable[Plan], root: Root) -> bool:
 
 
 def settled(decision: Decision, plan: Plan, root: Root, machine: Machine) -> tuple[Decision, Plan]:
-    """The decision and its plan; asked the same again they stay as applied, whatever is busy now,
-    unless that split is not possible any more."""
+    """The decision and its plan. The same request keeps the applied split, even if other devices
+    are busy now, unless that split is no longer possible."""
     made = read(root)
     if made is not None and made == replace(decision, isolated=made.isolated):
         with suppress(Refused):
@@ -146,7 +146,7 @@ def settled(decision: Decision, plan: Plan, root: Root, machine: Machine) -> tup
 
 
 def stored(root: Root, release: str) -> Optional[Plan]:
-    """A kernel's stored plan. Raises Refused where it is damaged or not that kernel's."""
+    """A kernel's stored plan, or None. Raises Refused if it is damaged or another kernel's."""
     path = plan_path(release)
     plan = store.read_kept(path, root) if RELEASE.fullmatch(release) else None
     if plan is not None and plan.kernel != release:
@@ -155,7 +155,7 @@ def stored(root: Root, release: str) -> Optional[Plan]:
 
 
 def all_stored(root: Root) -> Iterator[Plan]:
-    """Every kernel's stored plan; a damaged one is left out."""
+    """Every kernel's stored plan; damaged ones are left out."""
     for name in root.names(PLANS):
         try:
             plan = stored(root, name[: -len(".json")]) if name.endswith(".json") else None

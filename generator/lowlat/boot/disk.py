@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files of the host as they lie on disk: read, put and removed whole, never through a link."""
+"""Files of the host on disk: read, written and removed whole, never through a symbolic link."""
 
 import errno
 import hashlib
@@ -13,8 +13,8 @@ from typing import Optional
 from lowlat.base import files
 from lowlat.host.root import Root
 
-#: A file is written under its name with this behind it, then renamed. grub-mkconfig runs no script
-#: and systemd, TuneD and the boot loaders read no file whose name ends in "~".
+#: Suffix of a temporary file, which is then renamed. grub-mkconfig runs no script whose name ends
+#: in "~"; systemd, TuneD and the boot loaders read no such file.
 BESIDE = ".lowlat~"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -24,8 +24,8 @@ _LARGEST = 64 << 20
 
 @dataclass(frozen=True)
 class FileSnapshot:
-    """A file as a value, with all that is needed to put it back exactly: a plain one, or a symbolic
-    link whose content is where it points. Its JSON form is the journal's."""
+    """A file as a value, with everything needed to restore it exactly: a regular file, or a
+    symbolic link whose content is its target. Its JSON form is the journal's."""
 
     content: bytes
     mode: int = 0o644
@@ -39,7 +39,7 @@ class FileSnapshot:
             raise ValueError("no mode of a file")
 
     def finish(self, fd: int) -> None:
-        """Give a file that has the content all the rest."""
+        """Set owner, mode and extended attributes of a file that has the content."""
         if (self.uid, self.gid) != (os.geteuid(), os.getegid()):
             os.fchown(fd, self.uid, self.gid)
         os.fchmod(fd, self.mode)
@@ -48,7 +48,7 @@ class FileSnapshot:
 
 
 def digest(held: Optional[FileSnapshot]) -> str:
-    """What tells two states of a file apart; "absent" where there is none."""
+    """Identifies type, mode, owner and content of a file; "absent" if there is no file."""
     if held is None:
         return "absent"
     kind = "link" if held.link else f"{held.mode:o} {held.uid} {held.gid}"
@@ -56,27 +56,27 @@ def digest(held: Optional[FileSnapshot]) -> str:
 
 
 class Disk:
-    """The tree below a Root. Every method raises Refused, naming the path, where the file system
-    does not let it do its work or a link is in the way."""
+    """The tree below a Root. Every method raises Refused, naming the path, if the file system
+    refuses or a symbolic link is in the way."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
 
     @contextmanager
     def folder(self, path: str) -> Iterator[int]:
-        """The folder held open, reached without any link."""
+        """The open folder, reached without any symbolic link."""
         with files.told(path), self.root.folder(path) as fd:
             yield fd
 
     @contextmanager
     def above(self, path: str) -> Iterator[tuple[int, str]]:
-        """The folder that a file is in, held open, and the file's name there."""
+        """The open folder of a file, and the file's name in it."""
         folder, _, name = path.rpartition("/")
         with self.folder(folder or "/") as at, files.told(path):
             yield at, name
 
     def get(self, path: str) -> Optional[FileSnapshot]:
-        """The file there is; None where there is none, nor the folder it would be in."""
+        """The file; None if it or its folder does not exist."""
         if self.root.absent(path):
             return None
         with self.above(path) as (at, name):
@@ -92,18 +92,18 @@ class Disk:
             return _read(os.open(name, _READ, dir_fd=at))
 
     def put(self, path: str, held: FileSnapshot) -> None:
-        """Write it beside the old one, then take the old one's name; both reach the disk."""
+        """Replace the file: write a temporary one, then rename it; both reach the disk."""
         self.stage(path, held)
         self.commit(path)
 
     def stage(self, path: str, held: FileSnapshot) -> str:
-        """Write it beside the old one; returns the path of what may then be looked at."""
+        """Write the temporary file; returns its path, to be checked before commit()."""
         with self.above(path) as (at, name):
             _write(at, name + BESIDE, held)
         return path + BESIDE
 
     def commit(self, path: str) -> None:
-        """Rename what was staged into its place; where that fails, put the old file back."""
+        """Rename the temporary file into place; if that fails, put the old file back."""
         before = self.get(path)
         with self.above(path) as (at, name):
             try:
@@ -115,11 +115,11 @@ class Disk:
                 raise
 
     def unstage(self, path: str) -> None:
-        """Remove what was left beside the file."""
+        """Remove a temporary file that was left behind."""
         self.remove(path + BESIDE)
 
     def remove(self, path: str) -> None:
-        """Remove the file; it does not need to be there."""
+        """Remove the file if it exists."""
         if self.root.absent(path):
             return
         with self.above(path) as (at, name):
@@ -128,7 +128,7 @@ class Disk:
             os.fsync(at)
 
     def set(self, path: str, held: Optional[FileSnapshot]) -> None:
-        """Put the file there, or none."""
+        """Write the file, or remove it (None)."""
         if held is None:
             self.remove(path)
         else:
@@ -139,7 +139,7 @@ class Disk:
             try:
                 os.mkdir(name, 0o700, dir_fd=at)
             except FileExistsError:
-                return  # by another one just now
+                return  # another process made it
             fd = os.open(name, _FOLDER, dir_fd=at)
             os.fchmod(fd, 0o755)
             os.close(fd)
@@ -153,7 +153,7 @@ class Disk:
         return missing
 
     def remove_folder(self, path: str) -> None:
-        """Remove the folder where it is empty."""
+        """Remove the folder if it is empty."""
         if self.root.absent(path):
             return
         with self.above(path) as (at, name):
@@ -165,7 +165,7 @@ class Disk:
             os.fsync(at)
 
     def missing_folders(self, path: str) -> list[str]:
-        """The folders above a file that are not there, the uppermost first."""
+        """The folders above a file that do not exist, the uppermost first."""
         parts = path.strip("/").split("/")[:-1]
         above = ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
         return [folder for folder in above if self.root.absent(folder)]
@@ -185,7 +185,7 @@ def _xattr_names(fd: int) -> list[str]:
     try:
         return os.listxattr(fd)
     except OSError:
-        return []  # the file system has none
+        return []  # the file system has no extended attributes
 
 
 def _put_back(at: int, name: str, before: Optional[FileSnapshot]) -> None:

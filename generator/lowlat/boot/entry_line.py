@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A kernel's tuned line: its stock line, what conflicts taken out, ours put in. Words in, words
-out; a word is a parameter as the boot loader's file writes it."""
+"""A kernel's tuned line: its stock line without conflicting parameters, plus the planned ones.
+Words in, words out; a word is a parameter as written in the boot loader's file."""
 
 import hashlib
 import re
@@ -13,10 +13,9 @@ from lowlat.host.root import Root
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 
-#: What a trial's line has beside the planned parameters: whatever panics reboots after 30 s, be it
-#: the kernel, initramfs-tools (it reads the same parameter) or dracut; systemd reboots where it
-#: crashes itself (kernel-command-line(7)); and the unit that records that the boot came up reboots
-#: where it does not.
+#: The parameters of a trial beside the planned ones. The kernel and initramfs-tools reboot 30 s
+#: after a panic; dracut reboots instead of opening a shell; systemd reboots if it crashes
+#: (kernel-command-line(7)); the unit that records the trial reboots if the boot does not come up.
 TRIAL = (
     "panic=30",
     "rd.shell=0",
@@ -25,11 +24,11 @@ TRIAL = (
     "systemd.wants=lowlat-trial.service",
 )
 
-#: systemd arms the watchdog, and feeds it, as soon as udev has loaded its driver. The same limit
-#: holds for its shutdown, whose last writes to a slow disk must not be cut.
+#: systemd arms and feeds the watchdog as soon as udev has loaded its driver. The same limit holds
+#: for the shutdown: the last writes to a slow disk must fit into it.
 _WATCHDOG = "systemd.watchdog_sec=180"
 
-#: May stand on a line more than once.
+#: Parameters that may occur more than once on a line.
 _MANY = frozenset({"systemd.wants"})
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
@@ -41,7 +40,7 @@ def trial_words(root: Root) -> tuple[str, ...]:
 
 
 def has_watchdog(root: Root) -> bool:
-    """Whether the watchdog that systemd opens, the first, is hardware: softdog is the kernel."""
+    """Whether the first watchdog, which systemd opens, is hardware, not softdog."""
     first = "/sys/class/watchdog/watchdog0"
     return root.exists(first) and root.read(f"{first}/identity") != "Software Watchdog"
 
@@ -64,7 +63,7 @@ def marked(words: Iterable[str]) -> bool:
 def tuned(
     stock: Iterable[str], plan: Plan, trial: Sequence[str] = (), place: str = ""
 ) -> tuple[str, ...]:
-    """The tuned line: ours stand where the word ``place`` stands, else at the end."""
+    """The tuned line: the planned parameters replace the word ``place``, else go to the end."""
     ours = _names(plan, trial)
     kept = [word for word in stock if word == place or not _conflicts(word, ours)]
     at = kept.index(place) if place in kept else len(kept)
@@ -72,13 +71,13 @@ def tuned(
 
 
 def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
-    """The stock parameters that ours replace in the tuned entries."""
+    """The stock parameters that the planned ones replace in the tuned entries."""
     ours = _names(plan)
     return tuple(word for word in stock if _conflicts(word, ours))
 
 
 def _names(plan: Plan, trial: Sequence[str] = ()) -> set[str]:
-    """The parameters that only the plan and the trial may give."""
+    """The names of parameters that only the plan and the trial may set."""
     return {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
 
 
@@ -89,7 +88,7 @@ def _conflicts(word: str, ours: set[str]) -> bool:
 def inlined(
     stock: Iterable[str], known: Mapping[str, str], plan: Plan, trial: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The words, where a variable that holds a conflicting parameter is replaced by its value."""
+    """The words, with each variable that holds a conflicting parameter replaced by its value."""
     ours = _names(plan, trial)
     words: list[str] = []
     for word in stock:
@@ -100,20 +99,20 @@ def inlined(
 
 
 def expanded(words: Iterable[str], known: Mapping[str, str]) -> tuple[str, ...]:
-    """The words with the values of the variables that are known; one may become many or none."""
+    """The words with known variables filled in; one word may become several or none."""
     texts = (_VARIABLE.sub(lambda m: known.get(m[1] or m[2], m[0]), word) for word in words)
     return tuple(part for text in texts for part in cmdline.parse(text))
 
 
 def entry_id(release: str, words: Iterable[str]) -> str:
-    """The id of a kernel's tuned entry. It goes with the line: another line is another entry, so a
-    default that names this one never boots a line that was not tried."""
+    """The id of a kernel's tuned entry. It contains a hash of the line: another line is another
+    entry, so a default that names this id never boots an untried line."""
     said = "\0".join((release, *words))
     return f"lowlat-{release}-{hashlib.sha256(said.encode()).hexdigest()[:10]}"
 
 
 def release_of(entry: str) -> str:
-    """The kernel that an entry's id names; "" where that is not an entry of lowlat."""
+    """The kernel in the id of a lowlat entry; "" for any other entry."""
     found = re.search(r"lowlat-(.+)-[0-9a-f]{10}$", entry)
     return found[1] if found else ""
 
@@ -125,9 +124,8 @@ def trial_id(entry: str) -> str:
 def check(
     entry: str, words: Sequence[str], stock: Sequence[str], plan: Plan, trial: Sequence[str] = ()
 ) -> None:
-    """Compare an entry's line, read back, with the plan and with the stock line of that kernel.
-    Raises Refused where a parameter is missing, doubled or overridden, or the kernel would cut
-    it."""
+    """Compare an entry's line, read back, with the plan and the kernel's stock line. Raises Refused
+    if a parameter is missing, doubled or overridden, or if the kernel would truncate the line."""
     check_planned(entry, words, plan, trial)
     ours = (*planned(plan), *trial)
     rest = [word for word in words if word not in ours]
@@ -140,7 +138,7 @@ def check(
 
 
 def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
-    """Raises Refused where what is planned is not on the line, once each, or is cut off."""
+    """Raises Refused if a planned parameter is not on the line exactly once or is cut off."""
     for word in (*planned(plan), *trial):
         _check_once(entry, words, word)
     check_length(entry, words)
@@ -163,14 +161,14 @@ def _check_once(entry: str, words: Sequence[str], word: str) -> None:
 
 
 def of_kernel(running: str) -> list[str]:
-    """The words of a running line but BOOT_IMAGE and initrd, which the loader puts before them."""
+    """The words of a running line, without BOOT_IMAGE and initrd, which the loader adds."""
     added = ("BOOT_IMAGE", "initrd")
     return [word for word in cmdline.parse(running) if cmdline.name_of(word) not in added]
 
 
 def started(words: Iterable[str]) -> str:
-    """The line that a kernel gets for these words. Raises Refused where the loader would put in
-    what it alone knows."""
+    """The line that a kernel gets for these words. Raises Refused if a word is a variable that only
+    the loader can fill in."""
     line = []
     for word in words:
         if _VARIABLE.search(word):
@@ -181,14 +179,13 @@ def started(words: Iterable[str]) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word without the quotes and backslashes that GRUB takes away."""
+    """A word without the quotes and backslashes that GRUB removes."""
     return re.sub(r"""\\(.)|["']""", r"\1", word)
 
 
 def same(running: str, words: Sequence[str]) -> Optional[str]:
-    """None where a running command line is that of an entry, else the first word that differs. What
-    a variable may have added, which only the loader knows, must not touch a parameter of the
-    entry."""
+    """None if a running command line is that of an entry, else the first word that differs. A
+    variable that only the loader knows may have added words, but no parameter of the entry."""
     have = [_plain(word) for word in of_kernel(running)]
     want = [_plain(word) for word in words if not _VARIABLE.search(word)]
     open_ended = any(_VARIABLE.search(word) for word in words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What others do to the boot: loaders that lowlat does not write, and managers of the line."""
+"""Other programs in the boot: loaders that lowlat does not write, and managers of the line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from lowlat.model import cmdline
 _TUNED = "/etc/tuned/bootcmdline"
 _SUSE = "/etc/sysconfig/bootloader"
 
-#: Whose file it is, by what its name matches.
+#: Owners of files, by a part of the path.
 _OWNERS = (
     ("99-lowlatency.cfg", "the package lowlatency-kernel"),
     ("cloudimg", "the cloud image"),
@@ -25,15 +25,15 @@ _OWNERS = (
 
 @dataclass(frozen=True)
 class ForeignLoader:
-    """A loader that lowlat does not write. ``step`` is what a person does to have it boot with more
-    words: {words} stands for them. ``each`` is the form of a single one, and ``between`` stands
-    before the blank between two. loaders.ini holds the texts."""
+    """A loader that lowlat does not write. ``step`` tells a person how to add {words} to its line.
+    ``each`` is the form of one word, and ``between`` stands before the blank between two.
+    loaders.ini holds the texts."""
 
     name: str
     step: str
     each: str = "{}"
     between: str = ""
-    #: Why it cannot be asked to boot a line once.
+    #: The reason why it cannot boot a line once.
     cannot_try: str = "lowlat cannot have it boot a line once"
 
     def steps(self, words: Sequence[str]) -> str:
@@ -52,14 +52,14 @@ RASPBERRY_PI = "Raspberry Pi firmware"
 
 
 def raspberry_pi_folder(root: Root) -> Optional[str]:
-    """Where a Raspberry Pi's firmware reads its configuration."""
+    """The folder in which a Raspberry Pi's firmware reads its configuration."""
     names = ("cmdline.txt", "config.txt")
     places = ("/boot/firmware", "/boot")
     return next((at for at in places if all(root.exists(f"{at}/{name}") for name in names)), None)
 
 
 def recognise(root: Root) -> Optional[ForeignLoader]:
-    """The loader of this tree that lowlat does not write."""
+    """The loader of this tree if lowlat does not write it, else None."""
     if root.exists("/etc/NIXOS"):
         return _LOADERS["NixOS"]
     if root.exists("/run/ostree-booted") or root.exists("/ostree/repo"):
@@ -84,13 +84,13 @@ def recognise(root: Root) -> Optional[ForeignLoader]:
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:
-    """The variables with which TuneD's bootloader plugin reaches the lines of GRUB."""
+    """The variables through which TuneD's bootloader plugin adds parameters to GRUB's lines."""
     found = re.search(r'^TUNED_BOOT_CMDLINE="?([^"\n]*)', root.read(_TUNED) or "", re.M)
     return {} if found is None else {"tuned_params": found[1]}
 
 
 def source(root: Root, word: str) -> str:
-    """Who puts this parameter onto the stock lines, as far as files tell."""
+    """The source of this parameter on the stock lines, as far as files show it."""
     name = re.escape(cmdline.name_of(word)).replace("_", "[-_]")
     pattern = re.compile(rf"(?<![\w.-]){name}(?![\w.-])")
     if pattern.search(tuned_variables(root).get("tuned_params", "")):

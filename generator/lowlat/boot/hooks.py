@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lowlat puts into the system beside boot entries: the hooks through which the distribution
-asks for a new kernel's entry, a script of GRUB's and a plugin of kernel-install's, which do nothing
-until /etc/lowlat/boot.conf says where lowlat-gen is; and two systemd units, of which one selects
-TuneD's profile in every boot, one records a trial's."""
+"""The files that lowlat installs beside boot entries. Through a script of GRUB's or a plugin of
+kernel-install the distribution requests a new kernel's entry; both do nothing until
+/etc/lowlat/boot.conf names lowlat-gen. Two systemd units: one selects TuneD's profile in every
+boot, the other records a trial."""
 
 from collections.abc import Iterable, Iterator
 from typing import Optional
@@ -18,12 +18,12 @@ from lowlat.render.hooks import RenderedFile
 _PLUGIN = "95-lowlat.install"
 _PLUGINS = ("/usr/lib/kernel/install.d",)
 
-#: Called with a kernel's package, by name in order.
+#: Run, in order of name, when a kernel's package is installed or removed.
 _SCRIPTS = ("/etc/kernel/postinst.d/zz-lowlat", "/etc/kernel/postrm.d/zz-lowlat")
 
 _BOOT = "lowlat-boot.service"
 
-#: Started by the parameter systemd.wants= of a trial's line, in no other boot.
+#: Started by systemd.wants= on a trial's line, in no other boot.
 _TRIAL = "lowlat-trial.service"
 
 _UNITS = ("/usr/lib/systemd/system", "/lib/systemd/system")
@@ -31,7 +31,7 @@ _OWN_UNITS = "/etc/systemd/system"
 
 
 def has_systemd(root: Root) -> bool:
-    """Whether systemd starts this system."""
+    """Whether this system boots with systemd."""
     return any(root.exists(folder) for folder in _UNITS)
 
 
@@ -40,7 +40,7 @@ def write_grub(change: Transaction) -> None:
 
 
 def write_plugin(change: Transaction) -> None:
-    """Install the plugin where no package brought it."""
+    """Install the plugin unless a package installed it."""
     _write(change, [hooks.settings(programs.ourselves(change.root))])
     _write(change, [_plugin()], _PLUGINS)
 
@@ -50,7 +50,7 @@ def write_kernel_scripts(change: Transaction) -> None:
 
 
 def write_units(change: Transaction, *, tuned: bool) -> None:
-    """Install the units where no package brought them, and enable the first one."""
+    """Install the units unless a package installed them; ``tuned`` enables the first one."""
     if not has_systemd(change.root):
         return
     _write(change, _units(change.root), _UNITS)
@@ -62,8 +62,8 @@ def write_units(change: Transaction, *, tuned: bool) -> None:
 
 
 def upgrade(change: Transaction) -> Iterator[str]:
-    """Write anew what an earlier version of lowlat put outside of its package. Yields what to say
-    about files that stay as they are, for somebody edited them."""
+    """Rewrite the files that an earlier lowlat installed outside its package. Yields messages about
+    edited files, which stay."""
     grub = hooks.grub(programs.ourselves(change.root))
     for file in (*grub, _plugin(), *_scripts(), *_units(change.root)):
         try:

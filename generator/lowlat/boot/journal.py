@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The journal: what was there before lowlat wrote, and what lowlat wrote. It is on the disk before
-the write that it announces."""
+"""The journal: the files before lowlat wrote them, and digests of what it wrote. An entry is on
+disk before the write that it announces."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ SCHEMA = "lowlat.journal/1"
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """One path: what was there before (None: nothing), and digests of what lowlat put there: the
-    last write and, until that is done, the one before."""
+    """One path: its state before lowlat (None: no file), and digests of lowlat's writes: the last
+    one and, until that is done, the one before."""
 
     before: Optional[FileSnapshot]
     ours: tuple[str, ...] = ()
 
     def edited(self, now: Optional[FileSnapshot]) -> bool:
-        """Whether somebody else changed the file since."""
+        """Whether the file was changed since lowlat wrote it."""
         return digest(now) not in (*self.ours, digest(self.before))
 
 
 @dataclass(frozen=True)
 class Journal:
-    """``entries`` by path, ``folders`` that lowlat made, both in the order in which it did."""
+    """``entries`` by path, and the ``folders`` that lowlat made, both in order of writing."""
 
     entries: Mapping[str, JournalEntry] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
@@ -63,8 +63,8 @@ _FILE = StateFile(
 
 
 def read(disk: Disk, *, to_write: bool = False) -> Journal:
-    """The journal, empty where there is none; a later lowlat's too, unless it shall be written.
-    Raises Refused where it is damaged."""
+    """The journal, empty if there is none. A later lowlat's is read too, unless ``to_write``.
+    Raises Refused if it is damaged."""
     return _FILE.read(disk, to_write=to_write) or Journal()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A trial without the boot loader: kexec_file_load(2) takes a kernel, its initramfs and a line into
-memory, and ``systemctl kexec`` stops the services and starts it. No file of the boot changes, so a
+"""A trial without the boot loader: kexec_file_load(2) loads a kernel, its initramfs and a line, and
+``systemctl kexec`` stops the services and starts that kernel. No file of the boot changes, so a
 panic, a reset or a power cut leads to the loader's own default."""
 
 import ctypes
@@ -24,7 +24,7 @@ _NUMBER = {"x86_64": 320, "ppc64le": 382, "s390x": 381, "aarch64": 294, "riscv64
 #: include/uapi/linux/kexec.h: KEXEC_FILE_UNLOAD, KEXEC_FILE_NO_INITRAMFS.
 _UNLOAD, _NO_INITRAMFS = 1, 4
 
-#: Where distributions keep the images of a release, the loader's own folder of them last.
+#: Images of a release, by distribution; the folders of the boot loader come last.
 _PLACES = ("/boot/{token}/{release}", "/efi/{token}/{release}", "/boot/efi/{token}/{release}")
 _KERNELS = (
     "/boot/vmlinuz-{release}",
@@ -39,17 +39,17 @@ _INITRAMFS = (
     *(f"{place}/{name}" for place in _PLACES for name in ("initrd", "initrd.img-{release}")),
 )
 
-#: What the kernel means by its answer, by the error's name.
+#: The kernel's reasons, by the name of the error.
 _WHY = resources.texts("boot/kexec.ini")["why"]
 
 
 def is_loaded(root: Root) -> bool:
-    """Whether a kernel waits for ``systemctl kexec``, whoever loaded it."""
+    """Whether a kernel is loaded for ``systemctl kexec``, by lowlat or by others."""
     return root.read(_LOADED) == "1"
 
 
 def check(root: Root) -> None:
-    """Raises Refused where this machine cannot start a kernel by kexec."""
+    """Raises Refused if this machine cannot start a kernel by kexec."""
     if not root.live:
         raise Refused("kexec starts a kernel on this machine only", hint="leave --root out")
     if os.geteuid() != 0:
@@ -61,9 +61,8 @@ def check(root: Root) -> None:
 
 
 def load(root: Root, release: str, words: Sequence[str]) -> None:
-    """Load a kernel with these words as its line, in place of one that is loaded. Raises Refused
-    where an image is missing or others than root could change it, or where the kernel that runs
-    refuses."""
+    """Load a kernel with these words as its line, replacing a loaded one. Raises Refused if an
+    image is missing or others than root could change it, or if the running kernel refuses."""
     kernel = _find(root, _KERNELS, release)
     if kernel is None:
         raise Refused(f"Linux {release}: its image was not found below /boot")
@@ -80,7 +79,7 @@ def load(root: Root, release: str, words: Sequence[str]) -> None:
 
 
 def unload() -> None:
-    """Forget the kernel that is loaded."""
+    """Unload the loaded kernel."""
     try:
         _call(-1, -1, b"", _UNLOAD)
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The host's own programs, run in the host's tree: this machine's, or the one below --root."""
+"""The host's programs, run in the host's tree: this machine's, or the one below --root."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from lowlat.host.root import Root
 
 _FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")
 
-#: grub-mkconfig runs os-prober, which mounts every partition there is.
+#: In seconds: grub-mkconfig runs os-prober, which mounts every partition.
 _LONGEST = 300.0
 
 
@@ -25,7 +25,7 @@ def find(root: Root, *names: str) -> Optional[str]:
 
 
 def need(root: Root, *names: str) -> str:
-    """Raises Refused where the tree has none of them."""
+    """The path of the first of these programs. Raises Refused if the tree has none of them."""
     path = find(root, *names)
     if path is None:
         raise process.missing(" or ".join(names))
@@ -35,8 +35,8 @@ def need(root: Root, *names: str) -> str:
 def run(
     root: Root, argv: Sequence[str], stdin: Optional[str] = None, limit: float = _LONGEST
 ) -> Finished:
-    """Run a program of the tree in the system's own language, whoever asks for it. Raises
-    LowlatError where it cannot be started or does not end within ``limit`` seconds."""
+    """Run a program of the tree in the system's language, not the user's. Raises LowlatError if it
+    cannot be started or does not end within ``limit`` seconds."""
     environment = {"PATH": ":".join(_FOLDERS), "HOME": "/root", **_language(root)}
     command = list(argv) if root.live else ["chroot", root.path, *argv]
     done = process.run(command, timeout=limit, env=environment, stdin=stdin)
@@ -46,7 +46,7 @@ def run(
 
 
 def has_output(path: str) -> bool:
-    """Whether a program is at work whose standard output is this file."""
+    """Whether a running program has this file as its standard output."""
     held = os.path.realpath(path)
     for folder in process.folders():
         with suppress(OSError):
@@ -56,8 +56,8 @@ def has_output(path: str) -> bool:
 
 
 def ourselves(root: Root) -> str:
-    """Where the hooks of the distribution find lowlat-gen. Raises Refused where it lies where
-    others than root could replace it."""
+    """The path of lowlat-gen for the hooks of the distribution. Raises Refused if others than root
+    could replace it."""
     path = find(root, "lowlat-gen")
     if path is None and root.live:
         path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None
@@ -70,7 +70,7 @@ def ourselves(root: Root) -> str:
 
 
 def _language(root: Root) -> dict[str, str]:
-    """What the menu's titles are written in: the system's, as when a package writes them."""
+    """The language of the menu's titles: the system's, as when a package writes them."""
     text = root.read("/etc/default/locale") or root.read("/etc/locale.conf") or ""
     pairs = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
     return {
@@ -84,7 +84,7 @@ _BOOT = ("/boot", "/boot/efi", "/boot/firmware", "/efi")
 
 
 def check_mounted(root: Root) -> None:
-    """Raises Refused where a file system of the boot is listed but not there: what is written to
+    """Raises Refused if a file system of the boot is listed in /etc/fstab but not mounted: files in
     its empty folder would never be read."""
     for row in (root.read("/etc/fstab") or "").splitlines():
         words = row.split()
@@ -96,7 +96,7 @@ def check_mounted(root: Root) -> None:
 
 
 def check_writable(root: Root, folder: str) -> None:
-    """Raises Refused where nothing can be written there."""
+    """Raises Refused if the folder cannot be written."""
     with files.told(folder):
         read_only = os.statvfs(root.host(folder)).f_flag & os.ST_RDONLY
     if read_only:

@@ -16,7 +16,7 @@ from lowlat.probe.kernel import running_release
 
 
 def check_applied(root: Root) -> None:
-    """Raises Refused where lowlat has no entries here to choose from."""
+    """Raises Refused if there are no lowlat entries to choose from."""
     made = decisions.read(root)
     if made is None:
         raise Refused("nothing is applied here", hint="'lowlat-gen apply' comes first")
@@ -26,8 +26,8 @@ def check_applied(root: Root) -> None:
 
 
 def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
-    """The tuned entry of a kernel: of the one asked for, else of the running one, else of the
-    newest. Raises Refused where there is none."""
+    """The tuned entry of the requested kernel, else of the running one, else of the newest. Raises
+    Refused if there is none."""
     found = list(boot.tuned())
     wanted = release or running_release(root)
     chosen = next((entry for entry in found if entry.release == wanted), None)
@@ -40,7 +40,7 @@ def pick(boot: BootMenu, root: Root, release: Optional[str]) -> BootEntry:
 
 
 def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
-    """Raises Refused where the boot after the trial might not be stock."""
+    """Raises Refused if the boot after the trial might not be stock."""
     if by_kexec:
         kexec.check(root)
     else:
@@ -55,14 +55,14 @@ def check_returns(root: Root, loader: Loader, by_kexec: bool = False) -> None:
 
 
 def waits(root: Root, known: Trials) -> bool:
-    """Whether ``systemctl kexec`` starts the trial that was set."""
+    """Whether ``systemctl kexec`` starts the pending trial."""
     pending = known.pending
     in_this_boot = pending is not None and pending.boot_id == (root.read(BOOT_ID) or "")
     return in_this_boot and pending is not None and pending.kexec and kexec.is_loaded(root)
 
 
 def is_set(root: Root, boot: BootMenu, entry: BootEntry, by_kexec: bool) -> bool:
-    """Whether this entry's trial is what comes next already, in this way."""
+    """Whether this entry's trial is already what boots next, and by the same way."""
     known = trials.read(root)
     if known.pending is None or known.pending.entry != entry.id:
         return False
@@ -72,8 +72,8 @@ def is_set(root: Root, boot: BootMenu, entry: BootEntry, by_kexec: bool) -> bool
 
 
 def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = False) -> BootEntry:
-    """Set the trial entry of this entry for the next boot, once, or load it for ``systemctl
-    kexec``; returns it. The other way, where it was set before, is taken back."""
+    """Set this entry's trial entry for the next boot, once, or load it for ``systemctl kexec``;
+    returns the trial entry. A trial that was set the other way is cancelled."""
     boot_id = root.read(BOOT_ID) or ""
     with lock(Disk(root)):
         boot = loader.describe()
@@ -82,7 +82,7 @@ def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = Fals
             raise Refused(f"{entry.id} has no entry to try it", hint="apply again")
         known = trials.read(root)
         pending = Pending(entry.id, entry.release, trial.words, boot_id, by_kexec)
-        # The record first: a trial without a record could not be seen to come up.
+        # The record first: a trial without a record could not be confirmed.
         with trials.written(root, replace(known, pending=pending, failed="")):
             if by_kexec:
                 kexec.load(root, entry.release, trial.words)
@@ -98,7 +98,7 @@ def try_once(root: Root, loader: Loader, entry: BootEntry, by_kexec: bool = Fals
 
 
 def record(root: Root) -> str:
-    """Called in a trial that came up: compare its line with the entry's; what to say about it."""
+    """Called in a trial that came up: compare its line with the entry's. Returns a message."""
     with lock(Disk(root), AT_BOOT_S):
         known = trials.read(root)
         pending = known.pending
@@ -114,7 +114,7 @@ def record(root: Root) -> str:
 
 
 def note_return(root: Root) -> None:
-    """Called in every other boot: a trial that was set and did not come up has failed."""
+    """Called in every other boot: a pending trial that did not come up has failed."""
     with lock(Disk(root), AT_BOOT_S):
         known = trials.read(root)
         failed = failure(root, known)
@@ -123,7 +123,7 @@ def note_return(root: Root) -> None:
 
 
 def failure(root: Root, known: Trials) -> str:
-    """Why a trial that was set did not come up, seen from a boot after it; "" where none was."""
+    """The reason why a pending trial did not come up, seen from a later boot; "" without one."""
     boot_id = root.read(BOOT_ID) or ""
     if known.pending is None or known.pending.boot_id == boot_id:
         return ""
@@ -133,7 +133,7 @@ def failure(root: Root, known: Trials) -> str:
 
 
 def check_tried(root: Root, entry: BootEntry) -> None:
-    """Raises Refused where this entry's line was not seen to boot."""
+    """Raises Refused if no trial of this entry's line came up."""
     seen = trials.read(root).seen
     if entry.id in seen:
         return
@@ -143,7 +143,7 @@ def check_tried(root: Root, entry: BootEntry) -> None:
 
 
 def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:
-    """Make an entry the default whose line was tried."""
+    """Make a tried entry the default."""
     with Transaction(root) as change:
         check_tried(root, entry)
         known = replace(trials.read(root), promoted=entry.id, follow=follow)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rolling back: from any state, also after a crash, and as often as one likes."""
+"""Rolling back: from any state, also after a crash, and any number of times."""
 
 from contextlib import suppress
 from typing import Optional
@@ -25,28 +25,28 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.plan import store
 
-#: What tells that something was applied, or was about to be.
+#: Names in the state folder that show that a plan was applied, or was about to be.
 _OWN = frozenset(
     {"decision.json", "trials.json", "journal.json", "plans", "administrator.json", "default.json"}
 )
 
 
 def applied(root: Root) -> bool:
-    """Whether there is anything to take back."""
+    """Whether there is anything to roll back."""
     names = (name.partition(BESIDE)[0] for name in root.names(files.STATE))
     return any(name in _OWN for name in names)
 
 
 def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
-    """Take everything back and return what was kept, for somebody edited it since. Where the boot
+    """Roll everything back; returns the files that stay because they were edited. If the boot
     loader is gone (None), so are its entries. The journal goes last: until then a second run finds
-    all it needs. Raises LowlatError where the loader's own generator does not work; what lowlat
-    wrote is back by then. Raises Unmet where all is back but TuneD could not be restarted."""
+    all it needs. Raises LowlatError if the loader's own generator fails; lowlat's files are
+    restored by then. Raises Unmet if all is restored but TuneD could not be restarted."""
     disk = Disk(root)
     with lock(disk):
         journal = journals.read(disk)
         _unload(root)
-        # While its files are still there: TuneD undoes with them what it did.
+        # While the profile's files still exist: TuneD undoes its settings with them.
         failed = _restart_tuned(root) if tuned_profile.restore(disk) else ""
         tuned_profile.restore_line(disk)
         kept = roll_back(disk, journal)
@@ -66,14 +66,14 @@ def reverse(root: Root, loader: Optional[Loader]) -> list[str]:
 
 
 def _unload(root: Root) -> None:
-    """The trial that waits for ``systemctl kexec``."""
+    """Unload the trial that waits for ``systemctl kexec``."""
     with suppress(Refused):  # a damaged record must not prevent a rollback
         if promote.waits(root, trials.read(root)):
             kexec.unload()
 
 
 def _restart_tuned(root: Root) -> str:
-    """Have it load what is selected now; why that failed, or ""."""
+    """Have TuneD load the selected profile; returns the reason if that failed, else ""."""
     if not root.live or tuned.state(root) != "running":
         return ""
     try:
@@ -84,8 +84,8 @@ def _restart_tuned(root: Root) -> str:
 
 
 def left(root: Root, loader: Loader) -> list[str]:
-    """What still puts a plan's line onto stock entries, which is not lowlat's to change: a person,
-    or what TuneD left behind where it did not run."""
+    """Messages about stock entries that still carry a plan's line. lowlat does not change them: a
+    person added the line, or TuneD left it behind because it did not run."""
     found = (
         f"{entry.id} still carries {word}, from {foreign.source(root, word)}"
         for entry in tuned_plugin.marked(loader.describe())
@@ -96,16 +96,16 @@ def left(root: Root, loader: Loader) -> list[str]:
 
 
 def tidy(root: Root) -> None:
-    """Remove the state folder where a crash left nothing in it."""
+    """Remove the state folder if a crash left it empty."""
     if not root.absent(files.STATE) and not set(root.names(files.STATE)) - {"lock"}:
         with lock(Disk(root)):
             pass
 
 
 def _forget(disk: Disk, kept: set[str]) -> None:
-    """Remove what lowlat keeps for itself."""
+    """Remove lowlat's own state."""
     tuned_profile.forget(disk)
-    # The decision went with the journal's files: nothing stores another plan.
+    # The decision went with the journal's files: no hook stores another plan now.
     with decisions.alone(disk):
         for name in disk.root.names(store.PLANS):
             disk.remove(f"{store.PLANS}/{name}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What lowlat keeps for itself in /var/lib/lowlat: one JSON object a file, with its schema and
-who wrote it."""
+"""lowlat's own state in /var/lib/lowlat: one JSON object a file, with its schema and the version
+that wrote it."""
 
 import json
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ _DAMAGE = (LowlatError, ValueError, KeyError, TypeError, AttributeError, Recursi
 
 @dataclass(frozen=True)
 class StateFile(Generic[T]):
-    """``build`` makes the value of the object that was read; ``hint`` is for one that is damaged.
-    ``frozen``: what ``build`` looks at is the same in every later version (packaging/doc/boot.md),
-    so that is read as well."""
+    """``build`` makes the value from the JSON object; ``hint`` is for a damaged file. ``frozen``:
+    every later version keeps the fields that ``build`` reads (packaging/doc/boot.md), so its files
+    can be read as well."""
 
     path: str
     schema: str
@@ -31,9 +31,9 @@ class StateFile(Generic[T]):
     frozen: bool = False
 
     def read(self, disk: Disk, *, to_write: bool = False) -> Optional[T]:
-        """What is kept there; None where there is no such file. Raises Refused where it is damaged,
-        where a later lowlat wrote it, in a form that is not frozen or to be written, or, for root,
-        where others could have written it."""
+        """The stored value; None if there is no such file. Raises Refused if it is damaged, if a
+        later lowlat wrote it and it is not frozen or ``to_write``, or, for root, if others could
+        have written it."""
         disk.root.check_owned(self.path)
         held = disk.get(self.path)
         if held is None:
@@ -57,5 +57,5 @@ class StateFile(Generic[T]):
 
 
 def lenient(kind: type[T]) -> Callable[[Any], T]:
-    """Makes a value of an object: keys that are not known are left out."""
+    """A function that makes a value from an object and ignores unknown keys."""
     return partial(decode, kind)

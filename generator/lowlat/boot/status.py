@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is applied here, what was tried, what boots next, and what is missing."""
+"""The applied decision, the tried entries, the next boot, and what is missing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from lowlat.probe.kernel import running_release
 
 SCHEMA = "lowlat.status/1"
 
-#: What it shows of a decision.
+#: The fields of a decision that the JSON form shows.
 _SHOWN = ("profile", "isolated", "boot", "runtime")
 
 
 @dataclass(frozen=True)
 class Running:
-    """The boot that runs: ``plan`` is the marker on its line, ``ours`` whether that is known."""
+    """The running boot: ``plan`` is the marker on its line, ``ours`` whether it is known."""
 
     kernel: Optional[str]
     plan: Optional[str]
@@ -48,9 +48,9 @@ class Status:
     "kernels": [{"kernel", "entry", "plan": id|null, "tried": bool, "default": bool}],
     "edited": [path], "missing": ["boot"|"runtime"], "notes": [str], "loaded": bool}
 
-    ``kernels`` are those with a tuned entry; ``edited`` the files that somebody changed since
-    lowlat wrote them; ``missing`` the half that this boot lacks where it has the other one;
-    ``loaded`` whether ``systemctl kexec`` boots the trial that is set.
+    ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
+    them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
+    whether ``systemctl kexec`` boots the pending trial.
     """
 
     loader: Optional[str]
@@ -106,7 +106,7 @@ class Status:
 
 
 def read(root: Root) -> Status:
-    """Raises Refused where lowlat's own state is damaged."""
+    """Raises Refused if lowlat's own state is damaged."""
     disk = Disk(root)
     decision = decisions.read(root)
     known = trials.read(root)
@@ -144,7 +144,7 @@ def read(root: Root) -> Status:
 
 
 def read_boot(root: Root, known: set[str]) -> Running:
-    """The boot that runs, by its command line."""
+    """The running boot, by its command line."""
     text = root.read("/proc/cmdline") or ""
     marker = cmdline.values(text, cmdline.MARKER)
     plan = marker[-1] if marker else None
@@ -153,7 +153,7 @@ def read_boot(root: Root, known: set[str]) -> Running:
 
 
 def _differing(root: Root, running: Running, boot: BootMenu) -> Iterator[str]:
-    """Where a line that names a plan is not this kernel's tuned one: a person may have added it."""
+    """A message if the running line names a plan but is not the tuned line: perhaps a person's."""
     if running.ours and not running.trial:
         for entry in (entry for entry in boot.tuned() if entry.release == running.kernel):
             word = entry_line.same(root.read("/proc/cmdline") or "", entry.words)

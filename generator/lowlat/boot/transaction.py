@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A transaction: everything lowlat writes to change the boot, journalled first; and its way back.
+"""A transaction: all writes that change the boot, journalled first; and their rollback.
 
-One runs at a time. What fails in the middle leaves things as they were when it began; a crash in
-the middle leaves what ``roll_back`` takes back.
+One runs at a time. A failure in the middle restores the state before it; after a crash in the
+middle, ``roll_back`` restores that state.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ from lowlat.plan.store import PLANS
 _LOCK = f"{files.STATE}/lock"
 
 
-#: How long hooks wait, as no person is there to try again: grub-mkconfig may take this long.
+#: Limit for hooks, in seconds: no person is there to try again, and grub-mkconfig may take long.
 PATIENT_S = 300.0
 
-#: And the units of a boot. Not longer: TuneD, which rollback restarts, comes after one of them.
+#: Limit for units at boot, in seconds, and not longer: one of them delays TuneD's restart.
 AT_BOOT_S = 60.0
 
 
 @contextmanager
 def lock(disk: Disk, wait: float = 0.0) -> Iterator[None]:
-    """For the one run that may change the boot. Raises Refused where another one has it for more
-    than ``wait`` seconds.
+    """Held by the one process that may change the boot. Raises Refused if another process holds it
+    for more than ``wait`` seconds.
 
-    Who takes more than one lock takes them in this order: that of ``tune``, this one, that of the
-    run-time half (host.runstate), that of the plans' folder (decision). TuneD, which calls for the
-    third, is restarted under this one.
-    Where nothing is left in the state folder in the end, the folder goes too.
+    The order of locks: that of ``tune``, this one, that of the run-time half (host.runstate), that
+    of the plans' folder (decision). TuneD, which asks for the third, is restarted under this one.
+    If nothing is left in the state folder in the end, the folder goes too.
     """
     with ExitStack() as held:
         made = _take(disk, held, wait)
@@ -70,21 +69,21 @@ def _take(disk: Disk, held: ExitStack, wait: float) -> list[str]:
         except Refused as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-            # Who had it removed it, or its folder, just now.
+            # The previous holder removed the lock, or its folder, just now.
             if time.monotonic() >= until:
                 raise taken from error
             time.sleep(files.LOOK_S)
 
 
 class Transaction:
-    """Writes that are taken back together when the block they stand in fails."""
+    """Writes that are rolled back together if their block fails."""
 
     def __init__(self, root: Root, wait: float = 0.0) -> None:
         self.root = root
         self.disk = Disk(root)
         self._wait = wait
         self.journal = self._at_first = Journal()
-        #: What this one alone wrote, and what was there before it.
+        #: The writes of this transaction alone, and the files before them.
         self._mine = Journal()
         self._held = ExitStack()
 
@@ -106,7 +105,7 @@ class Transaction:
                 self._undo(error)
 
     def write(self, path: str, content: Union[str, bytes], mode: int = 0o644) -> None:
-        """Put a plain file there. Raises Refused where somebody edited what lowlat wrote."""
+        """Write a regular file. Raises Refused if it was edited since lowlat wrote it."""
         data = content.encode() if isinstance(content, str) else content
         self._set(path, FileSnapshot(data, mode))
 
@@ -114,11 +113,11 @@ class Transaction:
         self._set(path, FileSnapshot(os.fsencode(target), 0o777, link=True))
 
     def discard(self, path: str) -> None:
-        """Remove a file that is there."""
+        """Remove an existing file."""
         self._set(path, None)
 
     def put_back(self, path: str) -> None:
-        """Put back what was there before lowlat wrote this file: mostly nothing."""
+        """Restore the file from before lowlat wrote it; mostly there was none."""
         entry = self.journal.entries.get(path)
         if entry is not None:
             self._set(path, entry.before)
@@ -147,7 +146,7 @@ class Transaction:
     def _undo(self, error: BaseException) -> None:
         try:
             roll_back(self.disk, self._mine)
-            # On a full disk the longer journal stays: it holds for this state as well.
+            # On a full disk the longer journal stays: it is right for this state as well.
             with suppress(LowlatError):
                 self._record(self._at_first)
         except LowlatError as second:
@@ -156,25 +155,25 @@ class Transaction:
 
 
 def edited_since(path: str) -> Refused:
-    """The refusal to overwrite what somebody edited."""
+    """The refusal to overwrite an edited file."""
     hint = "move it away, or take everything back with 'lowlat-gen rollback' first"
     return Refused(f"{path} was edited since lowlat wrote it", hint=hint)
 
 
 def edited(disk: Disk, journal: Journal) -> list[str]:
-    """The files that somebody changed since lowlat wrote them."""
+    """The files that were changed since lowlat wrote them."""
     known = journal.entries.items()
     return [path for path, entry in known if _edited(path, entry, disk.get(path))]
 
 
 def _edited(path: str, entry: JournalEntry, now: Optional[FileSnapshot]) -> bool:
-    """Kernels' plans are lowlat's alone, and its hooks write them beside the journal."""
+    """Plans of kernels do not count: only lowlat and its hooks write them, without the journal."""
     return not path.startswith(f"{PLANS}/") and entry.edited(now)
 
 
 def roll_back(disk: Disk, journal: Journal) -> list[str]:
-    """Put back every file that the journal lists, byte for byte; what somebody edited since is
-    kept and returned. The journal itself stays: whatever stops this, it can be done again."""
+    """Restore every file that the journal lists, byte for byte; files edited since are kept and
+    returned. The journal itself stays, so that an interrupted rollback can be repeated."""
     kept = []
     for path, entry in reversed(list(journal.entries.items())):
         now = disk.get(path)

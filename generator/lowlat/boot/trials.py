@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which lines were tried: what a trial was set for, what came up, what was promoted."""
+"""The record of trials: the pending one, the entries that came up, the promoted entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = "lowlat.trials/1"
 
 @dataclass(frozen=True)
 class Pending:
-    """A trial that was asked for: the entry tried, its trial entry's words, the boot before it, and
+    """A requested trial: the entry, the words of its trial entry, the boot in which it was set, and
     whether kexec starts it, not the boot loader."""
 
     entry: str
@@ -32,8 +32,8 @@ class Pending:
 
 @dataclass(frozen=True)
 class Trials:
-    """``seen`` are the ids of entries whose trial came up; ``failed`` says of the last trial why it
-    did not; ``promoted`` is the entry made the default, ``follow`` whether newer kernels follow."""
+    """``seen`` are the ids of entries whose trial came up; ``failed`` is why the last trial did
+    not; ``promoted`` is the entry made the default, ``follow`` whether newer kernels follow."""
 
     pending: Optional[Pending] = None
     seen: tuple[str, ...] = ()
@@ -50,13 +50,13 @@ _FILE = StateFile(TRIALS, SCHEMA, lenient(Trials), "remove it: then nothing coun
 
 
 def read(root: Root) -> Trials:
-    """Raises Refused where the record is damaged."""
+    """Raises Refused if the record is damaged."""
     return _FILE.read(Disk(root)) or Trials()
 
 
 @contextmanager
 def written(root: Root, trials: Trials) -> Iterator[None]:
-    """The new record stands first; where the block then fails, the old one is put back."""
+    """Write the new record; if the block then fails, restore the old one."""
     disk = Disk(root)
     before = disk.get(TRIALS)
     write(root, trials)

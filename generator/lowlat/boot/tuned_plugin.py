@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The line through TuneD's bootloader plugin, for sites that require it: TuneD changes the stock
-entries, and lowlat reads back what became of them."""
+"""The boot line through TuneD's bootloader plugin, for sites that require it: TuneD changes the
+stock entries, and lowlat reads the result back."""
 
 from collections.abc import Iterator
 
@@ -26,14 +26,14 @@ def apply(proposal: Proposal, root: Root) -> None:
 
 
 def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
-    """Raises Refused where the plugin does not reach the boot loader, would double a parameter, or
-    would make a line that the kernel cuts."""
+    """Raises Refused if the plugin does not reach the boot loader, would double a parameter, or
+    would make a line that the kernel truncates."""
     if not root.exists("/etc/grub.d/00_tuned"):
         why = "/etc/grub.d/00_tuned is not there: TuneD's bootloader plugin reaches no boot loader"
         raise Refused(why, hint="use --boot own")
     for entry in boot.entries:
         if entry_line.marked(entry.words):
-            continue  # the plugin's own work, for the plan before this one
+            continue  # written by the plugin for the previous plan
         for word in entry_line.conflicting(entry.words, proposal.plan):
             why = f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled"
             raise Refused(why, hint="take it away there, or use --boot own")
@@ -41,7 +41,7 @@ def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
 
 
 def faults(boot: BootMenu, plan: Plan) -> Iterator[str]:
-    """Read back: what is wrong with the lines that TuneD wrote, in words."""
+    """Read back: messages about faults in the lines that TuneD wrote."""
     if boot.default is None or not entry_line.marked(boot.default.words):
         yield "TuneD has not put the line onto the default entry: 'tuned-adm profile lowlat-local'"
     for entry in marked(boot):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TuneD's active profile follows the boot: lowlat-local in a tuned one, the administrator's in
-every other. Its own two files are written before it starts; theirs are kept to the byte, with
---boot tuned also the file in which TuneD keeps its line."""
+"""TuneD's profile follows the boot: lowlat-local in a tuned one, the administrator's in every
+other. TuneD's two files of the selection are written before it starts; the administrator's are kept
+byte for byte, with --boot tuned also the file in which TuneD keeps its line."""
 
 from collections.abc import Mapping
 from typing import Optional
@@ -17,13 +17,13 @@ from lowlat.model import cmdline
 _ACTIVE = "/etc/tuned/active_profile"
 _MODE = "/etc/tuned/profile_mode"
 
-#: What TuneD's bootloader plugin puts onto every line, read by its script in /etc/grub.d.
+#: The parameters that TuneD's bootloader plugin adds to every line, by its script in /etc/grub.d.
 _LINE = "/etc/tuned/bootcmdline"
 
 _FILES = (_ACTIVE, _MODE, _LINE)
 _Files = Mapping[str, Optional[FileSnapshot]]
 
-#: The administrator's files, while ours are there.
+#: The administrator's files, kept while lowlat-local is selected.
 _KEPT = StateFile(
     f"{files.STATE}/administrator.json",
     "lowlat.administrator/1",
@@ -42,7 +42,7 @@ def selected(root: Root) -> bool:
 
 
 def select(disk: Disk) -> None:
-    """Remember what the administrator selected, and select lowlat-local."""
+    """Store the administrator's selection, and select lowlat-local."""
     if selected(disk.root):
         return
     theirs = remember(disk)
@@ -51,7 +51,7 @@ def select(disk: Disk) -> None:
 
 
 def remember(disk: Disk, *, line: bool = False) -> _Files:
-    """Keep what the administrator selected, for restore(), and with ``line`` TuneD's line for
+    """Store the administrator's selection for restore(), and with ``line`` TuneD's line for
     restore_line()."""
     paths = _FILES if line else (_ACTIVE, _MODE)
     theirs = {path: disk.get(path) for path in paths}
@@ -60,20 +60,20 @@ def remember(disk: Disk, *, line: bool = False) -> _Files:
 
 
 def restore(disk: Disk) -> bool:
-    """Put the administrator's selection back, where lowlat-local is selected; tells whether it
-    was, now or before a crash in here. What the administrator selected since is left alone."""
+    """Restore the administrator's selection if lowlat-local is selected; returns whether it was,
+    now or before a crash in here. A selection made since by the administrator stays."""
     theirs = _KEPT.read(disk) or {}
     ours = selected(disk.root)
-    # A crash may have left only the one of the two files changed.
+    # A crash may have left only one of the two files changed.
     if ours or (theirs and digest(disk.get(_ACTIVE)) == digest(theirs[_ACTIVE])):
-        # The profile last: until it is back, a second try finds lowlat-local selected.
+        # The profile last: until it is restored, a second try finds lowlat-local selected.
         for path in (_MODE, _ACTIVE):
             disk.set(path, theirs.get(path))
     return ours or bool(theirs)
 
 
 def restore_line(disk: Disk) -> None:
-    """Put TuneD's line back as it was, where TuneD did not take ours away when it stopped."""
+    """Restore TuneD's line if TuneD did not remove lowlat's when it stopped."""
     theirs = _KEPT.read(disk) or {}
     now = disk.get(_LINE)
     if now is not None and f"{cmdline.MARKER}=".encode() in now.content:
@@ -81,7 +81,7 @@ def restore_line(disk: Disk) -> None:
 
 
 def forget(disk: Disk) -> None:
-    """Remove what was kept for restore(), and what a crash left beside the files."""
+    """Remove the stored selection, and temporary files that a crash left."""
     disk.remove(_KEPT.path)
     for path in (*_FILES, _KEPT.path):
         disk.unstage(path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boot entries that are files of their own (Boot Loader Specification, type #1): those of the
-distribution, and ours, made from them."""
+"""Boot entries in files of their own (Boot Loader Specification, type #1): the distribution's, and
+lowlat's, which are made from them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 
-#: What stands before our part of a name. The first sorts behind all versions, as in the rescue
-#: entry's. GRUB takes a name for that of a package (split_cmp() in grub-core/commands/blscfg.c):
-#: with more than two hyphens what is left of them counts, and a longer one comes first. There the
-#: tilde sorts before everything; others may not have it in a name (Boot Loader Specification).
+#: Separators before lowlat's part of a name. "-0-" sorts behind all versions, as in rescue entries.
+#: GRUB splits a name like a package's (split_cmp() in grub-core/commands/blscfg.c): the part left
+#: of the last two hyphens counts first, and a longer one comes first. In GRUB the tilde sorts
+#: before everything; the Boot Loader Specification allows no tilde in names.
 BEHIND = "-0-"
 BEHIND_IN_GRUB = "~"
 
-#: How the name of a unified kernel image ends, which is its entry's too.
+#: Suffix of a unified kernel image's name, and of its entry's.
 IMAGE = ".efi"
 
 _OURS = re.compile(f"(?:{BEHIND}|{BEHIND_IN_GRUB})lowlat-")
 
-#: Behind the name of a file whose boots systemd-boot counts: tries left and tries done.
+#: The counter of systemd-boot in a file's name: tries left and tries done.
 _COUNTER = re.compile(r"\+\d+(-\d+)?(?=$|\.efi$)")
 
 _RELEASE = re.compile(r"[^0-9/]*-([^/]*)$")
 
-#: What a tuned entry does not take from the stock one.
+#: Keys that a tuned entry does not copy from the stock one.
 _DROPPED = frozenset({"id", "options", "title", "initrd", "sort-key"})
 
 _VARIABLE = re.compile(r"\$\{?\w+\}?")
@@ -39,7 +39,7 @@ _SORT_KEY = "zz-lowlat"
 
 @dataclass(frozen=True)
 class Snippet:
-    """One file: its name without ".conf" and without a counter, its own name, its lines."""
+    """One entry file: its name without ".conf" and without a counter, its file name, its lines."""
 
     name: str
     file: str
@@ -66,7 +66,7 @@ class Snippet:
 
     @property
     def stock(self) -> bool:
-        """Whether it boots one of the distribution's kernels in its normal way."""
+        """Whether it boots a kernel of the distribution normally, without rescue mode."""
         rescue = "-0-rescue" in self.name or self.release.startswith("0-rescue")
         kernel = self.values("linux") or self.name.endswith(IMAGE)
         return not self.ours and not rescue and bool(kernel)
@@ -86,7 +86,7 @@ def read(root: Root, folder: str) -> list[Snippet]:
 
 
 def order(name: str) -> list[tuple[int, int, str]]:
-    """Names in the order of versions: numbers by value, and before them what has none."""
+    """A sort key by version: numbers by value, and any other part before them."""
     parts = re.findall(r"\d+|[^\d]+", name)
     return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
 
@@ -99,14 +99,14 @@ def entry(snippet: Snippet, known: Mapping[str, str]) -> BootEntry:
 
 
 def filled(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a line as GRUB hands them on: a variable that is not set is nothing."""
+    """The words of a line as GRUB passes them on: a variable that is not set becomes nothing."""
     return tuple(
         word for word in entry_line.expanded([text], known) if not _VARIABLE.fullmatch(word)
     )
 
 
 def base_name(file: str) -> str:
-    """An entry's name: the file's, without ".conf" and without what systemd-boot counts."""
+    """An entry's name: the file's, without ".conf" and without the counter of systemd-boot."""
     return _COUNTER.sub("", file[: -len(".conf")] if file.endswith(".conf") else file)
 
 
@@ -117,7 +117,7 @@ def is_ours(name: str) -> bool:
 def tuned(
     stock: Snippet, plan: Plan, trial: Sequence[str], known: Mapping[str, str], behind: str
 ) -> tuple[str, tuple[str, ...]]:
-    """The name and the line of a tuned entry; no variable is left in it."""
+    """The name and the line of a tuned entry, with all variables filled in."""
     words = filled(stock.options, known)
     release = stock.release
     ident = entry_line.entry_id(release, entry_line.tuned(words, plan))

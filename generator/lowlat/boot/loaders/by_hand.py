@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot loader that lowlat does not write. A person adds the line, once a trial by kexec has shown
-that it boots; lowlat says what to add and where, and sees when it was done."""
+"""A boot loader that lowlat does not write. A person adds the line after a trial by kexec; lowlat
+prints the words and the file to change, and detects the change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from lowlat.probe.kernel import running_release
 
 @dataclass(frozen=True)
 class _StockLine:
-    """The line that this kernel was booted with before a tuned one."""
+    """The line with which this kernel was booted before the tuned one."""
 
     release: str
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ _STOCK = StateFile(
 
 
 def is_used(root: Root) -> bool:
-    """Whether what is applied here was left to a person, whatever loaders there are."""
+    """Whether the line of the applied plan is added by hand here, whichever loaders exist."""
     return not root.absent(_STOCK.path)
 
 
@@ -44,7 +44,7 @@ class ByHand(Loader):
         self.name = loader.name
 
     def steps(self) -> str:
-        """What a person does to make the tuned line the default; "" where no plan is applied."""
+        """The steps for a person to make the tuned line the default; "" if no plan is applied."""
         boot = self.describe()
         plan = decision.stored(self._root, boot.entries[0].release) if boot.entries else None
         if plan is None:
@@ -54,8 +54,8 @@ class ByHand(Loader):
         return self._loader.steps(entry_line.planned(plan)) + instead
 
     def describe(self) -> BootMenu:
-        """Of the kernel that was running when the plan was applied: its stock line, ours, and the
-        trial's. The default is the one whose line runs."""
+        """The stock, tuned and trial entries of the kernel that ran during ``apply``. The default
+        is the entry with the running line."""
         known = self._stock()
         if known is None:
             return BootMenu(())
@@ -77,7 +77,7 @@ class ByHand(Loader):
         return BootEntry(name, stock.release, words, ours=True, trial=bool(trial))
 
     def _stock(self) -> Optional[_StockLine]:
-        """As it was kept, else the running one; None where that is unknown or ours."""
+        """The stored stock line, else the running one; None if that is unknown or lowlat's own."""
         kept = _STOCK.read(Disk(self._root))
         line = self._root.read("/proc/cmdline") or ""
         words = tuple(entry_line.of_kernel(line))

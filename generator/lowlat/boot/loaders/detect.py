@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which boot loader a tree has."""
+"""Detects the boot loader of a tree."""
 
 from dataclasses import replace
 from typing import Optional
@@ -12,8 +12,8 @@ from lowlat.host.root import Root
 
 
 def detect(root: Root) -> Loader:
-    """The boot loader of this tree; one that lowlat does not write is a person's to change. Raises
-    Refused where a file system of the boot is not mounted."""
+    """The boot loader of this tree; ByHand if lowlat does not write it. Raises Refused if a file
+    system of the boot is not mounted."""
     programs.check_mounted(root)
     other = foreign.recognise(root)
     if other is None or (other is foreign.IMAGES and systemd_boot.booted(root)):
@@ -25,8 +25,8 @@ def detect(root: Root) -> Loader:
 
 
 def find(root: Root) -> Optional[Loader]:
-    """The loader of this tree that lowlat can write, whatever else boots it; None without one."""
-    # Where that one booted the system, a grub.cfg that is left over boots nothing.
+    """The loader of this tree that lowlat can write, even if another one boots it, or None."""
+    # If systemd-boot booted the system, a leftover grub.cfg boots nothing.
     first = systemd_boot.find(root) if systemd_boot.booted(root) else None
     found = first or grub_bls.find(root) or grub.find(root) or systemd_boot.find(root)
     return found or raspberry_pi.find(root)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What loaders have in common that read entry files (Boot Loader Specification, type #1): ours lie
-beside the distribution's, and the default is a setting of the loader's own. The one that was there
-before ours is remembered, and put back where nobody chose another one since."""
+"""The common part of loaders that read entry files (Boot Loader Specification, type #1). lowlat's
+files lie beside the distribution's; the default is a setting of the loader. The previous default is
+stored, and restored unless another one was chosen since."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from lowlat.model.plan import Plan
 
 @dataclass(frozen=True)
 class _Kept:
-    """The default before ours, None for no setting, and those that we made."""
+    """The default before lowlat set one (None: no setting), and the defaults that lowlat set."""
 
     before: Optional[str]
     ours: tuple[str, ...]
@@ -42,10 +42,10 @@ _KEPT = StateFile(
 class EntryFiles(Loader, ABC):
     """``path`` is the folder of entry files."""
 
-    #: What stands before our part of an entry's name.
+    #: Separator before lowlat's part of an entry's name.
     behind = bls_entries.BEHIND
 
-    #: Whether the first entry of all is the default where none is set, so that ours could be.
+    #: Whether an unset default means the first entry, which could be lowlat's.
     first_is_default = False
 
     def __init__(self, root: Root, path: str) -> None:
@@ -55,20 +55,20 @@ class EntryFiles(Loader, ABC):
 
     @abstractmethod
     def _default(self) -> Optional[str]:
-        """The loader's own setting of what boots; None where there is none."""
+        """The loader's setting of the default; None if it is not set."""
 
     @abstractmethod
     def _set_default(self, name: Optional[str]) -> None: ...
 
     @abstractmethod
     def _next(self) -> str:
-        """The entry that it will boot next, once; "" for none."""
+        """The entry that the loader boots next, once; "" for none."""
 
     def _check_new(self) -> None:
-        """Raises Refused where no entry may be added; those that are there can still go."""
+        """Raises Refused if no entry may be added; existing ones can still be removed."""
 
     def _hook(self, change: Transaction) -> None:
-        """Install what the distribution calls when a kernel comes or goes."""
+        """Install the hooks that the distribution calls when a kernel comes or goes."""
         hooks.write_plugin(change)
 
     def _known(self) -> Mapping[str, str]:
@@ -83,7 +83,7 @@ class EntryFiles(Loader, ABC):
         return bls_entries.text(stock, words, trial, self._known())
 
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:
-        """Whether the newest tuned entry takes the default's place."""
+        """Whether the newest tuned entry becomes the default."""
         return default.ours
 
     def _snippets(self) -> list[Snippet]:
@@ -95,7 +95,7 @@ class EntryFiles(Loader, ABC):
         before = self.describe().default
         if before is None:
             raise Refused(f"{self.path}: there is no entry to stay the default")
-        # Only the first of the list so far: by its id it stays that.
+        # It is the default only as the first of the list: setting its id keeps it the default.
         pinned = self.first_is_default and not before.ours and self._default() != before.name
         if pinned:
             self._change(before.name)
@@ -118,8 +118,8 @@ class EntryFiles(Loader, ABC):
         return self._give_way()
 
     def _put(self, plan_of: PlanOf, check: Callable[[], None] = lambda: None) -> None:
-        """Write the entries of every kernel with a plan, then remove those that are left over. What
-        fails, or ``check`` refuses, leaves the files that were there before."""
+        """Write the entries of every kernel with a plan, then remove leftover ones. If a write
+        fails or ``check`` refuses, the new files are removed again."""
         there = self._snippets()
         before = {snippet.file for snippet in there if snippet.ours}
         made = dict(self._made(there, plan_of))
@@ -134,7 +134,7 @@ class EntryFiles(Loader, ABC):
 
     def _made(self, there: Sequence[Snippet], plan_of: PlanOf) -> Iterator[tuple[str, str]]:
         files, known = {snippet.name: snippet.file for snippet in there}, self._known()
-        # The newest entry of each kernel of the distribution's.
+        # The newest of the distribution's entries for each kernel.
         stocks = {snippet.release: snippet for snippet in reversed(there) if snippet.stock}
         for release, stock in stocks.items():
             plan = plan_of(release)
@@ -146,8 +146,8 @@ class EntryFiles(Loader, ABC):
                 yield files.get(name) or self._new_file(name), text
 
     def _check(self, before: BootEntry, plans: Sequence[Plan]) -> None:
-        """Read back: raises Refused where a plan has no entry, or one that is not the stock one and
-        the plan, or where the default is no longer what it was."""
+        """Read back: raises Refused if a plan has no entry, if an entry is not the stock one plus
+        the plan, or if the default has changed."""
         boot = self.describe()
         for plan in plans:
             stock = boot.stock(str(plan.kernel))
@@ -168,7 +168,7 @@ class EntryFiles(Loader, ABC):
         if bls_entries.is_ours(self._next()):
             self.one_shot(None)
         self._restore()
-        # What a crash left beside them too.
+        # Files that a crash left are removed too.
         self._remove(filter(bls_entries.is_ours, self._root.names(self.path)))
 
     def make_default(
@@ -194,19 +194,19 @@ class EntryFiles(Loader, ABC):
         if now == name:
             return
         known = _KEPT.read(self._disk) or _Kept(now, ())
-        # Until this is done, what we set before is there: that stays known as ours.
+        # Until the new default is set the old one holds: it stays recorded as lowlat's.
         ours = (name, *(each for each in known.ours if each == now))
         _KEPT.write(self._disk, _Kept(known.before, ours))
         self._set_default(name)
 
     def _set_last(self) -> Optional[str]:
-        """The default that we set last."""
+        """The default that lowlat set last."""
         known = _KEPT.read(self._disk)
         return known.ours[0] if known and known.ours else None
 
     def _give_way(self) -> str:
-        """Where the default is a tuned entry that is gone, make its kernel's stock entry the
-        default; where that is gone too, put the first one back. Returns what to say about it."""
+        """If the default is a tuned entry that was removed, make its kernel's stock entry the
+        default; if that is gone too, restore the first default. Returns a message, or ""."""
         now, boot = bls_entries.base_name(self._default() or ""), self.describe()
         if not bls_entries.is_ours(now) or named(boot.entries, now):
             return ""
@@ -219,7 +219,7 @@ class EntryFiles(Loader, ABC):
         return f"{now} was promoted and is gone: {default.id if default else 'none'} is the default"
 
     def _restore(self) -> None:
-        """Put the first one back, unless somebody else chose another since; twice is once."""
+        """Restore the first default, unless another one was chosen since; idempotent."""
         known = _KEPT.read(self._disk)
         if known is not None:
             now = bls_entries.base_name(self._default() or "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """GRUB whose configuration grub-mkconfig generates: Debian, Ubuntu, openSUSE Leap.
 
-Our script in /etc/grub.d makes the entries; grub.cfg is always generated, checked and then
+lowlat's script in /etc/grub.d makes the entries; grub.cfg is always generated, checked and then
 renamed, never edited.
 """
 
@@ -31,7 +31,7 @@ DEFAULT = "/etc/default/grub.d/zz-lowlat.cfg"
 
 _LINUX = "/etc/grub.d/10_linux"
 
-#: The first tuned entry, after the stock one, is that of the newest kernel.
+#: The tuned entry of the newest kernel: the first one in the submenu is a stock entry.
 _NEWEST = f"{grub_entries.SUBMENU}>1"
 
 
@@ -46,7 +46,7 @@ def find(root: Root) -> Optional[Grub]:
 
 
 class Grub(Loader):
-    # Nothing to refresh: the packages of kernels call grub-mkconfig, and that our script.
+    # Nothing to refresh: kernel packages call grub-mkconfig, which runs lowlat's script.
     name = "GRUB"
 
     def __init__(self, root: Root, config: GrubConfig) -> None:
@@ -74,7 +74,7 @@ class Grub(Loader):
         return BootMenu(tuple(entries.values()), *chosen)
 
     def pending(self) -> Sequence[str]:
-        # Our own section is no pending change of somebody's: an apply that was cut left it out.
+        # lowlat's own section is no pending change: an interrupted apply left it out.
         live, fresh = map(_without_ours, (self._config.live(), self._config.generate()))
         return self._changes(live, fresh)
 
@@ -87,13 +87,13 @@ class Grub(Loader):
         before = self.describe()
 
         def make() -> tuple[str, BootMenu]:
-            # Where changes of others are taken along, what they are shows only without ours.
+            # Without lowlat's section; accepted changes of others are part of it.
             bare = _without_ours(self._config.generate() if accept else self._config.live())
             hooks.write_grub(change)
-            # This is the one that will be read.
+            # The text that will be installed.
             text = self._config.generate()
             if not _is_tried(before, self._boot(grub_cfg.parse(text))):
-                # Only that one tells that the promoted line is made no more: without it, then.
+                # The promoted line is no longer generated, so the default that names it goes.
                 change.put_back(DEFAULT)
                 text = self._config.generate()
                 bare = grub_cfg.with_default_of(bare, text)
@@ -106,14 +106,14 @@ class Grub(Loader):
         return self._config.put(make)
 
     def _check(self, text: str, plans: Sequence[Plan]) -> BootMenu:
-        """What GRUB will do. Raises Refused where our entries are not the last ones, each with the
-        stock line of its kernel and its plan."""
+        """The resulting menu. Raises Refused if lowlat's entries are not the last ones, each with
+        the stock line of its kernel and its plan."""
         menu = grub_cfg.parse(text)
         boot = self._boot(menu)
         by_release = {plan.kernel: plan for plan in plans}
         for entry in (*boot.tuned(), *boot.tuned(trial=True)):
             stock, plan = boot.stock(entry.release), by_release.get(entry.release)
-            # That of a kernel that came meanwhile was stored by our script.
+            # lowlat's script stored the plan of a kernel that was installed meanwhile.
             plan = plan or decisions.stored(self._root, entry.release)
             if stock is None or plan is None:
                 raise Refused(f"{entry.id}: there is no stock entry or no plan of that kernel")
@@ -139,7 +139,7 @@ class Grub(Loader):
     def _made_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> tuple[str, BootMenu]:
-        # Without this change: whatever else is new was so before it.
+        # Before this change, for comparison: all other changes are in it.
         bare = _without_ours(self._config.generate())
         if entry is None:
             change.put_back(DEFAULT)
@@ -159,7 +159,7 @@ class Grub(Loader):
         return text, boot
 
     def _default_file(self, entry: BootEntry, follow: bool) -> str:
-        """GRUB_DEFAULT, as long as there is something for it to mean."""
+        """The file that sets GRUB_DEFAULT, as long as the entry can be generated."""
         menu = grub_cfg.parse(self._config.live()).entries
         images = (item.image.rpartition("/")[2] for item in menu if item.id_path == entry.name)
         image = encode.shell(f"/boot/{next(images, '')}")
@@ -185,7 +185,7 @@ class Grub(Loader):
 
 
 def _entry(item: grub_cfg.GrubEntry, menu: Menu) -> BootEntry:
-    """One item of the menu, with the variables that are known filled in."""
+    """One menu entry, with known variables filled in."""
     name = item.image.rpartition("/")[2]
     release = re.sub(r"^[^0-9]*-|\.efi\.signed$", "", name)
     ours = item.path[0] == grub_entries.SUBMENU and item.id != grub_entries.STOCK
@@ -194,20 +194,20 @@ def _entry(item: grub_cfg.GrubEntry, menu: Menu) -> BootEntry:
 
 
 def _without_ours(text: str) -> str:
-    """The configuration as it would be without our script."""
+    """The configuration without the section of lowlat's script."""
     return grub_cfg.without_section(text, SCRIPT.rpartition("/")[2])
 
 
 def _is_tried(before: BootMenu, after: BootMenu) -> bool:
-    """Whether the default is a stock entry, or every line that there was before is still there:
-    with followed kernels the default is a number, which another line may have now."""
+    """Whether the default is a stock entry, or every earlier line is still there: if the default
+    follows new kernels it is a number, which another line may have now."""
     if after.default is None or not after.default.ours:
         return True
     return {entry.id for entry in before.tuned()} <= {entry.id for entry in after.tuned()}
 
 
 def _check_last(menu: Menu) -> None:
-    """Raises Refused where a number that stands for the default would mean another entry now."""
+    """Raises Refused if a default given as a number would now mean another entry."""
     places = [item.places[0] for item in menu.entries if item.path[0] == grub_entries.SUBMENU]
     first = menu.default.partition(">")[0]
     if places and first.isdigit() and int(first) >= places[0]:

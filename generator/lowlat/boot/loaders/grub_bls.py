@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""GRUB that reads entry files (Fedora, RHEL): GRUB's environment block says what boots."""
+"""GRUB with entry files (Fedora, RHEL): its environment block names the entry to boot."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Bls(EntryFiles):
         return self._root.read(_CONFIG) or ""
 
     def _known(self) -> Mapping[str, str]:
-        """GRUB's variables: grub.cfg's, and over them those of the environment block."""
+        """GRUB's variables: grub.cfg's, overridden by those of the environment block."""
         return {**grub_cfg.variables(self._config()), **self._environment.read()}
 
     def _follows(self, default: BootEntry, newest: BootEntry) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""grub.cfg as grub-mkconfig writes it: its sections, its entries, its default. Text in, values
-out; what GRUB would have to run to know is left as it is written."""
+"""grub.cfg as grub-mkconfig writes it: its sections, its entries, its default. Text in, values out;
+an expression that only GRUB can evaluate is left as written."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,8 +20,8 @@ _WORD = re.compile(r"""(?:[^\s"'\\]|"(?:\\.|[^"\\])*"|'[^']*'|\\.)+""")
 
 @dataclass(frozen=True)
 class GrubEntry:
-    """One menu entry: ``path`` are the ids, ``places`` the numbers that lead to it from the top,
-    ``titles`` what the menu shows; ``image`` and ``words`` are those of its linux line."""
+    """One menu entry: ``path`` are the ids and ``places`` the numbers that lead to it from the top,
+    ``titles`` the texts in the menu; ``image`` and ``words`` are those of its linux line."""
 
     path: tuple[str, ...]
     places: tuple[int, ...]
@@ -35,7 +35,7 @@ class GrubEntry:
 
     @property
     def id_path(self) -> str:
-        """How GRUB_DEFAULT and next_entry name it."""
+        """The entry's name in GRUB_DEFAULT and next_entry."""
         return ">".join(self.path)
 
 
@@ -46,8 +46,8 @@ class Menu:
     default: str
 
     def find(self, name: str) -> Optional[GrubEntry]:
-        """The entry that GRUB boots for such a default; where there is none of that name, in the
-        menu or in the submenu that it leads to, the first one there (run_menu() and
+        """The entry that GRUB boots for this default. If the menu, or the submenu that the name
+        leads to, has no entry of this name, that is the first one there (run_menu() and
         grub_menu_execute_entry() in grub-core/normal/menu.c)."""
         return self._below((), name)
 
@@ -63,7 +63,7 @@ class Menu:
 
 
 def _names(entry: GrubEntry, depth: int) -> tuple[str, str, str]:
-    """What the item at this depth that leads to the entry may be called."""
+    """The names of the item at this depth that leads to the entry: number, id and title."""
     return (str(entry.places[depth]), entry.path[depth], entry.titles[depth])
 
 
@@ -73,7 +73,7 @@ def parse(text: str) -> Menu:
 
 
 def _entries(text: str) -> Iterator[GrubEntry]:
-    # What is open: a submenu or entry, or None for a function; and how many items each has seen.
+    # The open blocks: a submenu or entry, or None for a function; and the items seen in each.
     stack: list[Optional[tuple[str, str, int]]] = []
     counts = [0]
     image, words = "", ()  # type: str, tuple[str, ...]
@@ -103,12 +103,12 @@ def _entries(text: str) -> Iterator[GrubEntry]:
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The words of a linux line, as they are written: quotes and backslashes stay."""
+    """The words of a linux line as written: quotes and backslashes stay."""
     return tuple(_WORD.findall(text))
 
 
 def variables(text: str) -> Mapping[str, str]:
-    """What ``set NAME=VALUE`` says; a name with more than one value is known to GRUB alone."""
+    """The variables of ``set NAME=VALUE``; those with several values are left out."""
     found: dict[str, set[str]] = {}
     for row in text.splitlines():
         match = _SET.match(row)
@@ -125,7 +125,7 @@ def _default(text: str) -> str:
 
 
 def without_section(text: str, script: str) -> str:
-    """The configuration as it is where there is no such script in /etc/grub.d."""
+    """The configuration without the section of this script in /etc/grub.d."""
     name = rf"\S*/{re.escape(script)}"
     section = rf"^\n### BEGIN {name} ###\n.*?^### END {name} ###\n"
     return re.sub(section, "", text, flags=re.MULTILINE | re.DOTALL)

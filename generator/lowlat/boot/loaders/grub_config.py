@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""grub.cfg on the disk: generated, checked and then renamed, never edited; also where a kernel's
-package generates it at the same time."""
+"""grub.cfg on disk: generated, checked and then renamed, never edited, even while a kernel's
+package generates it too."""
 
 import time
 from typing import Callable, Optional, TypeVar
@@ -14,12 +14,12 @@ from lowlat.host.root import Root
 
 T = TypeVar("T")
 
-#: How often the configuration is generated again where others do so too.
+#: How often the configuration is generated again while other programs do so too.
 _TRIES = 5
 
 
 class GrubConfig:
-    """``folder`` has it; ``mkconfig`` and ``check`` are GRUB's tools for it."""
+    """``folder`` holds grub.cfg; ``mkconfig`` and ``check`` are GRUB's tools for it."""
 
     def __init__(self, root: Root, folder: str, mkconfig: str, check: str) -> None:
         self._root = root
@@ -36,7 +36,7 @@ class GrubConfig:
         return held.content.decode("utf-8", "replace")
 
     def generate(self) -> str:
-        """What grub-mkconfig makes of all there is in /etc/grub.d and /etc/default."""
+        """The output of grub-mkconfig for /etc/grub.d and /etc/default."""
         done = programs.run(self._root, [self.mkconfig])
         if done.status != 0:
             raise Refused(f"{self.mkconfig} fails: {done.last_words}")
@@ -45,8 +45,8 @@ class GrubConfig:
         return done.stdout
 
     def put(self, make: Callable[[], tuple[str, T]]) -> T:
-        """Put the configuration that ``make`` generates in its place; made again where somebody
-        else, mostly a kernel's package, generated it meanwhile: one of the two would be lost."""
+        """Install the configuration that ``make`` generates. It is generated again if another
+        program, mostly a kernel's package, did so meanwhile: else one of the two would be lost."""
         for _ in range(_TRIES):
             seen = self._settled()
             try:
@@ -60,7 +60,7 @@ class GrubConfig:
         raise Refused(f"{self.path}: others generate it again and again")
 
     def _settled(self) -> Optional[FileSnapshot]:
-        """The configuration as it is once nobody else generates it."""
+        """The configuration, once no other program generates it."""
         until = time.monotonic() + PATIENT_S
         while self._others():
             if time.monotonic() >= until:
@@ -69,12 +69,12 @@ class GrubConfig:
         return self._disk.get(self.path)
 
     def _others(self) -> bool:
-        """Whether somebody else generates it now: grub-mkconfig does so into this file."""
+        """Whether another grub-mkconfig runs: its output goes to this file."""
         return programs.has_output(self._root.host(f"{self.path}.new"))
 
     def _install(self, content: bytes, seen: Optional[FileSnapshot]) -> bool:
-        """Check the configuration with GRUB's own parser, then rename it into its place. False
-        where somebody else put one there since ``seen``, or is about to."""
+        """Check the configuration with GRUB's own parser, then rename it into place. False if
+        another program replaced it since ``seen``, or is about to."""
         path = self.path
         if seen is None or seen.content != content:
             owner = FileSnapshot(content, 0o600) if seen is None else seen
@@ -94,5 +94,5 @@ class GrubConfig:
         return not self._others() and digest(self._disk.get(self.path)) == digest(seen)
 
     def tidy(self) -> None:
-        """Remove what a crash left beside it."""
+        """Remove a temporary file that a crash left."""
         self._disk.unstage(self.path)

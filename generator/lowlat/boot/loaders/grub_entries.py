@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""GRUB's tuned entries, made of what the distribution's own 10_linux prints: for every kernel with
+"""GRUB's tuned entries, made from the output of the distribution's 10_linux: for every kernel with
 a plan one entry, and one more to try it once. Text in, text out."""
 
 import re
@@ -12,13 +12,13 @@ from lowlat.boot import entry_line
 from lowlat.boot.loaders import grub_cfg
 from lowlat.model.plan import Plan
 
-#: 10_linux is run with this parameter: where it comes out, the planned ones go.
+#: 10_linux runs with this parameter, and the planned ones replace it in the output.
 PLACE = "lowlat.line"
 
 SUBMENU = "lowlat"
 
-#: The submenu's first entry has the stock line, of the kernel whose entry was promoted: GRUB boots
-#: the first one where the entry that it shall boot is gone, mostly because its line changed.
+#: The submenu's first entry: the stock line of the promoted entry's kernel. GRUB boots the first
+#: entry if the default's id is gone, mostly because the line changed.
 STOCK = "lowlat-stock"
 
 _HEAD = re.compile(
@@ -30,7 +30,7 @@ _LINUX = re.compile(r"(\s*linux(?:efi|16)?\s+\S+\s*)(.*)$")
 
 @dataclass(frozen=True)
 class Stock:
-    """One entry of the distribution, as it is written: its first row taken apart, and the rest."""
+    """One entry of the distribution as written: its first row parsed, and the other rows."""
 
     head: re.Match[str]
     rows: tuple[str, ...]
@@ -47,9 +47,9 @@ def submenu(
     known: Mapping[str, str],
     promoted: str = "",
 ) -> str:
-    """Our submenu for the entries in ``text``; "" where no kernel has a plan and none is promoted.
+    """lowlat's submenu for the entries in ``text``; "" if no kernel has a plan or was promoted.
 
-    ``trial`` are the parameters that only the entries for one try get, ``known`` GRUB's variables,
+    ``trial`` are the parameters of the trial entries alone, ``known`` GRUB's variables,
     ``promoted`` the tuned entry that is the default, or its number.
     """
     found = list(stock_entries(text))
@@ -66,7 +66,7 @@ def submenu(
 
 
 def lost(made: str, promoted: str) -> str:
-    """What to say where the default is not among the entries that were made; "" where it is."""
+    """A message if the default is not among the generated entries; "" if it is."""
     tuned = set(re.findall(r"'(lowlat-[^']+)'", made)) - {STOCK}
     if not promoted or promoted in tuned or (promoted.isdecimal() and tuned):
         return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""GRUB's environment block: the file in which GRUB itself remembers what to boot, through its own
-grub-editenv."""
+"""GRUB's environment block, a file in which GRUB itself stores what to boot; changed with GRUB's
+own grub-editenv."""
 
 from collections.abc import Mapping, Sequence
 from typing import Optional
@@ -12,7 +12,7 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.loaders.interface import BootEntry
 from lowlat.host.root import Root
 
-#: The whole block: GRUB overwrites it in place and can never make it longer.
+#: Size in bytes: GRUB overwrites the block in place and cannot enlarge it.
 SIZE = 1024
 
 #: File systems and layers on which GRUB itself cannot write (util/grub.d/00_header.in).
@@ -27,7 +27,7 @@ class Environment:
         self.path = path
 
     def read(self) -> Mapping[str, str]:
-        """What is remembered; nothing where there is no block."""
+        """The stored variables; none if there is no block."""
         text = self._root.read(self.path)
         if text is None:
             return {}
@@ -35,7 +35,7 @@ class Environment:
         return {name: value for name, sign, value in rows if sign}
 
     def set(self, name: str, value: Optional[str]) -> None:
-        """Remember a value, or forget it (None). Raises Refused where it does not fit."""
+        """Store a value, or remove it (None). Raises Refused if it does not fit."""
         if self.read().get(name) == value:
             return
         words = ["unset", name] if value is None else ["set", f"{name}={value}"]
@@ -51,24 +51,24 @@ class Environment:
         held = self._disk.get(self.path)
         if held is None or held.link:
             return programs.run(self._root, [tool, self.path, *words])
-        # grub-editenv empties the file before it writes it: it works on a copy, lest a power cut
-        # leaves an empty block.
+        # grub-editenv truncates the file before it writes. A copy is edited, so that a power cut
+        # leaves no empty block.
         done = programs.run(self._root, [tool, self._disk.stage(self.path, held), *words])
         if done.status == 0:
             self._disk.commit(self.path)
         return done
 
     def tidy(self) -> None:
-        """Remove what a crash left beside the block."""
+        """Remove a temporary file that a crash left."""
         self._disk.unstage(self.path)
 
     def set_next(self, entry: Optional[BootEntry]) -> None:
-        """Boot this entry next, once; None takes that back."""
+        """Boot this entry next, once; None cancels that."""
         self.set("next_entry", None if entry is None else entry.name)
 
     def check_one_shot(self, path: str, config: str) -> None:
-        """Raises Refused where GRUB would not, or could not, clear ``next_entry`` when it has
-        booted it: then the tuned entry would boot again and again."""
+        """Raises Refused if GRUB would not, or could not, clear ``next_entry`` after booting it:
+        the tuned entry would boot again and again."""
         if "save_env next_entry" not in config:
             raise Refused(f"{path} does not clear a one-shot entry")
         where = f"{self.path}: GRUB could not clear a one-shot entry there"

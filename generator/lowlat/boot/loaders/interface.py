@@ -17,8 +17,8 @@ PlanOf = Callable[[str], Optional[Plan]]
 
 @dataclass(frozen=True)
 class BootEntry:
-    """A boot entry: ``name`` is what the loader calls it, ``words`` its kernel parameters with the
-    loader's variables filled in; ``ours`` and ``trial`` tell what kind it is."""
+    """A boot entry: ``name`` is the loader's name for it, ``words`` its kernel parameters with the
+    loader's variables filled in; ``ours`` marks lowlat's entries, ``trial`` those for one try."""
 
     name: str
     release: str
@@ -34,8 +34,8 @@ class BootEntry:
 
 @dataclass(frozen=True)
 class BootMenu:
-    """What the loader will do: its entries in its own order, the one it boots by default, and the
-    one it boots next, once."""
+    """The loader's state: its entries in its own order, the default entry, and the entry that it
+    boots next, once."""
 
     entries: tuple[BootEntry, ...]
     default: Optional[BootEntry] = None
@@ -54,18 +54,18 @@ class BootMenu:
 
 
 def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
-    """The entry that the loader calls so."""
+    """The entry with this name, or None."""
     return next((entry for entry in entries if name and entry.name == name), None)
 
 
 def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> None:
-    """Raises Refused where a tuned entry, read back, is not the stock one and the plan."""
+    """Raises Refused if a tuned entry, read back, is not the stock one plus the plan."""
     trial = entry_line.trial_words(root) if entry.trial else ()
     entry_line.check(entry.id, entry.words, stock.words, plan, trial)
 
 
 def refuse_pending(loader: str, rows: Sequence[str]) -> None:
-    """Raises Refused where these changes of others would show too."""
+    """Raises Refused if there are pending changes, which others made and which would show too."""
     marked = [row for row in rows if row[:1] in "+-" and row[:3] not in ("+++", "---")]
     changed = sorted(marked, key=lambda row: (row[0] != "+", not row[1:].strip()))
     if changed:
@@ -77,44 +77,44 @@ def refuse_pending(loader: str, rows: Sequence[str]) -> None:
 
 
 class Loader(Protocol):
-    """One boot loader of one tree. Methods raise Refused where the loader, or the state it is in,
-    does not allow it; nothing has changed then."""
+    """One boot loader of one tree. Methods raise Refused if the loader, or its present state, does
+    not allow them; nothing has changed then."""
 
     name: str
 
     def check(self) -> None:
-        """Whether entries can be written at all: its folders are there, mounted and writable."""
+        """Raises Refused unless entries can be written: folders exist, are mounted and writable."""
         return
 
     def describe(self) -> BootMenu:
-        """What it will do now."""
+        """The loader's present state."""
 
     def pending(self) -> Sequence[str]:
-        """What somebody else changed that the loader does not show yet: lines of a diff."""
+        """Changes by others that the loader does not show yet: lines of a diff."""
         return ()
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
-        """Write the tuned entries of these plans and check them; the default stays. What is pending
-        is refused, or taken along where that is accepted."""
+        """Write the tuned entries of these plans and check them; the default stays. Pending changes
+        are refused, or included if ``accept``."""
 
     def check_one_shot(self) -> None:
-        """Whether it boots an entry once, and surely not a second time."""
+        """Raises Refused unless the loader boots an entry exactly once when asked to."""
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
-        """Boot this entry next, once; None takes that back."""
+        """Boot this entry next, once; None cancels that."""
 
     def make_default(
         self, change: Transaction, entry: Optional[BootEntry], follow: bool
     ) -> BootMenu:
         """Boot this entry from now on, or with ``follow`` the newest kernel's tuned one; None
-        puts the default back that was there before."""
+        restores the default that was there before."""
 
     def refresh(self, plan_of: PlanOf, follow: bool) -> str:
-        """Make the entries follow the kernels that came or went; with ``follow`` the newest tuned
-        one is the default where an older one was. Returns what there is to say: a tuned default
-        that is gone gives way to its kernel's stock entry."""
+        """Update the entries after a kernel came or went; with ``follow`` the newest tuned entry
+        replaces an older one as the default. Returns a message, or "": a removed tuned default
+        gives way to its kernel's stock entry."""
         return ""
 
     def remove(self) -> None:
-        """Make our entries go, once their inputs have gone."""
+        """Remove lowlat's entries after their inputs were removed."""
         return

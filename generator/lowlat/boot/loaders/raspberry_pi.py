@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The firmware of a Raspberry Pi. It reads config.txt, which names the file with the kernel's line,
-or once tryboot.txt where a flag was set, which it clears before it starts the kernel
-(raspberrypi/documentation, bootflow-eeprom.adoc). The stock line's file is never written: ours lie
-beside it, and config.txt or tryboot.txt names one of them."""
+"""The firmware of a Raspberry Pi. It reads config.txt, which names the file with the kernel's line.
+If the tryboot flag is set it reads tryboot.txt once, and clears the flag before it starts the
+kernel (raspberrypi/documentation, bootflow-eeprom.adoc). The stock line's file is never written:
+lowlat's files lie beside it, and config.txt or tryboot.txt names one of them."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from lowlat.probe.kernel import running_release
 
 _STOCK = "cmdline"
 
-#: Stands for what the firmware puts before the file's words, by the devices that it finds.
+#: Stands for the words that the firmware puts before the file's, by the devices that it finds.
 _FIRMWARE = "${firmware}"
 
-#: Ours at the end of config.txt and of tryboot.txt, byte for byte to be taken away again.
+#: lowlat's section at the end of config.txt and tryboot.txt; it is removed byte for byte.
 _PART = "\n# lowlat: begin\n[all]\ncmdline={file}\n{more}# lowlat: end\n"
 _PARTS = re.compile(r"\n# lowlat: begin\n(?:.*\n)*?# lowlat: end\n")
 
-#: The firmware starts the watchdog, and Linux feeds it for so long at most until systemd opens it.
+#: The firmware starts the watchdog, and Linux feeds it for at most 60 s until systemd opens it.
 _WATCHDOG = "kernel_watchdog_timeout=60\n"
 
-#: The mailbox's tags (include/soc/bcm2835/raspberrypi-firmware.h), and the device of their driver,
-#: which only Raspberry Pi's own kernels have. A plain reboot keeps the flag that was set so
+#: The mailbox's tags (include/soc/bcm2835/raspberrypi-firmware.h) and its device, which only
+#: Raspberry Pi's own kernels have. A plain reboot keeps a flag that was set this way
 #: (rpi_firmware_notify_reboot() in their drivers/firmware/raspberrypi.c).
 _GET_FLAGS, _SET_FLAGS = "0x00030064", "0x00038064"
 _MAILBOX = "/dev/vcio"
 
-#: What generates config.txt anew with each kernel, on Debian.
+#: Generates config.txt again with each kernel, on Debian.
 _GENERATOR = "/etc/kernel/postinst.d/z50-raspi-firmware"
 
 
 def cannot_try(root: Root) -> str:
-    """Why this kernel cannot have the firmware boot something once; "" where it can."""
+    """The reason why this kernel cannot boot an entry once; "" if it can."""
     if not root.exists(_MAILBOX):
         return f"this kernel has no {_MAILBOX} to set the tryboot flag, as Raspberry Pi's own have"
     return "" if programs.find(root, "vcmailbox") else "vcmailbox is missing (raspi-utils)"
 
 
 def find(root: Root) -> Optional[RaspberryPi]:
-    """None where it cannot be tried once, unless lowlat entries are there."""
+    """None if no entry can be tried once, unless lowlat entries exist."""
     path = foreign.raspberry_pi_folder(root)
     if path is None:
         return None
@@ -98,8 +98,8 @@ class RaspberryPi(EntryFiles):
         return Snippet(name, file, pairs)
 
     def _release(self) -> str:
-        """The kernel that the next boot starts: the newest of the running one's kind, for their
-        images have one name."""
+        """The kernel that the next boot starts: the newest of the running one's flavour, because
+        they share one image name."""
         running = running_release(self._root) or ""
         number = r"[\d.]+(?:[-+]\d+)*"
         kind = re.sub(f"^{number}", "", running)
@@ -139,7 +139,7 @@ class RaspberryPi(EntryFiles):
             self._put_text("tryboot.txt", self._without_ours("config.txt") + part)
             self._mailbox(_SET_FLAGS, 1)
             return
-        # The flag first: what it leads to must be there.
+        # The flag first: while it is set, tryboot.txt must exist.
         if not cannot_try(self._root):
             self._mailbox(_SET_FLAGS, 0)
         if self._tried():
@@ -157,7 +157,7 @@ class RaspberryPi(EntryFiles):
         return said
 
     def _remove(self, names: Iterable[str]) -> None:
-        # With a file that is not there the kernel would have no line, and no disk.
+        # If the named file is missing, the kernel gets no line and finds no root disk.
         gone = list(names)
         if f"{self._tried()}.txt" in gone:
             self.one_shot(None)
@@ -176,10 +176,10 @@ class RaspberryPi(EntryFiles):
         return _named(self._text("tryboot.txt"))
 
     def _mailbox(self, tag: str, value: int) -> int:
-        """The flags, which ``tag`` reads or sets."""
+        """The flags; ``tag`` reads or sets them."""
         tool = programs.need(self._root, "vcmailbox")
         done = programs.run(self._root, [tool, tag, "4", "0", str(value)])
-        # Length, code, tag, room, length of the answer; then the answer.
+        # Length, code, tag, size of the buffer, length of the answer; then the answer.
         words = done.stdout.split()
         if done.status != 0 or len(words) < 6:
             raise LowlatError(f"vcmailbox {tag}: {done.last_words}")
@@ -198,7 +198,7 @@ class RaspberryPi(EntryFiles):
 
 
 def _named(text: str) -> Optional[str]:
-    """The entry that our part of a configuration names."""
+    """The entry that lowlat's section of a configuration names."""
     part = _PARTS.search(text)
     found = re.search(r"^cmdline=(.+)\.txt$", part[0], re.MULTILINE) if part else None
     return found[1] if found else None

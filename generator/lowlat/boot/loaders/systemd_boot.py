@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""systemd-boot: bootctl sets what boots next and by default, in variables of the firmware. Stock
-entries are files, or unified kernel images: a lowlat entry starts such an image with a line of
-its own, which the image takes where Secure Boot is off (systemd-stub(7))."""
+"""systemd-boot: bootctl sets the default and the next entry, in variables of the firmware. Stock
+entries are files or unified kernel images. A lowlat entry starts such an image with a line of its
+own, which the image accepts if Secure Boot is off (systemd-stub(7))."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lowlat.boot.loaders.entry_files import EntryFiles
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, named
 from lowlat.host.root import Root
 
-#: The boot partition: the extended one before the EFI system partition.
+#: The boot partition: XBOOTLDR before the EFI system partition.
 _PLACES = ("/boot", "/efi", "/boot/efi")
 
-#: Of a unified kernel image, as `bootctl kernel-inspect` prints it.
+#: Fields of a unified kernel image, as `bootctl kernel-inspect` prints them.
 _FIELD = re.compile(r"^ *(Cmdline|Version|OS): *(.*)$", re.MULTILINE)
 
 _SECURE = "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -47,12 +47,12 @@ def images(root: Root, place: str) -> list[str]:
 
 
 def booted(root: Root) -> bool:
-    """Whether the loader that booted this system says that it is systemd-boot."""
+    """Whether systemd-boot booted this system, by the loader's own variable."""
     return (_variable(root, "LoaderInfo") or "").startswith("systemd-boot")
 
 
 def _variable(root: Root, name: str) -> Optional[str]:
-    """What the firmware keeps for the loader: UTF-16 behind four bytes of attributes."""
+    """A variable that the loader keeps in the firmware: UTF-16 behind four bytes of attributes."""
     data = root.read_bytes(f"{_VARIABLES}/{name}-{_VENDOR}")
     return None if data is None else data[4:].decode("utf-16-le", "replace").strip("\0") or None
 
@@ -79,7 +79,7 @@ class SystemdBoot(EntryFiles):
 
     def describe(self) -> BootMenu:
         entries = (bls_entries.entry(snippet, {}) for snippet in self._snippets())
-        # The loader puts entries with a sort key before those without; ours come last in either.
+        # The loader puts entries with a sort key first; lowlat's come last in either group.
         ordered = tuple(sorted(entries, key=lambda entry: entry.ours))
         default = _match(ordered, self._chosen(self._default()))
         default = default or _match(ordered, self._chosen(self._pattern()))
@@ -100,20 +100,20 @@ class SystemdBoot(EntryFiles):
         return Snippet(bls_entries.base_name(name), name, (("efi", path), *pairs))
 
     def _pattern(self) -> Optional[str]:
-        """What loader.conf names as the default: an id or a pattern of ids."""
+        """The default in loader.conf: an id or a pattern of ids."""
         text = self._root.read(f"{self._place}/loader/loader.conf") or ""
         found = re.search(r"^\s*default\s+(\S+)", text, re.MULTILINE)
         return None if found is None else found[1]
 
     def _chosen(self, pattern: Optional[str]) -> Optional[str]:
-        """What "@saved" stands for: the entry last chosen in the menu, never a one shot."""
+        """The entry for "@saved": the one last chosen in the menu, never a one-shot entry."""
         return self._variable("LastBooted") if pattern == "@saved" else pattern
 
     def _variable(self, name: str) -> Optional[str]:
         return _variable(self._root, f"LoaderEntry{name}")
 
     def _new_file(self, name: str) -> str:
-        """With the tries that the loader counts, where it does so for new entries."""
+        """With the counter of systemd-boot if new entries get one."""
         tries = self._root.read("/etc/kernel/tries") or ""
         return f"{name}{f'+{tries}' if tries.isdecimal() else ''}.conf"
 
@@ -145,12 +145,12 @@ class SystemdBoot(EntryFiles):
 
 
 def _match(entries: Sequence[BootEntry], pattern: Optional[str]) -> Optional[BootEntry]:
-    """The entry of that name, else the first one that the pattern fits."""
+    """The entry with this name, else the first that matches the pattern."""
     exact = named(entries, bls_entries.base_name(pattern or ""))
     fitting = (each for each in entries if fnmatch.fnmatchcase(_file(each.name), pattern or ""))
     return exact or next(fitting, None)
 
 
 def _file(name: str) -> str:
-    """An entry's own id: the name of its file without a counter."""
+    """An entry's id for the loader: its file's name without a counter."""
     return name if name.endswith(bls_entries.IMAGE) else f"{name}.conf"
