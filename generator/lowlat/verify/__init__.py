@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Planned against effective: a row per setting, with the evidence for its state."""
+"""Planned against effective: one row per setting, with the evidence for its state."""
 
 from collections.abc import Iterable
 from typing import Any, Optional
@@ -21,8 +21,8 @@ SCHEMA = "lowlat.verify/1"
 
 
 def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
-    """A row for every planned setting, boot parameters first, then the tick of each isolated CPU,
-    all else that interrupts one, and the tasks that stray there. Reads, never writes."""
+    """A row for every planned setting, boot parameters first, then for the tick of each isolated
+    CPU, its other interrupts and its stray tasks. Reads, never writes."""
     boot = BootFindings(plan, root, read_messages(root), counted)
     rows = boot.rows()
     rows += RuntimeFindings(plan, root).rows()

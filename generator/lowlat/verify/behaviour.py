@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the running kernel does because of a boot parameter, where no file or message says it: its
-threads, interrupts, idle states and ticks."""
+"""Effects of a boot parameter that no file or message shows directly: the running kernel's threads,
+interrupts, idle states and ticks."""
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -23,23 +23,23 @@ _POSSIBLE = f"{CPU}/possible"
 _STATES = f"{CPU}/cpu[0-9]*/cpuidle/state[0-9]*"
 _GROUPS = "/sys/kernel/iommu_groups/[0-9]*/type"
 
-#: What is read here, as globs.
+#: All files read in this module, as globs.
 FILES = (INTERRUPTS, TIMERS, _POSSIBLE, _GROUPS, f"{_STATES}/name", f"{_STATES}/usage")
 
-#: Drivers that ask for no thread, so that theirs has one by force only; "irq/N-s-" is the second
-#: thread of an interrupt that has one anyway (setup_irq_thread() in kernel/irq/manage.c).
+#: Drivers that request no thread, so that a thread of theirs is a forced one; "irq/N-s-" is the
+#: second thread of an interrupt that has one anyway (setup_irq_thread() in kernel/irq/manage.c).
 _UNTHREADED = r"i8042|rtc0|ttyS\d|ttyAMA\d|uart-pl011|rtc-pl031|[eoux]hci_hcd|ata_piix|virtio\d"
 _FORCED = re.compile(rf"irq/\d+-(?:s-|{_UNTHREADED})")
 
 PHASE = re.compile(r"^cpu: (\d+)$|^ *\.last_tick *: (\d+) nsecs", re.MULTILINE)
 CLOCKS = re.compile(r"^(now at|jiffies:) (\d+)", re.MULTILINE)
 
-#: Ticks a second that a kernel can have (kernel/Kconfig.hz).
+#: Possible ticks per second (kernel/Kconfig.hz).
 _RATES = (100, 250, 300, 1000)
 
 
 class Behaviour:
-    """One machine, looked at for one plan; each look answers None where nothing is to be seen."""
+    """One machine, judged for one plan; each method returns None without evidence."""
 
     def __init__(self, plan: Plan, root: Root) -> None:
         self._plan = plan
@@ -64,11 +64,11 @@ class Behaviour:
 
     @cached_property
     def threads(self) -> tuple[Task, ...]:
-        """The kernel threads; none where they cannot be seen."""
+        """The kernel threads; none if they cannot be read."""
         return tuple(thread for thread, _ in Threads(self._root).matching(f"{SCHEME}*:policy"))
 
     def _offloaded(self, value: str) -> Optional[Judged]:
-        """From 5.17 on every CPU has these threads once one is offloaded (2cf4528d6dd6)."""
+        """From 5.17 on every CPU has these threads once one CPU is offloaded (2cf4528d6dd6)."""
         if not self.threads:
             return None
         wanted = named_cpus(self._root, value)
@@ -112,19 +112,19 @@ class Behaviour:
         return tuple(row for row in rows if row.label.isdecimal() and "arch_timer" not in row.words)
 
     def _masks(self, number: str) -> tuple[CpuSet, CpuSet]:
-        """Where an interrupt may go and where it goes."""
+        """The CPUs that an interrupt may go to, and those that it goes to."""
         paths = (f"/proc/irq/{number}/{name}" for name in ("smp_affinity", "effective_affinity"))
         may, goes = (self._root.read_cpus("", path) or CpuSet() for path in paths)
         return may, goes
 
     @cached_property
     def _kept(self) -> frozenset[str]:
-        """The numbers of interrupts that the kernel does not let be moved."""
+        """The numbers of interrupts whose affinity the kernel does not let change."""
         return settings.kept_interrupts(self._root)
 
     def _managed(self) -> Optional[Judged]:
-        """irq_do_set_affinity() in kernel/irq/manage.c: off the isolated CPUs where the mask of a
-        managed interrupt has another one too."""
+        """irq_do_set_affinity() in kernel/irq/manage.c: a managed interrupt keeps off the isolated
+        CPUs if its mask has a housekeeping CPU too."""
         seen = []
         for number in sorted(self._kept, key=int):
             mask, goes = self._masks(number)
@@ -134,14 +134,14 @@ class Behaviour:
                 what = f"irq {number} may go to CPU {mask} and goes to the isolated CPU {goes}"
                 return Judged(Standing.IGNORED, str(goes), what)
             seen.append(number)
-        # The kernel spreads them evenly: so few may lie on housekeeping CPUs without it.
+        # The kernel spreads them evenly: without managed_irq so few may be on housekeeping CPUs.
         if len(seen) <= len(self._plan.housekeeping):
             return None
         what = f"{len(seen)} managed interrupts that may go to isolated CPUs keep off"
         return Judged(Standing.EFFECTIVE, "managed_irq", what)
 
     def came(self, numbers: Container[str]) -> Optional[str]:
-        """An interrupt among these that came to an isolated CPU since the boot, in words."""
+        """A message about an interrupt among these that came to an isolated CPU since the boot."""
         return self._came(row for row in self._devices if row.label in numbers)
 
     def _came(self, rows: Iterable[interrupts.InterruptRow]) -> Optional[str]:
@@ -186,8 +186,8 @@ class Behaviour:
         return Judged(Standing.EFFECTIVE, "0", what) if known else None
 
     def _apart(self) -> Optional[Judged]:
-        """tick_setup_sched_timer() in kernel/time/tick-sched.c: N times the same part of a tick
-        later on CPU N, else on all CPUs at once."""
+        """tick_setup_sched_timer() in kernel/time/tick-sched.c: the tick of CPU N comes N equal
+        parts of a period later; without the parameter all ticks come at once."""
         timers = self._root.read(TIMERS) or ""
         hertz = _hertz(timers)
         phases = dict(_phases(timers, 10**9 // hertz)) if hertz else {}
@@ -201,8 +201,8 @@ class Behaviour:
     # ---------------------------------------------------------------- devices
 
     def _untranslated(self) -> Optional[Judged]:
-        """iommu_group_alloc_default_domain() in drivers/iommu/iommu.c: what every group got, which
-        may be translation though the default is none (memory encryption, untrusted devices)."""
+        """iommu_group_alloc_default_domain() in drivers/iommu/iommu.c: every group's type, which
+        may be translation although the default is none (memory encryption, untrusted devices)."""
         found = {path: self._root.read(path) for path in glob(self._root, _GROUPS)}
         known = {path: kind for path, kind in found.items() if kind}
         other = [f"{path} is {kind}" for path, kind in known.items() if kind != "identity"]
@@ -216,13 +216,13 @@ class Behaviour:
 
 
 def named_cpus(root: Root, value: str) -> CpuSet:
-    """The CPUs of a list, or of "all"; none where those are not known. Raises CpuSetError."""
+    """The CPUs of a list, or of "all"; none if those are not known. Raises CpuSetError."""
     return CpuSet.parse_list(value) if value != "all" else root.read_cpus(_POSSIBLE) or CpuSet()
 
 
 def _hertz(text: str) -> Optional[int]:
-    """Ticks a second: jiffies reach 2**32 at 300 s (INITIAL_JIFFIES in include/linux/jiffies.h).
-    None where the text does not tell, as close to those 300 s."""
+    """Ticks per second: jiffies reach 2**32 at 300 s (INITIAL_JIFFIES in include/linux/jiffies.h).
+    None if the text lacks them, or at 300 s ± 30 s of uptime."""
     clocks = {name: int(value) for name, value in CLOCKS.findall(text)}
     after = clocks.get("now at", 0) / 1e9 - 300
     if abs(after) < 30 or "jiffies:" not in clocks:
@@ -232,7 +232,7 @@ def _hertz(text: str) -> Optional[int]:
 
 
 def _phases(text: str, period: int) -> Iterator[tuple[int, int]]:
-    """How far into a tick's period each CPU's tick comes, in ns; without a CPU that never slept."""
+    """The offset of each CPU's tick in the period, in ns; CPUs that never slept are left out."""
     cpu = -1
     for found in PHASE.finditer(text):
         if found[1]:

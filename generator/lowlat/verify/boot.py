@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boot parameters: on the command line, taken by the kernel, and seen to work."""
+"""Boot parameters: on the command line, accepted by the kernel, and proved to work."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -31,7 +31,7 @@ class BootFindings:
         self._effects = Effects(plan, root, self._messages, self._line or "")
 
     def rows(self) -> list[Finding]:
-        """A row for each planned parameter, then one for each that was not planned."""
+        """A row for each planned parameter, then one for each parameter that was not planned."""
         return [*self._planned.values(), *self._not_planned()]
 
     def row(self, name: str) -> Optional[Finding]:
@@ -81,8 +81,8 @@ class BootFindings:
         return f"the boot parameters are missing: this boot does not carry {marker}"
 
     def _by_clock(self, judged: Judged) -> Judged:
-        """A clock that becomes unstable keeps every tick running, but where CPUs were seen without
-        it: the clock of an emulated machine may be called unstable in any boot."""
+        """A clock that becomes unstable keeps every tick running, unless CPUs were seen without a
+        tick: the clock of an emulated machine may be called unstable in any boot."""
         if judged.state is not Standing.EFFECTIVE or not self.unstable_clock:
             return judged
         if self._counted and ticks.all_stop(self._plan, self._counted):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often the isolated CPUs are interrupted: /proc/interrupts, read twice (proc_interrupts(5)).
+"""Interrupts of the isolated CPUs: /proc/interrupts, read twice (proc_interrupts(5)).
 
-An idle CPU stops its tick in any case, so an ordinary task spins on each idle one meanwhile; where
-somebody's work runs, it is only watched.
+An idle CPU stops its tick in any case, so an ordinary task spins on each idle CPU meanwhile; a CPU
+that runs a user's work is only observed.
 """
 
 import os
@@ -25,23 +25,23 @@ from lowlat.verify.traced import Traced
 
 _INTERRUPTS = "/proc/interrupts"
 
-#: What begins the further parts of a reading.
+#: The words that begin the further parts of a reading.
 _SOFTIRQS, _TASKS = "softirqs", "tasks"
 
 #: Lists of CPUs that the kernel isolates.
 ISOLATED = (*(f"{CPU}/isolated", f"{CPU}/nohz_full"), "/sys/fs/cgroup/cpuset.cpus.isolated")
 
-#: Rows that say something of the whole machine, not of a CPU.
+#: Rows that count for the whole machine, not for a CPU.
 _NO_CPU = ("ERR", "MIS")
 
-#: What a reader wants to see first, where the architecture has it.
+#: The rows of most interest, if the architecture has them.
 _SHOWN = re.compile(r"LOC|RES|CAL|TLB|IWI|IPI\d+|arch_timer")
 
-#: What x86 calls the rows that other architectures number (IPI0, IPI1), by their first word.
+#: x86's names of the rows that other architectures number (IPI0, IPI1), by their first word.
 _CALLS: Mapping[tuple[str, ...], str] = {("Rescheduling",): "RES", ("Function",): "CAL"}
 
-#: Seconds to look whether a CPU is idle, to let the spinners settle, to wait for them to start
-#: (Python alone takes seconds on an emulated CPU), and until they end without being told.
+#: Seconds to observe whether a CPU is idle, for the spinners to settle, and for them to start
+#: (Python alone takes seconds on an emulated CPU); and until they end by their own limit.
 _LOOK, _SETTLE, _START, _SPARE = 0.5, 1.0, 30.0, 60
 
 #: Counts by label and CPU.
@@ -50,7 +50,7 @@ Rows = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True)
 class Reading:
-    """What the kernel had counted at one time, and the tasks that might run on the CPUs."""
+    """The kernel's counts at one time, and the tasks that might run on the CPUs."""
 
     interrupts: Rows
     softirqs: Rows
@@ -59,8 +59,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Counted:
-    """Two readings and what ran between them: lowlat's own spinner on ``spinning``, somebody's work
-    on ``watching``, nothing on any other CPU. ``traced`` is what the kernel's trace told."""
+    """Two readings, and the load between them: lowlat's spinner on ``spinning``, a user's work on
+    ``watching``, none on the other CPUs. ``traced`` is the kernel's trace of that time."""
 
     seconds: float
     spinning: CpuSet
@@ -70,11 +70,11 @@ class Counted:
     traced: Traced
 
     def rates(self, cpu: int) -> dict[str, float]:
-        """Interrupts per second on one CPU, by label; empty where it was not online."""
+        """Interrupts per second on one CPU, by label; empty if it was not online."""
         return self._rates(self.before.interrupts, self.after.interrupts, cpu)
 
     def softirqs(self, cpu: int) -> dict[str, float]:
-        """The same of softirqs, by their names; empty where nobody counted them."""
+        """Softirqs per second on one CPU, by name; empty if they were not counted."""
         return self._rates(self.before.softirqs, self.after.softirqs, cpu)
 
     def _rates(self, before: Rows, after: Rows, cpu: int) -> dict[str, float]:
@@ -88,7 +88,7 @@ class Counted:
 
 
 def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
-    """The label and the rate of the row that the scheduler tick counts in."""
+    """The label and the rate, per second, of the row that counts the scheduler tick."""
     for label in ("LOC", "arch_timer"):
         if label in rates:
             return label, rates[label]
@@ -96,14 +96,14 @@ def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
 
 
 def words(rates: Mapping[str, float]) -> str:
-    """The rates that tell of noise, in words."""
+    """A text of the rates that show noise."""
     shown = [f"{label} {rate:.1f}" for label, rate in rates.items() if _SHOWN.fullmatch(label)]
     return f"{', '.join(shown)}; in all {sum(rates.values()):.1f} per second"
 
 
 def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
-    """Counts by label and CPU. A numbered row has its device behind the number ("30:nvme0q1"), but
-    the timer of arm64, which is labelled arch_timer."""
+    """Counts by label and CPU. A numbered row is labelled with its number and device
+    ("30:nvme0q1"), but the timer of arm64 with arch_timer."""
     cpus = interrupts.cpus(text)
     rows: dict[str, dict[int, int]] = {}
     for found in interrupts.parse(text):
@@ -122,7 +122,7 @@ def _label(row: interrupts.InterruptRow) -> str:
 
 
 def parse(text: str) -> Optional[Counted]:
-    """What measure() or the evidence script wrote; None where nothing was counted."""
+    """The text of measure() or of the evidence script; None if it has no counts."""
     head, _, rest = text.partition("\nbefore\n")
     before, _, after = rest.partition("\nafter\n")
     told = dict(line.partition(" ")[::2] for line in head.splitlines())
@@ -139,14 +139,14 @@ def parse(text: str) -> Optional[Counted]:
 
 
 def _reading(text: str) -> Reading:
-    """/proc/interrupts, then, where they were read, /proc/softirqs and the tasks."""
+    """/proc/interrupts, then, if they were read, /proc/softirqs and the tasks."""
     counts, _, others = text.partition(f"\n{_SOFTIRQS}\n")
     softirqs, _, listed = others.partition(f"\n{_TASKS}\n")
     return Reading(parse_interrupts(counts), parse_interrupts(softirqs), tasks.parse(listed))
 
 
 def isolated(root: Root) -> CpuSet:
-    """The CPUs that the kernel isolates, in whichever way."""
+    """The CPUs that the kernel isolates, by any method."""
     found = CpuSet()
     for path in ISOLATED:
         found |= root.read_cpus(path) or CpuSet()
@@ -154,7 +154,7 @@ def isolated(root: Root) -> CpuSet:
 
 
 def read(root: Root, cpus: CpuSet, seconds: float) -> Optional[Counted]:
-    """Count on these CPUs for that long; of a captured machine, what was counted there."""
+    """Count on these CPUs for so many seconds; a captured machine gives its recorded counts."""
     if not cpus or seconds <= 0:
         return None
     return parse(root.answer("counters", lambda asked: _measure(asked, cpus, seconds)))
@@ -181,7 +181,7 @@ def _read_now(root: Root, cpus: CpuSet) -> str:
 
 
 def _idle(root: Root, cpus: CpuSet) -> CpuSet:
-    """Those of the CPUs that do nothing worth mentioning for a moment."""
+    """The CPUs among these that are idle for at least 90 % of a short time."""
     before = idle_ticks(root)
     time.sleep(_LOOK)
     least = 0.9 * _LOOK * os.sysconf("SC_CLK_TCK")
@@ -191,7 +191,7 @@ def _idle(root: Root, cpus: CpuSet) -> CpuSet:
 
 @contextmanager
 def _aside(cpus: CpuSet) -> Iterator[None]:
-    """Keep this process off the CPUs meanwhile, where that is possible."""
+    """Keep this process off the CPUs during the block, if possible."""
     own = os.sched_getaffinity(0)
     process.keep_off(cpus)
     try:
@@ -203,7 +203,7 @@ def _aside(cpus: CpuSet) -> Iterator[None]:
 
 @contextmanager
 def _spinners(cpus: CpuSet, seconds: float) -> Iterator[CpuSet]:
-    """A spinning task on each of the CPUs where one may run; yields those."""
+    """Runs a spinning task on each of the CPUs; yields the CPUs where one runs."""
     if not cpus:
         yield cpus
         return
@@ -218,7 +218,7 @@ def _spinners(cpus: CpuSet, seconds: float) -> Iterator[CpuSet]:
 
 
 def _started(child: process.Child, count: int) -> CpuSet:
-    """The CPUs that the spinners say they run on, once all of them have spoken."""
+    """The CPUs that the spinners report, once all of them have reported."""
     deadline = time.monotonic() + _START
     said = b""
     while said.count(b"\n") < count:

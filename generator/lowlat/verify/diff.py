@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A plan compared with the running system: what would change, and what is there already."""
+"""A plan compared with the running system: the changes, and the values already in place."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from lowlat.runtime import settings
 
 SCHEMA = "lowlat.diff/1"
 
-#: Where a boot parameter is set.
+#: The place of a boot parameter.
 CMDLINE = "cmdline"
 
 
 @dataclass(frozen=True)
 class Change:
-    """One value. ``where`` is "cmdline", a file or a kernel thread; ``now`` is None where nothing
-    is set or nothing can be read, ``planned`` where the plan takes a parameter away."""
+    """One value. ``where`` is "cmdline", a file or a kernel thread; ``now`` is None if nothing is
+    set or can be read, ``planned`` is None if the plan removes a parameter."""
 
     name: str
     where: str
@@ -32,8 +32,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Diff:
-    """What would change; ``unchanged`` counts the values that are as planned, or that the kernel
-    keeps as they are."""
+    """The changes; ``unchanged`` counts the values that are already as planned, or that the kernel
+    does not let change."""
 
     changes: tuple[Change, ...]
     unchanged: int
@@ -62,14 +62,14 @@ def _boot_changes(plan: Plan, line: str) -> Iterator[Change]:
         if given != [parameter.value]:
             now = " and ".join(given) if given else None
             yield Change(parameter.name, CMDLINE, now, parameter.value)
-    # A tuned boot carries what another plan put there; the stock line stays as it is.
+    # In a tuned boot other parameters come from another plan; the stock line stays as it is.
     if cmdline.values(line, cmdline.MARKER):
         for entry, given in unplanned(plan, line):
             yield Change(entry.name, CMDLINE, " and ".join(given), None)
 
 
 def unplanned(plan: Plan, line: str) -> Iterator[tuple[Tunable, list[str]]]:
-    """Known parameters that a command line has and the plan has not, with their values."""
+    """Catalogue parameters on a command line but not in the plan, with their values."""
     planned = {parameter.name for parameter in plan.parameters}
     for entry in CATALOGUE:
         given = cmdline.values(line, entry.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What shows that a boot parameter does what it is for, by the catalogue's sign of it."""
+"""Judges whether a boot parameter has its effect, by its sign in the catalogue."""
 
 import re
 from collections.abc import Iterator
@@ -18,17 +18,17 @@ from lowlat.verify.behaviour import Behaviour, named_cpus
 from lowlat.verify.finding import Judged, Standing
 from lowlat.verify.overrides import Overrides
 
-#: kernel/sched/isolation.c says it of isolcpus or of nohz_full: what holds its list is not meant.
+#: kernel/sched/isolation.c prints this for isolcpus or for nohz_full: the file of the list decides.
 _EITHER = "Housekeeping:"
 
 _GIVEN = "/proc/cmdline has it"
 
-#: What the kernel makes unless some parameter holds.
+#: Files that exist unless a parameter holds.
 GONE = tuple(sorted(entry.sign.gone for entry in CATALOGUE if entry.sign.gone))
 
 
 def gone(root: Root) -> frozenset[str]:
-    """Of what the kernel makes unless a parameter holds, that which is certainly not there."""
+    """The files among GONE that certainly do not exist."""
     said = root.answer("gone", lambda asked: "\n".join(path for path in GONE if asked.absent(path)))
     return frozenset(said.split())
 
@@ -45,7 +45,7 @@ class Effects:
         self._overrides = Overrides(plan, root)
 
     def judge(self, parameter: PlannedParameter, sign: Sign) -> Judged:
-        """A parameter that is on the command line, once."""
+        """The state of a parameter that is on the command line once."""
         value = parameter.value
         held = self._by_file(value, sign)
         holds = held is not None and held.state is Standing.EFFECTIVE
@@ -66,7 +66,7 @@ class Effects:
         return Judged(shown.state, effective, evidence)
 
     def _by_file(self, value: str, sign: Sign) -> Optional[Judged]:
-        """By the file that shows it; None where none does, or it is not there."""
+        """By the file that shows it; None if no file does, or if it does not exist."""
         held = self._root.read(sign.path) if sign.path else None
         if held is not None and sign.part:
             found = re.search(sign.part, held, re.MULTILINE)
@@ -82,7 +82,7 @@ class Effects:
         return Judged(Standing.IGNORED, held, f"{why}, not {expected}")
 
     def _own(self, sign: Sign, held: Judged) -> Judged:
-        """A file that holds it, unless somebody else wrote that."""
+        """A file's value, unless another writer may have set it."""
         path = sign.path or ""
         record = settings.read_journal(self._root)
         real = partial(real_path, self._root)
@@ -109,7 +109,7 @@ class Effects:
         return Judged(Standing.UNVERIFIABLE, None, why)
 
     def _by_message(self, value: str, sign: Sign) -> Optional[Judged]:
-        """By the kernel's messages; None where nothing can be said by them."""
+        """By the kernel's messages; None if they allow no judgement."""
         proof = self._messages.said(sign.proof)
         if not proof:
             if sign.proof and self._messages.complete:
@@ -124,7 +124,7 @@ class Effects:
         return Judged(state, said or value, f"kernel message: {last[0].strip()}")
 
     def _unseen(self, sign: Sign, held: Optional[Judged]) -> Judged:
-        """Where nothing shows it."""
+        """The evidence for a parameter whose effect cannot be seen."""
         if sign.shows is Shows.MANAGED_IRQ and held is not None:
             why = f"{held.evidence}; too few managed interrupts to tell what managed_irq does"
             return held._replace(evidence=why)
@@ -140,12 +140,12 @@ class Effects:
         return Judged(Standing.UNVERIFIABLE, None, why)
 
     def _complaints(self, parameter: str, sign: Sign) -> Iterator[str]:
-        """What the kernel says against it, and the boot words that do."""
+        """The kernel's messages against it, and the boot words that disable it."""
         text = self._messages.text
-        # The kernel also names parameters that its earliest code has read by itself.
+        # The kernel also names parameters that its early code reads by itself.
         unknown = None if self._messages.said(sign.proof) else UNKNOWN_PARAMETERS.search(text)
         name = parameter.replace("-", "_")
-        # First: the kernel hands a list that it refuses on as if it were unknown.
+        # First: a list that the kernel refuses is passed on as if it were unknown.
         for match in self._messages.said(sign.contradiction):
             yield f"kernel message: {match[0].strip()}"
         if unknown and name in {cmdline.name_of(item) for item in unknown[1].split()}:
@@ -158,7 +158,7 @@ class Effects:
                 yield f"/proc/cmdline has {word} too, with which it does nothing"
 
     def _holds(self, sign: Sign, said: str, expected: str) -> bool:
-        """Whether a message says what was expected; a list of CPUs may name more."""
+        """Whether a message has the expected value; a list of CPUs may name more."""
         if sign.reads is not Reads.LIST:
             return said == expected
         try:

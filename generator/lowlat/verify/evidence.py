@@ -2,8 +2,8 @@
 """Everything that verify may read: recorded by ``capture --evidence``, and by a sh script for
 machines without Python.
 
-The script is printed when it is asked for, not kept: so it knows every tunable of the catalogue it
-comes from, and there is no second copy that could be out of date.
+The script is generated on request: it covers every tunable of the installed catalogue, and no
+second copy can become outdated.
 """
 
 import posixpath
@@ -31,7 +31,7 @@ from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
 from lowlat.verify import behaviour, counters, effects, overrides, tasks
 
-#: Read whatever the plan is.
+#: Read for every plan.
 _ALWAYS = (
     "/proc/cmdline",
     "/proc/sys/kernel/osrelease",
@@ -54,7 +54,7 @@ def _glob(path: str) -> str:
 
 
 def _signs() -> Iterator[str]:
-    """The files in which the kernel shows what it made of a setting, as globs."""
+    """The files in which the kernel shows the effect of a setting, as globs."""
     for entry in CATALOGUE:
         for path in filter(None, (entry.sign.path, entry.sign.like)):
             if "/" in path:
@@ -82,7 +82,7 @@ def _folders(pattern: str) -> Iterator[str]:
 
 
 def gather(recorder: Recorder, seconds: float) -> None:
-    """Read all of it, and count interrupts for that long, so that the recorder has it."""
+    """Read all files and count interrupts for so many seconds, so that the recorder has them."""
     for pattern in files():
         for path in glob(recorder, pattern):
             recorder.read_bytes(path)
@@ -106,7 +106,7 @@ def gather(recorder: Recorder, seconds: float) -> None:
 
 
 def _planned(root: Root) -> CpuSet:
-    """The CPUs that the applied plan wants isolated, or the one in use."""
+    """The isolated CPUs of the applied plan, else of the plan in use."""
     for path in (store.PLAN, store.IN_USE):
         with suppress(Refused, ValueError):
             plan = Plan.from_json(bounds.read_json((root.read(path) or "").encode()))
@@ -115,8 +115,8 @@ def _planned(root: Root) -> CpuSet:
 
 
 def needed(contents: Contents) -> Contents:
-    """The contents without what else stands in the files that verify looks into: other messages
-    of the kernel, other processes, other people's settings and remarks."""
+    """The contents without other text in the files that verify reads: unrelated kernel messages,
+    processes, settings and remarks of others."""
     others = {path.split("/")[2] for path, data in contents.files.items() if _is_user(path, data)}
     pids = tuple(name for name in contents.folders.get("/proc", ()) if name not in others)
     return replace(
@@ -131,7 +131,7 @@ def needed(contents: Contents) -> Contents:
 
 
 def _is_user(path: str, data: bytes) -> bool:
-    """Whether a file tells of a process that is no kernel thread."""
+    """Whether a file describes a process that is no kernel thread."""
     if not re.fullmatch(r"/proc/\d+/stat", path):
         return False
     task = host_tasks.parse(data.decode("utf-8", "replace"))
@@ -149,7 +149,7 @@ def _lines(path: str, data: bytes) -> bytes:
 
 @cache
 def _kept_lines() -> tuple[tuple[str, str], ...]:
-    """Which lines stay, by file: both are regular expressions."""
+    """The lines that stay, by file: both are regular expressions."""
     signs = [entry.sign for entry in CATALOGUE]
     said = [
         *kmsg.ALWAYS,

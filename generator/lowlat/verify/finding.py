@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One row of verify: a setting, what was planned, what holds, and how that is known."""
+"""One row of verify: a setting, its planned and its effective value, and the evidence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import NamedTuple, Optional
 
 
 class Standing(Enum):
-    """How a setting stands; the first three make verify exit with 1."""
+    """The state of a setting; the first three make verify exit with 1."""
 
     IGNORED = "ignored-by-kernel"
     NOT_APPLIED = "not-applied"
@@ -24,13 +24,13 @@ class Standing(Enum):
 
     @property
     def lost(self) -> bool:
-        """A planned value does not hold."""
+        """A planned value is not in effect."""
         return self.bad or self is Standing.OVERRIDDEN
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``by`` names who undid or overrode the setting, where that is known."""
+    """``by`` names the program that undid or overrode the setting, if known."""
 
     name: str
     where: str
@@ -42,19 +42,19 @@ class Finding:
 
     @property
     def told(self) -> str:
-        """State, culprit and evidence in words."""
+        """A text of the state, the culprit and the evidence."""
         by = f" by {self.by}" if self.by else ""
         return f"{self.state.value}{by}: {self.evidence}"
 
 
 def of_setting(rows: Iterable[Finding], name: Optional[str]) -> Optional[Finding]:
-    """The row of a setting; of several the one that is not as planned."""
+    """The row of a setting; if there are several, a bad one first."""
     found = (row for row in rows if row.name == name)
     return max(found, key=lambda row: row.state.bad, default=None)
 
 
 class Judged(NamedTuple):
-    """How a parameter stands, what is in effect, and how that is known."""
+    """The state of a parameter, its effective value, and the evidence."""
 
     state: Standing
     effective: Optional[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What else than the tick interrupts the isolated CPUs, by what was counted there."""
+"""Interrupts of the isolated CPUs other than the tick, by the counts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing, of_setting
 
-#: Interrupts per second from which a row is a finding. A device has no business on an isolated CPU,
-#: but one that was told to go may come once more. Of the calls between CPUs the fair server and the
-#: system's start leave some: the limit is that of a tick.
+#: Interrupts per second from which a row is a finding. Devices should not interrupt isolated CPUs,
+#: but one may once more after it was moved. The fair server and the system's start cause some calls
+#: between CPUs: their limit is that of a tick.
 _DEVICE, _OTHER = 0.2, ticks.LIMIT
 
-#: Counted again in another row: TLB shoot-downs are function calls.
+#: Rows whose events count in another row too: TLB shoot-downs are function calls.
 _PARTS = ("TLB",)
 
 #: Softirqs that a tick raises.
@@ -42,7 +42,7 @@ class Intruders:
             for label, rate in sorted(rates.items(), key=lambda item: -item[1]):
                 if label not in (timer[0], *_PARTS) and self._too_often(label, rate):
                     yield self._row(cpu, label, *row_name(label), rate)
-            # Those of the tick are the tick's own finding.
+            # The tick's softirqs belong to the finding of the tick.
             ticks_on = timer[1] >= ticks.LIMIT
             for name, rate in self.counted.softirqs(cpu).items():
                 if rate >= _OTHER and not (ticks_on and name in _OF_THE_TICK):
@@ -73,7 +73,7 @@ class Intruders:
         )
 
     def _why(self, label: str, name: Optional[str], setting: Optional[Finding]) -> str:
-        """The setting that should have stopped it, and what mends that."""
+        """The setting that should have stopped it, and the remedy."""
         number, colon, _ = label.partition(":")
         mend = f"; mend: echo {self.plan.housekeeping.mask()} >/proc/irq/{number}/smp_affinity"
         if name is None:
@@ -86,7 +86,7 @@ class Intruders:
         )
 
     def _sender(self, cpu: int, label: str) -> str:
-        """Who sends an interrupt from CPU to CPU, as the kernel tells it."""
+        """The sender of an interrupt between CPUs, from the kernel's trace."""
         if label not in traced.SENT:
             return "" if ":" in label else "; 'lowlat-gen measure --causes' names what raises it"
         return f"; {traced.sender_words(self.counted.traced, cpu, label)}"

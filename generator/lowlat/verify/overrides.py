@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who else sets what lowlat sets: other TuneD profiles, daemons, systemd, container runtimes."""
+"""Other programs that set lowlat's values: TuneD profiles, daemons, systemd, container runtimes."""
 
 import re
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from lowlat.plan import profile
 
 _GROUPS = "/sys/fs/cgroup"
 
-#: In the order of sysctl.d(5), the last one first.
+#: In the reverse order of sysctl.d(5): the file that wins comes first.
 _SYSCTL = (
     *("/etc/sysctl.conf", "/etc/sysctl.d/*.conf", "/run/sysctl.d/*.conf"),
     *("/usr/local/lib/sysctl.d/*.conf", "/usr/lib/sysctl.d/*.conf"),
 )
 
-#: What is read to tell who set something, as globs; PRESENT is only looked for.
+#: Files that show who set a value, as globs; PRESENT is only checked for existence.
 FILES = (
     *_SYSCTL,
     f"{_GROUPS}/*/cpuset.cpus",
@@ -40,7 +40,7 @@ CONTAINERS = frozenset({"containerd", "dockerd", "crio", "podman", "kubelet"})
 #: Daemons that choose frequency governors.
 _POWER = frozenset({"tlp", "power-profiles-daemon", "tuned-ppd", "auto-cpufreq", "thermald"})
 
-#: What options of TuneD's plugins set, by plugin and option (tuned/plugins/plugin_*.py).
+#: Files set by options of TuneD's plugins, by plugin and option (tuned/plugins/plugin_*.py).
 _PLUGINS = {
     ("cpu", "governor"): ("*/scaling_governor",),
     ("cpu", "pm_qos_resume_latency_us"): ("*/pm_qos_resume_latency_us",),
@@ -54,27 +54,27 @@ _PLUGINS = {
 
 
 def read_containers(root: Root) -> tuple[str, ...]:
-    """Container runtimes that run here."""
+    """The container runtimes that run here."""
     return running(root, "containers", CONTAINERS)
 
 
 class Overrides:
-    """The others on one machine; each thing is read when it is first asked for."""
+    """The other programs on one machine; each fact is read on first use."""
 
     def __init__(self, plan: Plan, root: Root) -> None:
         self._plan = plan
         self._root = root
 
     def overriding(self, path: str) -> Optional[str]:
-        """The TuneD profile that sets a file otherwise and includes ours, or is merged with it."""
+        """The TuneD profile that sets this file differently and includes lowlat's or is merged."""
         return self.setter(path) if self._includes_ours else None
 
     def instead(self, path: str) -> Optional[str]:
-        """The TuneD profile that is active instead of lowlat's and sets a file."""
+        """The TuneD profile that is active instead of lowlat's and sets this file."""
         return None if self._includes_ours else self.setter(path)
 
     def undoing(self, path: str) -> Optional[str]:
-        """Who is there to have undone what a file held; None where nobody is known."""
+        """The program that may have undone a file's value; None if none is known."""
         setter = self.setter(path)
         if setter:
             return setter
@@ -89,7 +89,7 @@ class Overrides:
         return None
 
     def setter(self, path: str) -> Optional[str]:
-        """The active TuneD profile, other than ours, that sets a file."""
+        """The active TuneD profile, other than lowlat's, that sets this file."""
         last = ""
         for loaded in self._loaded:
             for section, options in loaded.sections.items():
@@ -107,7 +107,7 @@ class Overrides:
         return None
 
     def _grouping(self, path: str) -> Optional[str]:
-        """The control groups beside ours that have CPUs of it, and who makes such groups."""
+        """The other control groups that have isolated CPUs, and the programs that make groups."""
         others = list(self._overlapping(path.rpartition("/")[0]))
         runtimes = read_containers(self._root)
         if runtimes:

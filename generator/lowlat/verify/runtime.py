@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Run-time settings: what the running kernel holds, who undid it, and who overrides it."""
+"""Run-time settings: the values in the running kernel, who undid them, and who overrides them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
@@ -45,7 +45,7 @@ class RuntimeFindings:
         return Finding(setting.name, setting.target, setting.value, held, state, by, evidence)
 
     def _blame(self, astray: Sequence[Inspected]) -> tuple[Standing, Optional[str]]:
-        """The state of values that are not as planned, and whose doing that is."""
+        """The state of values that are not as planned, and the program that set them."""
         if all(item.value is None and item.problem == "cannot be read" for item in astray):
             return Standing.UNVERIFIABLE, None
         overriding = {self._overrides.overriding(item.path) for item in astray}
@@ -59,7 +59,7 @@ class RuntimeFindings:
         return Standing.NOT_APPLIED, _names(self._overrides.instead(item.path) for item in astray)
 
     def _shown(self, outcomes: Sequence[Inspected]) -> tuple[Standing, Optional[str], str]:
-        """The state of values that are as planned, by what the kernel made of them."""
+        """The state of values that are as planned, by their effect in the kernel."""
         if not outcomes:
             return Standing.UNVERIFIABLE, None, "nothing of that name is here"
         evidence = self._held(outcomes)
@@ -84,15 +84,15 @@ class RuntimeFindings:
         return Standing.EFFECTIVE, None, evidence
 
     def _expected(self, path: str, sign: Sign, value: str) -> str:
-        """What a file holds that shows the effect; without ``like`` beside it anything will do."""
+        """The expected content of a file that shows the effect; any content without ``like``."""
         if sign.like is None:
             return sign.expected(value) or ""
         beside = self._root.read(f"{path.rpartition('/')[0]}/{sign.like}")
         return (beside or self._root.read(path)) or ""
 
     def _signs(self, path: str, outcomes: Sequence[Inspected]) -> Iterator[tuple[str, Inspected]]:
-        """The files in which the kernel shows what it made of the values: one beside each of them,
-        or others."""
+        """The files in which the kernel shows the effect of the values: one beside each value's
+        file, or other files."""
         for item in outcomes:
             beside = f"{item.path.rpartition('/')[0]}/{path}"
             for found in glob(self._root, path) if "/" in path else [beside]:
@@ -113,7 +113,7 @@ class RuntimeFindings:
         return "all hold it"
 
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
-        """Interrupts that the kernel keeps on an isolated CPU."""
+        """Messages about interrupts that the kernel keeps on an isolated CPU."""
         for path, _ in self._signs("effective_affinity", fixed):
             held = self._root.read(path) if _is_irq(path) else None
             if held and _mask(held) & self._plan.isolated:
@@ -132,7 +132,7 @@ def _mask(text: str) -> CpuSet:
 
 
 def _invalid(outcome: Inspected) -> bool:
-    """Of a cpuset partition that the kernel does not make one."""
+    """Whether the kernel calls a cpuset partition invalid."""
     return (outcome.value or "").startswith(f"{outcome.setting.value} invalid")
 
 

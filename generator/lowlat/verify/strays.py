@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Strays: tasks on the isolated CPUs that were not placed there, and those that may come."""
+"""Strays: tasks on the isolated CPUs that were not placed there, and tasks that may come."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +14,13 @@ from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing, of_setting
 from lowlat.verify.tasks import TaskSeen
 
-#: A CPU's own kernel threads have work there now and then: how often a second is a finding.
+#: A CPU's own kernel threads run there now and then: from so many runs per second it is a finding.
 _OWN_RUNS = 1.0
 
-#: What keeps tasks of users off the isolated CPUs, the best first.
+#: The settings that keep tasks of users off the isolated CPUs, the best first.
 _KEEPERS = ("cpuset.partition", "isolcpus", "systemd.cpu_affinity")
 
-#: Findings of tasks; what is beyond them is counted.
+#: The limit of findings; further tasks are counted in one row.
 _MOST = 12
 
 _PLANNED = "no other task runs on the CPU"
@@ -28,8 +28,8 @@ _PLANNED = "no other task runs on the CPU"
 
 @dataclass(frozen=True)
 class Stray:
-    """One process, or a kernel thread: ``seconds`` is how long it was watched, 0.0 where it was
-    seen only; in that time it ran so often, and for so long."""
+    """One process, or a kernel thread. ``seconds`` is how long it was observed, 0.0 if it was seen
+    once; ``runs`` and ``ran_ns`` count in that time."""
 
     task: TaskSeen
     runs: int = 0
@@ -48,7 +48,7 @@ class Stray:
 
 @dataclass(frozen=True)
 class Strays:
-    """``settings`` are the rows of all settings, ``seen`` the tasks where nobody counted."""
+    """``settings`` are the rows of all settings, ``seen`` the tasks if nothing was counted."""
 
     plan: Plan
     settings: Sequence[Finding]
@@ -67,8 +67,8 @@ class Strays:
             yield replace(self._all(may, "may run there"), state=Standing.UNVERIFIABLE)
 
     def _found(self) -> Iterator[Stray]:
-        """One for each process and for each kernel thread, but for those that somebody pinned to
-        isolated CPUs alone, which is what they are for."""
+        """One per process and per kernel thread, except user tasks that may run on isolated CPUs
+        alone: they were placed there."""
         if self.counted is None:
             each: Iterable[Stray] = map(Stray, self.seen)
         else:
@@ -81,7 +81,7 @@ class Strays:
             yield replace(group[-1], runs=runs, ran_ns=ran)
 
     def _is_there(self, stray: Stray) -> bool:
-        """Whether it ran on an isolated CPU, or would where it wakes up."""
+        """Whether it ran on an isolated CPU, or would on its next wake-up."""
         task = stray.task
         if task.cpu not in self.plan.isolated:
             return False
@@ -107,7 +107,7 @@ class Strays:
         return Finding(name, f"/proc/{task.pid}", _PLANNED, seen, state, _manager(task), why)
 
     def _all(self, strays: Sequence[Stray], what: str) -> Finding:
-        """One row for many."""
+        """One row for many tasks."""
         ordered = sorted(
             strays, key=lambda s: (not s.task.policy.startswith(REAL_TIME), s.task.pid)
         )
@@ -118,7 +118,7 @@ class Strays:
         return Finding(name, "/proc", _PLANNED, seen, state, _manager(ordered[0].task), why)
 
     def _blame(self, task: TaskSeen) -> tuple[str, Standing, str]:
-        """The setting that should keep a task away, how it stands, and what mends that."""
+        """The setting that should keep a task away, its state, and the remedy."""
         name = self._keeper(task)
         setting = of_setting(self.settings, name)
         state = Standing.IGNORED if task.kernel else Standing.NOT_APPLIED
@@ -145,7 +145,7 @@ class Strays:
 
 
 def _manager(task: TaskSeen) -> Optional[str]:
-    """Who placed it, by its control group."""
+    """The service or container of a task, by its control group."""
     return None if task.kernel else task.group or None
 
 

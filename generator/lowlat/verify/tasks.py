@@ -11,16 +11,16 @@ from lowlat.host import tasks
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
 
-#: No host has so many; a made-up tree could.
+#: The limit of processes: no host has so many, but a made-up tree could.
 _MOST = 100_000
 
 
 @dataclass(frozen=True)
 class TaskSeen:
-    """One thread, of the kind "user", "kernel", or "bound", a kernel thread that the kernel lets
-    nobody move. ``cpu`` is where it runs or ran last, ``runs`` how often it was given a CPU, and
-    ``ran_ns`` for how long in all (Documentation/scheduler/sched-stats.rst); ``group`` is its
-    control group's last part, "" where that is not known."""
+    """One thread of the kind "user", "kernel", or "bound" (a kernel thread whose affinity cannot
+    change). ``cpu`` is where it runs or ran last; ``runs`` counts how often it got a CPU,
+    ``ran_ns`` for how long in all (Documentation/scheduler/sched-stats.rst); ``group`` is the last
+    part of its control group, "" if not known."""
 
     tid: int
     pid: int
@@ -49,7 +49,7 @@ class TaskSeen:
 
 
 def parse(text: str) -> tuple[TaskSeen, ...]:
-    """What listing() wrote; lines that are none are left out."""
+    """Parses the text of listing(); malformed lines are left out."""
     return tuple(task for line in text.splitlines() if (task := _parse(line)))
 
 
@@ -67,7 +67,7 @@ def _parse(line: str) -> Optional[TaskSeen]:
 
 
 def read(root: Root, isolated: CpuSet) -> tuple[TaskSeen, ...]:
-    """Those of a host now; of a captured machine, those that were seen there."""
+    """The tasks of a host now; of a captured machine, the recorded ones."""
     return parse(root.answer("tasks", lambda asked: listing(asked, isolated)))
 
 
@@ -111,7 +111,7 @@ def _task(root: Root, pid: int, tid: int, folder: str, allowed: CpuSet) -> Optio
 def between(
     before: Sequence[TaskSeen], after: Sequence[TaskSeen]
 ) -> Iterator[tuple[TaskSeen, int, int]]:
-    """The tasks that are there after, with how often and for how many ns they ran in between."""
+    """The tasks in ``after``, with how often and for how many ns they ran since ``before``."""
     known = {task.tid: task for task in before}
     for task in after:
         first = known.get(task.tid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether the tick stops on the isolated CPUs, by what was counted there."""
+"""Whether the tick stops on the isolated CPUs, by the counts."""
 
 from dataclasses import dataclass
 from typing import Optional
@@ -11,21 +11,21 @@ from lowlat.verify import counters, traced
 from lowlat.verify.counters import Counted
 from lowlat.verify.finding import Finding, Standing
 
-#: Timer interrupts per second from which a tick runs. The slowest one comes 100 times (HZ=100). One
-#: that is stopped leaves the fair server's 1 to 4 (kernel 6.12 and newer) and now and then a timer
-#: of the task's own: a quarter of the slowest tick is far from both.
+#: Timer interrupts per second from which a tick runs. The slowest tick has 100 (HZ=100). A stopped
+#: one leaves the fair server's 1 to 4 (kernel 6.12 and newer) and at times a timer of the task: a
+#: quarter of the slowest tick is far from both.
 LIMIT = 25.0
 
 _PLANNED = "the tick stops"
 
 
 def all_stop(plan: Plan, counted: Counted) -> bool:
-    """Whether something ran on every isolated CPU and none of them ticked."""
+    """Whether every isolated CPU was busy and none of them ticked."""
     return bool(plan.isolated) and all(_stops(counted, cpu) for cpu in plan.isolated)
 
 
 def _stops(counted: Counted, cpu: int) -> Optional[bool]:
-    """None where nothing ran there: an idle CPU stops its tick anyway."""
+    """None if the CPU was idle: an idle CPU stops its tick anyway."""
     tick = counters.tick(counted.rates(cpu))
     if tick is None or cpu not in counted.spinning | counted.watching:
         return None
@@ -34,8 +34,8 @@ def _stops(counted: Counted, cpu: int) -> Optional[bool]:
 
 @dataclass(frozen=True)
 class Ticks:
-    """What was counted, beside the row of nohz_full, where that is planned, and the kernel message
-    that calls the clock unstable, if there is one."""
+    """The counts, the row of nohz_full if it is planned, and the kernel message that calls the
+    clock unstable, if there is one."""
 
     plan: Plan
     counted: Counted
@@ -83,7 +83,7 @@ class Ticks:
         return "somebody's work ran there" if cpu in self.counted.watching else "it was idle"
 
     def _cause(self, nohz_full: Finding, cpu: int) -> str:
-        """As the kernel tells it."""
+        """The kernel's reason why the tick goes on."""
         if self.unstable_clock:
             return f"kernel message: {self.unstable_clock}"
         if nohz_full.state.bad:

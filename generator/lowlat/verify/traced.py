@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the kernel's trace tells while interrupts are counted: why the tick of a CPU goes on (event
-timer:tick_stop, kernel/time/tick-sched.c), and who sends it interrupts (events ipi:ipi_send_cpu and
-ipi:ipi_send_cpumask, include/trace/events/ipi.h, Linux 6.4 and newer). They are recorded in an
-instance of the trace that nothing else uses and that is gone afterwards."""
+"""The kernel's trace while interrupts are counted: why the tick of a CPU goes on (event
+timer:tick_stop, kernel/time/tick-sched.c), and who sends interrupts to the CPU (events
+ipi:ipi_send_cpu and ipi:ipi_send_cpumask, include/trace/events/ipi.h, Linux 6.4 and newer). The
+events go to a trace instance of this run alone, which is removed afterwards."""
 
 import errno
 import os
@@ -22,14 +22,14 @@ from lowlat.model.cpuset import CpuSet
 #: Where a system mounts tracefs.
 _PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
-#: For each CPU; older events give way.
+#: Size of each CPU's buffer in KiB; older events give way.
 _KIB = 16
 
-#: Times are not looked at.
+#: Times of the events are not used.
 _CLOCK = ClockPair((0, 0), (1, 1))
 
-#: What keeps a tick going, and the rows of /proc/interrupts whose senders the kernel names: to
-#: reschedule, to call a function.
+#: The key of the tick, and the rows of /proc/interrupts whose senders the kernel names: reschedule
+#: and function-call interrupts.
 _TICK, SENT = "TICK", ("RES", "CAL")
 
 _SEEN = re.compile(r"^seen ([0-9]{1,5}) (TICK|RES|CAL) ([0-9]{1,9}) (.{1,250})$", re.MULTILINE)
@@ -38,33 +38,33 @@ _UNSEEN = re.compile(r"^unseen (TICK|RES|CAL) (.*)$", re.MULTILINE)
 #: TICK_DEP_NAMES in include/trace/events/timer.h.
 _WORDS = resources.texts("verify/tick_stops.ini")["words"]
 
-#: How many senders are named.
+#: The number of senders that a message names.
 _NAMED = 3
 
 
 @dataclass
 class Traced:
-    """How often what was seen of which CPU: by CPU, TICK or the row of /proc/interrupts, and what
-    kept the tick or who sent the interrupt. ``errors`` says of which nobody could look, and why."""
+    """``seen`` counts by CPU, row (TICK or one of /proc/interrupts) and cause: the reason of the
+    tick or the sender. ``errors`` has the reason why a row could not be traced."""
 
     seen: Counter[tuple[int, str, str]] = field(default_factory=Counter)
     errors: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """As lines; parse() reads them."""
+        """The lines that parse() reads."""
         seen = (f"seen {cpu} {row} {n} {what}" for (cpu, row, what), n in self.seen.items())
         unseen = (f"unseen {row} {why}" for row, why in self.errors.items())
         return "\n".join(("traced", *seen, *unseen))
 
     def of(self, cpu: int, row: str) -> Counter[str]:
-        """What was seen of one CPU."""
+        """The counts of one CPU and row, by cause."""
         return Counter(
             {what: n for (at, of, what), n in self.seen.items() if (at, of) == (cpu, row)}
         )
 
 
 def parse(text: str) -> Traced:
-    """What the lines say."""
+    """Parses the lines of text()."""
     traced = re.search(r"^traced$", text, re.MULTILINE)
     errors = {} if traced else dict.fromkeys((_TICK, *SENT), "it was not recorded")
     seen = {(int(cpu), row, what): int(n) for cpu, row, n, what in _SEEN.findall(text)}
@@ -72,7 +72,7 @@ def parse(text: str) -> Traced:
 
 
 def seen(events: Iterable[TraceEvent], cpus: CpuSet) -> Counter[tuple[int, str, str]]:
-    """What the events tell of these CPUs."""
+    """The counts of these CPUs, from the events."""
     return Counter(found for event in events for found in _seen(event, cpus))
 
 
@@ -85,7 +85,7 @@ def _seen(event: TraceEvent, cpus: CpuSet) -> Iterator[tuple[int, str, str]]:
 
 
 def stop_words(traced: Traced, cpu: int) -> str:
-    """What kept the tick of this CPU, the most frequent first."""
+    """Reasons why the tick of this CPU went on, the most frequent first."""
     if _TICK in traced.errors:
         return f"why is not known: {traced.errors[_TICK]}"
     own = traced.of(cpu, _TICK)
@@ -96,7 +96,7 @@ def stop_words(traced: Traced, cpu: int) -> str:
 
 
 def sender_words(traced: Traced, cpu: int, row: str) -> str:
-    """Who sent this CPU the interrupts of a row, the most frequent first."""
+    """The senders of a row's interrupts to this CPU, the most frequent first."""
     if row in traced.errors:
         return f"who sends it is not known: {traced.errors[row]}"
     own = traced.of(cpu, row)
@@ -113,7 +113,7 @@ def _shares(own: Counter[str]) -> Iterator[tuple[str, str]]:
 
 
 def origin(traced: Traced, cpu: int, row: str) -> str:
-    """Where most of them come from: " from CALLSITE (CALLBACK)", or ""."""
+    """The call site of most of them: " from CALLSITE (CALLBACK)", or ""."""
     for who, _ in traced.of(cpu, row).most_common(1):
         _, word, rest = who.rpartition(" from ")
         return f"{word}{rest}" if word else ""
@@ -122,7 +122,7 @@ def origin(traced: Traced, cpu: int, row: str) -> str:
 
 @contextmanager
 def recording(cpus: CpuSet, places: tuple[Path, ...] = _PLACES) -> Iterator[Traced]:
-    """Record what concerns these CPUs meanwhile; what was found is there afterwards."""
+    """Record the events of these CPUs during the block; the value is filled after it."""
     traced = Traced()
     try:
         folder = _instance(places)
@@ -147,11 +147,11 @@ def recording(cpus: CpuSet, places: tuple[Path, ...] = _PLACES) -> Iterator[Trac
 
 
 def _enable(folder: Path, event: str, wanted: str) -> str:
-    """Record those of an event that are wanted; why that cannot be, or ""."""
+    """Record the wanted events of a kind; returns the reason if that fails, else ""."""
     own = folder / "events" / event
     if not own.is_dir():
         return f"this kernel does not have the event {event.replace('/', ':')}"
-    # It spares the buffer only: kernels before 6.6 know no set of CPUs.
+    # Only to spare the buffer: kernels before 6.6 cannot filter by a set of CPUs.
     with suppress(OSError):
         (own / "filter").write_text(wanted)
     try:
@@ -168,7 +168,7 @@ def _instance(places: tuple[Path, ...]) -> Path:
         raise OSError(errno.ENOENT, "no tracefs is mounted", str(places[0]))
     (above, *_) = mounted
     for left in above.glob("lowlat-verify-*"):
-        # Of one that was killed.
+        # Left by a process that was killed.
         if not Path("/proc", left.name.rpartition("-")[2]).exists():
             _remove(left)
     folder = above / f"lowlat-verify-{os.getpid()}"

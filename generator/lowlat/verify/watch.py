@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The run-time settings seen over time: what changes, who did it, and, if asked for, put back.
+"""The run-time settings over time: their changes, who made them and, on request, their restoration.
 
-It reads what verify reads of the running kernel and nothing else: no counters, no MSR, nothing that
-would interrupt an isolated CPU.
+It reads only what verify reads of the running kernel: no counters, no MSR, nothing that would
+interrupt an isolated CPU.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _Rows = dict[tuple[str, str], Finding]
 
 
 class Watch:
-    """Looks again and again; each look tells in lines what is new since the last one."""
+    """Compares again and again; each look() yields the changes since the last one."""
 
     def __init__(self, root: Root, plan: Optional[Plan] = None, *, restore: bool = False) -> None:
         self._root = root
@@ -37,19 +37,19 @@ class Watch:
 
     @property
     def bad(self) -> bool:
-        """Whether something was not as planned at the last look."""
+        """Whether a setting was not as planned at the last look."""
         return bool(self._problem) or any(row.state.bad for row in self._rows.values())
 
     def look(self) -> Iterator[str]:
-        """Look once; no run-time settings start or stop until what follows is done. Raises Refused
-        where somebody who does that does not end."""
+        """Look once; no run-time settings start or stop meanwhile if it restores. Raises Refused if
+        another process that starts or stops them does not end."""
         with runstate.alone(self._root) if self._restore else nullcontext():
             lines = list(self._look())
         yield from lines
 
     def _look(self) -> Iterator[str]:
         plan = self._named or store.in_use(self._root)
-        # What was taken back in order is not undone, and must not be put back.
+        # Settings that were stopped on purpose are not undone, and must not be restored.
         if plan is None or not settings.read_journal(self._root).done:
             self._rows = {}
             why = "no run-time settings are in use: 'lowlat-gen runtime start' sets them"
@@ -80,8 +80,8 @@ class Watch:
         self._rows = rows
 
     def _put_back(self, plan: Plan, undone: Sequence[Finding]) -> str:
-        """Set again what was undone, nothing else; the problem in words, or "". What TuneD sets by
-        itself is left to it."""
+        """Restore the undone settings alone, except those of TuneD's own plugins. Returns the
+        problem as text, or ""."""
         names = {(row.name, row.where) for row in undone}
         planned = [item for item in settings.ours(plan) if (item.name, item.target) in names]
         try:
