@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Running lowlat-measure, and reading what it and other tools wrote."""
+"""Runs lowlat-measure, and reads its output and that of other tools."""

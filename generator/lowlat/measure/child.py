@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finding lowlat-measure and running it: watched, bounded, and ended in good order."""
+"""Finds lowlat-measure and runs it: observed, bounded, and ended in good order."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from lowlat.base.process import Finished, find
 
 PROGRAM = "lowlat-measure"
 
-#: How long the harness may take to end its children and write a partial result.
+#: Seconds for the harness to end its children and write a partial result.
 _GRACE_S = 30.0
 
 _FORWARDED = {
@@ -29,14 +29,14 @@ _FORWARDED = {
 
 
 def find_harness() -> str:
-    """The harness beside the running program, else in the package, else on PATH. Raises Refused
-    where there is none, or, for root, where others could replace it."""
+    """The harness beside the running program, else in the package, else on PATH. Raises Refused if
+    there is none or, for root, if others could replace it."""
     beside = (str(path) for path in _beside() if path.is_file() and os.access(path, os.X_OK))
     found = next(beside, None) or find(PROGRAM)
     if found is None:
         hint = f"{process.bringing(PROGRAM)}, or build it with 'make harness'"
         raise process.missing(PROGRAM, hint=hint)
-    # Who runs lowlat-gen out of a folder of others has made up his mind.
+    # Not if lowlat-gen itself lies in a folder of other users: its user chose to run it.
     if trust.held(lowlat.__file__):
         trust.check(found, why="and it would run as root", hint="install the package lowlat")
     return found
@@ -58,21 +58,21 @@ def execute(
     every: float = 0.1,
 ) -> Finished:
     """Run the harness to its end, calling ``tick`` every so many seconds; ended after ``limit``. A
-    signal to end is handed on and answered, and the harness is given time to write what it has; a
-    second one ends it at once. Raises LowlatError where it cannot be started."""
+    signal to end is forwarded and answered, and the harness gets time to write its partial result;
+    a second signal ends it at once. Raises LowlatError if it cannot be started."""
     with _memory() as out, _memory() as err, _noted() as received:
         child = process.start(argv, stdout=out, stderr=err)
         try:
             timed_out = not _watch(child, tick, answer, received, limit, every)
         finally:
-            # One that has ended, killed or not, has left nothing: its keepers see to that.
+            # A harness that has ended, killed or not, leaves no process: its reapers ensure that.
             process.end_group(child)
         return Finished(child.returncode, _content(out), _content(err), timed_out)
 
 
 @contextmanager
 def _noted() -> Iterator[list[int]]:
-    """The signals to end that come meanwhile; what nohup ignores stays ignored."""
+    """The signals to end that come during the block; a SIGHUP ignored by nohup stays ignored."""
     received: list[int] = []
     nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     wanted = [number for number in _FORWARDED if not (nohup and number == signal.SIGHUP)]
@@ -92,7 +92,7 @@ def _watch(
     limit: float,
     every: float,
 ) -> bool:
-    """Whether it ended by itself, in its time and before a second signal."""
+    """Whether the harness ended on its own, in time and before a second signal."""
     deadline, handed_on = time.monotonic() + limit, False
     while process.wait(child, every) is None:
         if received and not handed_on:
@@ -108,7 +108,7 @@ def _watch(
 
 
 def _memory() -> IO[bytes]:
-    """A file that no full disk cuts short."""
+    """A file in memory, which no full disk truncates."""
     return os.fdopen(os.memfd_create("lowlat"), "w+b")
 
 
@@ -117,16 +117,16 @@ def _content(file: Any) -> str:
     return process.text(file.read())
 
 
-#: Nobody names a folder of his own like that.
+#: A prefix that no user chooses for a folder.
 _PREFIX = ".lowlat-causes-"
 
-#: Between making a folder and holding it passes less.
+#: Seconds: more than passes between making a folder and locking it.
 _NEW_S = 60.0
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A new folder (mode 0700) below $TMPDIR or /tmp. Raises OSError where none can be made."""
+    """A new folder (mode 0700) below $TMPDIR or /tmp. Raises OSError if it cannot be made."""
     _sweep(Path(tempfile.gettempdir()))
     name = tempfile.mkdtemp(prefix=_PREFIX)
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``top`` shows: the harness's lines of a second each, as who interrupted which CPU; and which
-threads ran there, seen from outside and without root: each thread's run time and last CPU in /proc,
-compared between two looks."""
+"""The data of ``top``: the harness's lines, one a second, as sources of interrupts for each CPU;
+and the threads that ran there, observed from outside and without root by the change of each
+thread's run time and last CPU in /proc."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +19,8 @@ from lowlat.model.cpuset import CpuSet
 
 @dataclass(frozen=True)
 class Occupant:
-    """A thread that ran on a CPU, and for how many ns in all since the look before; ``task`` is
-    its own number."""
+    """A thread that ran on a CPU, and for how many ns since the previous look; ``task`` is its
+    thread ID."""
 
     cpu: int
     name: str
@@ -29,7 +29,7 @@ class Occupant:
 
 
 class Occupants:
-    """Looks again and again at the threads on some CPUs, leaving out those of one process."""
+    """Observes the threads on some CPUs again and again, except those of one process."""
 
     def __init__(self, root: Root, cpus: CpuSet, besides: int) -> None:
         self._root = root
@@ -38,12 +38,12 @@ class Occupants:
         self._before = {task: ran for task, _, _, ran in self._tasks()}
 
     def look(self) -> tuple[Occupant, ...]:
-        """Who ran since the look before, the longest first."""
+        """The threads that ran since the previous look, the longest first."""
         before, self._before = self._before, {}
         found = []
         for task, cpu, name, ran in self._tasks():
             self._before[task] = ran
-            # One that has come since is counted from its start.
+            # A new thread is counted from its start.
             grown = ran - before.get(task, 0)
             if grown > 0 and cpu in self._cpus:
                 found.append(Occupant(cpu, name, grown, int(task)))
@@ -62,17 +62,17 @@ class Occupants:
 
 SCHEMA = "lowlat.follow/1"
 
-#: To order what is counted beside what is timed: about what an interrupt takes, in us.
+#: The assumed cost of an interrupt in us, to rank counted sources beside timed ones.
 _USUAL_US = 5.0
 
-#: Counted again under another name: TLB shoot-downs are function calls.
+#: Rows whose events count in another row too: TLB shoot-downs are function calls.
 _PARTS = ("TLB",)
 
 
 @dataclass(frozen=True)
 class Interrupter:
-    """One source of interruptions: how often a second, or for how many us a second it ran; of a
-    thread ``task`` is its number."""
+    """One source of interruptions: its count per second, or its run time in us per second; ``task``
+    is the ID of a thread."""
 
     kind: str
     name: str
@@ -86,13 +86,13 @@ class Interrupter:
 
     @property
     def weight(self) -> float:
-        """How much it takes, in us a second; of what is only counted, an estimate."""
+        """The cost in us per second; an estimate for sources that are only counted."""
         return (self.per_s or 0.0) * _USUAL_US if self.us_per_s is None else self.us_per_s
 
 
 @dataclass(frozen=True)
 class CpuSecond:
-    """What was counted of one CPU in a line's time, interrupts and softirqs by their row."""
+    """The counts of one CPU in a line's time, interrupts and softirqs by their row."""
 
     cpu: int
     gaps: int
@@ -117,7 +117,7 @@ class Second:
         return cpu.gaps / self.interval_s
 
     def interrupters(self, cpu: CpuSecond) -> list[Interrupter]:
-        """Who interrupted a CPU, the weightiest first."""
+        """The sources of interruptions of a CPU, the most costly first."""
         found = [
             *(
                 Interrupter(*row_name(label), count / self.interval_s, None)
@@ -133,13 +133,13 @@ class Second:
         return sorted(found, key=lambda one: -one.weight)
 
     def _thread(self, one: Occupant) -> Interrupter:
-        # One from another CPU may have run for longer than there was time.
+        # A thread from another CPU may have run for longer than the interval.
         us_per_s = min(one.ran_ns / 1000 / self.interval_s, 1e6)
         return Interrupter("thread", one.name, None, us_per_s, one.task)
 
 
 def parse_line(text: str, occupants: Iterable[Occupant] = ()) -> Second:
-    """A line, with the threads that ran meanwhile. Raises LowlatError where it is not one."""
+    """A line, with the threads that ran meanwhile. Raises LowlatError if it is malformed."""
     try:
         second = decode(Second, json.loads(text))
         if second.schema != SCHEMA or not second.interval_s:

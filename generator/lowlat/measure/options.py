@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What to measure: the options of lowlat-measure as one value."""
+"""The options of lowlat-measure as one value."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
 from lowlat.model.policy import parse_policies, word
 
-# All numbers of lowlat-measure's own that Python knows, as a guest's is not here to be asked; a
+# All numbers of lowlat-measure that Python knows; a guest's harness cannot be asked from here. A
 # test compares them with its help.
 
-#: What --duration and --warmup take: the least and the most seconds, and both in words.
+#: The range of --duration and --warmup: least and most seconds, and both as text.
 TIMES = {"--duration": (0.001, 86400.0, "1ms to 24h"), "--warmup": (0.0, 3600.0, "0s to 1h")}
 
-#: The longest of a second opinion and of the wake-ups, of a work kind and of a run of stress-ng's
-#: matrix, in seconds, and how many opinions and kinds "all" stands for (measure/run/:
+#: The longest time in seconds of a second opinion and of the wake-ups, of a work kind and of a run
+#: of stress-ng's matrix; and how many opinions and kinds "all" stands for (measure/run/:
 #: second_opinions.c, wakeups.c, works.c).
 _OPINION_S, _OPINIONS = 30.0, 4
 _WORK_S, _KINDS = 10.0, 6
 _THROUGHPUT_S = 2.0
 
-#: Runs that ``--throughput`` alone stands for.
+#: The number of runs if ``--throughput`` has no value.
 THROUGHPUT_RUNS = "10"
 
-#: The options that have lowlat-measure's own names.
+#: Options with the same name in lowlat-measure.
 _PASSED_ON = (
     *("label", "cpus", "duration", "warmup", "threshold", "stop_on", "policy"),
     *("load", "load_cpus", "seed", "events"),
@@ -40,8 +40,8 @@ _PASSED_ON = (
 
 @dataclass(frozen=True)
 class MeasureChoice:
-    """What every verb that measures is asked alike. Texts are handed to lowlat-measure as they are;
-    None is its default."""
+    """The options of every verb that measures. Texts are passed to lowlat-measure unchanged; None
+    is its default."""
 
     policy: Optional[str] = option(
         "POLICY[,...]",
@@ -67,13 +67,13 @@ class MeasureChoice:
 
 
 def chosen(given: object) -> dict[str, Any]:
-    """The fields of a MeasureChoice, of a value that has them among others."""
+    """The fields of a MeasureChoice, from a value that has further ones."""
     return {item.name: getattr(given, item.name) for item in fields(MeasureChoice)}
 
 
 @dataclass(frozen=True)
 class MeasureOptions(MeasureChoice):
-    """What to measure."""
+    """The options of one measurement."""
 
     label: str = option("NAME", "names the run, such as 'stock'", required=True)
     out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
@@ -99,8 +99,8 @@ class MeasureOptions(MeasureChoice):
     host: Mapping[str, object] = field(default_factory=dict)
 
     def argv(self, harness: str, capture: Optional[Path] = None) -> list[str]:
-        """The harness's argument vector; the result goes to its standard output, what interrupted
-        the run into the folder ``capture``."""
+        """The harness's argument vector. The result goes to its standard output, the records of the
+        observer into the folder ``capture``."""
         given = [(name, getattr(self, name)) for name in _PASSED_ON]
         options = [f"--{n.replace('_', '-')}={value}" for n, value in given if value is not None]
         if self.oslat is not None:
@@ -110,15 +110,15 @@ class MeasureOptions(MeasureChoice):
         options += [name for name, wanted in modes.items() if wanted]
         if capture is not None:
             options.append(f"--capture={capture}")
-            # The trace lengthens the gaps it explains, so it has to be asked for.
+            # The trace lengthens the gaps that it explains, so it is used on request only.
             options.append(f"--observer={'auto' if self.causes else 'switches'}")
             if self.events is None:
                 options.append(f"--events={gaps_file(capture)}")
         return [harness, *options, "--json=-"]
 
     def seconds(self) -> float:
-        """About how long a run takes: warm-up, measurement, and what follows it. Raises Refused
-        where a time has no unit."""
+        """The approximate duration of a run in seconds: warm-up, measurement, and all that follows.
+        Raises Refused if a time has no unit."""
         measured = seconds("--duration", self.duration)
         return (
             seconds("--warmup", self.warmup)
@@ -129,24 +129,24 @@ class MeasureOptions(MeasureChoice):
         )
 
     def _opinions(self) -> int:
-        """The second opinions, oslat among them where it is installed."""
+        """The number of second opinions, oslat included if it is installed."""
         named = self.second_opinion == "all" or "oslat" in (self.second_opinion or "").split(",")
         oslat = self.oslat if self.oslat is not None else find("oslat") is not None
         return _count(self.second_opinion, _OPINIONS) + (oslat and not named)
 
     def _works(self) -> int:
-        """The work kinds, on as many CPUs as there are where it is one after another."""
+        """The number of work kinds, times the number of CPUs if they run one after another."""
         return _count(self.work, _KINDS) * ((os.cpu_count() or 1) if self.work_alone else 1)
 
     def _throughput(self) -> int:
-        """lowlat-measure refuses what is no number."""
+        """0 if it is no number, which lowlat-measure refuses."""
         runs = self.throughput or ""
         return int(runs) if re.fullmatch(r"[0-9]{1,4}", runs) else 0
 
     def set_ups(self) -> Iterator[MeasureOptions]:
-        """The measurement under each policy of a comma-separated list ("other,fifo:1"). Where there
+        """The measurement under each policy of a comma-separated list ("other,fifo:1"). If there
         are several, the label and the named files of each get the policy's word ("stock-fifo1",
-        "gaps-fifo1.csv"). Raises Refused where the list is no list."""
+        "gaps-fifo1.csv"). Raises Refused if the list is malformed."""
         policies = () if self.policy is None else parse_policies(self.policy)
         for policy in policies if len(policies) > 1 else ():
             end = word(policy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's file, read once for all that is told of it."""
+"""Reads a run's file once, for all its uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lowlat.model.run import SCHEMA, Run
 
 @dataclass(frozen=True)
 class _Document:
-    """lowlat-measure by itself writes down only what the tools printed."""
+    """A run, with figures added from the output of tools: lowlat-measure alone stores only that."""
 
     run: Run
 
@@ -24,7 +24,7 @@ class _Document:
 
 
 def read_run(path: Path) -> Run:
-    """Read a file that ``lowlat-gen measure`` or ``lowlat-measure --json`` wrote. Raises Refused
-    where it is missing, not JSON, of another schema, or lacks a key."""
+    """Read a file of ``lowlat-gen measure`` or ``lowlat-measure --json``. Raises Refused if it is
+    missing, not JSON, of another schema, or lacks a key."""
     found = read_document(path, _Document, SCHEMA, "'lowlat-gen measure'", "measure again")
     return replace(found.run, path=path)

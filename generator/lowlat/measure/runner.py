@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run of lowlat-measure, labelled and kept with the facts of its host."""
+"""One run of lowlat-measure, labelled and stored with the facts of its host."""
 
 import json
 import os
@@ -26,10 +26,10 @@ from lowlat.measure.tools import results
 
 _LABEL = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
-#: Starting the loads, ending them and writing the result.
+#: Seconds to start the loads, end them and write the result.
 _SLACK_S = 120.0
 
-#: Reading its options and printing its help.
+#: Seconds to read its options and print its help.
 _ASK_S = 20.0
 
 #: Exit statuses of a run that a signal ended early; its partial result is kept.
@@ -38,7 +38,7 @@ SIGNALLED = {128 + signal.SIGINT: "interrupted", 128 + signal.SIGTERM: "terminat
 
 @dataclass(frozen=True)
 class Measured:
-    """Where the run was written, the harness's exit status, and what it complained of."""
+    """The path of the run's file, the harness's exit status, and its reported problems."""
 
     path: Path
     status: int
@@ -46,8 +46,8 @@ class Measured:
 
 
 def check(options: MeasureOptions) -> None:
-    """Have the harness read its options of each set-up and measure nothing. Raises Refused where
-    one is wrong, or stress-ng is asked for and is not installed."""
+    """Have the harness check its options of each set-up without measuring. Raises Refused if one is
+    wrong, or if stress-ng is needed and not installed."""
     for one in options.set_ups():
         one.seconds()
         asked = process.run([*one.argv(find_harness()), "--help"], timeout=_ASK_S)
@@ -63,9 +63,9 @@ def measure(
     """Run the harness and keep its result, also a partial one; ``quiet`` prints no progress. The
     ``harness`` is that of find_harness().
 
-    Raises Refused where nothing was measured because of the input, LowlatError where the harness
-    failed; then no file is left behind. Unmet where the file cannot be written: then the result is
-    on standard output.
+    Raises Refused if nothing was measured because of the input, LowlatError if the harness failed;
+    no file is left behind then. Raises Unmet if the file cannot be written; the result is on
+    standard output then.
     """
     if not _LABEL.fullmatch(options.label):
         hint = "1 to 64 letters, digits, dots, underscores, dashes"
@@ -86,7 +86,7 @@ def measure(
             say(f"ending the run: what was measured so far will be in {path}")
 
         tick, told = (_nothing, _nothing) if quiet else (progress.tick, answer)
-        every = 1.0 if quiet else 0.1  # nobody watches, and each look wakes a CPU
+        every = 1.0 if quiet else 0.1  # nobody looks, and each call wakes a CPU
         idle, began = idle_ticks(Root()), monotonic()
         finished = execute(argv, tick, told, limit=3 * expected + _SLACK_S, every=every)
         progress.done()
@@ -106,13 +106,13 @@ def _keep(out: str, text: str) -> None:
     try:
         files.write("--out", out, f"{text}\n".encode())
     except Refused as error:
-        # What took minutes to measure is not lost for want of room.
+        # A result that took minutes to measure is not lost to a full disk.
         say(text)
         raise Unmet(f"{error.message}: the run is on standard output") from error
 
 
 def _explain(document: dict[str, object], folder: Path, gaps: Path) -> int:
-    """Join the gaps with their causes; the exit status of an interrupt meanwhile, else 0."""
+    """Join the gaps with their causes; returns the exit status of an interrupt, else 0."""
     try:
         # Imported late: `--no-causes` needs none of it.
         from lowlat.measure.causes.attribution import attach
@@ -123,7 +123,7 @@ def _explain(document: dict[str, object], folder: Path, gaps: Path) -> int:
         document["attribution"] = {"observer": "none", "notes": notes}
         return 128 + signal.SIGINT
     except (LowlatError, OSError, ValueError) as error:
-        # The figures stand without their causes.
+        # The figures are valid without their causes.
         document["attribution"] = {"observer": "none", "notes": [str(error)]}
     return 0
 
@@ -164,8 +164,8 @@ def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def default_path(label: str) -> Path:
-    """runs/LABEL-UTC.json in the state folder, which is made where it is missing. Raises Refused
-    where it cannot be made or is a symbolic link, or, for root, others can write it."""
+    """runs/LABEL-UTC.json in the state folder, which is made if missing. Raises Refused if it
+    cannot be made or is a symbolic link, or, for root, if others can write it."""
     folder = files.make_folder(files.make_folder(state_folder(), "--out") / "runs", "--out")
     trust.check(str(folder))
     return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"

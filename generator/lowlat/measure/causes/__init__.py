@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From what the harness captured beside a run to the causes of its gaps, named."""
+"""From the harness's capture of a run to the named causes of its gaps."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's document with the causes of its gaps: what the harness captured, joined and named."""
+"""A run's document with the causes of its gaps: the harness's capture, joined and named."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -31,15 +31,15 @@ from lowlat.model.run import Cause, ChainLink, Comb, LongGap
 
 Document = dict[str, object]
 
-#: What arrives as a TLB row has been counted as CAL already (arch/x86/kernel/irq.c).
+#: Rows whose events count in another row: a TLB shoot-down is in CAL (arch/x86/kernel/irq.c).
 _NO_ENTRIES = ("total", "TLB")
 
 
 def attach(document: Document, folder: Path, gaps: Path) -> None:
     """Add causes, their sums and periods to each CPU of a run (schema lowlat.run/1).
 
-    ``folder`` is what ``--capture`` left, ``gaps`` what ``--events`` wrote. Raises LowlatError
-    where the files cannot be read.
+    ``folder`` is the output of ``--capture``, ``gaps`` that of ``--events``. Raises LowlatError if
+    the files cannot be read.
     """
     capture = read_capture(folder)
     found = read_gaps(gaps)
@@ -133,7 +133,7 @@ class _Analyst:
         return joined
 
     def _named(self, entered: Iterable[Context], item: Mapping[str, object]) -> tuple[int, int]:
-        """How many interrupts /proc/interrupts counted, and how many of those the trace has."""
+        """The number of interrupts counted in /proc/interrupts, and of those in the trace."""
         begin, end = self._capture.window
         seen = Counter(one.row for one in entered if one.row and begin <= one.begin <= end)
         counted = _counted(item, self._capture.counted_ns / 1e9)
@@ -158,7 +158,7 @@ class _Analyst:
         ]
 
     def _periods(self, cpu: CpuCapture, gaps: GapTimes, joined: join.Joined) -> list[Document]:
-        """Looked for in each class of causes by itself, so that none hides in another."""
+        """The periods of each class of causes, searched separately so that none hides another."""
         scale = self._capture.clock.ns(1) / 1e9
         times: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
         causes: defaultdict[str, list[str]] = defaultdict(list)
@@ -168,7 +168,7 @@ class _Analyst:
         span = (cpu.end - cpu.begin) * scale
         found = [(one, kind) for kind in times for one in periods.find(times[kind], span)]
         found.sort(key=lambda one: one[0].power)
-        # What several classes show goes to the one in which it stands out most.
+        # A period in several classes goes to the class in which it stands out most.
         return list({one.name: _period(one, kind, causes[kind]) for one, kind in found}.values())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The folder that ``lowlat-measure --capture`` leaves: what was recorded, on which clock."""
+"""The folder that ``lowlat-measure --capture`` leaves: its records and their clock."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class CpuCapture:
 
 @dataclass(frozen=True)
 class Capture:
-    """The summary in the folder. ``observer`` is "trace", "switches" or "none"; the growth of the
-    counters took ``counted_ns``; ``trace_error`` is why the trace could not be used, "" where it
-    was not asked for."""
+    """The summary in the folder. ``observer`` is "trace", "switches" or "none"; the counters grew
+    during ``counted_ns``; ``trace_error`` is the reason why the trace could not be used, "" if it
+    was not requested."""
 
     observer: str
     clock_name: str = field(metadata={"json": "clock"})
@@ -81,7 +81,7 @@ class Capture:
 
     @cached_property
     def window(self) -> tuple[int, int]:
-        """Where the growth of the counters begins and where it ends, in ticks."""
+        """The start and the end of the time in which the counters grew, in ticks."""
         return self.clock.ticks(self.begin_raw_ns), self.clock.ticks(self.end_raw_ns)
 
 
@@ -98,7 +98,7 @@ class GapTimes:
 
 
 def read_capture(folder: Path) -> Capture:
-    """Read the summary in the folder. Raises Refused where it is not there or damaged."""
+    """Read the summary in the folder. Raises Refused if it is missing or damaged."""
     path, writer = folder / "capture.json", "'lowlat-measure --capture'"
     return replace(read_document(path, Capture, SCHEMA, writer, "measure again"), folder=folder)
 
@@ -113,7 +113,7 @@ def read_gaps(path: Path) -> defaultdict[int, GapTimes]:
 
 
 def read_switches(capture: Capture) -> defaultdict[int, list[int]]:
-    """When the detector of each CPU was taken off it, in ticks."""
+    """The times at which the detector of each CPU was switched out, in ticks."""
     switches: defaultdict[int, list[int]] = defaultdict(list)
     for cpu, raw_ns, out in _rows(capture.folder / "switches.csv"):
         if out:
@@ -135,5 +135,5 @@ def _rows(path: Path) -> Iterator[tuple[int, int, int]]:
 
 
 def trace_file(capture: Capture, cpu: Optional[int]) -> Path:
-    """The kernel's text of one CPU; None: of who sent interrupts."""
+    """The kernel's trace of one CPU as text; of all senders of interrupts for None."""
     return capture.folder / ("trace.senders" if cpu is None else f"trace.{cpu}")

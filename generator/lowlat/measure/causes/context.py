@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One stay in the kernel or in another thread, and its name, from the event that begins it."""
+"""One stay in the kernel or in another thread, named after the event that begins it."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from lowlat.base import resources
 from lowlat.measure.causes.ftrace import TraceEvent
 
-#: Interrupt vectors of x86: the row of /proc/interrupts that counts one (arch/x86/kernel/irq.c),
-#: and its name where other CPUs raise it (arch/x86/include/asm/trace/irq_vectors.h).
+#: Interrupt vectors of x86: the row of /proc/interrupts that counts each (arch/x86/kernel/irq.c),
+#: and its name if other CPUs raise it (arch/x86/include/asm/trace/irq_vectors.h).
 _VECTORS = {
     vector: told.partition(", ")[::2]
     for vector, told in resources.texts("measure/causes/vectors.ini")["x86"].items()
@@ -16,12 +16,12 @@ _VECTORS = {
 
 
 def _named(vector: str) -> tuple[str, str]:
-    """The class and the name of what a vector of x86 is a cause of."""
+    """The class and the name of the cause that a vector of x86 stands for."""
     _, name = _VECTORS.get(vector, ("", ""))
     return ("ipi", name) if name else ("irq", vector)
 
 
-#: The same by the row of /proc/interrupts that counts it.
+#: Class and name by the row of /proc/interrupts that counts a vector.
 NAMES = {
     "NMI": ("nmi", "NMI"),
     "PMI": ("nmi", "performance counter"),
@@ -30,12 +30,12 @@ NAMES = {
 
 
 def row_name(label: str) -> tuple[str, str]:
-    """The class and the name of what a row of /proc/interrupts counts: "LOC", "30:nvme0q1"."""
+    """The class and the name of a row of /proc/interrupts, such as "LOC" or "30:nvme0q1"."""
     number, colon, device = label.partition(":")
     return ("irq", f"irq {number} {device}") if colon else NAMES.get(label, ("irq", label))
 
 
-#: arm64's name of all interrupts between CPUs, and of their rows together.
+#: arm64's name for all interrupts between CPUs, and for their rows together.
 ARM_IPI = "IPI"
 
 _FUNCTIONS_MAX = 3
@@ -45,8 +45,8 @@ _FUNCTIONS_MAX = 3
 class Context:
     """One stay in the kernel or in another thread.
 
-    ``key`` finds its end, ``row`` is where /proc/interrupts counts it ("" where it does not).
-    What ran in it becomes known while it lasts; ``busy`` is a worker with an unfinished work.
+    ``key`` finds its end, ``row`` is its row in /proc/interrupts ("" if it has none). The functions
+    that ran in it are added while it lasts; ``busy`` marks a worker with unfinished work.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Context:
 
 
 def entered(event: TraceEvent) -> Context:
-    """The context that an event "..._entry" begins; its key is that of the "..._exit"."""
+    """The context that an event "..._entry" begins, with the key of its event "..._exit"."""
     vector, time = event.name.rpartition("_")[0], event.time
     if vector == "irq_handler":
         number = event.field("irq")
@@ -91,6 +91,6 @@ def entered(event: TraceEvent) -> Context:
 
 
 def _bracketed(text: str, key: str) -> str:
-    """The part of "vec=1 [action=TIMER]" that a person reads."""
+    """The readable part of "vec=1 [action=TIMER]"."""
     found = re.search(rf"\[{key}=(\w+)\]", text)
     return found[1] if found else text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's trace as it prints it (Documentation/trace/ftrace.rst), line by line."""
+"""The kernel's trace as printed (Documentation/trace/ftrace.rst), line by line."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import NamedTuple, Optional
 
 from lowlat.measure.causes.capture import ClockPair
 
-# A task's name has 15 characters and cannot hold all that follows it.
+# A task's name has 15 characters: the rest of this pattern does not fit into it.
 _LINE = re.compile(r"-(\d+) +\[(\d+)\] \S+ +(\d+)(?:\.(\d{6}))?: (\w+): ?(.*)")
 _SWITCH = re.compile(
     r"prev_comm=(.*) prev_pid=(\d+) prev_prio=\S+ prev_state=(\S+) ==> "
@@ -27,7 +27,7 @@ class TraceEvent(NamedTuple):
     text: str
 
     def symbol(self, key: str) -> str:
-        """A function among the fields, without offset; "" where there is none."""
+        """A function among the fields, without offset; "" if there is none."""
         return next((value for name, value in _SYMBOL.findall(self.text) if name == key), "")
 
     @property
@@ -37,13 +37,13 @@ class TraceEvent(NamedTuple):
         return found[1] if found else ""
 
     def field(self, key: str) -> str:
-        """A field without blanks; "" where there is none."""
+        """A field without blanks; "" if there is none."""
         found = re.search(rf"\b{key}=(\S+)", self.text)
         return found[1] if found else ""
 
 
 class Switch(NamedTuple):
-    """The fields of sched_switch that matter."""
+    """The fields of sched_switch that are used."""
 
     before: int
     after: int
@@ -51,8 +51,8 @@ class Switch(NamedTuple):
 
 
 def parse(lines: Iterable[str], clock: ClockPair) -> Iterator[TraceEvent]:
-    """The events of a trace. A time with a dot is CLOCK_MONOTONIC_RAW in seconds, which the
-    kernel cuts to microseconds; one without is in ticks."""
+    """The events of a trace. A time with a dot is CLOCK_MONOTONIC_RAW in seconds, which the kernel
+    truncates to microseconds; one without a dot is in ticks."""
     for line in lines:
         found = _LINE.search(line)
         if not found:
@@ -65,6 +65,6 @@ def parse(lines: Iterable[str], clock: ClockPair) -> Iterator[TraceEvent]:
 
 
 def parse_switch(text: str) -> Optional[Switch]:
-    """The fields of a sched_switch event; None where they are not in the known form."""
+    """The fields of a sched_switch event; None if they do not have the known form."""
     found = _SWITCH.search(text)
     return Switch(int(found[2]), int(found[5]), found[4]) if found else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gaps joined with what ran in them."""
+"""Joins gaps with the contexts that ran in them."""
 
 import heapq
 from bisect import bisect_left, bisect_right
@@ -11,25 +11,25 @@ from lowlat.measure.causes.capture import GapTimes
 from lowlat.measure.causes.context import Context
 from lowlat.measure.causes.timeline import Stretch
 
-#: Nothing of the kernel's ran: the machine below it took the time.
+#: No event of the kernel: the hardware or the hypervisor took the time.
 HARDWARE = ("hardware-or-hypervisor", "no kernel event")
 
 #: The trace began only after the gap, because its buffer was too small.
 NOT_RECORDED = ("not-recorded", "the trace's buffer was full")
 
-#: All that a detector's own context switches tell.
+#: The two causes that a detector's own context switches can show.
 SWITCHED = ("thread", "another thread (root with --causes sees which)")
 NOT_SWITCHED = ("interrupt-or-hardware", "no context switch (root with --causes sees more)")
 
 Cause = tuple[str, str]
 
-#: So many of a CPU's longest gaps are kept one by one, with so many causes each.
+#: The number of longest gaps kept for each CPU, and the limit of causes for each.
 _LONGEST, _LINKS = 10, 32
 
 
 @dataclass
 class Tally:
-    """What one cause took: how often, and ticks."""
+    """The cost of one cause: its number of events, and its ticks."""
 
     events: int = 0
     ticks: int = 0
@@ -67,9 +67,9 @@ def join(
 ) -> Joined:
     """Give each gap the contexts that took it, each with its own time.
 
-    Entering and leaving the kernel, which no event covers, goes to the outermost context, whose
-    doing it is. ``since`` (ticks) is where the trace begins, ``slack`` how coarse its clock is.
-    ``entered`` is read after ``stretches`` has been consumed.
+    The time to enter and leave the kernel, which no event covers, goes to the outermost context,
+    which caused it. ``since`` (ticks) is the start of the trace, ``slack`` (ticks) the resolution
+    of its clock. ``entered`` is read after ``stretches`` has been consumed.
     """
     times = _charge(gaps, stretches, slack)
     entered = sorted(entered, key=lambda found: found.begin)
@@ -105,7 +105,7 @@ def _charge(
 
 
 def _places(gaps: GapTimes, times: Iterable[int], slack: int) -> Iterator[Optional[int]]:
-    """Of each of the times, which are in order, the place of the gap that it lies in."""
+    """For each of the times, which are in order: the place of the gap around it, or None."""
     at = 0
     for time in times:
         at = _reached(gaps, at, time - slack)
@@ -113,7 +113,7 @@ def _places(gaps: GapTimes, times: Iterable[int], slack: int) -> Iterator[Option
 
 
 def _reached(gaps: GapTimes, at: int, time: int) -> int:
-    """The first gap from that place on that ends no earlier than the time."""
+    """The first gap, from place ``at`` on, that ends no earlier than the time."""
     while at < len(gaps) and gaps.ends[at] < time:
         at += 1
     return at
@@ -122,7 +122,7 @@ def _reached(gaps: GapTimes, at: int, time: int) -> int:
 def _shares(
     length: int, charged: Mapping[Context, int], begun: Sequence[Context]
 ) -> list[tuple[Cause, Tally]]:
-    """The contexts of one gap, each with its own time; the first one has what is left."""
+    """The contexts of one gap, each with its own time; the first one gets the remainder."""
     known = set(begun)
     shares = [
         ((context.kind, context.cause), Tally(int(context in known), charged.get(context, 0)))
@@ -134,12 +134,12 @@ def _shares(
 
 
 def inside(gaps: GapTimes, times: Iterable[int], slack: int) -> int:
-    """How many of the times, which are in order, lie inside a gap."""
+    """The number of times inside a gap; the times are in order."""
     return sum(place is not None for place in _places(gaps, times, slack))
 
 
 def join_switches(gaps: GapTimes, outs: Sequence[int]) -> Joined:
-    """The gaps in which the detector was taken off its CPU, at these ticks, and the others."""
+    """The gaps in which the detector was switched out, at these ticks, and the others."""
     joined = Joined()
     for begin, end in zip(gaps.begins, gaps.ends):
         count = bisect_right(outs, end) - bisect_left(outs, begin)

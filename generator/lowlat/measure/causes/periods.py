@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Known periods in the times of events: the kernel's tick, its watchdogs, its housekeeping.
 
-The times are folded at each known period. One is found where events come at one phase in more of
-its turns than chance explains: an upper bound (Chernoff) of the binomial probability, times the
-number of phases, drifts and periods tried. A burst counts once a turn.
+The times are folded at each known period. A period is found if events come at one phase in more
+turns than chance explains: an upper bound (Chernoff) of the binomial probability, times the number
+of phases, drifts and periods tried. A burst counts once a turn.
 """
 
 import math
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-#: How often events that have no period show one nevertheless.
+#: The probability that events without a period show one.
 FALSE_ALARM_RATE = 0.001
 
-#: Seconds, and what in Linux comes at that period where nobody changed it (kernel/Kconfig.hz,
+#: Periods in seconds, and the work that Linux does at each by default (kernel/Kconfig.hz,
 #: net/ipv4/tcp.c, kernel/time/clocksource.c, mm/compaction.c, mm/vmstat.c, kernel/sched/core.c,
 #: kernel/watchdog.c, mm/page-writeback.c, mm/khugepaged.c, arch/x86/kernel/cpu/mce/core.c).
 KNOWN = (
@@ -33,29 +33,29 @@ KNOWN = (
     (300.0, "300 s: the machine check poll"),
 )
 
-#: How far two clocks may drift from each other: what NTP may slew.
+#: The drift allowed between two clocks, as a fraction: the limit of NTP's slewing.
 CLOCKS_APART = 5e-4
 
-#: A turn is cut into cells; a phase is a window of two neighbours. Turns are counted in blocks, in
-#: which no drift exceeds half a cell.
+#: A turn is divided into cells; a phase is a window of two neighbours. Turns are counted in blocks
+#: short enough for a drift of at most half a cell.
 _CELLS = 32
 _BLOCK = 32
 
 _TURNS_MIN = 8
 _TURNS_MAX = 4096
 
-#: The least part of its turns in which a period comes: a tick does not show while others run.
+#: The least share of turns in which a period must come: other work can hide a tick.
 _SHARE = 0.1
 
-#: How many times faster or slower another period may be that folds into this one; the other
-#: numbers are multiples of these.
+#: Another period that is so many times faster or slower folds into this one; other factors are
+#: multiples of these.
 _PRIMES = (2, 3, 5, 7)
 
 
 @dataclass(frozen=True)
 class Period:
-    """A known period: its exact frequency, how often a second it came, how far it stands out (-ln
-    of the probability by chance, all tries paid), and the places of the events that came at it."""
+    """A known period: its exact frequency, its events per second, ``power`` (-ln of the probability
+    by chance, corrected for all tries), and the places of its events."""
 
     frequency_hz: float
     name: str
@@ -71,7 +71,7 @@ def find(times: Sequence[float], span_s: float) -> list[Period]:
 
 
 def _fold(times: Sequence[float], span_s: float, seconds: float, name: str) -> Optional[Period]:
-    """What comes at this period, not at a faster or a slower one."""
+    """The period, unless a faster or a slower one explains its events."""
     turns = min(int(span_s / seconds), _TURNS_MAX)
     cells = array("q", (int(time / seconds * _CELLS) for time in times if time < turns * seconds))
     if turns < _TURNS_MIN or len(cells) < _SHARE * turns:
@@ -93,8 +93,8 @@ def _fold(times: Sequence[float], span_s: float, seconds: float, name: str) -> O
 
 
 def _best(cells: Sequence[int], turns: int) -> tuple[float, list[int], int]:
-    """The drift (cells a turn) at which one phase has the most turns, the turns that each phase
-    has then, and how many were tried."""
+    """The drift (cells a turn) at which one phase has the most turns, the turns of each phase at
+    that drift, and the number of tries."""
     blocks = _blocks(cells, turns)
     reach = math.ceil(turns * CLOCKS_APART * _CELLS)
     folded = {one: _sum(blocks, one / turns) for one in range(-reach, reach + 1)}
@@ -103,7 +103,7 @@ def _best(cells: Sequence[int], turns: int) -> tuple[float, list[int], int]:
 
 
 def _blocks(cells: Sequence[int], turns: int) -> list[list[int]]:
-    """In how many turns of each block something came, by the first cell of the window."""
+    """The turns of each block that have an event, by the first cell of the window."""
     blocks = [[0] * _CELLS for _ in range(0, turns, _BLOCK)]
     hit = set(cells)
     hit |= {cell - 1 for cell in hit if cell}
@@ -113,7 +113,7 @@ def _blocks(cells: Sequence[int], turns: int) -> list[list[int]]:
 
 
 def _sum(blocks: Sequence[list[int]], drift: float) -> list[int]:
-    """The turns of all blocks, each turned back by the drift (cells a turn) up to it."""
+    """The turns of all blocks, each shifted back by the drift (cells a turn) up to it."""
     places = (_shift(number, drift) % _CELLS for number in range(len(blocks)))
     turned = (block[place:] + block[:place] for block, place in zip(blocks, places))
     return [sum(column) for column in zip(*turned)]
@@ -130,7 +130,7 @@ def _in_window(cells: Sequence[int], phase: int, drift: float) -> dict[int, int]
 
 
 def _is_faster(folded: Sequence[int], phase: int) -> bool:
-    """Whether all phases of a faster period stand out, not this one alone."""
+    """Whether all phases of a faster period stand out, not only this one."""
     level = (folded[phase] + sum(folded) / _CELLS) / 2
 
     def stands_out(part: float) -> bool:
@@ -141,7 +141,7 @@ def _is_faster(folded: Sequence[int], phase: int) -> bool:
 
 
 def _is_slower(hit: Iterable[int], expected: float) -> bool:
-    """Whether of the turns that are hit, chance aside, most are every second, third, ... one."""
+    """Whether most turns with events, chance excluded, are every second, third, ... turn."""
     for every in _PRIMES:
         counts = Counter(turn % every for turn in hit)
         above = sum(counts.values()) - expected
@@ -151,7 +151,7 @@ def _is_slower(hit: Iterable[int], expected: float) -> bool:
 
 
 def _unlikely(most: int, expected: float, turns: int) -> float:
-    """-ln of a bound of the probability that a binomial variable reaches ``most``."""
+    """-ln of an upper bound of the probability that a binomial variable reaches ``most``."""
     if most <= expected:
         return 0.0
     left = (turns - most) * math.log((turns - most) / (turns - expected)) if most < turns else 0.0

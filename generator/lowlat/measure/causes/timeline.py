@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ran on a CPU instead of the detector, from the trace's events: every moment belongs to the
-innermost of the contexts that are open, so that each has its time net of what it holds."""
+"""The contexts that ran on a CPU instead of the detector, from the trace's events: every moment
+belongs to the innermost open context, so that each context has its net time."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lowlat.measure.causes.context import ARM_IPI, Context, entered
 from lowlat.measure.causes.ftrace import TraceEvent, parse_switch
 from lowlat.measure.causes.senders import Senders
 
-#: Events inside a context that tell which function ran in it.
+#: Events inside a context that name the function that ran in it.
 _NAMING = {
     "hrtimer_expire_entry": "function",
     "timer_expire_entry": "function",
@@ -29,8 +29,8 @@ class Stretch:
 
 
 class Contexts:
-    """Follows one CPU's events; ``thread`` is the detector's number. ``entered`` grows by each
-    context as it begins."""
+    """Follows one CPU's events; ``thread`` is the detector's thread ID. Each context is added to
+    ``entered`` as it begins."""
 
     def __init__(self, thread: int, senders: Senders, clock: ClockPair) -> None:
         self._thread = thread
@@ -38,7 +38,7 @@ class Contexts:
         self._clock = clock
         self._last = 0
         self._pid = thread
-        #: Interrupts, innermost last; and what is open in each thread, its own stay first.
+        #: Open interrupts, innermost last; and each thread's open contexts, its own stay first.
         self._interrupts: list[Context] = []
         self._threads: dict[int, list[Context]] = {}
         self.entered: list[Context] = []
@@ -66,18 +66,18 @@ class Contexts:
         return stack[-1] if stack else None
 
     def _found(self, event: TraceEvent) -> None:
-        """The task is not the expected one: at the beginning, or where events were lost."""
+        """Another task than expected runs: at the beginning, or after events were lost."""
         self._interrupts.clear()
         self._pid = event.pid
         if event.pid != self._thread and event.pid not in self._threads:
-            # The kernel prints <...> where it has forgotten the name.
+            # The kernel prints <...> if it has forgotten the name.
             name = f"task {event.pid}" if event.comm in ("", "<...>") else event.comm
             self._threads[event.pid] = [
                 Context("thread", name if event.pid else "idle", event.time)
             ]
 
     def _nmi(self, event: TraceEvent) -> Context:
-        """It is told of at its end, with its length."""
+        """The event comes at the end of the NMI, with its length."""
         length = self._clock.span(int(event.field("delta_ns") or 0))
         begin = max(event.time - length, self._last)
         return self._begin(Context("nmi", event.text.partition("(")[0], begin, row="NMI"))
@@ -95,7 +95,7 @@ class Contexts:
             if top is not None:
                 top.ran(event.symbol(_NAMING[name]))
         elif name.startswith("page_fault_"):
-            if self._pid == self._thread:  # others' faults are their own time
+            if self._pid == self._thread:  # page faults of other threads belong to their own time
                 self._begin(Context("exception", name.replace("_", " "), event.time))
         elif name == "workqueue_execute_start":
             self._work(event)
@@ -109,13 +109,13 @@ class Contexts:
     def _enter(self, event: TraceEvent) -> None:
         context, top = entered(event), self._top()
         if context.row == ARM_IPI and top is not None and top.name == ARM_IPI:
-            # arm64 tells of the interrupt first, then of its reason.
+            # arm64 reports the interrupt first, then its reason.
             top.name, top.row = context.name, context.row
             return
         self._begin(context)
         if context.kind == "ipi":
             context.origin = self._senders.origin(event.cpu, event.time, context.key)
-        # A softirq in a thread of its own (PREEMPT_RT) is taken off the CPU together with it.
+        # A softirq in its own thread (PREEMPT_RT) is switched out together with the thread.
         of_thread = context.kind == "softirq" and not self._interrupts
         stack = self._threads.setdefault(self._pid, []) if of_thread else self._interrupts
         stack.append(context)
@@ -124,14 +124,14 @@ class Contexts:
         for stack in (self._interrupts, self._threads.get(self._pid, [])):
             for depth in range(len(stack) - 1, -1, -1):
                 if stack[depth].key == wanted.key:
-                    del stack[depth:]  # what is above has lost its own end
+                    del stack[depth:]  # contexts above it have lost their end events
                     return
 
     def _switch(self, event: TraceEvent) -> None:
         switch = parse_switch(event.text)
         if switch is None:
             return
-        # No interrupt outlives a switch; one that seems to has lost its end.
+        # No interrupt outlasts a switch; one that seems to has lost its end event.
         self._interrupts.clear()
         left = self._threads.get(switch.before, [])
         if not any(context.busy or context.kind == "softirq" for context in left):
@@ -151,7 +151,7 @@ class Contexts:
         stack = self._threads.get(self._pid)
         if not stack or stack[0].kind != "thread":
             return
-        # A worker's stay is named by its first work; one more is a cause of its own.
+        # A worker's stay is named after its first work; a further work is a separate cause.
         if stack[0].functions and not stack[0].busy:
             stack[0] = self._begin(Context("thread", stack[0].name, event.time))
         stack[0].ran(event.work)
@@ -164,5 +164,5 @@ class Contexts:
 
 
 def _again(context: Context, time: int) -> Context:
-    """What goes on after its thread was off the CPU: no new entry."""
+    """A context that goes on after its thread was off the CPU: no new entry."""
     return Context(context.kind, context.name, time, context.key)

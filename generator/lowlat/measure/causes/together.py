@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Moments in which several CPUs were away at once: what a parallel program waits for."""
+"""Times in which several CPUs were away at once: a parallel program waits for all of them."""
 
 from array import array
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from lowlat.measure.causes.capture import Capture, GapTimes
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Together
 
-#: So many sets of CPUs are kept, those that were away longest.
+#: The number of sets of CPUs kept, those with the longest time away.
 _MOST = 10
 
 
 def find(capture: Capture, gaps: Mapping[int, GapTimes]) -> list[Together]:
-    """The sets of two CPUs and more that were away together, and no other one with them."""
+    """The sets of at least two CPUs that were away together while all others were not."""
     found: dict[frozenset[int], array[int]] = {}
     away: frozenset[int] = frozenset()
     last = 0
@@ -35,7 +35,7 @@ def find(capture: Capture, gaps: Mapping[int, GapTimes]) -> list[Together]:
 
 
 def _edges(cpu: int, gaps: GapTimes) -> Iterator[tuple[int, bool, int]]:
-    """When a CPU leaves and when it is back; one that comes back to leave comes back first."""
+    """The times at which a CPU goes away and returns; a return at the same time comes first."""
     for begin, end in zip(gaps.begins, gaps.ends):
         yield begin, True, cpu
         yield end, False, cpu

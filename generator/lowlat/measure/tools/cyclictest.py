@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What cyclictest (rt-tests) printed of the latency of wake-ups, with ``--quiet`` and
-``--histogram`` or as JSON.
+"""cyclictest's (rt-tests) output on wake-up latency, with ``--quiet`` and ``--histogram`` or as
+JSON.
 
-Periods missed while it was held up are skipped, not counted, so its percentiles leave out exactly
-the worst times (coordinated omission): they are for setting beside others in a quiet minute.
+Periods that it misses while delayed are skipped, not counted, so its percentiles leave out exactly
+the worst times (coordinated omission). They serve for comparison in a quiet minute.
 
 Sources: src/cyclictest/cyclictest.c of rt-tests 2.4 to 2.9.
 """
@@ -18,8 +18,8 @@ from lowlat.measure.tools import oslat
 
 
 def maxima_us(output: str) -> tuple[float, ...]:
-    """One for each thread; none where there is no result in it. The text does not tell
-    microseconds from the nanoseconds of its option -N and is taken for the former."""
+    """The maximum of each thread; empty without a result. The text does not distinguish
+    microseconds from the nanoseconds of option -N; it is read as microseconds."""
     brace = output.find("{")
     if brace >= 0:
         return _from_json(output[brace:])
@@ -40,8 +40,8 @@ def _unit(data: Mapping[str, Any]) -> float:
 
 
 def percentiles_us(output: str) -> Iterator[tuple[str, float]]:
-    """Of its JSON, by their name: the mean over the threads of the middle of the bucket in which
-    each lies. One that lies above the histogram of some thread is left out."""
+    """Percentiles from the JSON, by name: the mean over the threads of the middle of each one's
+    bucket. A percentile above the histogram of some thread is left out."""
     data = oslat.load(output[output.find("{") :])
     threads = list(data.get("thread", {}).values())
     for share in ("50", "99", "99.9", "99.99"):

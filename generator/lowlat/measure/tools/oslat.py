@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The maxima that oslat (rt-tests) printed, with the faults of its versions corrected.
 
-- Up to 2.8 times are rounded up, from 2.9 on down: of these the upper limit is given.
+- Up to 2.8 times are rounded up, from 2.9 on down: for these the upper limit is given.
 - 2.1 and 2.10 both call themselves 2.10; only the buckets tell them apart.
 - With ``-W`` the JSON has nanoseconds beside microseconds; its keys end in a stray colon.
 
-What else it prints is left alone: its average is wrong in all versions (an iteration counts as the
+Its other figures are not used: the average is wrong in all versions (an iteration counts as the
 upper edge of its bucket, and the first thread's overflow is added to every thread), and without
 ``-W`` the buckets of 2.5 to 2.8 are one microsecond too high.
 
@@ -32,8 +32,8 @@ class _Printed:
 
 
 def parse(output: str) -> Optional[ToolResult]:
-    """Read oslat's JSON or its text: for each CPU the time in us that nothing took longer than;
-    None where there is no result in it (it was ended early)."""
+    """Read oslat's JSON or text: for each CPU an upper limit in us of its longest time. None if the
+    output has no result (oslat was ended early)."""
     brace = output.find("{")
     data = load(output[brace:]) if brace >= 0 else {}
     version, printed = _from_json(data) if data else _from_text(output)
@@ -47,7 +47,7 @@ def parse(output: str) -> Optional[ToolResult]:
 def _from_json(data: Mapping[str, Any]) -> tuple[str, Sequence[_Printed]]:
     try:
         items = list(data["thread"].values())
-        # Histogram labels are microseconds, with decimals exactly where all else is nanoseconds.
+        # Histogram labels are microseconds; they have decimals only if all else is nanoseconds.
         in_ns = any("." in label for item in items for label in item.get("histogram", {}))
         printed = [_printed(item, 0.001 if in_ns else 1.0) for item in items]
     except (ValueError, KeyError, AttributeError, TypeError):
@@ -91,8 +91,8 @@ def _buckets(text: str) -> list[tuple[float, list[int]]]:
 
 
 def _rounding(version: str, printed: Sequence[_Printed]) -> tuple[float, bool]:
-    """To which unit in us the times are rounded, and whether up. What tells: a minimum of 0 was
-    rounded down; a first bucket of the minimum itself, up; else the version."""
+    """The unit in us to which times are rounded, and whether up. A minimum of 0 was rounded down; a
+    first bucket equal to the minimum, up; else the version decides."""
     # 2.9 is printed as 2.90, 2.8 as 2.80, but 2.10 as 2.10.
     up = bool(re.match(r"2\.([2-8])0$|1\.", version))
     if any(label % 1 for thread in printed for label in thread.counts):
@@ -103,8 +103,8 @@ def _rounding(version: str, printed: Sequence[_Printed]) -> tuple[float, bool]:
 
 
 def load(text: str) -> dict[str, Any]:
-    """The JSON object of any program of rt-tests (src/lib/rt-utils.c: rt_write_json) that ``text``
-    begins with, stray colons cut off its keys; {} where there is none."""
+    """The JSON object of any program of rt-tests (src/lib/rt-utils.c: rt_write_json) at the start
+    of ``text``, without stray colons after its keys; {} if there is none."""
     try:
         data, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What other tools found, beside what they printed: ``"parsed": {"version", "figures"}`` in each
-tool's part of a run. It is read out of their output once, when the run is written."""
+"""The results of other tools, beside their output: ``"parsed": {"version", "figures"}`` in each
+tool's part of a run. The output is parsed once, when the run is written."""
 
 import json
 import math
@@ -10,21 +10,21 @@ from typing import Optional
 from lowlat.measure.tools import cyclictest, oslat, rtla, stress_ng
 
 #: The kind of work that stress-ng's matrix is in a run, and its name among the stressors. It guards
-#: against a tuning that costs throughput, as the loads' own counts cannot: how much those got done
-#: depends on how much else ran.
+#: against a tuning that costs throughput. The loads' own counts cannot: they depend on how much
+#: else ran.
 _ALONE, ALONE = "throughput", "matrix alone"
 
 _Part = dict[str, object]
 
 
 def add(document: Mapping[str, object]) -> None:
-    """Add the results to a run (schema lowlat.run/1) that has none yet."""
+    """Add the results to a run (schema lowlat.run/1) that lacks them."""
     for tool, part in _parts(document):
         if "parsed" not in part:
             try:
                 part["parsed"] = parsed(tool, part)
             except (ValueError, TypeError, KeyError, RecursionError):
-                part["parsed"] = None  # the run is worth more than what a tool garbled
+                part["parsed"] = None  # a malformed output of a tool does not invalidate the run
 
 
 def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
@@ -39,10 +39,9 @@ def _parts(document: Mapping[str, object]) -> Iterator[tuple[object, _Part]]:
 
 
 def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
-    """The result of one tool; None where there is none in its output. oslat, cyclictest and rtla
-    have their longest times in us, by CPU or thread: where a tool rounds them down, their upper
-    limit; cyclictest its percentiles too ("p99.9"). stress-ng has bogo operations per second of
-    real time."""
+    """The result of one tool; None if its output has none. oslat, cyclictest and rtla: the longest
+    times in us, by CPU or thread; if a tool rounds them down, their upper limit. cyclictest has
+    percentiles too ("p99.9"). stress-ng: bogo operations per second of real time."""
     output = part.get("output", "")
     text = output if isinstance(output, str) else json.dumps(output)
     if tool == "oslat":

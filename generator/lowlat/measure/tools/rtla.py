@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The maxima that ``rtla osnoise hist`` and ``rtla timerlat hist`` printed.
 
-osnoise's is computed from the lower edges of its buckets, so it is too low by up to a bucket;
-timerlat's is the tracer's own value, cut to whole microseconds. Of both the upper limit is given.
+osnoise's maximum is computed from the lower edges of its buckets: too low by up to a bucket;
+timerlat's is the tracer's own value, truncated to us. For both the upper limit is given.
 From Linux 6.9 on timerlat adds a table over all CPUs, which is left out here.
 
 Sources: tools/tracing/rtla/src/osnoise_hist.c, timerlat_hist.c.
@@ -15,8 +15,8 @@ from typing import Optional
 
 
 def maxima_us(output: str) -> tuple[float, ...]:
-    """One for each column that has a sample: a CPU or, of timerlat, interrupt, thread or user on
-    one. None where there is no histogram (no tracer, ended early, nanoseconds)."""
+    """The maximum of each column with a sample: a CPU or, for timerlat, the interrupt, thread or
+    user of a CPU. Empty without a histogram (no tracer, ended early, nanoseconds)."""
     title = re.search(r"^# RTLA (osnoise|timerlat) histogram", output, re.M)
     head = re.search(r"^Index((?:\s+(?:CPU|IRQ|Thr|Usr)-\d+)+)\s*$", output, re.M)
     if not title or not head or "(ns)" in output:
@@ -31,7 +31,7 @@ def maxima_us(output: str) -> tuple[float, ...]:
 
 
 def _rows(body: str, width: int) -> Iterator[tuple[str, Sequence[Optional[int]]]]:
-    """The table's rows by their first cell; "-" stands where nothing was counted."""
+    """The table's rows by their first cell; "-" means that nothing was counted."""
     pattern = r"^(\d+|over:|count:|min:|avg:|max:)((?:[ \t]+[\d-]+)+)[ \t]*$"
     for key, line in re.findall(pattern, body, re.M):
         values = [None if cell == "-" else int(cell) for cell in line.split()]
@@ -40,7 +40,7 @@ def _rows(body: str, width: int) -> Iterator[tuple[str, Sequence[Optional[int]]]
 
 
 def _width(keys: Iterable[str]) -> int:
-    """Of a bucket, in us: rows of zeros are left out, so it is at most what divides all steps."""
+    """The width of a bucket in us. Rows of zeros are left out: it divides all steps."""
     edges = sorted(int(key) for key in keys if key.isdigit())
     steps = [upper - lower for lower, upper in zip(edges, edges[1:])]
     return math.gcd(*steps) if steps else 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What stress-ng wrote with ``--yaml``: only its documented keys, at the level of a stressor.
+"""stress-ng's output with ``--yaml``: only its documented keys, at the level of a stressor.
 
-No YAML library is needed: the file is flat, and newer versions nest an ``instances:`` list that
-repeats the keys per instance and must not be added up.
+No YAML library is needed: the file is flat. Newer versions nest an ``instances:`` list that repeats
+the keys per instance; these must not be added up.
 """
 
 import re
@@ -14,8 +14,8 @@ _RATE = "bogo-ops-per-second-real-time"
 
 @dataclass(frozen=True)
 class Stress:
-    """One run: version and compiler ("" where unknown), and of each stressor its bogo operations
-    per second of real time: what a user would lose."""
+    """One run: version and compiler ("" if unknown), and the bogo operations of each stressor per
+    second of real time, which a user would lose."""
 
     version: str
     compiler: str
@@ -23,7 +23,7 @@ class Stress:
 
 
 def parse(text: str) -> Stress:
-    """Read the YAML; whatever is not known is skipped, so this never fails."""
+    """Read the YAML; unknown parts are skipped, so this never fails."""
     info = dict(re.findall(r"^ +(stress-ng-version|compiler): *'?([^'\n]*)'?", text, re.M))
     return Stress(
         version=info.get("stress-ng-version", "").strip(),
