@@ -23,8 +23,8 @@ static int refuse(const struct message *message)
 typedef int (*writer)(const struct run *run, FILE *file);
 
 /*
- * The run waits for these itself. Those of nohup stay ignored, and no others: a script's background
- * ignores SIGINT too, and is told to end by it all the same.
+ * The run itself waits for these signals. A SIGHUP ignored by nohup stays ignored; SIGINT does not:
+ * background jobs of a script ignore it, but it must end them.
  */
 static void block_signals(void)
 {
@@ -36,7 +36,7 @@ static void block_signals(void)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-/* Who reads it may keep it waiting for ever: a signal that comes meanwhile ends that. */
+/* The reader may block the write for ever: a signal during the write ends the program. */
 static void unblock_signals(FILE *file)
 {
 	const struct timespec now = { 0 };
@@ -50,7 +50,7 @@ static void unblock_signals(FILE *file)
 	sigprocmask(SIG_UNBLOCK, &signals, NULL);
 }
 
-/* Returns 0 where it is there now, whole, else -errno. */
+/* Returns 0 if the whole file was written, else -errno. */
 static int write_file(const struct run *run, const char *path, writer write)
 {
 	struct output output;
@@ -70,7 +70,7 @@ static int write_file(const struct run *run, const char *path, writer write)
 	return err;
 }
 
-/* A run that took hours is not lost for want of room on a disk. */
+/* If the file cannot be written the result goes to standard output: a run may have taken hours. */
 static bool finish_json(const struct run *run)
 {
 	if (!write_file(run, run->options.json, result_write))
@@ -83,7 +83,7 @@ static bool finish_json(const struct run *run)
 	return false;
 }
 
-/* Returns 0 or -errno, and says it, but not twice and not of a reader that went away. */
+/* Returns 0 or -errno. Prints the error, but no second one, and none if the reader has gone. */
 static int finish_stdout(bool said)
 {
 	int err = fflush(stdout) ? -errno : ferror(stdout) ? -EIO : 0;
@@ -99,7 +99,7 @@ static int finish(struct run *run)
 	int err = write_file(run, run->options.events, events_write);
 	bool json;
 
-	/* Before the result, which has to tell when they are missing. */
+	/* Before the result, which reports a missing event file. */
 	if (err)
 		run_partial(run, "--events: can't be written (%s), the histograms hold them all",
 			    strerror(-err));
@@ -121,10 +121,10 @@ int main(int argc, char *argv[])
 	int status;
 
 	block_signals();
-	/* A reader that went away and a file that is too large are seen when writing. */
+	/* A closed pipe and a file that is too large are seen as errors of write(). */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	/* Where it is ignored, no child is ever waited for. */
+	/* If it is ignored, waitpid() cannot wait for a child. */
 	signal(SIGCHLD, SIG_DFL);
 	if (options_parse(argc, argv, &run.options, &message)) {
 		status = refuse(&message);
@@ -134,7 +134,7 @@ int main(int argc, char *argv[])
 		else
 			printf("lowlat-measure %s\n", LOWLAT_VERSION);
 		status = finish_stdout(false);
-		/* Nobody has to read all of the help. */
+		/* A reader may stop before the end of the help. */
 		status = status && status != -EPIPE ? EXIT_PARTIAL : 0;
 	} else {
 		status = run_make(&run, &message) ? refuse(&message) : finish(&run);

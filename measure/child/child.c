@@ -14,7 +14,7 @@
 #include "text.h"
 #include "units.h"
 
-/* A program has to tell its version and options by then. */
+/* Limit for a program to print its version and options. */
 #define ANSWER_NS (20 * NS_PER_S)
 
 static int fork_reaper(const struct child_options *options, struct child *ret)
@@ -81,12 +81,12 @@ void child_finish(struct child *child, uint64_t grace_ns)
 {
 	if (!child->reaper || child->ended)
 		return;
-	/* Fails only when the reaper is gone, which child_wait() sees. */
+	/* Fails only if the reaper is gone, which child_wait() detects. */
 	if (write(child->fd, &grace_ns, sizeof(grace_ns)) < 0)
 		return;
 }
 
-/* Takes the file away: the next run of the program writes it anew. Returns whether it took all. */
+/* Reads and removes the file; the next run writes a new one. Returns whether all was read. */
 static bool take(const char *path, char **ret)
 {
 	struct stat status;
@@ -105,7 +105,7 @@ void child_wait(struct child *child)
 
 	if (!child->reaper || child->ended)
 		return;
-	/* A reaper that was killed reports nothing; its program dies with it. */
+	/* A killed reaper reports nothing; its program dies with it. */
 	if (read(child->fd, &report, sizeof(report)) != sizeof(report))
 		report.status = SIGKILL;
 	child->status = report.status;

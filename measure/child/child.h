@@ -3,8 +3,8 @@
  * Programs that are bounded in time and never outlive the harness.
  *
  * Each runs below a reaper, a process that adopts whatever the program leaves behind. The reaper
- * ends all of it when told to, when time is up, and when the harness is gone for any reason,
- * SIGKILL included: the pipe between them then ends.
+ * ends all of it on request, at the time limit, and when the harness is gone for any reason,
+ * SIGKILL included: the pipe between them closes then.
  */
 #pragma once
 
@@ -17,18 +17,18 @@
 #include "scratch.h"
 
 struct child {
-	/* The reaper; 0: none. */
+	/* The reaper; 0 if none. */
 	pid_t reaper;
-	/* To and from it: orders, and reports. */
+	/* Carries orders to the reaper, and its reports. */
 	int fd;
 	bool ended;
-	/* It had to be killed, at its time limit or after its grace. */
+	/* It had to be killed, at its time limit or after its grace period. */
 	bool late;
-	/* As of waitpid(), of the program; valid once ended. */
+	/* The program's status, as from waitpid(); valid once ended. */
 	int status;
-	/* What it printed, and the file that it wrote: taken by child_wait(); NULL: nothing. */
+	/* Its output, and the file that it wrote; read by child_wait(). NULL: none. */
 	char *output, *file;
-	/* There was more of it than CHILD_TEXT_MAX. */
+	/* Output or file is longer than CHILD_TEXT_MAX. */
 	bool truncated;
 	char *output_path, *file_path;
 };
@@ -36,46 +36,46 @@ struct child {
 struct child_options {
 	/* NULL-terminated; [0] is looked up in PATH. */
 	char *const *argv;
-	/* Where it may run; empty: where the caller may. */
+	/* The CPUs where it may run; empty: those of the caller. */
 	const struct cpulist *cpus;
-	/* Whether it may not choose other CPUs itself. */
+	/* Whether it may not change its CPUs. */
 	bool confined;
-	/* In the scratch folder, where it works: what it prints goes to the one; NULL: no other. */
+	/* Names in the scratch folder, where it works: of its output, and of its file (or NULL). */
 	const char *output, *file;
 	/*
-	 * Both are removed by the reaper when the harness is gone; another folder of the run goes
-	 * with the next run's. NULL: no group.
+	 * Both are removed by the reaper when the harness is gone; another folder of the run is
+	 * removed by the next run. NULL: no group.
 	 */
 	const struct scratch *scratch;
 	const struct memgroup *group;
 	uint64_t limit_ns;
-	/* Bytes of the largest file it may write; 0: CHILD_FILE_MAX. */
+	/* Limit of each file that it writes, in bytes; 0: CHILD_FILE_MAX. */
 	uint64_t file_limit;
 };
 
 /* A program that writes more is ended by SIGXFSZ. */
 #define CHILD_FILE_MAX ((uint64_t)64 << 20)
 
-/* What is kept of one file. */
+/* Limit of the text kept of one file. */
 #define CHILD_TEXT_MAX ((size_t)4 << 20)
 
-/* Starts a program. Returns 0, or -errno also of the exec (-ENOENT: not installed). */
+/* Starts a program. Returns 0, or -errno, including that of exec (-ENOENT: not installed). */
 int child_start(const struct child_options *options, struct child *ret);
 
-/* Looks whether it has ended, without waiting. */
+/* Whether it has ended; does not wait. */
 bool child_ended(struct child *child);
 
-/* Asks it to finish (SIGINT); what is left after the grace is killed. Returns at once. */
+/* Asks it to finish (SIGINT); what is left after the grace period is killed. Returns at once. */
 void child_finish(struct child *child, uint64_t grace_ns);
 
-/* Waits until all of it is gone. At most the grace after child_finish(), else its time limit. */
+/* Waits until all of it is gone: at most the grace period or, before child_finish(), its limit. */
 void child_wait(struct child *child);
 
-/* Kills all of it, waits, and frees what it wrote. Harmless when it has ended already. */
+/* Kills all of it, waits, and frees its output. Harmless if it has ended already. */
 void child_deinit(struct child *child);
 
-/* Runs one that tells of itself, for 20 s at most. ret: what, for the caller to free; or NULL. */
+/* Runs a program for its help or version, at most 20 s. ret: output to be freed, or NULL. */
 int child_ask(char *const argv[], const struct scratch *scratch, char **ret);
 
-/* The status as a shell gives it: exit code, or 128 + signal. */
+/* The status as in a shell: exit code, or 128 + signal. */
 int child_exit_code(const struct child *child);

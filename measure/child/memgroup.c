@@ -19,7 +19,7 @@
 #define NAME "lowlat-measure."
 #define REMOVE_TRIES 500
 
-/* By the version of the hierarchy. What v1 calls swap is memory and swap together. */
+/* By the version of the hierarchy. v1's "swap" limits memory and swap together. */
 static const struct {
 	const char *limit, *swap, *used, *events;
 } files[] = {
@@ -28,12 +28,12 @@ static const struct {
 	[2] = { "memory.max", "memory.swap.max", "memory.current", "memory.events" },
 };
 
-/* Where a hierarchy with a memory controller is mounted, and the caller's own group in it. */
+/* The mount of a hierarchy with a memory controller, and the caller's own group in it. */
 struct hierarchy {
 	/* 1 or 2. */
 	int version;
 	char mount[PATH_MAX];
-	/* Equal to the mount at the top. */
+	/* The mount itself for the top group. */
 	char own[PATH_MAX];
 };
 
@@ -45,7 +45,7 @@ static int cgroup_write(const char *folder, const char *name, const char *text)
 	return text_write(AT_FDCWD, path, text);
 }
 
-/* Whether one of the words, parted by any of the separators, is `word`. */
+/* Whether one of the words, divided by any of the separators, is `word`. */
 static bool has_word(const char *text, const char *separators, const char *word)
 {
 	const size_t length = strlen(word);
@@ -73,7 +73,7 @@ static bool has_memory(const char *root, const struct mntent *mount, struct hier
 	return has_word(controllers, " ", "memory");
 }
 
-/* In a namespace the path may lead elsewhere than here; then the top has to do. */
+/* In a namespace the path may not exist here; the top group is used then. */
 static void set_own(struct hierarchy *hierarchy, const char *path)
 {
 	struct stat status;
@@ -104,7 +104,7 @@ static void find_own(const char *root, struct hierarchy *hierarchy)
 	}
 }
 
-/* Returns 0, or -ENOENT where none is mounted. */
+/* Returns 0, or -ENOENT if none is mounted. */
 static int find_memory(const char *root, struct hierarchy *ret)
 {
 	_cleanup_free_ char *path = text_format("%s/proc/self/mounts", root);
@@ -120,7 +120,7 @@ static int find_memory(const char *root, struct hierarchy *ret)
 	return mount ? 0 : -ENOENT;
 }
 
-/* Cuts the last part off the path of a group. Returns false at the top. */
+/* Removes the last part of a group's path. Returns false at the top. */
 static bool go_up(const struct hierarchy *hierarchy, char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -138,7 +138,7 @@ static bool hands_memory_on(const char *path)
 	return has_word(handed, " ", "memory");
 }
 
-/* Those of harnesses that are gone, killed together with their reapers. */
+/* Removes the groups of harnesses that were killed together with their reapers. */
 static void remove_stale(const char *parent)
 {
 	_cleanup_closedir_ DIR *folder = opendir(parent);
@@ -157,7 +157,7 @@ static void remove_stale(const char *parent)
 	}
 }
 
-/* A kernel without swap accounting lacks the second file, and then counts no swap. */
+/* A kernel without swap accounting lacks the second file; it counts no swap. */
 static int set_limit(struct memgroup *group)
 {
 	char limit[32];
@@ -198,7 +198,7 @@ int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message
 		return -ENOENT;
 	}
 	strcpy(parent, hierarchy.own);
-	/* In v2 one with processes in it can't (cgroup-v2.rst), so it is one above or none. */
+	/* In v2 a group with processes can't have it (cgroup-v2.rst): try its parents. */
 	while (hierarchy.version == 2 && !hands_memory_on(parent)) {
 		if (go_up(&hierarchy, parent))
 			continue;
@@ -259,7 +259,7 @@ int memgroup_enter(const struct memgroup *group)
 	return cgroup_write(group->path, "cgroup.procs", "0");
 }
 
-/* Of a file of lines "NAME COUNT" (cgroup-v2.rst: memory.events, memory.stat). */
+/* Reads a file of lines "NAME COUNT" (cgroup-v2.rst: memory.events, memory.stat). */
 static uint64_t count(const struct memgroup *group, const char *file, const char *mark)
 {
 	_cleanup_free_ char *text = NULL;
@@ -286,7 +286,7 @@ void memgroup_deinit(struct memgroup *group)
 		return;
 	if (group->version == 2)
 		cgroup_write(group->path, "cgroup.kill", "1");
-	/* The kernel needs a moment to see the last of them off. */
+	/* The kernel needs a moment to remove the last processes. */
 	for (int tries = 0; tries < REMOVE_TRIES && rmdir(group->path) && errno == EBUSY; tries++)
 		usleep(10000);
 	group->path[0] = '\0';

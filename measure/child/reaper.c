@@ -23,10 +23,10 @@
 #include "text.h"
 #include "units.h"
 
-/* What can't be killed by then sleeps in the kernel. */
+/* Limit for killing; a process that survives it sleeps in the kernel. */
 #define KILL_NS (10 * NS_PER_S)
 
-/* Its files lie in memory as a rule: a program gone wild must not fill that. */
+/* Its files are usually in memory: a program out of control must not fill it. */
 static int limit_files(const struct child_options *options)
 {
 	const rlim_t most = options->file_limit ? options->file_limit : CHILD_FILE_MAX;
@@ -34,7 +34,7 @@ static int limit_files(const struct child_options *options)
 
 	if (getrlimit(RLIMIT_FSIZE, &limit))
 		return -1;
-	/* Only root may raise what it was given. */
+	/* Only root may raise its hard limit. */
 	if (limit.rlim_max > most)
 		limit.rlim_max = most;
 	limit.rlim_cur = limit.rlim_max;
@@ -42,13 +42,13 @@ static int limit_files(const struct child_options *options)
 }
 
 /*
- * Refuses this process, and all that it starts, sched_setaffinity(): with it a program goes
- * wherever it likes (tlb-shootdown of stress-ng 0.19 does), cpuset or not. A kernel without seccomp
- * filters can't do that; the program then runs without.
+ * Denies sched_setaffinity() to this process and its children: with it a program may move to any
+ * CPU (tlb-shootdown of stress-ng 0.19 does), in spite of a cpuset. A kernel without seccomp
+ * filters runs the program without this.
  */
 static void confine_to_cpus(void)
 {
-	/* Only native programs are meant: another architecture's call of that number fails too. */
+	/* For native programs only: on another architecture the call with this number fails too. */
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sched_setaffinity, 0, 1),
@@ -59,7 +59,7 @@ static void confine_to_cpus(void)
 					    .filter = filter };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* The load is not to be slowed by what protects untrusted code. */
+	/* Mitigations for untrusted code must not slow the load. */
 	syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 }
 
@@ -76,14 +76,14 @@ static void exec_program(const struct child_options *options, pid_t reaper)
 	if (options->group && options->group->path[0] && memgroup_enter(options->group) < 0)
 		return;
 	setpgid(0, 0);
-	/* What the harness does for its own memory is not for its children. */
+	/* The harness's memory settings are not for its children. */
 	syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
 	prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 	if (options->cpus && options->cpus->count && cpulist_bind(options->cpus) < 0)
 		return;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* It is told to end by this one, which those in the background of a script ignore. */
+	/* SIGINT ends the program; background jobs of scripts ignore it. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
@@ -95,7 +95,7 @@ static void exec_program(const struct child_options *options, pid_t reaper)
 	execvp(options->argv[0], options->argv);
 }
 
-/* The error of an exec comes through a pipe that a successful one closes. */
+/* The error of exec comes through a pipe that a successful exec closes. */
 static pid_t start_program(const struct child_options *options, int *error)
 {
 	const pid_t reaper = getpid();
@@ -122,7 +122,7 @@ static pid_t start_program(const struct child_options *options, int *error)
 	return pid;
 }
 
-/* "PID (name) S PPID ...": the name may hold anything (proc_pid_stat(5)). */
+/* "PID (name) S PPID ...": the name may hold any character (proc_pid_stat(5)). */
 static pid_t parent_of(const char *stat)
 {
 	const char *name_end = strrchr(stat, ')');
@@ -131,7 +131,7 @@ static pid_t parent_of(const char *stat)
 	return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : -1;
 }
 
-/* Not by /proc/PID/task/TID/children, which not every kernel has (CONFIG_PROC_CHILDREN). */
+/* Not from /proc/PID/task/TID/children: some kernels lack it (CONFIG_PROC_CHILDREN). */
 static void kill_children(void)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
@@ -142,13 +142,13 @@ static void kill_children(void)
 		_cleanup_free_ char *stat = pid > 1 ? text_read_trimmed("/proc/%ld/stat", pid) :
 						      NULL;
 
-		/* Nobody else waits for our child, so its number is still its own. */
+		/* Only this process waits for its children: the number is still the child's. */
 		if (stat && parent_of(stat) == self)
 			kill((pid_t)pid, SIGKILL);
 	}
 }
 
-/* Collects what died, the program's status too. Returns whether children are left. */
+/* Collects dead children, and the program's status. Returns whether children are left. */
 static bool reap(pid_t program, int *status)
 {
 	int one;
@@ -161,7 +161,7 @@ static bool reap(pid_t program, int *status)
 	return pid == 0;
 }
 
-/* Orphans become the reaper's children, so killing children until there are none gets them all. */
+/* Orphans become the reaper's children: it kills children until none are left. */
 static void kill_all(pid_t program, int *status)
 {
 	const uint64_t deadline = clock_raw_ns() + KILL_NS;
@@ -182,8 +182,8 @@ static int until(uint64_t deadline)
 }
 
 /*
- * Waits until the program has ended, time is up or the harness is gone. An order is a grace in ns
- * that the program has left; 0 kills at once.
+ * Waits until the program has ended, time is up or the harness is gone. An order is the program's
+ * grace period in ns; 0 kills at once.
  */
 static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		  struct reaper_report *report)
@@ -202,7 +202,7 @@ static void watch(pid_t program, int orders, int signals, uint64_t limit_ns,
 		if (fds[0].revents && read(orders, &order, sizeof(order)) != sizeof(order))
 			break;
 		if (fds[0].revents) {
-			/* To it alone: workers of stress-ng that get it too lose their counts. */
+			/* To the program alone: workers of stress-ng would lose their counts. */
 			kill(program, SIGINT);
 			deadline = clock_raw_ns() + order;
 		}
@@ -241,7 +241,7 @@ _Noreturn void reaper_main(const struct child_options *options, pid_t harness, i
 	kill_all(program, &report.status);
 	if (report.status < 0)
 		report.status = SIGKILL;
-	/* A harness that is gone can't clean up. */
+	/* The harness is gone and cannot clean up. */
 	if (write(fd, &report, sizeof(report)) != sizeof(report) || getppid() != harness) {
 		scratch_deinit(&scratch);
 		memgroup_deinit(&group);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process between the harness and a program of its; child.h says what for. */
+/* The process between the harness and one of its programs; see child.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-/* What it tells: first why the exec failed (errno, 0: it did not), then how the program ended. */
+/* Its reports: first the error of exec (errno, or 0), then the program's status. */
 struct reaper_report {
 	int error;
 	int status;
@@ -15,9 +15,9 @@ struct reaper_report {
 };
 
 /*
- * Runs the program to its end, in a process of its own that the harness forked for it.
+ * Runs the program to its end, in a process that the harness forked for it.
  *
- * fd: a socket. It gives orders, a grace in ns each, and ends with the harness; it takes two
- * reaper_report.
+ * fd: a socket, which closes with the harness. Each order read from it is a grace period in ns; two
+ * reaper_report are written to it.
  */
 _Noreturn void reaper_main(const struct child_options *options, pid_t harness, int fd);

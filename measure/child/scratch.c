@@ -17,7 +17,7 @@
 
 #include "cleanup.h"
 
-/* Nobody names a folder of his own like that. */
+/* A prefix that no user chooses for a folder. */
 #define PREFIX ".lowlat-measure-"
 #define TRIES 3
 
@@ -35,7 +35,7 @@ static void remove_all(const char *path)
 	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-/* Returns a descriptor that holds the folder; -EWOULDBLOCK: somebody else does, -ENOENT: gone. */
+/* Returns a descriptor that locks the folder; -EWOULDBLOCK: locked by another, -ENOENT: removed. */
 static int hold(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -48,7 +48,7 @@ static int hold(const char *path)
 	return status.st_uid == geteuid() ? steal_fd(&fd) : -EPERM;
 }
 
-/* Takes away what killed runs left: folders that nobody holds. */
+/* Removes the folders that killed runs left: no process locks them. */
 static void sweep(const char *base)
 {
 	_cleanup_closedir_ DIR *folder = opendir(base);
@@ -84,7 +84,7 @@ static int make_below(const char *base, struct scratch *ret)
 	return err;
 }
 
-/* Between making it and holding it, another run may take it for abandoned. */
+/* Before it is locked, another run may take the new folder for abandoned. */
 static int init_below(const char *base, struct scratch *ret)
 {
 	int err = -EAGAIN;

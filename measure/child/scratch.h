@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A private folder for what the loads write; gone at the end. Who made it holds it locked, and so
- * do the processes forked meanwhile: what nobody holds was left by a run that was killed.
+ * A private folder for the loads' files, removed at the end. The run and the processes that it
+ * forks hold a lock on it: a folder without a lock was left by a killed run.
  */
 #pragma once
 
@@ -10,26 +10,26 @@
 #include <stdint.h>
 
 struct scratch {
-	/* "" where there is none. */
+	/* "" if there is none. */
 	char path[PATH_MAX];
-	/* The descriptor that holds it; negative where its file system has no locks. */
+	/* The descriptor with the lock; negative if the file system has no locks. */
 	int held;
 };
 
 /*
- * Makes it (mode 0700) below $TMPDIR, else /dev/shm, so that a load writes to memory and no disk
- * interrupts what is measured, else /tmp. What killed runs left there goes first.
+ * Makes the folder (mode 0700) below $TMPDIR, else /dev/shm, so that a load writes to memory and no
+ * disk interrupts the measured CPUs, else /tmp. Removes those that killed runs left there.
  */
 int scratch_init(struct scratch *ret);
 
-/* The same where files go to a disk: below $TMPDIR, else /var/tmp. */
+/* The same for files on a disk: below $TMPDIR, else /var/tmp. */
 int scratch_init_on_disk(struct scratch *ret);
 
-/* Whether it lies in memory (tmpfs, ramfs) after all. */
+/* Whether it lies in memory (tmpfs, ramfs) nevertheless. */
 bool scratch_in_memory(const struct scratch *scratch);
 
-/* Bytes that its file system has left for this user; 0 where it can't be told. */
+/* Free bytes in its file system for this user; 0 if unknown. */
 uint64_t scratch_room(const struct scratch *scratch);
 
-/* Removes it with all it holds, without following links. */
+/* Removes the folder and its contents, without following links. */
 void scratch_deinit(struct scratch *scratch);

@@ -124,7 +124,7 @@ int argument_flag(const struct argument *given)
 	return 0;
 }
 
-/* Reads one option. Returns how many arguments it took, or -EINVAL with the message set. */
+/* Reads one option. Returns the number of arguments used, or -EINVAL with the message set. */
 static int parse_one(const struct option *option, char *const argv[], void *ret,
 		     struct message *message)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Scope guards: what a function acquires is released on every way out of it. */
+/* Scope guards: a function's resources are released on every way out of it. */
 #pragma once
 
 #include <dirent.h>
@@ -18,7 +18,7 @@ static inline void cleanup_close(const int *fd)
 		close(*fd);
 }
 
-/* What a function keeps open beyond its end. */
+/* Keeps a descriptor open beyond the end of the function. */
 static inline int steal_fd(int *fd)
 {
 	const int kept = *fd;
@@ -39,7 +39,7 @@ static inline void cleanup_closedir(DIR **dir)
 		closedir(*dir);
 }
 
-/* The next name in a folder; NULL behind the last one, and where it could not be opened. */
+/* The next name in a folder; NULL after the last one, or if the folder could not be opened. */
 static inline const char *next_name(DIR *folder)
 {
 	const struct dirent *entry = folder ? readdir(folder) : NULL;

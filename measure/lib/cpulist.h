@@ -23,28 +23,28 @@ struct cpulist {
 int cpulist_parse(const char *text, struct cpulist *ret);
 void cpulist_deinit(struct cpulist *list);
 
-/* The list as text, to be freed by the caller. */
+/* The list as text; the caller frees it. */
 char *cpulist_format(const struct cpulist *list);
 
-/* Its place in the list; -1: it is not there. */
+/* The CPU's place in the list; -1 if it is not in it. */
 int cpulist_index(const struct cpulist *list, unsigned long cpu);
 bool cpulist_has(const struct cpulist *list, unsigned int cpu);
 
-/* The first CPU of `part` that is not in `whole`; NULL: there is none. */
+/* The first CPU of `part` that is not in `whole`; NULL if there is none. */
 const unsigned int *cpulist_outside(const struct cpulist *part, const struct cpulist *whole);
 
-/* Set operations; what they return is to be deinitialised by the caller. */
+/* Set operations; the caller deinitialises the results. */
 struct cpulist cpulist_copy(const struct cpulist *list);
 struct cpulist cpulist_minus(const struct cpulist *a, const struct cpulist *b);
 struct cpulist cpulist_and(const struct cpulist *a, const struct cpulist *b);
 
-/* The CPUs the calling thread may run on. */
+/* The CPUs that the calling thread may run on. */
 int cpulist_allowed(struct cpulist *ret);
 
-/* As the C library takes it, with room for every CPU. */
+/* The C library's form, with room for every CPU. */
 typedef cpu_set_t cpulist_set[CPULIST_MAX / CPU_SETSIZE];
 
 void cpulist_to_set(const struct cpulist *list, cpulist_set set);
 
-/* Moves the calling thread onto the CPUs. */
+/* Binds the calling thread to the CPUs. */
 int cpulist_bind(const struct cpulist *list);

@@ -2,10 +2,10 @@
 /*
  * Log-linear histogram of whole nanoseconds.
  *
- * Values below 2048 have a bucket each; above, each power of two is cut into 1024 buckets of equal
- * width, so that a bucket is never wider than 1/1024 of the values in it (relative error below
- * 0.1 %). The range ends at 2^47 ns (39 hours). What lies above goes into one last bucket, and
- * minimum and maximum are kept apart and exact: nothing is ever lost.
+ * Values below 2048 have a bucket each; above, each power of two is divided into 1024 buckets of
+ * equal width, so that a bucket is never wider than 1/1024 of its values (relative error below 0.1
+ * %). The range ends at 2^47 ns (39 hours). Larger values go into one last bucket; minimum and
+ * maximum are stored separately and exactly: no value is lost.
  */
 #pragma once
 
@@ -53,25 +53,25 @@ static inline void hist_add(struct hist *hist, uint64_t value)
 		hist->over++;
 }
 
-/* Empties it; touches every page. */
+/* Empties the histogram; touches every page. */
 void hist_reset(struct hist *hist);
 
 /*
- * Walks the buckets that hold something, ascending, the overflow bucket last; the cursor is 0
- * before the first call. Returns 1 and fills ret, or 0 at the end.
+ * Walks the non-empty buckets, ascending, the overflow bucket last; the cursor is 0 before the
+ * first call. Returns 1 and fills ret, or 0 at the end.
  */
 int hist_next(const struct hist *hist, size_t *cursor, struct hist_bucket *ret);
 
 /*
  * The value that a share of `quantile` (0 to 1) of the values does not exceed: the middle of its
- * bucket, within the exact minimum and maximum; 0 of an empty histogram.
+ * bucket, within the exact minimum and maximum; 0 for an empty histogram.
  */
 uint64_t hist_value_at(const struct hist *hist, double quantile);
 
 /*
- * Delay in ns that a random arrival exceeds with probability 1 - quantile, when each value is a
- * stall and the arrival waits for its rest. The denominator is fixed: `runtime_ns`, busy or not.
+ * Delay in ns that a random arrival exceeds with probability 1 - quantile, if each value is a stall
+ * and the arrival waits for its rest. The denominator is `runtime_ns` in all cases, busy or not.
  *
- * Returns 0 where all stalls together are shorter than that share of the runtime.
+ * Returns 0 if all stalls together are shorter than that share of the runtime.
  */
 double hist_time_weighted(const struct hist *hist, double quantile, double runtime_ns);

@@ -16,7 +16,7 @@
 
 #define CPU_DIR "/sys/devices/system/cpu/"
 
-/* Only QEMU's emulator says so itself; elsewhere there is no honest way to know. */
+/* Only QEMU's emulator (TCG) reports itself; other emulators cannot be detected. */
 static bool runs_emulated(void)
 {
 #if defined(__x86_64__)
@@ -60,7 +60,7 @@ int host_init(struct host *ret, struct message *message)
 	ret->cmdline = or_empty(text_read_trimmed("/proc/cmdline"));
 	ret->kernel = text_format("%s", uname(&name) ? "" : name.release);
 	ret->memory_available = text_count_after(meminfo, "\nMemAvailable:") * 1024;
-	/* Older kernels have no such file; then nothing is isolated as far as one can see. */
+	/* Older kernels have no such file: no CPU is known to be isolated then. */
 	read_list(CPU_DIR "isolated", &ret->isolated);
 	if (read_list(CPU_DIR "online", &ret->online) < 0 || !ret->online.count)
 		return message_set(message,

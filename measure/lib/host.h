@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the run needs to know of the machine, and where it was made. */
+/* Facts about the machine that a run needs or records. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,16 +13,16 @@ struct host {
 	char started[32];
 	char *boot_id, *kernel, *cmdline;
 	struct cpulist online;
-	/* Of these, what this process may use: a cpuset may forbid some. */
+	/* The online CPUs that this process may use: a cpuset may forbid some. */
 	struct cpulist allowed;
-	/* As the kernel says in sysfs; empty where it isolates none. */
+	/* From sysfs; empty if the kernel isolates none. */
 	struct cpulist isolated;
-	/* By QEMU's TCG, which has no notion of time; seen on x86, told elsewhere (--emulated). */
+	/* By QEMU's TCG, which does not model time; detected on x86, else given by --emulated. */
 	bool emulated;
 	/* Bytes. */
 	uint64_t memory_available;
 };
 
-/* Leaves the calling thread on all CPUs allowed. Returns 0, or -EINVAL with the message set. */
+/* Binds the calling thread to all allowed CPUs. Returns 0, or -EINVAL with the message set. */
 int host_init(struct host *ret, struct message *message);
 void host_deinit(struct host *host);

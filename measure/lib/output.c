@@ -34,7 +34,7 @@ int output_descriptor(const char *path)
 	return -1;
 }
 
-/* Returns the folder's own status and the name in it, else NULL. */
+/* Returns the name in its folder and the folder's status; NULL if the folder does not exist. */
 static const char *locate(const char *path, struct stat *folder)
 {
 	const char *slash = strrchr(path, '/');
@@ -67,8 +67,8 @@ static bool in_place(const char *path)
 }
 
 /*
- * Never a disk, and never through a link: who may write the folder could lead root anywhere.
- * Opened without waiting for a reader, but one that is slow is waited for.
+ * No regular file, and no symbolic link: users who can write the folder could redirect root's
+ * output. Opens without waiting for a reader; later writes wait for a slow one.
  */
 static int open_in_place(const char *path)
 {
@@ -97,7 +97,7 @@ static int open_beside(const char *path, char **ret)
 	return fd;
 }
 
-/* Without opening it: that alone ends what waits for a pipe's writer. */
+/* Without opening the file: opening and closing it would end a reader of the pipe. */
 static int check_in_place(const char *path)
 {
 	struct stat status;
@@ -148,7 +148,7 @@ int output_open(const char *path, struct output *ret)
 		ret->file = stdout;
 		return 0;
 	}
-	/* A descriptor of our own shares its place in the file with whoever handed it to us. */
+	/* The duplicate shares the file position with the process that passed the descriptor on. */
 	if (descriptor >= 0)
 		fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	else

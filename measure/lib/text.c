@@ -20,7 +20,7 @@ int message_set(struct message *ret, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(ret->text, sizeof(ret->text), format, args);
 	va_end(args);
-	/* A message quotes what was typed, and is one line all the same. */
+	/* A message quotes the user's input, and must be one line. */
 	for (char *c = ret->text; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Times: as people write them, checked to the last character, and now. */
+/* Times: parsing as users write them, with full checks; formatting; and the time now. */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ int parse_u64(const char *text, uint64_t *ret);
  */
 int parse_time(const char *text, uint64_t *ret);
 
-/* The kernel's clock that nothing adjusts, CLOCK_MONOTONIC_RAW. */
+/* CLOCK_MONOTONIC_RAW: no program adjusts it. */
 static inline uint64_t clock_raw_ns(void)
 {
 	struct timespec now;
@@ -29,5 +29,5 @@ static inline uint64_t clock_raw_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Writes nanoseconds in the largest unit that keeps the number whole ("100ns", "10s"). */
+/* Formats nanoseconds in the largest unit that keeps the number whole ("100ns", "10s"). */
 const char *format_time(uint64_t ns, char *buffer, int size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory, or the end of the program: its reapers then end and remove what it started and made. */
+/* Memory, or the end of the program; its reapers then end its programs and remove its files. */
 #pragma once
 
 #include <stdlib.h>

@@ -13,11 +13,11 @@
 
 #define METRICS "load-%zu.yaml"
 #define INSTANCES_MAX 8
-/* Above those that services have as a rule, below those that the kernel gives out. */
+/* Above the usual ports of services, below the kernel's ephemeral ports. */
 #define FIRST_PORT 20000
 #define PORTS_PER_PART 64
 #define PORT_PARTS 180
-/* How many times its limit a load that exhausts memory asks for. */
+/* A load that exhausts memory asks for this many times its limit. */
 #define EXCESS 4
 
 static int ask(const struct scratch *scratch, char *option, char **ret)
@@ -93,11 +93,11 @@ static uint64_t share_of(const struct load_options *options, enum load_share sha
 	return options->memory / sharers * (scenario->exhausts ? EXCESS : 1);
 }
 
-/* Each part and each kind of worker has ports of its own, free ones, and the same every time. */
+/* Each part and each kind of worker gets free ports of its own, the same in every run. */
 static void add_stressor(const struct load_options *options, const struct stressor *stressor,
 			 uint16_t *port, struct strings *command)
 {
-	/* Those that starve wait for the disk. */
+	/* Starving workers wait for the disk, so their number does not follow the CPUs. */
 	const size_t workers = options->scenario->starves ? INSTANCES_MAX : options->cpus->count;
 
 	strings_add_words(command, "--%s %zu %s", stressor->name,
@@ -108,7 +108,7 @@ static void add_stressor(const struct load_options *options, const struct stress
 		strings_add_words(command, "%s %u", stressor->port_option, *port);
 		*port = (uint16_t)(*port + INSTANCES_MAX);
 	}
-	/* stress-ng divides it by the instances itself. */
+	/* stress-ng itself divides this by the number of instances. */
 	if (stressor->bytes_option)
 		strings_add_words(command, "%s %" PRIu64, stressor->bytes_option,
 				  share_of(options, stressor->share));
@@ -127,8 +127,8 @@ static void add_stressors(const struct load_options *options, struct load *load)
 }
 
 /*
- * The seed stands first: behind a stressor, 0.15 takes it for an option of that one alone. Paths
- * are relative to the private folder, so that equal loads have equal commands.
+ * The seed comes first: after a stressor, 0.15 takes it for an option of that stressor. Paths are
+ * relative to the private folder, so that equal loads have equal commands.
  */
 static void make_command(const struct load_options *options, struct load *load)
 {
@@ -166,7 +166,7 @@ int load_start(const struct load_options *options, struct load *ret)
 	return child_start(&child, &ret->child);
 }
 
-/* The first of the stressor; instances follow it in later versions, with the same keys. */
+/* The stressor's first rate; later versions append instances with the same keys. */
 double load_rate(const struct load *load)
 {
 	const char *rate = text_after(text_after(load->child.file, "- stressor:"),

@@ -7,10 +7,10 @@
 #define MEMORY_MAX (256 * MIB)
 #define DISK_MAX (256 * MIB)
 #define DISK_MIN (16 * MIB)
-/* What stress-ng itself takes: its shared pages, and the stacks and buffers of each worker. */
+/* The memory of stress-ng itself: its shared pages, and the stacks and buffers of each worker. */
 #define GROUP_BASE (256 * MIB)
 #define GROUP_PER_CPU (128 * MIB)
-/* The same, of workers that have a page each. */
+/* The same for workers that use a page each. */
 #define STARVED_PER_CPU (2 * MIB)
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -18,13 +18,13 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Down to a power of two, so that a little more or less free makes the same load. */
+/* Rounds down to a power of two, so that small changes of free memory give the same load. */
 static uint64_t round_down(uint64_t value)
 {
 	return value ? UINT64_C(1) << (63 - __builtin_clzll(value)) : 0;
 }
 
-/* A quarter of what the machine has left, half of what the caller's own cgroup leaves. */
+/* A quarter of the machine's available memory, at most half of the room in the caller's cgroup. */
 static uint64_t choose_memory(uint64_t available)
 {
 	const uint64_t memory = available ? least(available / 4, MEMORY_MAX) : MEMORY_MAX;

@@ -11,24 +11,23 @@
 
 /* Zero-initialised is none. */
 struct load_limits {
-	/* path is "" where no group can be made. */
+	/* path is "" if no group could be made. */
 	struct memgroup group;
-	/* Where the load writes files; path is "" where it writes none. */
+	/* The folder for the load's files; path is "" if it writes none. */
 	struct scratch scratch;
-	/* All that the load may allocate and write, in bytes. */
+	/* Limits of the load in bytes: memory to allocate, and files to write. */
 	uint64_t memory, disk;
-	/* Processes killed in the group; the one who ends the load counts them. */
+	/* Processes killed in the group; set when the load ends. */
 	uint64_t oom_kills;
-	/* Page faults in the group that had to read, of the measured part of the run. */
+	/* Major page faults in the group during the measured part of the run. */
 	uint64_t major_faults;
 };
 
 /*
- * Makes it for a scenario on so many CPUs. available: bytes of memory that the machine has left; 0:
- * unknown.
+ * Makes the limits for a scenario on so many CPUs. available: bytes of free memory; 0: unknown.
  *
- * Returns 0, or -EINVAL with the message set where the scenario can't do without what can't be
- * made: a memory group to be exhausted in, a disk with room.
+ * Returns 0, or -EINVAL with the message set if the scenario needs what can't be made: a memory
+ * group to exhaust, or room on a disk.
  */
 int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
 		     struct load_limits *ret, struct message *message);

@@ -37,12 +37,12 @@ static const struct load_scenario scenarios[] = {
 		{ .name = "membarrier" },
 		{ .name = "mprotect" },
 	} },
-	/* Not sync-file: that of 0.19 takes a gibibyte, whatever --sync-file-bytes says. */
+	/* Not sync-file: 0.19 writes a gibibyte, regardless of --sync-file-bytes. */
 	{ "files", .stressors = {
 		{ .name = "hdd", .share = SHARE_DISK, .bytes_option = "--hdd-bytes", .fixed = "--hdd-opts fsync" },
 		{ .name = "dentry", .fixed = "--dentries 2048" },
 	} },
-	/* Their default is the loopback interface. */
+	/* These stressors use the loopback interface by default. */
 	{ "network", .stressors = {
 		{ .name = "sock", .fixed = "--sock-domain ipv4", .port_option = "--sock-port" },
 		{ .name = "udp", .fixed = "--udp-domain ipv4", .port_option = "--udp-port" },
@@ -59,7 +59,7 @@ static const struct load_scenario scenarios[] = {
 	} },
 };
 
-/* One method of fixed size: what bogo operations count differs between methods. */
+/* One method of fixed size: methods count different bogo operations. */
 const struct load_scenario load_throughput = { "throughput", .stressors = {
 	{ .name = "matrix", .fixed = "--matrix-method prod --matrix-size 128" },
 } };

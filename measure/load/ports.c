@@ -8,7 +8,7 @@
 
 #include "cleanup.h"
 
-/* Of net.ipv4.ip_local_port_range. */
+/* The start of net.ipv4.ip_local_port_range. */
 #define EPHEMERAL 32768
 
 static bool is_free(int type, unsigned int port)
@@ -18,7 +18,7 @@ static bool is_free(int type, unsigned int port)
 	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 	const int on = 1;
 
-	/* What a connection of a minute ago holds is free; a UDP port can't be shared by halves. */
+	/* A TCP port in TIME_WAIT counts as free; a UDP port cannot be shared. */
 	if (type == SOCK_STREAM)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	return fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;

@@ -9,16 +9,16 @@
 #include "cleanup.h"
 #include "units.h"
 
-/* oslat calibrates and warms up for about two seconds, on a very noisy machine for ever. */
+/* oslat calibrates and warms up for about two seconds; on a very noisy machine that never ends. */
 #define OVERHEAD_NS (15 * NS_PER_S)
 
 struct tool {
 	const char *name;
 	const char *program;
 	const char *package;
-	/* What stands before the version in its help. */
+	/* The text before the version in its help. */
 	const char *version_mark;
-	/* Adds what it is told: the scheduler too, but not --json. */
+	/* Adds its arguments: the scheduler too, but not --json. */
 	void (*add)(const struct opinion_options *options, const char *cpus,
 		    struct opinion *opinion);
 };
@@ -28,7 +28,7 @@ static uint64_t whole_seconds(const struct opinion_options *options)
 	return (options->duration_ns + NS_PER_S - 1) / NS_PER_S;
 }
 
-/* The scheduler as the tool is told it, by the word for a priority or else the one for other. */
+/* Adds the policy: with a priority as one option, else the option for SCHED_OTHER. */
 static void add_policy(const struct opinion_options *options, const char *priority,
 		       const char *other, struct strings *command)
 {
@@ -47,7 +47,7 @@ static void add_oslat(const struct opinion_options *options, const char *cpus,
 	add_policy(options, "--rtprio ", "", &opinion->command);
 }
 
-/* A thread on each CPU; what overflows the histogram is counted. The CPUs may sleep as ever. */
+/* A thread on each CPU; values above the histogram are counted. CPUs may use idle states. */
 static void add_cyclictest(const struct opinion_options *options, const char *cpus,
 			   struct opinion *opinion)
 {
@@ -63,7 +63,7 @@ static void add_cyclictest(const struct opinion_options *options, const char *cp
 	add_policy(options, "--priority=", "--policy=other", &opinion->command);
 }
 
-/* With root's settings of the tracer, apart from the threshold, which is 5 us by default. */
+/* With root's settings of the tracer, except the threshold, which is 5 us by default. */
 static void add_rtla(const struct opinion_options *options, const char *cpus,
 		     struct opinion *opinion)
 {
@@ -123,7 +123,7 @@ int opinion_start(size_t tool, const struct opinion_options *options, struct opi
 
 #define ERROR_PREFIX "ERROR: "
 
-/* oslat frames its reason in lines that begin with ERROR; the others end with it. */
+/* oslat prints its reason in lines that begin with ERROR; the other tools end with theirs. */
 char *opinion_complaint(const struct opinion *opinion)
 {
 	const char *best = NULL, *last = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Other measuring programs as second opinions on the same CPUs; their output is kept as it is. */
+/* Other measuring programs as second opinions on the same CPUs; their output is kept unchanged. */
 #pragma once
 
 #include <stdint.h>
@@ -18,34 +18,34 @@ enum opinion_tool {
 	OPINION_TOOLS,
 };
 
-/* As the user writes it, NULL where there is none; and what to install for it. */
+/* The user's name for it, NULL if there is none; and the package that installs it. */
 const char *opinion_name(size_t tool);
 const char *opinion_package(size_t tool);
 
 struct opinion_options {
 	const struct cpulist *cpus;
-	/* For the program's main thread, beside the measured ones where there is one. */
+	/* For the program's main thread: a CPU that is not measured, if there is one. */
 	unsigned int main_cpu;
-	/* They know fifo, and cyclictest rr; under deadline they run under SCHED_OTHER. */
+	/* They support fifo, and cyclictest rr; under deadline they run with SCHED_OTHER. */
 	const struct policy *policy;
 	const struct scratch *scratch;
 	uint64_t duration_ns;
-	/* Of cyclictest; 0: its own. */
+	/* For cyclictest; 0: the default. */
 	uint64_t interval_ns;
 };
 
 struct opinion {
 	size_t tool;
 	struct strings command;
-	/* "2.40"; "unknown" where its help does not tell. */
+	/* "2.40"; "unknown" if its help lacks it. */
 	char *version;
-	/* Its file is that of --json, where it has that. */
+	/* The child's file is that of --json, if it has the option. */
 	struct child child;
 };
 
-/* Starts it. Returns 0, -ENOENT (not installed) or another -errno. */
+/* Starts a tool. Returns 0, -ENOENT (not installed) or another -errno. */
 int opinion_start(size_t tool, const struct opinion_options *options, struct opinion *ret);
 void opinion_deinit(struct opinion *opinion);
 
-/* Why it failed, in its own words, to be freed by the caller; NULL: it did not say. */
+/* The tool's own reason of its failure, freed by the caller; NULL if it gave none. */
 char *opinion_complaint(const struct opinion *opinion);

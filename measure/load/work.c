@@ -22,7 +22,7 @@ struct work_thread {
 	bool started;
 	struct work_result *result;
 	unsigned char *memory;
-	/* Keeps the compiler from leaving the work out. */
+	/* Keeps the compiler from optimising the work away. */
 	uint64_t sum;
 };
 
@@ -89,7 +89,7 @@ const char *work_name(size_t kind)
 	return kind < WORK_KINDS ? kinds[kind].name : NULL;
 }
 
-/* By Welford's recurrence, which loses nothing to cancellation. */
+/* By Welford's recurrence, which avoids cancellation. */
 void moments_add(struct moments *moments, double value)
 {
 	const double apart = value - moments->mean;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work kinds: what one piece of work takes, from reading the clock to reading it again.
+ * Work kinds: the time of one piece of work, between two readings of the clock.
  *
- * They run after the detector, on the CPUs it measured and under its policy, while the load goes
- * on: beside a detector on the same CPU each would measure the other.
+ * They run after the detector, on its CPUs, under its policy and with the same load: on one CPU at
+ * the same time, detector and work would measure each other.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "hist.h"
 #include "policy.h"
 
-/* What usleep and clock_nanosleep ask for: it is part of their time. */
+/* The sleep of usleep and clock_nanosleep, in ns; it is part of their time. */
 #define WORK_SLEEP_NS 100000
 /* Bytes that one piece of `memory` reads and writes. */
 #define WORK_MEMORY_BYTES ((size_t)1 << 20)
@@ -33,56 +33,56 @@ enum work_kind {
 	WORK_KINDS,
 };
 
-/* NULL where there is none of that kind. */
+/* NULL if there is no such kind. */
 const char *work_name(size_t kind);
 
-/* Of values added one by one; zero-initialised is none. */
+/* Moments of values added one by one; zero-initialised is empty. */
 struct moments {
 	uint64_t count;
 	double mean;
-	/* The sum of the squares of what lies apart from the mean. */
+	/* The sum of the squared deviations from the mean. */
 	double squares;
 };
 
 void moments_add(struct moments *moments, double value);
 
-/* Of the values as a sample: divided by one less than their number; 0 of fewer than two. */
+/* The sample variance, with divisor count - 1; 0 for fewer than two values. */
 double moments_variance(const struct moments *moments);
 
-/* Of one kind on one CPU. Times in ns. */
+/* One kind on one CPU. Times in ns. */
 struct work_result {
 	size_t kind;
 	unsigned int cpu;
-	/* Worked at the same time, this one among them. */
+	/* The CPUs that worked at the same time, including this one. */
 	char *beside;
 	struct moments time;
 	struct hist hist;
-	/* Of a schedule, those whose moment came when the one before had been served. */
+	/* Of a schedule: the wake-ups that were due after the previous one had been served. */
 	struct hist apart;
-	/* Of a schedule: the thread, and when its latest one was up, in ticks. */
+	/* Of a schedule: the thread, and the time of its latest wake-up, in ticks. */
 	pid_t tid;
 	uint64_t latest;
-	/* 0, or -errno: not started there. */
+	/* 0, or -errno if it did not start there. */
 	int error;
 };
 
 struct work_thread;
 
-/* Work on all of its CPUs at once. What it points to outlives it. */
+/* Work on all of its CPUs at once. The objects that it points to must outlive it. */
 struct work {
-	/* One kind, or several, of which each CPU has the next one, the first that of the turn. */
+	/* One kind, or several: each CPU gets the next kind, the first CPU that of the turn. */
 	const size_t *kinds;
 	size_t kind_count, turn;
 	/*
-	 * So many moments to sleep to, each so long after the one before, and none skipped however
-	 * late that was: what is timed then is how late the thread runs. 0: works until the end.
+	 * The number of wake-ups, and the interval between them. None is skipped, however late the
+	 * previous one was; the time measured is the delay of the thread. 0: works until the end.
 	 */
 	uint64_t wakeups, interval_ns;
 	const struct cpulist *cpus;
 	const struct policy *policy;
-	/* Calibrated. */
+	/* A calibrated clock. */
 	const struct clock_source *clock;
-	/* Its own. */
+	/* Private. */
 	struct work_thread *threads;
 	size_t count;
 	atomic_size_t ready;
@@ -90,14 +90,14 @@ struct work {
 };
 
 /*
- * Starts one thread a CPU and lets them work, uncounted at first, until work_finish(). Returns 0 or
- * the -errno of pthread_create(); work_finish() is due in either case.
+ * Starts one thread per CPU, which works until work_finish(); the first pieces are not counted.
+ * Returns 0 or the -errno of pthread_create(); call work_finish() in either case.
  */
 int work_start(struct work *work);
 
 /*
- * Ends it, wake-ups once they are all made or `stop` is set. results: room for one a CPU, each to be
- * freed by work_result_free(). Returns how many there are: fewer than CPUs where work_start()
+ * Ends the work; wake-ups end after the last one or when `stop` is set. results: room for one per
+ * CPU, each freed by work_result_free(). Returns their number: fewer than CPUs if work_start()
  * failed.
  */
 size_t work_finish(struct work *work, struct work_result **results);

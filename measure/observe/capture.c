@@ -7,7 +7,7 @@
 #include "units.h"
 #include "xalloc.h"
 
-/* The kernel takes about 40 bytes an event; a busy CPU has 50,000 a second. */
+/* The kernel needs about 40 bytes per event; a busy CPU has 50,000 events per second. */
 #define TRACE_KIB_PER_S UINT64_C(2000)
 #define TRACE_KIB_MIN UINT64_C(1024)
 #define TRACE_KIB_MAX UINT64_C(65536)
@@ -15,7 +15,7 @@
 #define SWITCHES_MAX (UINT64_C(1) << 20)
 #define SWITCHES_MIN (UINT64_C(1) << 12)
 
-/* What a run of that length wants of each CPU, within a fair share of the memory. */
+/* The size wanted for each CPU in a run of that length, within a fair share of the memory. */
 static uint64_t amount(const struct capture_options *options, uint64_t per_s, size_t unit,
 		       uint64_t least, uint64_t most)
 {
@@ -32,7 +32,7 @@ void capture_start(const struct capture_options *options, const struct clock_sou
 {
 	*ret = (struct capture){ .options = *options };
 	ret->trace.root = -1;
-	/* Without a folder too: what they still record is noise in any run. */
+	/* Also without a folder: leftover traces still record, which is noise in any run. */
 	instances_sweep(0);
 	if (!options->folder || options->observer == OBSERVER_SWITCHES)
 		return;
@@ -108,7 +108,7 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 	if (capture->tracing)
 		trace_deinit(&capture->trace);
 	capture->tracing = false;
-	/* Asked for by name; the switches are lowlat-gen's choice, which does without them too. */
+	/* The trace was asked for by name; the switches were not, and are not required. */
 	if (!err && capture->options.folder && capture->options.observer == OBSERVER_TRACE)
 		err = capture->trace_error;
 	return err;

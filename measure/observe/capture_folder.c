@@ -14,7 +14,7 @@
 
 #define SUMMARY "capture.json"
 
-/* Behind a slash the kernel follows a link, whatever it is asked. */
+/* With a trailing slash the kernel follows a symbolic link, regardless of flags. */
 static char *without_slashes(const char *path)
 {
 	size_t length = strlen(path);
@@ -160,7 +160,7 @@ int capture_folder_write(const struct capture *capture, const struct detectors *
 		err = trace_save(&capture->trace, capture->options.cpus, folder, &made);
 	if (!err && capture->switch_count)
 		err = save_switches(capture, folder, &made);
-	/* The last: who finds it finds the rest. */
+	/* The last file: if it exists, all others do. */
 	if (!err)
 		err = save_summary(capture, detectors, clock, folder, &made);
 	for (size_t i = 0; err && i < made.count; i++)

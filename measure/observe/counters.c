@@ -11,12 +11,12 @@
 #include "xalloc.h"
 
 #define PROC_LIMIT ((size_t)256 << 20)
-/* A 32-bit counter that was below this did not come round within a run. */
+/* A 32-bit counter below this value did not wrap within a run. */
 #define WRAP_LEAST (UINT64_C(1) << 31)
 
-/* Which field of a row is wanted as which of ours. */
+/* Maps the columns of the file to the wanted CPUs. */
 struct columns {
-	/* Index of the wanted CPU, or -1; by field. */
+	/* By column: the index of the wanted CPU, or -1. */
 	int *wanted;
 	size_t count;
 };
@@ -55,7 +55,7 @@ static int parse_header(const char *text, const struct cpulist *cpus, struct col
 	return found == cpus->count ? 0 : -ENXIO;
 }
 
-/* Reads the counts; returns where they end, NULL when there are fewer than columns. */
+/* Reads the counts; returns the text after them, NULL if there are fewer than columns. */
 static const char *parse_counts(const char *text, const struct columns *columns, uint64_t *counts)
 {
 	for (size_t i = 0; i < columns->count; i++) {
@@ -103,7 +103,7 @@ static void parse_row(const char *line, const struct columns *columns, size_t cp
 	const size_t length = strcspn(name, ":\n");
 	struct counter_row row;
 
-	/* Those two are not per CPU. */
+	/* These two are not per CPU. */
 	if (name[length] != ':' || !length || !strncmp(name, "ERR:", 4) ||
 	    !strncmp(name, "MIS:", 4))
 		return;
@@ -157,7 +157,7 @@ uint64_t counters_growth(const struct counters *before, const struct counters *a
 	}
 	if (now >= old)
 		return now - old;
-	/* A small count that shrank belongs to an interrupt that was freed and requested again. */
+	/* A smaller count belongs to an interrupt that was freed and requested again. */
 	return old > WRAP_LEAST ? (uint32_t)(now - old) : now;
 }
 

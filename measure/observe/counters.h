@@ -7,7 +7,7 @@
 
 #include "cpulist.h"
 
-/* One row; counts in the order of the CPUs asked for. */
+/* One row; counts in the order of the wanted CPUs. */
 struct counter_row {
 	char *label;
 	uint64_t *counts;
@@ -18,14 +18,14 @@ struct counters {
 	size_t count;
 };
 
-/* Of both files. */
+/* The rows of both files. */
 struct counter_snapshot {
 	struct counters interrupts, softirqs;
 	uint64_t raw_ns;
 };
 
 /*
- * Parses either file's text (Documentation/filesystems/proc.rst).
+ * Parses the text of either file (Documentation/filesystems/proc.rst).
  *
  * A named row is labelled by its name ("LOC"), a numbered one by number and device
  * ("36:virtio1-req.0"). Rows that are not per CPU (ERR, MIS) are left out. The kernel prints a
@@ -38,14 +38,14 @@ int counters_parse(const char *text, const struct cpulist *cpus, struct counters
 void counters_deinit(struct counters *counters);
 
 /*
- * Growth of one row on one CPU, by label; a row that was not there before counts from 0, as
- * does one whose count shrank: it was made anew. The kernel's counters are 32 bits wide and may
- * wrap once.
+ * Growth of one row on one CPU, by label. A row that did not exist before counts from 0, and so
+ * does a row whose count shrank: it was created again. The kernel's counters are 32 bits wide and
+ * may wrap once.
  */
 uint64_t counters_growth(const struct counters *before, const struct counters *after, size_t row,
 			 size_t column);
 
-/* Reads and parses one of the files, or both; the deinit is due in any case. */
+/* Read and parse one of the files, or both; call the deinit in any case. */
 int counters_read(const char *path, const struct cpulist *cpus, struct counters *ret);
 int counter_snapshot_take(const struct cpulist *cpus, struct counter_snapshot *ret);
 void counter_snapshot_deinit(struct counter_snapshot *snapshot);

@@ -46,7 +46,7 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
 		.start_ns = clock_raw_ns(),
 	};
 	ret->next_ns = ret->start_ns + NS_PER_S;
-	/* By the first object it would write to a page that the reapers share: that interrupts. */
+	/* Else the first object would write to a page shared with the reapers: an interrupt. */
 	json_object_seed(0);
 	err = counter_snapshot_take(cpus, &ret->counters);
 	if (err) {

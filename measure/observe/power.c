@@ -24,7 +24,7 @@ static void read_registers(const char *root, unsigned int cpu, struct power *ret
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return;
-	/* The offset is the register's number; one that the CPU does not have fails. */
+	/* The offset is the register's number; reading a register that the CPU lacks fails. */
 	ret->has_smi = pread(file, &smi, sizeof(smi), MSR_SMI_COUNT) == sizeof(smi);
 	ret->smi = ret->has_smi ? (uint32_t)smi : 0;
 	ret->has_clocks =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the hardware says of a CPU's frequency, firmware and sleep. Read before and after a run,
- * never during it: a model-specific register is read by an interrupt on its CPU.
+ * A CPU's frequency, firmware interrupts and idle states. Read before and after a run, never during
+ * it: reading a model-specific register interrupts its CPU.
  */
 #pragma once
 
@@ -15,18 +15,18 @@
 
 struct power_state {
 	char name[16];
-	/* Time spent in it since boot, microseconds. */
+	/* Time in this state since boot, in microseconds. */
 	int64_t us;
 };
 
-/* Of one CPU; what can't be read is missing. */
+/* One CPU; values that can't be read are left out. */
 struct power {
 	bool has_smi, has_clocks;
 	/* System management interrupts since boot (Intel's MSR 0x34). */
 	uint32_t smi;
 	/* Cycles at the actual and at the nominal frequency while not asleep (MSR 0xe8, 0xe7). */
 	uint64_t aperf, mperf;
-	/* Of cpufreq; "" and 0 where there is none. */
+	/* From cpufreq; "" and 0 if there is none. */
 	char governor[16];
 	int64_t khz;
 	size_t state_count;
@@ -34,7 +34,7 @@ struct power {
 };
 
 /*
- * Reads what there is of each CPU of the list; MSRs need root and the module msr. root: "" for this
- * machine, else a folder laid out like its root. To be freed by the caller.
+ * Reads each CPU of the list; MSRs need root and the module msr. root: "" for this machine, else a
+ * folder laid out like its root. The caller frees the result.
  */
 struct power *power_read(const char *root, const struct cpulist *cpus);

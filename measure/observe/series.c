@@ -13,7 +13,7 @@ struct series_point *series_point(const struct series *series, size_t cpu, size_
 	return &series->points[cpu * SERIES_STEPS + step];
 }
 
-/* The counters are 32 bits wide, and so is their sum: its growth is right across a wrap. */
+/* The counters and their sum are 32 bits wide: the growth is right even across a wrap. */
 static void sum(const struct counters *counters, size_t cpus, uint32_t *ret)
 {
 	memset(ret, 0, cpus * sizeof(*ret));
@@ -40,7 +40,7 @@ static void read_step(struct series *series, uint64_t at_ns)
 		err = counters_read("/proc/interrupts", series->cpus, &counters);
 	if (err)
 		series->error = err;
-	/* It went offline. */
+	/* A CPU went offline. */
 	if (err == -ENXIO)
 		series->counted = false;
 	if (!err || err == -ENXIO)
@@ -70,7 +70,7 @@ void series_begin(struct series *series, const struct counter_snapshot *before)
 	sum(&before->interrupts, series->cpus->count, series->counters);
 	memset(series->interrupts, 0, series->cpus->count * sizeof(*series->interrupts));
 	series->count = 0;
-	/* Of a step that did not count. */
+	/* From a step that was not counted. */
 	if (series->counted)
 		series->error = 0;
 	series->start_ns = before->raw_ns;
@@ -78,7 +78,7 @@ void series_begin(struct series *series, const struct counter_snapshot *before)
 	series->next_ns = series->start_ns + series->step_ns;
 }
 
-/* What has grown by more than half of a counter's range has shrunk: an interrupt was freed. */
+/* Growth of more than half the counter's range is a decrease: an interrupt was freed. */
 static uint32_t growth(uint32_t before, uint32_t after)
 {
 	const uint32_t grown = after - before;
@@ -86,7 +86,7 @@ static uint32_t growth(uint32_t before, uint32_t after)
 	return grown > UINT32_MAX / 2 ? 0 : grown;
 }
 
-/* Every second end goes, and with it a border between two steps. */
+/* Removes every second end, so that two steps become one. */
 static void double_steps(struct series *series)
 {
 	series->step_ns *= 2;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The run in steps of a second: what each CPU had shown by the end of each.
+ * The run in steps of a second: the figures of each CPU at the end of each step.
  *
- * Once they are SERIES_STEPS, pairs of them become one and the next ones twice as long, so that a
- * run of any length has fewer than that. One thread writes, from a CPU that is not measured; the
- * loops know nothing of it.
+ * When there are SERIES_STEPS, pairs of steps are merged and the next ones are twice as long, so
+ * that a run of any length has fewer. One thread writes, on a CPU that is not measured; the
+ * detectors' loops take no part.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 #define SERIES_STEPS 600
 
-/* Since the beginning; noise and the time without gaps, in which the loop read so often, in ticks. */
+/* Totals since the beginning: noise and time without gaps in ticks, and the reads in that time. */
 struct series_point {
 	uint64_t noise, gaps, interrupts, clean_reads, clean_ticks;
 };
@@ -26,45 +26,45 @@ struct series_point {
 struct series {
 	const struct detectors *detectors;
 	const struct cpulist *cpus;
-	/* The interrupts are counted too. */
+	/* Whether interrupts are counted too. */
 	bool counted;
-	/* The last -errno of reading them; 0: never failed. */
+	/* The last -errno of reading them; 0 if none. */
 	int error;
 	uint64_t start_ns, step_ns;
-	/* When the next step ends, CLOCK_MONOTONIC_RAW. */
+	/* The end of the next step, CLOCK_MONOTONIC_RAW. */
 	uint64_t next_ns;
 	size_t count;
-	/* When each step ended, since start_ns. */
+	/* The end of each step, in ns since start_ns. */
 	uint64_t *ends_ns;
-	/* SERIES_STEPS of each CPU in turn. */
+	/* SERIES_STEPS points for each CPU in turn. */
 	struct series_point *points;
-	/* Of each CPU: the interrupts since the beginning, and the counters as last read. */
+	/* For each CPU: the interrupts since the beginning, and the counters as last read. */
 	uint64_t *interrupts;
 	uint32_t *counters;
 };
 
 /*
- * Makes the room, and does once what a step does: later ones touch no new memory, which could
- * interrupt the CPUs whose threads share it. counted: whether a CPU is left to read
- * /proc/interrupts on. The detectors are borrowed, and are on these CPUs in this order.
+ * Allocates the memory and makes one step: later steps touch no new memory, which could interrupt
+ * the CPUs whose threads share it. counted: whether a CPU is left to read /proc/interrupts on. The
+ * detectors are borrowed; they run on these CPUs in this order.
  */
 void series_init(const struct detectors *detectors, const struct cpulist *cpus, bool counted,
 		 struct series *ret);
 void series_deinit(struct series *series);
 
-/* The beginning, and what was counted then. */
+/* The beginning, with the counters at that time. */
 void series_begin(struct series *series, const struct counter_snapshot *before);
 
 /*
- * Ends a step where one is due. Where the interrupts can't be read it goes on into the next one;
- * once a CPU has none any more, none are counted.
+ * Ends a step if one is due. If the interrupts can't be read the step goes on; once a CPU has no
+ * column, interrupts are no longer counted.
  */
 void series_tick(struct series *series);
 
-/* The end, and what was counted then. Less than half a step that is left joins the one before. */
+/* The end, with the counters at that time. A rest below half a step joins the previous step. */
 void series_end(struct series *series, const struct counter_snapshot *after);
 
-/* Ends a step at so many ns since the beginning. counters: of each CPU, NULL where not known. */
+/* Ends a step at this time in ns since the beginning. counters: one per CPU; NULL if unknown. */
 void series_add(struct series *series, uint64_t at_ns, const uint32_t *counters);
 
 struct series_point *series_point(const struct series *series, size_t cpu, size_t step);

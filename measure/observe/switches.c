@@ -15,10 +15,10 @@
 
 #include "xalloc.h"
 
-/* With the page of the header it is what kernel.perf_event_mlock_kb gives a user for each CPU. */
+/* With the header page, this is the limit per CPU for a user (kernel.perf_event_mlock_kb). */
 #define RING_SIZE ((size_t)512 << 10)
 
-/* A record as the attributes below shape it. */
+/* The layout of a record with the attributes below. */
 struct record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -38,7 +38,7 @@ static int open_event(pid_t thread)
 		.exclude_hv = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC_RAW,
-		/* Nobody waits for the ring: a wake-up would be noise. */
+		/* No process waits for the ring: a wake-up would be noise. */
 		.watermark = 1,
 		.wakeup_watermark = UINT32_MAX / 2,
 	};
@@ -70,7 +70,7 @@ int switches_init(pid_t thread, unsigned int cpu, size_t size, struct switches *
 	}
 	err = map_ring(ret);
 	ret->records = xcalloc(size, sizeof(*ret->records));
-	/* Touched now: later a new page would be noise. */
+	/* Touch the memory now: a new page during the run would be noise. */
 	memset(ret->records, 0xff, size * sizeof(*ret->records));
 	if (err)
 		switches_deinit(ret);
@@ -80,7 +80,7 @@ int switches_init(pid_t thread, unsigned int cpu, size_t size, struct switches *
 static void keep(struct switches *switches, const struct record *record)
 {
 	if (record->header.type == PERF_RECORD_LOST) {
-		/* Its body is id and count, where others have numbers and time. */
+		/* Its body is an id and a count, in place of thread numbers and a time. */
 		switches->lost += record->time;
 		return;
 	}

@@ -10,7 +10,7 @@
 
 #define SENDERS_KIB 256
 
-/* An administrator's global options are taken over by new instances. */
+/* New instances inherit an administrator's global options. */
 static const char *const text_options[] = {
 	"noraw",	 "nohex",    "nobin",	  "nofields",	      "noverbose",
 	"context-info",	 "irq-info", "overwrite", "nolatency-format", "nosym-addr",
@@ -152,7 +152,7 @@ int trace_save(const struct trace *trace, const struct cpulist *measured, int fo
 	return err;
 }
 
-/* Adds what one CPU's buffer lost. Returns false where it has none. */
+/* Adds the losses of one CPU's buffer. Returns false if it has no buffer. */
 static bool add_lost(int folder, unsigned int cpu, uint64_t *lost)
 {
 	_cleanup_free_ char *stats =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel's own account of what ran on the measured CPUs: private tracefs instances.
+ * The kernel's trace of what ran on the measured CPUs, in private tracefs instances.
  *
- * One instance records the measured CPUs, a second one, on all CPUs, who sent interrupts to them.
+ * One instance records the measured CPUs; a second one, on all CPUs, the senders of IPIs to them.
  */
 #pragma once
 
@@ -14,20 +14,20 @@
 #include "text.h"
 
 struct trace {
-	/* The tracefs; -1: not in use. */
+	/* The tracefs; -1 if not in use. */
 	int root;
 	struct trace_keeper keeper;
 	struct instance measured;
 	struct instance senders;
-	/* The kernel's name of its clock: "x86-tsc" counts the run's own ticks, "mono_raw" ns. */
+	/* The trace clock's name: "x86-tsc" counts the run's own ticks, "mono_raw" ns. */
 	const char *clock;
-	/* Events that this kernel has not. */
+	/* Events that this kernel lacks. */
 	struct strings missing;
 };
 
 /*
- * Begins to record. counter: whether the run reads the CPU's counter. buffer_kib: of each measured
- * CPU, allocated now. Returns 0, or -errno as tracefs_open() does; then nothing is left behind.
+ * Begins to record. counter: whether the run reads the CPU's counter. buffer_kib: allocated now for
+ * each measured CPU. Returns 0, or -errno as tracefs_open() does, with nothing left behind.
  */
 int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_kib,
 		struct trace *ret);
@@ -35,19 +35,19 @@ int trace_start(const struct cpulist *measured, bool counter, uint64_t buffer_ki
 /* Removes the instances. */
 void trace_deinit(struct trace *trace);
 
-/* Stops recording; what was recorded stays. */
+/* Stops recording; the records stay. */
 void trace_stop(struct trace *trace);
 
 /*
- * Writes what was recorded as the kernel prints it: "trace.N" for each CPU N, "trace.senders".
- * made: the names of the files made so far, those of a failure too.
+ * Writes the records as the kernel prints them: "trace.N" for each CPU N, "trace.senders". made:
+ * the names of the files made so far, also on failure.
  */
 int trace_save(const struct trace *trace, const struct cpulist *measured, int folder,
 	       struct strings *made);
 
-/* Events that found no room: of one measured CPU, and of who sent interrupts, on all CPUs. */
+/* Lost events: of one measured CPU, and of the senders of interrupts, on all CPUs. */
 uint64_t trace_lost(const struct trace *trace, unsigned int cpu);
 uint64_t trace_senders_lost(const struct trace *trace);
 
-/* Enables the events of both; trace_start() does. */
+/* Enables the events of both instances; called by trace_start(). */
 void trace_events_enable(struct trace *trace, const struct cpulist *measured);

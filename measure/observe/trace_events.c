@@ -5,7 +5,7 @@
 
 #include "cleanup.h"
 
-/* By system and event, as below events/; the names are the kernel's (include/trace/events). */
+/* By system and event, relative to events/; the names are the kernel's (include/trace/events). */
 static const char *const measured_events[] = {
 #if defined(__x86_64__)
 	"irq_vectors/*_entry",
@@ -34,7 +34,7 @@ static const char *const sender_events[] = {
 	NULL,
 };
 
-/* Returns whether the kernel has an event of that pattern. */
+/* Returns whether the kernel has an event that matches the pattern. */
 static bool enable(int folder, const char *pattern)
 {
 	_cleanup_free_ char *files =
@@ -57,7 +57,7 @@ static void enable_all(struct trace *trace, int folder, const char *const patter
 	}
 }
 
-/* Kernels before 6.6 have no such filter; then the reader leaves out what went elsewhere. */
+/* Kernels before 6.6 lack this filter; the reader then drops interrupts to other CPUs. */
 static void filter_senders(int folder, const struct cpulist *cpus)
 {
 	_cleanup_free_ char *list = cpulist_format(cpus);

@@ -22,11 +22,11 @@
 
 #define PREFIX "lowlat-measure-"
 #define TRIES 3
-/* What a killed run has left running may hold its instances for another ten seconds. */
+/* Programs that a killed run left may hold its instances open for another ten seconds. */
 #define KEEPER_TRIES 600
 #define KEEPER_PAUSE_US 20000
 
-/* A mount of its own that no path leads to, and that ends with the process. */
+/* A private mount without a path; it ends with the process. */
 static int mount_privately(void)
 {
 #if defined(SYS_fsopen)
@@ -97,7 +97,7 @@ static int instance_make(int root, const char *kind, struct instance *ret)
 	int err;
 
 	*ret = (struct instance){ .folder = -1, .on = -1 };
-	/* Containers may have the same number for different processes. */
+	/* Processes in different containers may have the same number. */
 	snprintf(ret->name, sizeof(ret->name), PREFIX "%d-%08" PRIx32 "%s", getpid(),
 		 (uint32_t)clock_raw_ns(), kind);
 	snprintf(path, sizeof(path), "instances/%s", ret->name);
@@ -114,7 +114,7 @@ static int instance_make(int root, const char *kind, struct instance *ret)
 	return 0;
 }
 
-/* Between making it and holding it, another run may take it for abandoned. */
+/* Before it is held open, another run may take the new instance for abandoned. */
 int instance_init(int root, const char *kind, struct instance *ret)
 {
 	int err = -ENOENT;
@@ -133,7 +133,7 @@ void instance_switch(const struct instance *instance, bool on)
 		return;
 }
 
-/* Whoever reads what the run writes must not wait for this process. */
+/* Readers of the run's output must not wait for this process. */
 static void close_others(int kept)
 {
 	_cleanup_closedir_ DIR *open_files = opendir("/proc/self/fd");
@@ -151,7 +151,7 @@ static _Noreturn void keep(pid_t run, int alive)
 	sigset_t all;
 	char none;
 
-	/* What is killed with the run is its process group. */
+	/* Its own session: the run's process group may be killed. */
 	setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
