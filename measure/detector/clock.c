@@ -18,7 +18,7 @@ static bool counter_readable(void)
 	unsigned int a, b, c, d;
 	int mode = PR_TSC_ENABLE;
 
-	/* Who started us may have forbidden it, and then clock_gettime() would end us too. */
+	/* The parent may have forbidden the counter; then clock_gettime() ends this process too. */
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	prctl(PR_GET_TSC, &mode);
 	return mode == PR_TSC_ENABLE && __get_cpuid(1, &a, &b, &c, &d) && (d & 1U << 4);
@@ -55,7 +55,7 @@ uint64_t clock_now(const struct clock_source *clock)
 	return clock->kind == CLOCK_KIND_COUNTER ? clock_counter() : clock_raw_ns();
 }
 
-/* The tightest of many brackets: what hit the others (an interrupt) can't hit all. */
+/* The tightest of many brackets: an interrupt that hits some of them can't hit all. */
 static struct clock_pair take_pair(const struct clock_source *clock)
 {
 	struct clock_pair best = { .width = UINT64_MAX };
@@ -104,7 +104,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Each reader gets its own copy; eight of it at once, as the loop has them. */
+/* Each reader gets its own copy, with eight readings unrolled as in the loop. */
 static inline __attribute__((always_inline)) double batch(uint64_t (*read)(void))
 {
 	const uint64_t first = read();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The run's clock: the CPU's own counter where it can be trusted, clock_gettime() elsewhere. */
+/* The run's clock: the CPU's own counter if it can be read, else clock_gettime(). */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ enum clock_kind {
 	CLOCK_KIND_GETTIME,
 };
 
-/* One moment on both clocks, and how far apart the two readings may lie. */
+/* One moment on both clocks, and the longest distance between the two readings, in ticks. */
 struct clock_pair {
 	uint64_t ticks;
 	uint64_t raw_ns;
@@ -22,16 +22,16 @@ struct clock_pair {
 struct clock_source {
 	enum clock_kind kind;
 	const char *name;
-	/* Whether the processor promises a constant rate. */
+	/* Whether the processor guarantees a constant rate. */
 	bool invariant;
-	/* Ticks per second by the start calibration; corrected at the end. */
+	/* Ticks per second, from the calibration at the start; corrected at the end. */
 	double hz;
 	struct clock_pair first;
-	/* Of the latest calibration. */
+	/* From the latest calibration. */
 	struct clock_pair last;
 };
 
-/* Serialises nothing on x86: an interrupt does that, and a fence costs a third of the loop. */
+/* No serialisation on x86: an interrupt serialises, and a fence costs a third of the loop. */
 static inline uint64_t clock_counter(void)
 {
 #if defined(__x86_64__)
@@ -49,16 +49,16 @@ static inline uint64_t clock_counter(void)
 #endif
 }
 
-/* Reads it, in ticks. */
+/* Reads the clock, in ticks. */
 uint64_t clock_now(const struct clock_source *clock);
 
 /* Chooses the source and takes the first pair; hz is unknown until clock_calibrate(). */
 void clock_init(struct clock_source *ret);
 
-/* Sets hz from the first pair and a new one. Wants at least 20 ms between them (then ppm-level). */
+/* Sets hz from the first pair and a new one, at least 20 ms later for an accuracy of a few ppm. */
 void clock_calibrate(struct clock_source *clock);
 
-/* The machine's own back-to-back reading, in ticks: the median of 512 batches of 64. */
+/* The time between two readings in a row, in ticks: the median of 512 batches of 64. */
 double clock_floor(const struct clock_source *clock);
 
 static inline double clock_ns(const struct clock_source *clock, double ticks)

@@ -15,13 +15,13 @@
 #define REHEARSALS 8
 #define REHEARSAL_READS 1024
 #define REHEARSAL_WINDOWS 8
-/* Storing a gap with all it touches out of the caches; on slow machines as a multiple. */
+/* Limit for storing a gap with cold caches; on slow machines as a multiple of the usual cost. */
 #define STORING_MAX_NS 1000
 #define STORING_MAX_COSTS 16
 
 const uint64_t detector_levels_ns[SPIN_LEVELS] = { 100, 1000, 10000, 100000 };
 
-/* What a detector writes to; the log is as long as its detectors' log_size. */
+/* The memory that a detector writes to; the log has the length log_size of its detectors. */
 struct detector_memory {
 	struct hist hist;
 	struct hist work;
@@ -53,7 +53,7 @@ static size_t log_bytes(const struct detectors *all)
 	return all->log_size * sizeof(struct gap);
 }
 
-/* Runs on the detector's own CPU, so that its memory is near. */
+/* Runs on the detector's own CPU, so that its memory is on the near NUMA node. */
 static int prepare(struct detector *detector)
 {
 	struct spin *spin = &detector->spin;
@@ -63,7 +63,7 @@ static int prepare(struct detector *detector)
 
 	if (memory == MAP_FAILED)
 		return -errno;
-	/* Without permission they stay unlocked; page_faults tells whether that mattered. */
+	/* Without permission they stay unlocked; page_faults shows whether that mattered. */
 	mlock(memory, sizeof(*memory));
 	mlock(memory->log, log);
 	detector->memory = memory;
@@ -82,7 +82,7 @@ static void reset(struct spin *spin, const struct spin *fresh)
 	hist_reset(spin->work);
 }
 
-/* A short run, as the real one but for the threshold. */
+/* A short run, like the real one except for the threshold. */
 static void try_out(struct detector *detector, const struct spin *fresh, uint64_t threshold)
 {
 	struct spin *spin = &detector->spin;
@@ -95,20 +95,20 @@ static void try_out(struct detector *detector, const struct spin *fresh, uint64_
 	run_loop(detector, &detector->all->stop);
 }
 
-/* Every reading a gap. Returns the ticks that storing one took. */
+/* Stores every reading as a gap. Returns the ticks that storing one took. */
 static double store_all(struct detector *detector, const struct spin *fresh)
 {
 	try_out(detector, fresh, 0);
 	return (double)detector->spin.dead / (double)(detector->spin.gaps + 1);
 }
 
-/* The code and data of storing are touched before they count. */
+/* Touches the code and data of storing before they count. */
 static void rehearse(struct detector *detector)
 {
 	const struct spin fresh = detector->spin;
 	double cost = store_all(detector, &fresh), most;
 
-	/* The least of some: what hit the others can't hit all. */
+	/* The least of several: an interruption that hits some of them can't hit all. */
 	for (int i = 1; i < REHEARSALS; i++)
 		cost = fmin(cost, store_all(detector, &fresh));
 	try_out(detector, &fresh, UINT64_MAX);
@@ -117,7 +117,7 @@ static void rehearse(struct detector *detector)
 	detector->spin.storing_max = (uint64_t)fmax(most, (double)fresh.threshold);
 }
 
-/* The kernel gives a thread other CPUs when its own goes offline. */
+/* The kernel moves a thread to other CPUs if its own goes offline. */
 static bool was_moved(const struct detector *detector)
 {
 	cpulist_set set;
@@ -167,7 +167,7 @@ static void *detector_main(void *arg)
 	spin_until(all->clock, &all->warm);
 	if (!detector->error && !atomic_load(&all->stop))
 		measure(detector);
-	/* Leaving would disturb those that still measure. */
+	/* Leaving now would disturb detectors that still measure. */
 	atomic_fetch_add(&all->finished, 1);
 	spin_until(all->clock, &all->leave);
 	return NULL;

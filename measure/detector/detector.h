@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One detector thread a CPU: pinned, its memory touched beforehand, started and ended together. */
+/* One detector thread per CPU: pinned, with memory touched before; they start and end together. */
 #pragma once
 
 #include <pthread.h>
@@ -14,51 +14,51 @@
 #include "throttle.h"
 
 #define DETECTOR_ALIGN 128
-/* Work is counted per so much time. */
+/* Work is counted in windows of this length, in ns. */
 #define DETECTOR_WINDOW_NS 1000000
 
-/* The lengths whose rates are told, ns. */
+/* The lengths for which rates are reported, in ns. */
 extern const uint64_t detector_levels_ns[SPIN_LEVELS];
 
-/* What one CPU's thread is told and what it found; read the latter after detectors_join(). */
+/* Input and results of one CPU's thread; read the results after detectors_join(). */
 struct detector {
 	struct detectors *all;
 	unsigned int cpu;
 	pthread_t thread;
-	/* As the kernel numbers it; known once it is ready. */
+	/* The kernel's thread ID; known once the thread is ready. */
 	pid_t tid;
-	/* A cache line of its own: no CPU's gap may cost another one time. */
+	/* Separate cache lines: a gap of one CPU must not delay another one. */
 	alignas(DETECTOR_ALIGN) struct spin spin;
 	struct spin_live live;
 	struct detector_memory *memory;
-	/* Ticks: medians before and after the loop. */
+	/* In ticks: medians before and after the loop. */
 	double floor[2];
-	/* Of this thread while it was in the loop. */
+	/* Of this thread during the loop. */
 	long page_faults, switches;
 	bool measured;
-	/* The kernel took it off its CPU, which went offline. */
+	/* The kernel moved it off its CPU, which went offline. */
 	bool moved;
-	/* Of task isolation, where it is offered: 0 or -errno. */
+	/* The result of entering task isolation, if the kernel offers it: 0 or -errno. */
 	int isolation;
-	/* Set by the one who reads the result. */
+	/* Set by the reader of the result. */
 	struct throttle throttle;
-	/* 0, or the -errno that kept the thread from starting. */
+	/* 0, or the -errno that prevented the thread's start. */
 	int error;
 };
 
 struct detectors {
 	const struct clock_source *clock;
 	struct policy policy;
-	/* The kernel has task isolation: the loops run under it. */
+	/* The kernel offers task isolation: the loops use it. */
 	bool isolation;
-	/* Gaps that one CPU's log holds; 0: no log. */
+	/* Capacity of one CPU's log, in gaps; 0: no log. */
 	size_t log_size;
 	struct detector *items;
 	size_t count, started;
-	/* Threads that are warm, and threads that left the loop. */
+	/* The numbers of threads that are warm, and that have left the loop. */
 	atomic_size_t ready, finished;
 	atomic_bool warm, leave;
-	/* Read by all loops: nothing that is written during the run may share its line. */
+	/* Read by all loops: no data that is written during the run may share its cache line. */
 	alignas(DETECTOR_ALIGN) atomic_bool stop;
 };
 
@@ -66,12 +66,12 @@ struct detectors {
  * Starts one thread on each CPU and waits until all are pinned and spin, unrecorded until
  * detectors_measure(). The clock, calibrated or not, must outlive them.
  *
- * Returns 0, or the -errno of the first that could not be set up; detectors_join() is due anyhow.
+ * Returns 0, or the -errno of the first that could not be set up; always call detectors_join().
  */
 int detectors_start(struct detectors *ret, const struct clock_source *clock,
 		    const struct cpulist *cpus, const struct policy *policy, size_t log_size);
 
-/* Begins the recorded part on all CPUs; the clock is calibrated. */
+/* Begins the recorded part on all CPUs; the clock must be calibrated. */
 void detectors_measure(struct detectors *detectors, uint64_t threshold_ns, uint64_t duration_ns);
 
 bool detectors_finished(struct detectors *detectors);

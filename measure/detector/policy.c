@@ -12,7 +12,7 @@
 
 #include "units.h"
 
-/* sysctl sched_deadline_period_min_us and _max_us as the kernel sets them, and its DL_SCALE. */
+/* The kernel's defaults of sched_deadline_period_min_us and _max_us, and its DL_SCALE. */
 #define PERIOD_MIN (100 * NS_PER_US)
 #define PERIOD_MAX (4 * NS_PER_S)
 #define RUNTIME_MIN (2 * NS_PER_US)
@@ -117,7 +117,7 @@ int policy_apply(const struct policy *policy)
 		.period = policy->period_ns,
 	};
 
-	/* Then there is nothing to ask of a kernel that may know no sched_setattr(). */
+	/* No request then: old kernels lack sched_setattr(). */
 	if (policy->kind == POLICY_OTHER && sched_getscheduler(0) == SCHED_OTHER &&
 	    getpriority(PRIO_PROCESS, 0) == 0)
 		return 0;
@@ -141,9 +141,9 @@ static int not_permitted(const char *policy, int err, struct message *message)
 }
 
 /*
- * Under admission control (sched_rt_runtime_us is not -1) a deadline task has to be allowed on all
- * CPUs of its scheduling domain (sched-deadline.rst, section 5), so it can be bound to one CPU only
- * where that is a domain of its own.
+ * Under admission control (sched_rt_runtime_us is not -1) a deadline task must be allowed on all
+ * CPUs of its scheduling domain (sched-deadline.rst, section 5). It can be bound to one CPU only if
+ * that CPU is a domain of its own.
  */
 static int explain_deadline(const struct policy *policy, const char *text, unsigned int cpu,
 			    const struct cpulist *online, int err, struct message *message)
@@ -183,7 +183,7 @@ static int check_deadline(const struct policy *policy, const char *text,
 	return 0;
 }
 
-/* A user may not come back from being nice, and a nice detector would find other noise. */
+/* A user may not lower the nice value, and a nice detector would measure other noise. */
 static int check_nice(struct message *message)
 {
 	const struct policy other = { .kind = POLICY_OTHER };
@@ -215,10 +215,10 @@ int policy_check(const struct policy *policy, const struct cpulist *measured,
 	return err ? not_permitted(text, err, message) : 0;
 }
 
-/* include/uapi/linux/prctl.h of the patched kernels. */
+/* From include/uapi/linux/prctl.h of the patched kernels. */
 #define SET_TASK_ISOLATION 48
 #define ISOLATION_ENABLE (1UL << 0)
-/* With the signal number left at 0: none is sent. */
+/* With signal number 0: no signal is sent. */
 #define ISOLATION_USERSIG (1UL << 1)
 
 bool isolation_offered(const char *root)

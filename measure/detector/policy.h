@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scheduling policy of the detectors, as sched(7) has them. */
+/* The scheduling policy of the detectors, see sched(7). */
 #pragma once
 
 #include <stdbool.h>
@@ -20,30 +20,30 @@ enum policy_kind {
 /* Zero-initialised is SCHED_OTHER. */
 struct policy {
 	enum policy_kind kind;
-	/* Of fifo and rr, 1 to 99; 0 of the others. */
+	/* For fifo and rr, 1 to 99; else 0. */
 	int priority;
-	/* Of deadline: so much time in each period, which is the deadline too. */
+	/* For deadline: the run time in each period; the period is the deadline too. */
 	uint64_t runtime_ns, period_ns;
 };
 
 /*
  * Parses "other", "fifo:N", "rr:N" or "deadline:RUNTIME/PERIOD" ("deadline:5ms/10ms").
  *
- * Returns 0, or -EINVAL where it is none of them or out of the kernel's range (a period of 100us to
+ * Returns 0, or -EINVAL if the text is no policy or out of the kernel's range (a period of 100us to
  * 4s, a runtime from 2us to the period).
  */
 int policy_parse(const char *text, struct policy *ret);
 
-/* Writes it as policy_parse() reads it. Returns the buffer. */
+/* Formats the policy for policy_parse(). Returns the buffer. */
 const char *policy_format(const struct policy *policy, char buffer[POLICY_TEXT_MAX]);
 
-/* Puts the calling thread under it. */
+/* Sets the policy of the calling thread. */
 int policy_apply(const struct policy *policy);
 
 /*
- * Whether the kernel grants it to a thread on each measured CPU: tries it with the calling one,
- * which is bound to one of them afterwards, or to all of `online`. A deadline's share of time is
- * free again on return: the kernel keeps it to the end of a period.
+ * Whether the kernel grants the policy to a thread on each measured CPU. Tries it with the calling
+ * thread, which is then bound to one of these CPUs, or to all of `online`. A deadline task's
+ * bandwidth is free again on return: the kernel reserves it to the end of a period.
  *
  * Returns 0, or -EINVAL with the message set.
  */
@@ -52,12 +52,12 @@ int policy_check(const struct policy *policy, const struct cpulist *measured,
 
 /*
  * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and
- * Belits show it in /sys/devices/system/cpu/task_isolation; only then does the number mean that.
+ * Belits have /sys/devices/system/cpu/task_isolation; only there the number means this.
  *
  * root: "" for this machine, else a folder laid out like its root.
  */
 bool isolation_offered(const char *root);
 
-/* For the calling thread, which must be pinned; no signal is sent when it is broken. */
+/* For the calling thread, which must be pinned; no signal is sent if isolation is broken. */
 int isolation_enter(void);
 void isolation_leave(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The loop that sees gaps, and nothing else.
+ * The loop that detects gaps, and only that.
  *
- * spin_loop() is a template: each reader of a clock gets its own copy with the reading inlined.
- * The test replays recorded readings through the same code.
+ * spin_loop() is a template: each reader of a clock gets its own copy with the reading inlined. The
+ * test replays recorded readings through the same code.
  */
 #pragma once
 
@@ -23,26 +23,25 @@ struct gap {
 	uint64_t end;
 };
 
-/* What others may read while the loop runs; ticks. */
+/* Values that other threads may read while the loop runs; in ticks. */
 struct spin_live {
 	atomic_uint_fast64_t gaps;
 	atomic_uint_fast64_t noise;
-	/* As of struct spin, at the end of the last window. */
+	/* As in struct spin, at the end of the last window. */
 	atomic_uint_fast64_t clean_reads, clean_ticks;
-	/* Whoever reads it may set it back to 0. */
+	/* A reader may set it back to 0. */
 	atomic_uint_fast64_t max;
 };
 
-/* All in ticks unless said otherwise. One CPU's own; nobody else reads it while the loop runs. */
+/* All in ticks unless stated otherwise. Private to one CPU while the loop runs. */
 struct spin {
 	/* Input */
 	uint64_t threshold;
 	uint64_t duration;
-	/* The work done in each stretch of so many ticks is kept; 0: it is not. */
+	/* The length of a window, whose work is counted; 0: no windows. */
 	uint64_t window;
 	uint64_t levels[SPIN_LEVELS];
-	/* Storing takes no longer by itself: beyond that, it was interrupted. At least the
-	 * threshold. */
+	/* The longest time that storing takes without interruption; at least the threshold. */
 	uint64_t storing_max;
 	double ns_per_tick;
 	struct hist *hist;
@@ -50,7 +49,7 @@ struct spin {
 	struct hist *work;
 	struct gap *log;
 	size_t log_size;
-	/* NULL: nobody watches. */
+	/* NULL: no other thread reads. */
 	struct spin_live *live;
 
 	/* Output */
@@ -64,7 +63,7 @@ struct spin {
 	uint64_t over[SPIN_LEVELS];
 	/* Readings that went backwards: a broken clock. */
 	uint64_t backwards;
-	/* Batches without a gap: their readings and time give the period, apart from the gaps. */
+	/* Batches without a gap: their readings and time give the loop period. */
 	uint64_t clean_reads;
 	uint64_t clean_ticks;
 	size_t log_used;
@@ -81,7 +80,7 @@ static inline void spin_tell(const struct spin *spin, struct spin_live *live, ui
 		atomic_store_explicit(&live->max, length, memory_order_relaxed);
 }
 
-/* Stores one gap. Its own cost is the caller's dead time. */
+/* Stores one gap. The caller counts the cost as dead time. */
 static inline void spin_store(struct spin *spin, uint64_t begin, uint64_t end)
 {
 	const uint64_t length = end - begin;
@@ -106,8 +105,8 @@ static inline void spin_store(struct spin *spin, uint64_t begin, uint64_t end)
 }
 
 /*
- * Reads again after storing. What passed since then is dead time; where something interrupted the
- * storing, it is a gap as any other.
+ * Reads again after storing. The time since then is dead time; if the storing was interrupted, it
+ * is a gap like any other.
  *
  * Returns the reading with which the loop goes on.
  */
@@ -125,7 +124,7 @@ static inline uint64_t spin_settle(struct spin *spin, spin_read read, void *sour
 	return now;
 }
 
-/* A gap. Apart from the loop, which stays small. */
+/* Handles a gap outside the loop, which stays small. */
 static __attribute__((noinline, unused)) uint64_t spin_gap(struct spin *spin, spin_read read,
 							   void *source, struct gap gap)
 {
@@ -134,9 +133,9 @@ static __attribute__((noinline, unused)) uint64_t spin_gap(struct spin *spin, sp
 }
 
 /*
- * Ends a window: the readings that it would have held at the pace of its undisturbed part, so that
- * a gap counts as noise only and a slow clock, a slow core or a busy sibling counts here. A window
- * disturbed for more than half of its time tells nothing and is left out.
+ * Ends a window: counts the readings that it would have had at the pace of its undisturbed part. A
+ * gap thus counts as noise only, and a slow clock, a slow core or a busy sibling counts here. A
+ * window disturbed for more than half of its time is left out.
  */
 static __attribute__((noinline, unused)) void spin_window(struct spin *spin, uint64_t clean_reads,
 							  uint64_t clean_ticks)
@@ -166,7 +165,7 @@ static __attribute__((noinline, unused)) void spin_window(struct spin *spin, uin
 	} while (0)
 
 /*
- * Reads until `duration` has passed or *stop is set; looks at both once a batch. No system call,
+ * Reads until `duration` has passed or *stop is set; checks both once a batch. No system call, and
  * no page fault once its memory has been touched.
  */
 static inline __attribute__((always_inline)) void spin_loop(struct spin *spin, spin_read read,

@@ -10,14 +10,14 @@
 #define PROC "/proc/sys/kernel/"
 #define FAIR_SERVER "/sys/kernel/debug/sched/fair_server/"
 
-/* The kernel's own (kernel/sched/deadline.c, __dl_server_attach_root); readable as root only. */
+/* The kernel's defaults (kernel/sched/deadline.c, __dl_server_attach_root); for root only. */
 #define FAIR_RUNTIME_NS ((int64_t)(50 * NS_PER_MS))
 #define FAIR_PERIOD_NS ((int64_t)NS_PER_S)
 
-/* One alone may be anybody's. */
+/* A single gap may have any cause. */
 #define EVENTS_MIN 2
 
-/* Other interruptions lengthen a gap or cut it in two. */
+/* Other interruptions lengthen a gap or divide it. */
 #define FIT_LOW 0.7
 #define FIT_HIGH 1.3
 
@@ -36,7 +36,7 @@ static struct throttle_pattern by_fair_server(int64_t runtime_ns, int64_t period
 					  (double)period_ns };
 }
 
-/* All real-time tasks have run too long (up to 6.11, later by group scheduling). */
+/* Real-time tasks have run too long (up to 6.11; later with group scheduling). */
 static struct throttle_pattern by_rt_runtime(int64_t runtime_us, int64_t period_us)
 {
 	if (runtime_us < 0 || period_us <= runtime_us)
@@ -53,7 +53,7 @@ struct throttle_pattern throttle_expect(const struct policy *policy, const char 
 	int64_t fair_runtime = FAIR_RUNTIME_NS, fair_period = FAIR_PERIOD_NS;
 	int64_t rt_runtime = -1, rt_period = 0;
 
-	/* The budget of the policy itself is spent. */
+	/* The policy's own budget is used up. */
 	if (policy->kind == POLICY_DEADLINE && runtime < period)
 		return (struct throttle_pattern){ "deadline", period - runtime, period };
 	if (!policy->priority)

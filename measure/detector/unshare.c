@@ -10,19 +10,19 @@
 #include "cleanup.h"
 
 #define PAGES_AT_ONCE 1024
-/* None of ours is larger; the terabytes that a sanitizer keeps its books in are. */
+/* All of this program's mappings are smaller; a sanitizer's shadow memory takes terabytes. */
 #define MAPPING_MAX (1UL << 30)
 
-/* Read at run time: of a constant the compiler would make a mere load. */
+/* Read at run time: with a constant the compiler would generate a mere load. */
 static volatile unsigned char no_bits;
 
-/* Other threads may write to the page meanwhile: they lose nothing, as this is one instruction. */
+/* Other threads may write to the page meanwhile: no write is lost, as this is one instruction. */
 __attribute__((no_sanitize("thread", "address"))) static void write_to(uintptr_t page)
 {
 	__atomic_fetch_or((unsigned char *)page, no_bits, __ATOMIC_RELAXED);
 }
 
-/* Those without memory stay so. */
+/* Writes to the resident pages of a mapping. */
 static size_t own_mapping(uintptr_t begin, uintptr_t end, size_t size)
 {
 	unsigned char present[PAGES_AT_ONCE];

@@ -10,7 +10,7 @@
 
 #define REAL_DIGITS 12
 
-/* Of an empty run nothing is known. */
+/* An empty run has no known values. */
 static json_t *known(double value)
 {
 	return value > 0 ? json_real(value) : json_null();
@@ -93,7 +93,7 @@ int result_write(const struct run *run, FILE *file)
 	return failed ? -EIO : 0;
 }
 
-/* Each CPU's log is in order already. Returns the CPU whose next gap is first, count for none. */
+/* Each CPU's log is in order already. Returns the CPU whose next gap is first; count if none. */
 static size_t earliest(const struct detectors *detectors, const size_t *next)
 {
 	size_t best = detectors->count;

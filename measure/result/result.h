@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The run as JSON, schema lowlat.run/1, and as text; and the figures that both tell. */
+/* The run as JSON, schema lowlat.run/1, and as text; and the figures that both print. */
 #pragma once
 
 #include <jansson.h>
@@ -7,7 +7,7 @@
 
 #include "session.h"
 
-/* Writes it, indented, with a newline at the end. */
+/* Writes the JSON, indented, with a newline at the end. */
 int result_write(const struct run *run, FILE *file);
 
 /* The run as text for people. Not a stable format; the JSON is. */
@@ -17,9 +17,9 @@ void summary_write(const struct run *run, FILE *file);
 int events_write(const struct run *run, FILE *file);
 
 /*
- * Its parts, each a new reference: arrays with an object for each CPU that was measured, each part
- * of the load, each second opinion but oslat's (that is an object, or null where it did not run),
- * and each work kind on each CPU, the throughput last.
+ * The parts of the JSON, each a new reference: arrays with one object for each measured CPU, each
+ * part of the load, each second opinion except oslat (an object, or null if it did not run), and
+ * each work kind on each CPU, the throughput last.
  */
 json_t *result_cpus(const struct run *run);
 json_t *result_loads(const struct run *run);
@@ -27,29 +27,29 @@ json_t *result_oslat(const struct run *run);
 json_t *result_opinions(const struct run *run);
 json_t *result_works(const struct run *run);
 
-/* Of one CPU. Times in ns. */
+/* Figures of one CPU. Times in ns. */
 struct figures {
 	double runtime_ns;
 	double noise_ns;
 	double dead_ns;
 	double max_ns;
-	/* Share of the runtime without dead time, times 1e6. */
+	/* Share of the runtime without dead time, in ppm. */
 	double noise_ppm;
-	/* Time in neither reading, gap nor dead time, as a share of the runtime times 1e6. */
+	/* Time in no reading, gap or dead time, as a share of the runtime in ppm. */
 	double unaccounted_ppm;
 	double events_per_s;
 	/* Mean time between two readings without a gap. */
 	double loop_period_ns;
-	/* The machine's own back-to-back reading: the faster of before and after. */
+	/* Time between two readings in a row: the lower one of before and after. */
 	double floor_ns;
 	double switches_per_s;
 };
 
 struct figures figures_of(const struct run *run, const struct detector *detector);
 
-/* Floor and loop period are means over the measured CPUs, 0: there are none; no more is set. */
+/* Sets only floor and loop period: means over the measured CPUs, 0 if there are none. */
 struct figures figures_means(const struct run *run);
 
-/* Growth of one row per second; window: between the two snapshots. */
+/* Growth of one row per second, between the two snapshots. */
 double figures_rate(const struct run *run, const struct counters *before,
 		    const struct counters *after, size_t row, size_t column);

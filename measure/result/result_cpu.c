@@ -10,7 +10,7 @@ static json_t *rates_to_json(const struct run *run, const struct spin *spin, dou
 	json_t *rates = json_object();
 
 	for (int i = 0; i < SPIN_LEVELS; i++) {
-		/* What the threshold hid is unknown, not zero. */
+		/* Below the threshold the rate is unknown, not zero. */
 		const bool seen = detector_levels_ns[i] >= run->threshold_ns && seconds > 0;
 		const double count = (double)spin->over[i];
 
@@ -65,7 +65,7 @@ static void add_counters(json_t *cpu, const struct run *run, size_t column)
 					   false));
 }
 
-/* Work is measured in readings of the clock: it is the clock's own pace that varies. */
+/* Work is counted in readings of the clock: the pace of these readings varies. */
 static json_t *pace_to_json(const struct run *run, const struct spin *spin)
 {
 	const struct hist *work = spin->work;
@@ -144,7 +144,7 @@ static struct series_point growth(const struct series *series, size_t column, si
 	return grown;
 }
 
-/* Readings in a millisecond without gaps; 0 where there was none. */
+/* Readings per millisecond without gaps; 0 if all had gaps. */
 static double pace_of(const struct run *run, const struct series_point *grown)
 {
 	const double ns = clock_ns(&run->clock, (double)grown->clean_ticks);
@@ -188,7 +188,7 @@ static json_t *late_to_json(const struct hist *hist)
 	return late;
 }
 
-/* How late the thread woke; max_ticks: from when to when its latest one was. */
+/* The delay of wake-ups; max_ticks: the begin and the end of the longest delay. */
 static json_t *wakeup_to_json(const struct run *run, size_t column)
 {
 	const struct work_result *one;

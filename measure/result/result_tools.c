@@ -4,7 +4,7 @@
 #include "json_value.h"
 #include "steps.h"
 
-/* The memory group that bounds the load; null where nothing does. */
+/* The memory group that limits the load; null if there is none. */
 static json_t *memgroup_to_json(const struct run *run)
 {
 	const double seconds = (double)(run->after.raw_ns - run->before.raw_ns) / 1e9;

@@ -32,7 +32,7 @@ static void write_noise(const struct run *run, const struct detector *detector, 
 		figures.floor_ns > 0 ? figures.loop_period_ns / figures.floor_ns : 0);
 }
 
-/* The slowest stretches against the usual one. */
+/* The slowest windows relative to the median. */
 static void write_pace(const struct spin *spin, FILE *file)
 {
 	const double usual = (double)hist_value_at(spin->work, 0.5);
@@ -45,7 +45,7 @@ static void write_pace(const struct spin *spin, FILE *file)
 			100 * (double)spin->work->min / usual, usual);
 }
 
-/* Index of the row with the highest rate; count where none is above 0. */
+/* Index of the row with the highest rate; count if no rate is above 0. */
 static size_t highest(const double *rates, size_t count)
 {
 	size_t best = count;

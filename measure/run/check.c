@@ -9,7 +9,7 @@
 #include "units.h"
 
 #define UNACCOUNTED_MAX 0.01
-/* Below this the check has too little to go by. */
+/* Below this, rounding dominates the check. */
 #define UNACCOUNTED_FLOOR_NS 20000
 #define DRIFT_MAX_PPM 100
 #define TRAPPED_NS 100

@@ -10,7 +10,7 @@
 #include "units.h"
 #include "xalloc.h"
 
-/* For starting, the warm-ups of the second opinions and a slow machine. */
+/* For the start, the warm-ups of the second opinions, and slow machines. */
 #define LOAD_SLACK_NS (120 * NS_PER_S)
 #define GRACE_NS (60 * NS_PER_S)
 
@@ -92,7 +92,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 		run_truncated(run, "stress-ng");
 	if (run->interrupted || (code == 0 && !early && load->child.file))
 		return;
-	/* A stressor that is stopped half-way may spoil its count. */
+	/* A stressor that is stopped midway may have a wrong count. */
 	if (miscounted && !early && load->child.file)
 		run_note(run,
 			 "stress-ng doubts its own counts (status %d: %s); the load was there, "

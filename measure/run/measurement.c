@@ -13,7 +13,7 @@
 
 #define CALIBRATION_NS (50 * NS_PER_MS)
 #define CLOSE_LOOK_NS (2 * NS_PER_MS)
-/* How often the rings of those who watch are emptied. */
+/* The interval at which the observers' buffers are emptied. */
 #define ATTEND_NS (100 * NS_PER_MS)
 #define LOG_BYTES_MAX ((size_t)256 << 20)
 #define LOG_GAPS_MAX ((size_t)1 << 20)
@@ -31,7 +31,7 @@ uint64_t measurement_threshold(uint64_t asked_ns, double floor_ns)
 
 static void choose_threshold(struct run *run)
 {
-	/* A tick of a coarse counter is a floor too. */
+	/* One tick of a coarse counter is the least floor. */
 	double floor = 1;
 
 	for (size_t i = 0; i < run->detectors.count; i++)
@@ -52,7 +52,7 @@ static void take_counters(struct run *run, struct counter_snapshot *ret)
 	if (!err || !run->counters_valid)
 		return;
 	run->counters_valid = false;
-	/* A CPU that went offline is told once. */
+	/* Report an offline CPU once. */
 	if (err != -ENXIO || err != run->series.error)
 		run_partial(run, "/proc/interrupts or /proc/softirqs can't be read (%s)",
 			    err == -ENXIO ? "a measured CPU is offline" : strerror(-err));
@@ -64,7 +64,7 @@ static void end_follow(struct run *run, int err)
 	run_partial(run, "--follow ended early (%s)", strerror(-err));
 }
 
-/* Who reads the lines may leave, which ends the run; what else goes wrong ends the lines alone. */
+/* If the reader of the lines goes away the run ends; other errors end only the lines. */
 static void tell(struct run *run)
 {
 	int err = follow_tick(&run->follow);
@@ -75,7 +75,7 @@ static void tell(struct run *run)
 		end_follow(run, err);
 }
 
-/* Before anybody who follows the run sets the longest gap back to 0. */
+/* Called before follow_tick(), which sets the longest gap back to 0. */
 static void stop_on_gap(struct run *run)
 {
 	for (size_t i = 0; run->options.stop_on_ns && i < run->detectors.count; i++) {
@@ -95,12 +95,12 @@ static uint64_t earlier(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
-/* Waits as run_wait_until() does, and looks after those who watch the run meanwhile. */
+/* Waits as run_wait_until() does, and serves the observers of the run meanwhile. */
 static void attend_until(struct run *run, uint64_t deadline)
 {
 	uint64_t now = clock_raw_ns(), step;
 
-	/* The detector of a CPU that went offline was moved to another: what follows is wrong. */
+	/* The detector of a CPU that went offline now runs on another one: wrong results. */
 	while (!run->interrupted && !run->stopped && now < deadline &&
 	       run->series.error != -ENXIO) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
@@ -117,7 +117,7 @@ static void measure(struct run *run)
 {
 	int err = 0;
 
-	/* Outside the counted stretch: reading a register interrupts its CPU. */
+	/* Not while counting: reading a register interrupts its CPU. */
 	run->power_before = power_read("", &run->setup.measured);
 	if (run->options.follow)
 		err = follow_init(&run->detectors, &run->setup.measured, &run->follow);

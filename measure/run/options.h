@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command line, checked for form and range; what the machine allows is setup.h's business. */
+/* The command line, checked for form and range; setup.h checks what the machine allows. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,41 +22,41 @@ enum oslat_choice {
 
 struct load_cpus {
 	struct cpulist list;
-	/* All that are allowed, the measured ones too. */
+	/* All allowed CPUs, the measured ones too. */
 	bool all;
 };
 
-/* A list is empty where none was given. */
+/* Lists are empty if not given. */
 struct options {
 	struct cpulist cpus;
 	struct load_cpus load_cpus;
-	/* stop_on: a gap so long ends the run; 0: none does. */
+	/* stop_on: a gap of this length ends the run; 0: off. */
 	uint64_t duration_ns, warmup_ns, threshold_ns, stop_on_ns;
 	struct policy policy;
 	/* NULL: no load. */
 	const struct load_scenario *load;
 	enum oslat_choice oslat;
-	/* Second opinions asked for by name, and work kinds. */
+	/* Second opinions and work kinds requested by name. */
 	bool opinions[OPINION_TOOLS];
 	bool work[WORK_KINDS];
-	/* One CPU after another, not all at once. */
+	/* On one CPU after another, not on all at once. */
 	bool work_alone;
-	/* All at once, each with another kind. */
+	/* On all CPUs at once, each with a different kind. */
 	bool work_mixed;
-	/* Between the moments that a thread sleeps to; 0: none does. */
+	/* The interval between wake-ups of a thread; 0: no wake-ups. */
 	uint64_t wakeup_ns;
 	/* Runs of stress-ng's matrix; 0: none. */
 	uint64_t throughput;
-	/* The user says so; host.h knows it of x86 alone. */
+	/* Given by the user; host.h detects it on x86 only. */
 	bool emulated;
 	const char *label;
 	uint64_t seed;
 	/* File name, "-" for standard output, NULL for none. */
 	const char *json, *events;
-	/* Folder for what interrupted the run; NULL: not recorded. */
+	/* The folder for the observer's records; NULL: do not record. */
 	const char *capture;
 	enum observer observer;
-	/* A line a second on standard output. */
+	/* One line per second on standard output. */
 	bool follow;
 	bool help, version;
 };

@@ -54,7 +54,7 @@ void run_wait_child(struct run *run, struct child *child)
 	child_wait(child);
 }
 
-/* What the kernel took from real-time loops on purpose. */
+/* Finds the kernel's deliberate throttling of real-time loops. */
 static void find_throttling(struct run *run)
 {
 	for (size_t i = 0; i < run->detectors.count; i++) {
@@ -70,19 +70,19 @@ static void find_throttling(struct run *run)
 	}
 }
 
-/* Keeps the kernel from moving the detectors' memory, as far as it is permitted. */
+/* Keeps the kernel from moving the detectors' memory, as far as permitted. */
 static void settle_memory(void)
 {
-	/* NUMA balancing would unmap it now and then to see who uses it. */
+	/* NUMA balancing would unmap pages at times to see which CPU uses them. */
 	syscall(SYS_set_mempolicy, MPOL_LOCAL, NULL, 0);
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	mlockall(MCL_CURRENT);
-	/* Memory given back is unmapped by interrupting every CPU that runs one of our threads. */
+	/* Unmapping memory interrupts every CPU that runs a thread of this process. */
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
-/* Only other programs need it; without it, oslat is left out unless it was asked for by name. */
+/* For other programs only; without it oslat is left out, unless it was requested by name. */
 static int make_scratch(struct run *run)
 {
 	const struct options *options = &run->options;

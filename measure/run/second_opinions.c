@@ -20,7 +20,7 @@ uint64_t wakeups_longest_ns(const struct run *run)
 	return run->options.wakeup_ns ? duration(run) : 0;
 }
 
-/* By name; oslat else runs where it is installed. */
+/* By name; otherwise oslat runs if it is installed. */
 static bool is_wanted(const struct run *run, size_t tool)
 {
 	return run->options.opinions[tool] ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One run as it goes on: what was asked, where it is made, and all that came out of it so far. */
+/* One run in progress: its options, its machine, and its results so far. */
 #pragma once
 
 #include <signal.h>
@@ -25,7 +25,7 @@
 #include "units.h"
 #include "work.h"
 
-/* What a program has left to finish in once the run is interrupted. */
+/* The grace period of a program after the run was interrupted. */
 #define GRACE_INTERRUPTED_NS (3 * NS_PER_S)
 
 struct run {
@@ -34,32 +34,32 @@ struct run {
 	struct setup setup;
 	struct scratch scratch;
 	struct clock_source clock;
-	/* As the measurement used it; clock.hz is the better one of the whole run. */
+	/* The rate used by the measurement; clock.hz is the better one, of the whole run. */
 	double start_hz;
-	/* In use: raised where the clock is too coarse for the one asked for. */
+	/* The threshold in use: raised if the clock is too coarse for the requested one. */
 	uint64_t threshold_ns;
 	struct detectors detectors;
 	struct counter_snapshot before, after;
 	bool counters_valid;
-	/* One a measured CPU; NULL: not read. */
+	/* One per measured CPU; NULL: not read. */
 	struct power *power_before, *power_after;
-	/* The load: its limits, and its parts, as many as started. */
+	/* The load: its limits and its started parts. */
 	struct load_limits limits;
 	struct load_tool load_tool;
 	struct cpulist *load_parts;
 	size_t load_part_count;
 	struct load *loads;
 	size_t load_count;
-	/* Of these, the ones whose child ended ran. */
+	/* Those whose child has ended have run. */
 	struct opinion opinions[OPINION_TOOLS];
 	struct work_result **works;
 	size_t work_count;
-	/* One a measured CPU, in order, once they were made. */
+	/* One per measured CPU, in order, after they were made. */
 	struct work_result **wakeups;
 	size_t wakeup_count;
 	/*
-	 * Parts of runs of stress-ng's matrix, as many as were begun: of each run one a measured CPU,
-	 * in order. And what the runs did a second.
+	 * The parts of all runs of stress-ng's matrix that were started: for each run one per
+	 * measured CPU, in order. And the rates of the runs, per second.
 	 */
 	struct load *throughput;
 	size_t throughput_count;
@@ -69,29 +69,29 @@ struct run {
 	struct series series;
 	struct strings problems;
 	bool complete, valid;
-	/* Ended early by a gap as long as --stop-on; by a signal, 0: by none. */
+	/* Ended early by a gap as long as --stop-on; by a signal (0: none). */
 	bool stopped;
 	int interrupted;
 };
 
-/* Adds a sentence to run->problems, and makes the run partial or invalid. */
+/* Adds a sentence to run->problems, and marks the run partial or invalid. */
 #define run_note(run, ...) strings_add(&(run)->problems, __VA_ARGS__)
 #define run_partial(run, ...) ((run)->complete = false, strings_add(&(run)->problems, __VA_ARGS__))
 #define run_invalid(run, ...) ((run)->valid = false, strings_add(&(run)->problems, __VA_ARGS__))
 
-/* For a program of which child->truncated is set. */
+/* For a program with child->truncated set. */
 #define run_truncated(run, program)                                                       \
 	run_partial(run, "%s wrote more than %zu MiB; what lies beyond is lost", program, \
 		    CHILD_TEXT_MAX >> 20)
 
-/* Those that end the run. */
+/* The signals that end the run. */
 sigset_t run_signals(void);
 
-/* Sleeps, but not through a signal that ends the run, which it notes. Other signals may wake it. */
+/* Sleeps until a signal that ends the run, and notes that signal. Other signals may wake it too. */
 void run_wait_ns(struct run *run, uint64_t ns);
 
-/* Sleeps until then (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
+/* Sleeps until this time (CLOCK_MONOTONIC_RAW), unless the run is interrupted. */
 void run_wait_until(struct run *run, uint64_t deadline_ns);
 
-/* Waits for a child's own end; a signal that ends the run shortens that. */
+/* Waits for a child to end; a signal that ends the run shortens the wait. */
 void run_wait_child(struct run *run, struct child *child);

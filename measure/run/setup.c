@@ -10,7 +10,7 @@
 #include "policy.h"
 #include "output.h"
 
-/* What the kernel lets deadline tasks have at most, where it is not told otherwise. */
+/* The kernel's default limit of CPU time for deadline tasks. */
 #define DEADLINE_SHARE_MAX 0.95
 
 static int check_online(const char *option, const struct cpulist *cpus, const struct host *host,
@@ -76,7 +76,7 @@ bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allo
 	return one;
 }
 
-/* A deadline spinner leaves the rest of its period to others. */
+/* A deadline spinner leaves the rest of its period to other tasks. */
 static bool takes_all(const struct policy *policy)
 {
 	return policy->priority ||
@@ -147,7 +147,7 @@ static int check_capture(const char *path, struct message *message)
 	return check_written("capture", path, folder, "a folder of yours", message);
 }
 
-/* In the order in which they are told. */
+/* In the order in which they are reported. */
 static int check_all(const struct options *options, const struct host *host, struct setup *setup,
 		     struct message *message)
 {

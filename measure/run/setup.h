@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who runs where: the options as this machine allows them. */
+/* The CPUs of each part of a run: the options, checked against this machine. */
 #pragma once
 
 #include "cpulist.h"
@@ -9,15 +9,15 @@
 
 struct setup {
 	struct cpulist measured;
-	/* For the loads; empty where none is wanted. */
+	/* For the loads; empty without a load. */
 	struct cpulist load;
-	/* Allowed and not measured: for the harness itself. May be empty. */
+	/* Allowed CPUs that are not measured: for the harness itself. May be empty. */
 	struct cpulist rest;
 };
 
 /*
  * Chooses the CPUs and checks that the run is possible: CPUs online and allowed, real-time
- * permission, a CPU for the load, writable files. Leaves the calling thread on `rest`.
+ * permission, a CPU for the load, writable files. Binds the calling thread to `rest`.
  *
  * Returns 0, or -EINVAL with the message set.
  */
@@ -26,8 +26,8 @@ int setup_resolve(const struct options *options, const struct host *host, struct
 void setup_deinit(struct setup *setup);
 
 /*
- * Whether real-time spinners on the measured CPUs leave one of the allowed CPUs to the system and
- * to the harness: one that is not isolated, unless all allowed ones are.
+ * Whether real-time spinners on the measured CPUs leave one allowed CPU to the system and to the
+ * harness: one that is not isolated, unless all allowed CPUs are.
  */
 bool setup_leaves_one(const struct cpulist *measured, const struct cpulist *allowed,
 		      const struct cpulist *isolated);

@@ -9,7 +9,7 @@
 #include "xalloc.h"
 
 #define LONGEST_NS (10 * NS_PER_S)
-/* How long each run of stress-ng's matrix is. */
+/* The duration of each run of stress-ng's matrix. */
 #define THROUGHPUT_NS (2 * NS_PER_S)
 
 static uint64_t duration(const struct run *run)
@@ -17,7 +17,7 @@ static uint64_t duration(const struct run *run)
 	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
 }
 
-/* Returns how many there are. */
+/* Returns the number of kinds. */
 static size_t asked_kinds(const struct run *run, size_t ret[WORK_KINDS])
 {
 	size_t count = 0;
@@ -161,7 +161,7 @@ double works_rate(const struct run *run, size_t turn)
 	return sum;
 }
 
-/* On all CPUs at once, a part for each: nothing else moves a task to an isolated CPU. */
+/* On all CPUs at once, one part for each: the scheduler moves no task to an isolated CPU. */
 static int make_throughput(struct run *run, size_t turn)
 {
 	const size_t cpus = run->setup.measured.count;
