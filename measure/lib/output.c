@@ -67,8 +67,8 @@ static bool in_place(const char *path)
 }
 
 /*
- * No regular file, and no symbolic link: users who can write the folder could redirect root's
- * output. Opens without waiting for a reader; later writes wait for a slow one.
+ * Character devices and pipes, not disks, and never through a symbolic link: a user who can write
+ * the folder could redirect root's output. Opens without waiting for a reader; writes wait for it.
  */
 static int open_in_place(const char *path)
 {
