@@ -19,11 +19,11 @@ from lowlat.report import figures, work
 from lowlat.report.figures import Key, Measure
 from lowlat.verify.finding import Finding
 
-#: What tells the boots of an arm apart in their labels.
+#: The number that distinguishes the boots of an arm in their labels.
 _NUMBER = re.compile(r"[-._]?[0-9]+$")
 
 
-#: So many of an arm's longest gaps are told one by one.
+#: The number of an arm's longest gaps that are reported.
 _LONGEST = 3
 
 
@@ -41,7 +41,7 @@ class ArmGap:
 
 @dataclass(frozen=True)
 class Arm:
-    """Runs of one kind, in the order in which their files were given, and what verify found in
+    """Runs of one kind, in the order in which their files were given, and verify's findings in
     their boots (None: not checked)."""
 
     name: str
@@ -50,14 +50,14 @@ class Arm:
 
     @cached_property
     def boots(self) -> tuple[tuple[Run, ...], ...]:
-        """The runs of each boot; one whose boot is not known is a boot of its own."""
+        """The runs of each boot; a run without a known boot counts as a separate boot."""
         found: dict[str, list[Run]] = {}
         for number, run in enumerate(self.runs):
             found.setdefault(run.boot_id or f"#{number}", []).append(run)
         return tuple(map(tuple, found.values()))
 
     def by_policy(self) -> Mapping[str, Arm]:
-        """Its runs under each scheduling policy; of several the policy's word is in the name."""
+        """The runs under each scheduling policy; with several, its word is in the name."""
         found = dict.fromkeys(run.policy for run in self.runs)
         if len(found) < 2:
             return dict.fromkeys(found, self)
@@ -72,7 +72,7 @@ class Arm:
 
     @property
     def kernels(self) -> str:
-        """The kernels of its runs, in words."""
+        """A text of the kernels of the runs."""
         return " | ".join(dict.fromkeys(run.kernel_words for run in self.runs))
 
     @property
@@ -81,8 +81,8 @@ class Arm:
         return next((run.host.sets for run in self.runs if run.host.sets), {})
 
     def longest(self, cpus: CpuSet) -> list[ArmGap]:
-        """The longest gaps of these CPUs whose causes were looked for, the longest first, then the
-        latest wake-up; none where durations mean nothing."""
+        """The longest gaps of these CPUs with known causes, the longest first, then the latest
+        wake-up; none under emulation, where durations mean nothing."""
         known = [run.cpu(cpu) for run in self.runs if not run.emulated for cpu in cpus]
         gaps = [self._gap(cpu, one) for cpu in known for one in cpu.longest]
         late = [(cpu, one) for cpu in known if cpu.wakeup for one in cpu.wakeup.longest]
@@ -97,13 +97,13 @@ class Arm:
 
     @property
     def starts(self) -> list[Optional[float]]:
-        """When the first run of each boot started, in seconds; None where that is not known."""
+        """The start of the first run of each boot, in seconds; None if not known."""
         times = ([_seconds(run.started) for run in boot] for boot in self.boots)
         return [min((time for time in own if time is not None), default=None) for own in times]
 
     def values(self, cpus: CpuSet, measures: Sequence[Measure]) -> dict[Key, tuple[float, ...]]:
-        """For each figure its value in every boot that knows it: the median over its runs, of
-        counted events the mean over their time."""
+        """For each figure its value in every boot that has it: the median over the boot's runs, or
+        for counted events the mean over their time."""
         counted = {measure.name for measure in measures if measure.counted}
         result: dict[Key, list[float]] = {}
         for boot in self.boots:
@@ -125,14 +125,14 @@ class Arm:
 
 
 def named(role: str, runs: tuple[Run, ...]) -> str:
-    """What the runs' labels have in common but for a number at the end, else the role."""
+    """The common part of the runs' labels, without a number at the end; else the role."""
     stems = {_NUMBER.sub("", run.label) or run.label for run in runs}
     return stems.pop() if len(stems) == 1 and "" not in stems else role
 
 
 def typical(values: Sequence[float], floor: float = 0.0) -> float:
-    """What stands for several boots: the geometric mean, whose ratios the test is about. Values
-    below ``floor`` count as ``floor``; without one the mean stands where a boot has a zero."""
+    """One value for several boots: the geometric mean, because the test compares ratios. Values
+    below ``floor`` count as ``floor``; without a floor, the mean is used if a boot has a zero."""
     if min(values) == max(values):
         return values[0]
     if not floor and min(values) <= 0:

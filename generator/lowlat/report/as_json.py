@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report for programs: ``lowlat.report/1``, and of several arms ``lowlat.comparison/1``."""
+"""The report for programs: ``lowlat.report/1``, or ``lowlat.comparison/1`` for several arms."""
 
 import json
 from dataclasses import asdict
@@ -11,7 +11,7 @@ from lowlat.report.comparison import Comparison
 
 
 def render(found: Comparison) -> str:
-    """Indented JSON, the schema key first: one report as it is; of several arms each with its
+    """Indented JSON, the schema key first: one report unchanged, or several, each with the arm's
     name."""
     whole = document(found.reports[0])
     if found.several:

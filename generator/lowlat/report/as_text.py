@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report in words, the finding first, then tables, then what to know: for a terminal, or for a
-ticket as GitHub-flavoured Markdown."""
+"""The report as text: the finding first, then tables, then notes; for a terminal, or for a ticket
+as GitHub-flavoured Markdown."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Form:
-    """How each part is written, {} being a text that ``encode`` made harmless."""
+    """The format of each part; {} is a text that ``encode`` made harmless."""
 
     encode: Callable[[str], str]
     table: Callable[[Table], Iterator[str]]
@@ -56,14 +56,14 @@ MARKDOWN = Form(markdown, _ruled, "**{}**", "- **Not in effect:** {}", "- {}")
 
 
 def described(found: Description, form: Form = TEXT) -> str:
-    """Runs by themselves."""
+    """The text of runs of one arm, without a comparison."""
     tables = description.tables(found)
     notes = found.kernels, *found.flags
     return _written(form, description.headline(found), tables, (), notes)
 
 
 def render(found: Comparison, form: Form = TEXT) -> str:
-    """The report of one arm, or all of them in one table; the first line is the finding."""
+    """The report of one arm, or of all of them in one table; the first line is the finding."""
     tables, missing = summary.shown(found), summary.missing(found)
     notes = *summary.kernels(found), *summary.notes(found)
     return _written(form, summary.headline(found), tables, missing, notes)

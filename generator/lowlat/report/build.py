@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From runs to the report: figures boot by boot, and what may be concluded from them."""
+"""From runs to the report: figures boot by boot, and the conclusions from them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,19 +23,18 @@ __all__ = ["SCHEMA", "Endpoint", "Report", "build"]
 
 SCHEMA = "lowlat.report/1"
 
-#: This share of a kernel's ticks is all of them, but for what the measurement's ends cut off.
+#: From this share of a kernel's ticks on, none is missing except at the measurement's ends.
 _ALL_TICKS = 0.95
 
 
 @dataclass(frozen=True)
 class Report:
-    """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. In words only
-    it tells whether the kernel isolated all CPUs measured after, how many ``seconds`` a CPU was
-    measured in a boot of either arm, and how many boots an arm would find the change seen (None
-    where it was found or the number cannot be told). ``kernels`` of either arm are words,
-    with HZ; ``throughput`` is what stress-ng's matrix lost, where time means something; ``sets``
-    are the CPUs by the names that a plan gave them, ``longest_gaps`` those of either arm whose
-    causes were looked for."""
+    """The document ``lowlat.report/1`` on one arm, ``name``, against the ``first``. Only the text
+    shows whether the kernel isolated all CPUs measured after, the ``seconds`` for which a CPU was
+    measured in a boot of either arm, and the boots per arm needed to find the observed change (None
+    if it was found or the number is unknown). ``kernels`` are texts of either arm, with HZ;
+    ``throughput`` is the loss of stress-ng's matrix, if time has a meaning; ``sets`` are the CPUs
+    by the plan's names, ``longest_gaps`` those of either arm with known causes."""
 
     name: str
     first: str
@@ -137,13 +136,13 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
 
 
 def _seconds(arm: Arm, cpus: CpuSet) -> float:
-    """How long a CPU was measured in a boot, on the average."""
+    """The time for which a CPU was measured in a boot, in seconds, on average."""
     return fmean(arm.seconds(cpus)) / len(cpus)
 
 
 def _swallowed(arms: Iterable[Arm]) -> Iterator[str]:
-    """The arms whose kernels had fewer ticks than they make: an emulator's busy host runs several
-    of them as one."""
+    """Messages about arms with fewer ticks than their kernels make: a busy host of an emulator
+    merges several ticks into one."""
     for arm in arms:
         hz = max(run.host.hz or 0 for run in arm.runs)
         rates = [rate for run in arm.runs if run.emulated for rate in _ticks(run)]
@@ -155,7 +154,7 @@ def _swallowed(arms: Iterable[Arm]) -> Iterator[str]:
 
 
 def _slower(figures: Iterable[Endpoint]) -> Iterator[str]:
-    """What less noise does not tell: that the CPUs get less done in the time they have."""
+    """A message if the CPUs do less work in their time, which less noise does not show."""
     ratio = {e.name: e.ratio or 1.0 for e in figures if e.cpu == "all"}
     noise, pace = ratio.get("noise_ppm", 1.0), ratio.get("pace_p50", 1.0)
     if pace > SLOWER:
@@ -164,7 +163,7 @@ def _slower(figures: Iterable[Endpoint]) -> Iterator[str]:
 
 
 def _ticks(run: Run) -> Iterator[float]:
-    """Timer interrupts of each CPU, all busy; none of a kernel that may stop its tick there."""
+    """Timer interrupts of each CPU, all busy; none for a kernel that may stop its tick there."""
     if not cmdline.values(run.cmdline, "nohz_full"):
         rows = (cpu.interrupts_per_s for cpu in run.cpus)
         yield from (row["LOC"] for row in rows if row and "LOC" in row)

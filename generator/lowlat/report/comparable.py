@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether two sets of runs may be compared: why not at all, and what a reader has to know."""
+"""Whether two arms may be compared: reasons against it, and notes for the reader."""
 
 import os.path
 import shlex
@@ -18,29 +18,29 @@ from lowlat.report.arm import Arm
 
 Runs = Sequence[Run]
 
-#: What the harness says of emulation in each run, and the report once of all.
+#: The harness's note on emulation in each run, and the report's single one.
 _SAID = "the CPUs are emulated: "
 _EMULATION = (
     "the runs were made under emulation: no durations are reported, because time means nothing "
     "there; counts of interrupts stay valid"
 )
 
-#: Letters of a value that is still worth showing whole.
+#: The length up to which a value is shown whole.
 _LONG = 60
 
-#: Options of stress-ng that name a file, a folder or a port, which says nothing about the load.
+#: Options of stress-ng that name a file, a folder or a port, and do not change the load.
 _PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
 
-#: An SMT sibling at work for this share of the time is told of.
+#: An SMT sibling that was busy for this share of the time is reported.
 _BUSY = 0.05
 
-#: A load that did this much more or less is told of.
+#: A load whose work differs by this share is reported.
 _DOSE = 0.1
 
-#: Of a run that is complete each CPU measured this share of the time at least.
+#: In a complete run each CPU was measured for at least this share of the time.
 _WHOLE = 0.99
 
-#: What the harness says where a program beside the measurement is missing or fails.
+#: The beginnings of the harness's notes on a missing or failed second opinion.
 _OPINIONS = ("oslat ", "cyclictest ", "osnoise ", "timerlat ", "rtla ")
 
 
@@ -50,14 +50,14 @@ def common_cpus(runs: Iterable[Run]) -> CpuSet:
 
 
 def refusal(before: Arm, after: Arm) -> Optional[str]:
-    """Why the two arms cannot be compared at all, or None where they can."""
+    """The reason why the two arms cannot be compared at all, or None."""
     runs = (*before.runs, *after.runs)
     if len({run.emulated for run in runs}) > 1:
         return "some runs were made under emulation and some were not"
     for run in runs:
         if not len(run.measured):
             return f"{run.path.name} measured no CPU"
-        # Under emulation its checks of durations mean as little as the durations.
+        # Under emulation the run's own checks of durations mean nothing either.
         if not run.valid and not run.emulated:
             return f"{run.path.name} is not a valid run: its own checks failed"
     if not len(common_cpus(runs)):
@@ -67,7 +67,7 @@ def refusal(before: Arm, after: Arm) -> Optional[str]:
 
 
 def doubt(before: Arm, after: Arm) -> Optional[str]:
-    """Why the arms may differ in more than their settings, so that nothing is claimed; or None."""
+    """The reason why no claim is made: the arms may differ in more than settings; or None."""
     runs = (*before.runs, *after.runs)
     for trait in (one for one in _TRAITS if one.voids(emulated=runs[0].emulated)):
         if trait.several({trait.of(run) for run in runs}):
@@ -81,8 +81,8 @@ def doubt(before: Arm, after: Arm) -> Optional[str]:
 
 
 def _whole(run: Run) -> bool:
-    """Whether the measurement itself is complete: the want of a second opinion, which is made after
-    it, takes nothing from it."""
+    """Whether the measurement itself is complete. A missing second opinion does not matter, because
+    it would run afterwards."""
     if run.complete or not run.valid:
         return run.complete and run.valid
     least = _WHOLE * run.duration_s * 1e9
@@ -94,7 +94,7 @@ def _whole(run: Run) -> bool:
 
 
 def flags(before: Arm, after: Arm) -> list[str]:
-    """What weakens the comparison, one sentence each, the weightiest first."""
+    """Weaknesses of the comparison, one sentence each, the most important first."""
     runs = (*before.runs, *after.runs)
     result = [*_differences(before, after), *_boots(before, after)]
     if not runs[0].emulated and _in_some(map(oslat_version, runs)):
@@ -106,8 +106,8 @@ def flags(before: Arm, after: Arm) -> list[str]:
 
 
 def doses(before: Arm, after: Arm) -> Iterator[str]:
-    """How much more or less the load did in the second arm, where that is much: who is loaded less
-    is disturbed less."""
+    """Messages about a load that did much more or less in the second arm: less load disturbs
+    less."""
     ours, theirs = (_dose(arm.runs) for arm in (before, after))
     shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
     changes = {kind: theirs[kind] / ours[kind] - 1 for kind in shared}
@@ -125,7 +125,7 @@ def doses(before: Arm, after: Arm) -> Iterator[str]:
 
 
 def _dose(runs: Runs) -> dict[str, float]:
-    """The work of the load over all runs, by stressor."""
+    """The work of the load per second, as the mean of all runs, by stressor."""
     result: dict[str, float] = {}
     for run in runs:
         for kind, rate in figures.dose(run).items():
@@ -134,13 +134,13 @@ def _dose(runs: Runs) -> dict[str, float]:
 
 
 def same_version(of: Callable[[Run], str], runs: Iterable[Run]) -> bool:
-    """oslat's rounding, for one, changed with its versions, so one version is needed throughout."""
+    """Whether all runs have one version: oslat's rounding changed, for example."""
     return len({of(run) for run in runs} - {""}) <= 1
 
 
 def same_stress(runs: Runs) -> bool:
-    """Bogo operations compare only with one version, one compiler, one command line and, those of
-    the matrix, on the same CPUs."""
+    """Whether bogo operations can be compared: one version, one compiler, one command line and, for
+    the matrix, the same CPUs."""
     same = all(len(set(map(of, runs))) <= 1 for of in (stress_versions, loads))
     return same and same_version(matrix_cpus, runs)
 
@@ -150,7 +150,7 @@ def _in_some(known: Iterable[str]) -> bool:
 
 
 def _differences(before: Arm, after: Arm) -> Iterator[str]:
-    """Those that forbid a claim first."""
+    """Differences between the arms, those that forbid a claim first."""
     emulated = before.runs[0].emulated
     for trait in sorted(_TRAITS, key=lambda trait: not trait.voids(emulated=emulated)):
         ours, theirs = ({trait.of(run) for run in arm.runs} for arm in (before, after))
@@ -162,7 +162,7 @@ def _differences(before: Arm, after: Arm) -> Iterator[str]:
 
 
 def _apart(values: set[str]) -> dict[str, str]:
-    """Long texts, such as commands, cut to the words that are not in all of them."""
+    """Long texts, such as commands, shortened to the words that are not in all of them."""
     common = set.intersection(*(set(value.split()) for value in values))
     result = {}
     for value in values:
@@ -193,7 +193,7 @@ def _boots(before: Arm, after: Arm) -> Iterator[str]:
 
 
 def _conditions(before: Arm, after: Arm) -> Iterator[str]:
-    """What is the matter with single runs; the same in several runs is one sentence."""
+    """Problems of single runs; the same problem in several runs is one sentence."""
     found: dict[str, list[str]] = {}
     for arm in (before, after):
         for run in arm.runs:
@@ -219,7 +219,7 @@ def _condition(run: Run) -> Iterator[str]:
 
 
 def busy_siblings(run: Run) -> Iterator[str]:
-    """The isolated CPUs that shared their core with one at work."""
+    """Messages about isolated CPUs whose SMT sibling was busy."""
     for core in run.host.layout:
         for cpu in core.cpus & run.isolated & run.measured:
             others = [run.host.busy.get(str(other), 0.0) for other in core.cpus if other != cpu]
@@ -236,28 +236,28 @@ def _listed(values: Iterable[str]) -> str:
     return " and ".join(sorted(value or "none" for value in values))
 
 
-# What runs need to have in common, each trait as a text.
+# Traits that runs must have in common, each as a text.
 
 
 def oslat_version(run: Run) -> str:
-    """ "" where it did not run."""
+    """oslat's version; "" if it did not run."""
     return run.oslat.result.version if run.oslat and run.oslat.result else ""
 
 
 def opinion_versions(run: Run) -> str:
-    """Those of the other second opinions that have a result."""
+    """The versions of the other second opinions that have a result."""
     known = {f"{one.tool} {one.version}" for one in run.second_opinions if one.result}
     return " and ".join(sorted(known))
 
 
 def stress_versions(run: Run) -> str:
-    """With the compilers."""
+    """The versions of stress-ng, with the compilers."""
     ran = (*(load.result for load in run.loads if load.tool == "stress-ng"), run.throughput)
     return " and ".join(sorted({one.version for one in ran if one} - {""}))
 
 
 def matrix_cpus(run: Run) -> str:
-    """Where stress-ng's matrix ran; "" where it did not."""
+    """The CPUs on which stress-ng's matrix ran; "" if it did not."""
     return next((one.cpus for one in run.work if one.result), "")
 
 
@@ -279,19 +279,19 @@ def _normal(command: str) -> str:
 
 
 def _observer(run: Run) -> str:
-    """The kernel's trace lengthens gaps; the other observers do not."""
+    """The observer that lengthens gaps: the kernel's trace, else ""."""
     known = run.attribution.observer
     traced = known == "trace" or (not known and any(cpu.causes for cpu in run.cpus))
     return "the kernel's trace" if traced else ""
 
 
 def wakeups(run: Run) -> str:
-    """How often the threads woke whose latency was measured."""
+    """The intervals between wake-ups whose latency was measured."""
     return " and ".join(sorted({f"{c.wakeup.interval_ns:g} ns" for c in run.cpus if c.wakeup}))
 
 
 class Changes(Enum):
-    """What a difference changes by itself."""
+    """The effects of a difference in a trait."""
 
     EVERYTHING = "everything"
     DURATIONS = "durations"
@@ -300,8 +300,8 @@ class Changes(Enum):
 
 @dataclass(frozen=True)
 class _Trait:
-    """What runs need to have in common, as a text; what follows where it differs, and what that
-    changes by itself. Some are ``unknown`` ("") in some runs, which is no difference."""
+    """A trait that runs must have in common, as a text; the consequence of a difference, and the
+    figures that it changes. ``unknown``: runs without it ("") do not differ."""
 
     name: str
     of: Callable[[Run], str]
@@ -310,7 +310,7 @@ class _Trait:
     unknown: bool = False
 
     def voids(self, *, emulated: bool) -> bool:
-        """Whether no claim is made where it differs; under emulation none is of durations."""
+        """Whether no claim is made if it differs; under emulation no claim is about durations."""
         if self.changes is Changes.DURATIONS:
             return not emulated
         return self.changes is Changes.EVERYTHING

@@ -14,18 +14,18 @@ from lowlat.report.stats.samples import ALPHA
 
 SCHEMA = "lowlat.comparison/1"
 
-#: What an arm may be called, as a regular expression.
+#: The names that an arm may have, as a regular expression.
 NAME = r"[A-Za-z0-9._+-]{1,64}"
 
-#: More boots an arm do not make the smallest p smaller: relabellings are drawn then.
+#: More boots per arm do not make the smallest p smaller: relabellings are drawn at random then.
 _MOST = 20
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The arms, and a report of every one but the first, against which it is compared. With
-    several, the p of each primary endpoint is adjusted for their number, and the verdicts follow
-    it; everything else is each report's own."""
+    """The arms, and a report of each one except the first, the reference. If there are several, the
+    p of each primary endpoint is adjusted for their number, and the verdicts follow; all else in a
+    report depends on its own arm alone."""
 
     arms: tuple[Arm, ...]
     reports: tuple[Report, ...]
@@ -40,14 +40,14 @@ class Comparison:
 
 
 def compare(*arms: Arm) -> Comparison:
-    """Build a report for each arm but the first."""
+    """Build a report for each arm except the first."""
     return Comparison(arms, _adjusted([build(arms[0], after) for after in arms[1:]]))
 
 
 def set_ups(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
-    """The comparison of arms that were measured under the same scheduling policies, with its title.
-    Of one policy that is "". Of several all set-ups come first, each beside the first of them, and
-    then the arms under each policy, which is what may be claimed."""
+    """The comparisons of arms that were measured under the same scheduling policies, with their
+    titles. For one policy the title is "". For several, all set-ups come first, each against the
+    first of them; then come the arms under each policy, which claims are about."""
     split = [arm.by_policy() for arm in arms]
     common = [policy for policy in split[0] if all(policy in own for own in split)]
     if len(common) < 2:
@@ -84,13 +84,13 @@ def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
 
 
 def boots_needed(arms: int) -> Optional[int]:
-    """How many boots an arm a test of so many arms needs; None where no number is enough."""
+    """The boots per arm that a test of so many arms needs; None if no number is enough."""
     tried = range(ENOUGH_BOOTS, _MOST)
     return next((n for n in tried if arms * permutation.smallest_p((n, n)) <= ALPHA), None)
 
 
 def _untested(report: Report, arms: int) -> Report:
-    """Where not even the clearest change of one arm would be a finding among so many."""
+    """A report without a test: among so many arms, not even the clearest change would be found."""
     boots = boots_needed(arms)
     needs = f"needs {boots} boots an arm" if boots else "cannot be made"
     why = f"{verdict.boot_words(report.boots)}; a test of {arms} arms {needs}"

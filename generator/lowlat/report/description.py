@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One arm by itself: what its runs show, with nothing to compare it with."""
+"""One arm alone: the figures of its runs, without a comparison."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ SCHEMA = "lowlat.description/1"
 
 @dataclass(frozen=True)
 class DescribedFigure:
-    """One figure of a CPU, or of "all" of them."""
+    """One figure of a CPU, or of "all" CPUs."""
 
     name: str
     unit: str
@@ -35,10 +35,10 @@ class DescribedFigure:
 
 @dataclass(frozen=True)
 class Description:
-    """The document ``lowlat.description/1``. ``kernels`` are words, with HZ; ``seconds`` is how
-    long each CPU was measured in all runs; ``longest_gaps`` have their causes in order,
-    ``throughput`` is what stress-ng's matrix got done, ``sets`` are CPUs by the names that a plan
-    gave them, ``flags`` is what the runs complained of."""
+    """The document ``lowlat.description/1``. ``kernels`` is a text, with HZ; ``seconds`` is the
+    time for which each CPU was measured in all runs; ``longest_gaps`` have their causes in order,
+    ``throughput`` is the rate of stress-ng's matrix, ``sets`` are CPUs by the plan's names,
+    ``flags`` are the problems of the runs."""
 
     label: str
     kernel: str
@@ -69,7 +69,7 @@ class Description:
 
 
 def describe(arm: Arm) -> Description:
-    """What at least one run shows. Raises Refused where no CPU was measured in all of them."""
+    """The figures of at least one run. Raises Refused if no CPU was measured in all of them."""
     cpus = comparable.common_cpus(arm.runs)
     if not len(cpus):
         raise Refused(f"{arm.name}: no CPU was measured in every run", hint="give fewer runs")
@@ -110,7 +110,7 @@ def as_json(found: Description) -> str:
 
 
 def headline(found: Description) -> str:
-    """What the runs show, in one sentence."""
+    """The main figures of the runs, in one sentence."""
     told = [f"{number(rate)} interrupts/s"] if (rate := found.get(INTERRUPTS)) is not None else []
     if (ppm := found.get("noise_ppm")) is not None:
         longest = (found.get("max_ns") or 0.0) / 1e3
@@ -124,7 +124,7 @@ def headline(found: Description) -> str:
 
 
 def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
-    """The figures over all CPUs, those of each, the work; its ``parts`` are causes and
+    """The figures over all CPUs, those of each CPU, the work; with ``parts``, causes and
     interrupts."""
     units = {figure.name: figure.unit for figure in found.figures}
     rows = tuple(
@@ -161,7 +161,7 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
 
 
 def parts_of(found: Description, name: str) -> list[tuple[str, float]]:
-    """The figures ``name@ROW`` over all CPUs, by their row, the largest first."""
+    """The figures ``name@ROW`` over all CPUs, by row, the largest first."""
     parts = [
         (figure.name.partition("@")[2], figure.value)
         for figure in found.figures

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures of two arms beside each other, those of a claim with what the test says of them."""
+"""The figures of two arms beside each other; those of a claim with the results of the test."""
 
 from __future__ import annotations
 
@@ -23,13 +23,11 @@ CLAIMED = {measure.name for measure in figures.ENDPOINTS}
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One figure before and after; ``ratio`` is before/after, None where after is zero.
-
-    ``p`` of the primary endpoint stands alone, those of the others are adjusted for all of them;
-    ``ci95`` of the ratio is each endpoint's own, None where it has no upper end. ``ratio_at_least``
-    is its lower end, the bound that a gate takes. ``counts`` are the events that were counted in
-    all boots of either arm, None of a figure that counts nothing.
-    """
+    """One figure before and after; ``ratio`` is before/after, None if after is zero. The ``p`` of
+    the primary endpoint is from a test of its own; those of the others are adjusted for all of
+    them. ``ci95`` of the ratio is for this endpoint alone, None if it has no upper end.
+    ``ratio_at_least`` is its lower end, the bound for a gate. ``counts`` are the events counted in
+    all boots of either arm, None if the figure counts no events."""
 
     name: str
     unit: str
@@ -45,7 +43,7 @@ class Endpoint:
 
     @property
     def changed(self) -> bool:
-        """Whether the test finds a change, and the interval bears it out."""
+        """Whether the test finds a change, and the interval excludes 1."""
         if self.p is None or self.p > ALPHA or self.ratio_at_least is None:
             return False
         return self.ratio_at_least > 1 or (self.ci95 is not None and self.ci95[1] < 1)
@@ -53,7 +51,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two arms and what is compared of them: the CPUs all runs measured, and the figures."""
+    """Two arms, the CPUs that all their runs measured, and the figures to compare."""
 
     before: Arm
     after: Arm
@@ -63,7 +61,7 @@ class Pair:
 
     @classmethod
     def of(cls, before: Arm, after: Arm) -> Pair:
-        """Raises nothing: arms that cannot be compared are refused before (comparable.py)."""
+        """For comparable arms only; others are refused before (comparable.py)."""
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
         emulated = runs[0].emulated
@@ -71,27 +69,27 @@ class Pair:
         return cls(before, after, cpus, tuple(compared), primary_name(emulated))
 
     def primary_samples(self) -> Optional[TwoSamples]:
-        """The primary figure of all CPUs for a test; None where not every boot knows it."""
+        """The primary figure of all CPUs for a test; None if not every boot has it."""
         (measure,) = (measure for measure in self.measures if measure.name == self.primary)
         before, after = self.primary_values()
         row = _Values(self, measure, "all", before, after)
         return row.samples() if row.known else None
 
     def primary_values(self) -> tuple[tuple[float, ...], ...]:
-        """The primary figure in each boot that knows it, of either arm."""
+        """The primary figure in each boot that has it, for either arm."""
         measures = [measure for measure in self.measures if measure.name == self.primary]
         arms = (arm.values(self.cpus, measures) for arm in (self.before, self.after))
         return tuple(values.get((self.primary, "all"), ()) for values in arms)
 
 
 def primary_name(emulated: bool) -> str:
-    """The one endpoint a verdict is about; under emulation durations mean nothing."""
+    """The endpoint that the verdict is about; under emulation durations mean nothing."""
     return figures.INTERRUPTS if emulated else "noise_ppm"
 
 
 def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
-    """All figures that both arms know; with an ``order`` of the boots those of a claim carry
-    interval and p."""
+    """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
+    and p."""
     ours, theirs = (arm.values(pair.cpus, pair.measures) for arm in (pair.before, pair.after))
     rows = {
         key: _Values(pair, measure, cpu, ours[key], theirs[key])
@@ -107,7 +105,7 @@ def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
 
 @dataclass(frozen=True)
 class _Values:
-    """One figure, and its value in each boot that knows it."""
+    """One figure, and its value in each boot that has it."""
 
     pair: Pair
     measure: Measure
@@ -122,14 +120,14 @@ class _Values:
 
     @property
     def known(self) -> bool:
-        """Whether every boot knows it."""
+        """Whether every boot has it."""
         boots = len(self.pair.before.boots), len(self.pair.after.boots)
         return (len(self.before), len(self.after)) == boots
 
     @property
     def floor(self) -> float:
-        """What no run tells apart from nothing: a gap as long as the threshold, in a share of the
-        time one of those; 0 where that is not known."""
+        """The resolution of a run: a gap as long as the threshold, or one such gap in a share of
+        the time; 0 if it is not known."""
         threshold = max(run.threshold_ns for run in (*self.pair.before.runs, *self.pair.after.runs))
         if self.measure.unit == "ppm":
             return threshold / 1e3 / max(map(max, self.seconds))
@@ -167,7 +165,7 @@ class _Values:
 def _tested(
     pair: Pair, rows: dict[Key, _Values], found: dict[Key, Endpoint], order: Order
 ) -> dict[Key, Endpoint]:
-    """The endpoints of the claim that every boot knows, the primary one on its own."""
+    """The endpoints of the claim that every boot has, the primary one in a test of its own."""
     longest = longest_gaps(pair)
     claimed = [key for key, row in rows.items() if key[0] in CLAIMED - longest and row.known]
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
@@ -186,8 +184,8 @@ def _tested(
 
 
 def longest_gaps(pair: Pair) -> set[str]:
-    """The percentiles that lie within the longest gap of some run: runs so short make them another
-    word for it, and a longest gap is never claimed."""
+    """The percentiles that lie within the longest gap of some run: in so short a run they only
+    repeat the longest gap, which is never claimed."""
     runs = (*pair.before.runs, *pair.after.runs)
     cpus = [run.cpu(number) for run in runs for number in pair.cpus]
     return {
@@ -199,7 +197,7 @@ def longest_gaps(pair: Pair) -> set[str]:
 
 
 def measures(runs: Sequence[Run], cpus: CpuSet, *, emulated: bool) -> list[Measure]:
-    """All that these runs can tell of these CPUs."""
+    """All figures that these runs have for these CPUs."""
     result = [*figures.ENDPOINTS, *figures.OBSERVATIONS, *figures.sources(runs, cpus)]
     result += figures.causes(runs, cpus)
     result += (figures.WORST_SECOND, figures.MAJOR_FAULTS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The figures a run yields: by name and CPU, and over all measured CPUs."""
+"""The figures of a run: by name and CPU, and over all measured CPUs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from lowlat.model.run import Cause, CpuRun, Run
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]
 
-#: The rows of /proc/interrupts or /proc/softirqs of a CPU, a second; None where they are unknown.
+#: Rates per second of a CPU's rows in /proc/interrupts or /proc/softirqs; None if unknown.
 _Rows = Callable[[CpuRun], Optional[Mapping[str, float]]]
 
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
@@ -25,8 +25,8 @@ CLASSES = "osnoise_ppm"
 CLASS_RATES = "osnoise_per_s"
 TOGETHER = "together_ppm"
 
-#: The classes of causes as the kernel's osnoise tracer has them, to which an IPI is an interrupt,
-#: then what it does not know, or nobody knew without the trace.
+#: The classes of causes of the kernel's osnoise tracer, which counts an IPI as an interrupt, then
+#: classes that the tracer lacks or that are unknown without the trace.
 KINDS = {
     "HW": ("hardware-or-hypervisor",),
     "NMI": ("nmi",),
@@ -37,7 +37,7 @@ KINDS = {
     "other": ("exception", "not-recorded"),
 }
 
-#: Those that are zero where a trace has none of them.
+#: The classes that are zero if a trace has none of their events.
 _TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
 
 
@@ -45,9 +45,9 @@ _TRACED = ("HW", "NMI", "IRQ", "softirq", "thread")
 class Measure:
     """One figure of a CPU.
 
-    ``durations``: it tells how long things took, which means nothing under emulation.
-    ``counted``: a rate of counted events; a boot's is that of all its time, an arm's the mean of
-    its boots. ``beyond``: of a percentile of the time the share that lies above it, else 0.
+    ``durations``: it is a duration, which means nothing under emulation. ``counted``: a rate of
+    counted events; a boot's rate is over all its time, an arm's the mean of its boots. ``beyond``:
+    for a percentile of the time the share above it, else 0.
     """
 
     name: str
@@ -96,7 +96,7 @@ def _wakeup(share: str, end: str = "") -> Measure:
     return Measure(f"wakeup_{share}{end}_ns", "ns", value, max if share == "max" else fmean)
 
 
-#: Of how late a thread woke.
+#: The percentiles of wake-up latency.
 WAKEUPS = ("p50", "p99", "p99.9", "p99.99", "max")
 
 #: The endpoints of a claim.
@@ -109,7 +109,7 @@ ENDPOINTS = (
     _counts(INTERRUPTS, lambda cpu: _total(cpu.interrupts_per_s)),
 )
 
-#: What is shown beside them, without ever being claimed.
+#: Figures shown beside the endpoints, never claimed.
 OBSERVATIONS = (
     Measure("max_ns", "ns", lambda cpu: cpu.max_ns, pool=max),
     _pace("p50"),
@@ -120,13 +120,13 @@ OBSERVATIONS = (
     _counts(SOFTIRQS, lambda cpu: _total(cpu.softirqs_per_s)),
 )
 
-#: Of the noisiest second, see of_run().
+#: The noisiest second, see of_run().
 WORST_SECOND = Measure("worst_second_ppm", "ppm", lambda cpu: None, pool=max)
 
 #: From oslat's own output, see of_run().
 OSLAT_MAX = Measure("oslat_max_us", "us", lambda cpu: None, pool=max)
 
-#: Of the load's memory group, see of_run().
+#: The load's memory group, see of_run().
 MAJOR_FAULTS = Measure("major_faults_per_s", "1/s", lambda cpu: None)
 
 
@@ -138,8 +138,8 @@ def sources(runs: Iterable[Run], cpus: CpuSet) -> tuple[Measure, ...]:
 
 
 def causes(runs: Sequence[Run], cpus: CpuSet) -> Iterator[Measure]:
-    """Of each cause of gaps, and of each class of them, the time it took, in ppm, and how often it
-    came, by the observer."""
+    """For each cause of gaps, and each class of causes, its time in ppm and its rate, as far as the
+    observer recorded them."""
     known = [run.cpu(number).causes or () for run in runs for number in cpus]
     for name in dict.fromkeys(_by_name(one) for own in known for one in own):
         yield from _shares((CAUSES, CAUSE_RATES), name, _by_name)
@@ -179,14 +179,14 @@ def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
 def _source(name: str, row: str, of: _Rows) -> Measure:
     def rate(cpu: CpuRun) -> Optional[float]:
         rows = of(cpu)
-        # A row that is missing did not grow.
+        # A missing row did not grow.
         return None if rows is None else rows.get(row, 0.0)
 
     return _counts(f"{name}@{row}", rate)
 
 
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
-    """What one run says, by figure and CPU; what it does not know is missing."""
+    """The values of one run, by figure and CPU; unknown ones are missing."""
     result: dict[Key, float] = {}
     found = {number: run.cpu(number) for number in cpus}
     for measure in measures:
@@ -199,7 +199,7 @@ def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, fl
 
 
 def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """What a run as a whole says, and other programs said of it."""
+    """The values of a run as a whole, and those from other programs."""
     told = opinions(run) | together(run) | throughput(run) | _major_faults(run)
     return _worst_seconds(run, cpus) | _oslat(run, cpus) | told
 
@@ -214,7 +214,7 @@ def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """Its maximum in us, by CPU and over all of them."""
+    """oslat's maximum in us, by CPU and over all of them."""
     limits = run.oslat.result.figures if run.oslat and run.oslat.result else {}
     found: dict[Key, float] = {
         (OSLAT_MAX.name, cpu): limits[str(cpu)] for cpu in cpus if str(cpu) in limits
@@ -223,7 +223,7 @@ def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def opinions(run: Run) -> dict[Key, float]:
-    """The longest time of any CPU in us by the other second opinions, latency of a wake-up
+    """The longest time of any CPU in us by the other second opinions, a wake-up latency
     (cyclictest, timerlat) or one noise (osnoise), and cyclictest's percentiles."""
     found: dict[Key, float] = {}
     for one in run.second_opinions:
@@ -235,7 +235,7 @@ def opinions(run: Run) -> dict[Key, float]:
 
 
 def together(run: Run) -> dict[Key, float]:
-    """The share of the time in ppm in which CPUs were away at once, and what it is by chance."""
+    """The share of time, in ppm, with CPUs away at once, and the share expected by chance."""
     found: dict[Key, float] = {}
     for one in run.together:
         name, span_s = f"{TOGETHER}@CPUs {one.cpus}", 1e3 * run.duration_s
@@ -253,14 +253,14 @@ def throughput(run: Run) -> dict[Key, float]:
 
 
 def _major_faults(run: Run) -> dict[Key, float]:
-    """The parts of a load share one group. What reads nothing again is not told of."""
+    """The parts of a load share one memory group. A rate of zero is left out."""
     group = run.loads[0].memory_group if run.loads else None
     rate = group.major_faults_per_s if group else None
     return {(MAJOR_FAULTS.name, "all"): rate} if rate else {}
 
 
 def dose(run: Run) -> dict[str, float]:
-    """What the load did beside the detector: bogo operations per second, by stressor."""
+    """The work of the load beside the detector: bogo operations per second, by stressor."""
     result: dict[str, float] = {}
     for load in run.loads:
         for stressor, rate in (load.result.figures if load.result else {}).items():
@@ -269,7 +269,7 @@ def dose(run: Run) -> dict[str, float]:
 
 
 def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:
-    """A measure for each figure that a tool printed, of all of_run() said."""
+    """A measure for each figure that a tool printed, among those of of_run()."""
     for name in dict.fromkeys(name for keys in found for name, _ in keys):
         own = "ns2" if "_ns2@" in name else unit
         yield Measure(name, own, lambda cpu: None, durations=unit != "1/s")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline insists on; and ``--require
-'[ARM:]throughput_loss<=N%'``: the loss that it puts up with.
+"""``--require '[ARM:]ENDPOINT>=N'``: a reduction that a pipeline requires; and ``--require
+'[ARM:]throughput_loss<=N%'``: the loss that it accepts.
 
-What has to reach N, or stay below it, is the bound: that end of the interval. Of a figure without
-one nothing is known well enough, and its gate is missed.
+The gate compares the bound: the end of the interval on the unfavourable side. A figure without an
+interval misses its gate.
 """
 
 import re
@@ -39,7 +39,7 @@ class Gate:
     least: float
 
     def missed(self, report: Report) -> str:
-        """Why it is missed, "" where it is met."""
+        """The reason why the gate is missed, "" if it is met."""
         wanted = f"{self.name}>={self.least:g}"
         endpoint = report.get(self.name)
         if endpoint is None:
@@ -56,14 +56,14 @@ class Gate:
 
 @dataclass(frozen=True)
 class LossGate:
-    """Not inferior: at most this share of stress-ng's throughput is lost; ``arm`` as of a Gate."""
+    """Not inferior: stress-ng loses at most this share of its throughput; ``arm`` as in a Gate."""
 
     arm: str
     most: float
     name: str = throughput.NAME
 
     def missed(self, report: Report) -> str:
-        """Why it is missed, "" where it is met."""
+        """The reason why the gate is missed, "" if it is met."""
         wanted = f"throughput_loss<={100 * self.most:g}%"
         loss = report.throughput
         if report.emulated or loss is None:
@@ -78,7 +78,7 @@ AnyGate = Union[Gate, LossGate]
 
 
 def parse(text: str) -> AnyGate:
-    """Raises Refused where the text is malformed or names no endpoint."""
+    """Raises Refused if the text is malformed or names no endpoint."""
     if loss := _LOSS.fullmatch(text):
         return LossGate(loss[1] or "", float(loss[2]) / 100)
     found = _GRAMMAR.fullmatch(text)
@@ -91,7 +91,7 @@ def parse(text: str) -> AnyGate:
 
 
 def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
-    """Raises Refused where a gate names no arm, or a figure that an arm's report does not have."""
+    """Raises Refused if a gate names an unknown arm, or a figure that an arm's report lacks."""
     names = [report.name for report in found.reports]
     for gate in gates:
         if gate.arm and gate.arm not in names:
@@ -108,7 +108,7 @@ def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
 
 
 def check(gates: Sequence[AnyGate], found: Comparison) -> None:
-    """Raises Unmet naming every gate that was missed."""
+    """Raises Unmet, naming every gate that was missed."""
     missed: list[str] = []
     for report in found.reports:
         who = f"{report.name}: " if found.several else ""

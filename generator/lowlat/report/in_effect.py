@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was planned and not in effect while the runs after were made."""
+"""Settings that were planned but not in effect during the runs after."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from lowlat.model.run import Run
 from lowlat.verify import SCHEMA
 from lowlat.verify.finding import Finding, Standing
 
-#: The states, those that matter most first; effective rows are many and say nothing new.
+#: The states, the most important first: effective rows are many and add nothing.
 _ORDER = sorted(Standing, key=lambda state: state is Standing.EFFECTIVE)
 
 
@@ -30,16 +30,16 @@ class _Verified:
 
 
 def read_verify(path: Path) -> tuple[Finding, ...]:
-    """Read what ``lowlat-gen verify --json`` printed. Raises Refused where it cannot be read or is
-    something else."""
+    """Read the output of ``lowlat-gen verify --json``. Raises Refused if it cannot be read or is
+    another document."""
     return read_document(
         path, _Verified, SCHEMA, "'lowlat-gen verify --json'", "verify again"
     ).settings
 
 
 def of_boots(boots: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
-    """What verify found in the boots of an arm: each row as it was in the boot where it held
-    least."""
+    """The findings of verify in the boots of an arm: each row from the boot with its worst
+    state."""
     rows: dict[tuple[str, int], list[Finding]] = {}
     for found in boots:
         seen: Counter[str] = Counter()  # a setting may have a row for each CPU
@@ -59,13 +59,13 @@ def _worst(rows: Sequence[Finding], boots: int) -> Finding:
 
 
 def rank(row: Finding) -> int:
-    """The least of what matters most."""
+    """The rank of a row's state, the most important first."""
     return _ORDER.index(row.state)
 
 
 def not_in_effect(settings: Sequence[Finding], after: Sequence[Run]) -> tuple[Missing, ...]:
-    """The settings that verify found missing, and CPUs that the kernel was told to isolate and did
-    not."""
+    """The settings that verify found missing, and CPUs that the command line isolates but the
+    kernel does not."""
     return (
         *(Missing(row.name, _why(row)) for row in settings if row.state.lost),
         *_not_isolated(after),
@@ -79,7 +79,7 @@ def _why(row: Finding) -> str:
 
 
 def unknown(settings: Sequence[Finding]) -> Iterator[str]:
-    """One sentence on the settings that verify could not look at."""
+    """One sentence about the settings that verify could not check."""
     names = [row.name for row in settings if row.state is Standing.UNVERIFIABLE]
     if names:
         yield f"could not be verified: {', '.join(names)}"

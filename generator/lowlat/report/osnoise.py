@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rows of the kernel's osnoise tracer: of each CPU its noise, the longest of it and its worst
-second, and how often and for how long each class of causes took it; and the longest gaps, each with
-its causes in order."""
+"""Rows like those of the kernel's osnoise tracer: for each CPU its noise, the longest gap and the
+worst second, and the number and time of each class of causes; and the longest gaps, each with its
+causes in order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lowlat.report.wording import number
 
 Cpu = Union[int, str]
 
-#: Figure, its name for a person, and what its value is divided by.
+#: Figure, its title, and the divisor of its value.
 _COLUMNS = (
     ("noise_ppm", "noise, %", 1e4),
     ("max_ns", "longest, us", 1e3),
@@ -25,13 +25,13 @@ _COLUMNS = (
 #: The header of gaps().
 GAPS_HEADER = ("the longest gaps and their causes, in order", "us")
 
-#: So many of a gap's causes are told one by one.
+#: The number of a gap's causes that are listed.
 _LINKS = 6
 
 
 @dataclass(frozen=True)
 class OsnoiseArm:
-    """An arm: how long a CPU of it was measured, and its figures by name and CPU."""
+    """An arm: the time in seconds for which a CPU was measured, and its figures by name and CPU."""
 
     name: str
     seconds: float
@@ -41,7 +41,7 @@ class OsnoiseArm:
 def rows(
     arms: Sequence[OsnoiseArm], cpus: Sequence[Cpu], sets: Mapping[str, CpuSet]
 ) -> Iterator[tuple[str, ...]]:
-    """The header, then a row for each CPU and arm, as far as anything is known of it."""
+    """The header, then a row for each CPU and arm, with the known columns."""
 
     def known(name: str) -> bool:
         return any(arm.get(name, cpu) is not None for arm in arms for cpu in cpus)
@@ -65,7 +65,7 @@ def rows(
 
 
 def cpu_name(cpu: Cpu, sets: Mapping[str, CpuSet]) -> str:
-    """A CPU with the name of its set, where it has one."""
+    """A CPU with the name of its set, if it has one."""
     return " ".join((str(cpu), *(name for name, cpus in sets.items() if cpu in cpus)))
 
 
@@ -74,7 +74,7 @@ def _figure(value: Optional[float], unit: float) -> str:
 
 
 def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
-    """How many there were, and how many ms they took together."""
+    """The number of a class's events, and their total time in ms."""
     rate, ppm = (arm.get(f"{name}@{kind}", cpu) for name in (CLASS_RATES, CLASSES))
     if rate is None or ppm is None:
         return "-"
@@ -82,8 +82,8 @@ def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
 
 
 def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
-    """A row for each gap, its length in us beside it, and below it one for each of its causes in
-    order: the longest, of which there are at most so many."""
+    """A row for each gap with its length in us, and below it a row for each of its causes, in
+    order; only the longest causes, up to a limit."""
     for one in found:
         what = ": the latest wake-up" if one.wakeup else ""
         where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s{what}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The pace over the time of a run: where it changes and stays so, beside the clock rate."""
+"""The pace during a run: the times of lasting changes, with the clock rate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from typing import Optional
 
 from lowlat.model.run import PowerReading, Run
 
-#: From this ratio of two paces on a CPU is called slower; below, the loop's own pace varies.
+#: From this ratio of two paces on a CPU is called slower; the loop's own pace varies by less.
 SLOWER = 1.1
 
-#: So many steps of a series tell a level; two of them tell that it has changed.
+#: The steps of a series that make a level, and the steps that confirm a change of it.
 _LEVEL, _STAYS = 3, 2
 
-#: So many changes of a CPU are told.
+#: The number of changes of a CPU that are reported.
 _MOST = 3
 
 
 @dataclass(frozen=True)
 class PaceStep:
-    """Since when another ``pace`` holds, in seconds since the beginning, and the ratio of the one
-    before to it: above 1 where it fell."""
+    """The start of a new ``pace``, in seconds since the start of the run, and the ratio of the
+    previous pace to it: above 1 if it fell."""
 
     begin_s: float
     ratio: float
@@ -33,7 +33,7 @@ class PaceStep:
 
 
 def steps(ends_s: Sequence[float], paces: Sequence[float]) -> Iterator[PaceStep]:
-    """Of the pace in each step of a run, 0 where it is not known."""
+    """The changes of the pace, given in each step of a run (0 if not known)."""
     known = [(begin, pace) for begin, pace in zip((0.0, *ends_s), paces) if pace]
     values = [pace for _, pace in known]
     start = 0
@@ -47,7 +47,7 @@ def steps(ends_s: Sequence[float], paces: Sequence[float]) -> Iterator[PaceStep]
 
 
 def told(run: Run) -> Iterator[str]:
-    """A sentence for each CPU of a run whose pace did not stay."""
+    """A sentence for each CPU of a run whose pace changed."""
     for cpu in run.cpus:
         found = [*steps(run.ends_s, cpu.series.readings_per_ms)] if cpu.series else []
         if found:
@@ -57,7 +57,7 @@ def told(run: Run) -> Iterator[str]:
 
 
 def _frequency(power: Optional[PowerReading]) -> str:
-    """Reading it during a run may interrupt the CPU, so it is known of both ends."""
+    """Reading it during a run may interrupt the CPU: it is known before and after the run."""
     if power and len(power.khz) == 2:
         before, after = (f"{khz / 1e3:,.0f} MHz" for khz in power.khz)
         return f"the frequency was {before} before the run and {after} after it"

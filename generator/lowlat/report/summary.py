@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is told of all arms: of one its own report, of several one table, in which the first of them
-is the measure of the others."""
+"""The summary of all arms: for one arm its report, for several one table, in which the first arm is
+the reference of the others."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,15 +13,15 @@ from lowlat.report.tables import Table, by_class, longest_gaps, tables
 from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import change, interval, noise, per, probability, values
 
-#: So many arms are named in a sentence; of more it tells how many.
+#: Up to so many arms are named in a sentence; more are only counted.
 _FEW = 4
 
-#: The columns that are left of the table where a chart tells the change and the verdict.
+#: The columns of the table beside a chart, which shows the change and the verdict.
 _BRIEF = (0, 2, 4, 5)
 
 
 def headline(found: Comparison) -> str:
-    """What was found, in one sentence."""
+    """The finding in one sentence."""
     if not found.several:
         return wording.headline(found.reports[0])
     told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
@@ -29,7 +29,7 @@ def headline(found: Comparison) -> str:
 
 
 def subject(found: Comparison) -> str:
-    """What the verdicts are about, in words."""
+    """The subject of the verdicts."""
     return "Interrupts" if of_interrupts(found) else "Noise"
 
 
@@ -42,7 +42,7 @@ def _told(report: Report) -> str:
 
 
 def _counted(found: Comparison) -> Iterator[str]:
-    """How many arms have which verdict, and which where they are few."""
+    """The number of arms with each verdict, and their names if they are few."""
     verdicts: dict[str, list[str]] = {}
     for report in found.reports:
         verdicts.setdefault(report.verdict, []).append(report.name)
@@ -52,7 +52,7 @@ def _counted(found: Comparison) -> Iterator[str]:
 
 
 def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
-    """All tables of one arm, or those of several in common."""
+    """All tables of one arm, or the common ones of several."""
     if not found.several:
         return tables(found.reports[0])
     whole = table(found)
@@ -90,8 +90,7 @@ def _row(report: Report) -> tuple[str, ...]:
 
 
 def notes(found: Comparison) -> Iterator[str]:
-    """What is to be known of the arms and the headline does not tell; the same of several is one
-    sentence."""
+    """Notes on the arms that the headline lacks; the same note on several arms is one sentence."""
     flags: dict[str, list[str]] = {}
     for report in found.reports:
         told = found.several and report.verdict not in (REDUCED, INCREASED)
@@ -105,14 +104,14 @@ def notes(found: Comparison) -> Iterator[str]:
 
 
 def kernels(found: Comparison) -> Iterator[str]:
-    """The kernel of all arms, or that of each."""
+    """The common kernel of all arms, or the kernel of each arm."""
     told = dict.fromkeys(arm.kernels for arm in found.arms)
     each = (f"{arm.kernels} in {arm.name}" for arm in found.arms)
     yield from told if len(told) == 1 else each
 
 
 def missing(found: Comparison) -> Iterator[str]:
-    """What was not in effect, and of several arms in which."""
+    """The settings that were not in effect; with several arms, also in which."""
     lost: dict[str, list[str]] = {}
     for report in found.reports:
         for item in report.not_in_effect:

@@ -20,11 +20,11 @@ from lowlat.report.figures import (
 from lowlat.report.osnoise import OsnoiseArm
 from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
 
-#: More rows than this do not fit on one screen; all of them are in the JSON.
+#: More rows than this do not fit on one screen; the JSON has all of them.
 MOST_CPUS = 8
 MOST_SOURCES = 6
 
-#: Figure, its name for a person, and what its value is divided by.
+#: Figure, its title, and the divisor of its value.
 SUMMARY = (
     (INTERRUPTS, "interrupts", 1),
     (SOFTIRQS, "softirqs", 1),
@@ -63,7 +63,7 @@ _COLUMNS = (
 @dataclass(frozen=True)
 class Table:
     """A header and rows; the first column is text, the others are numbers. ``note`` may be "";
-    ``wide`` tables are laid out alike, one below the other."""
+    ``wide`` tables have the same layout, one below the other."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -72,13 +72,13 @@ class Table:
 
 
 def tables(report: Report) -> tuple[Table, ...]:
-    """Everything there is to show, empty tables left out."""
+    """All tables, without empty ones."""
     costs = throughput((report,))
     return (*figures(report), *((costs,) if costs.rows else ()))
 
 
 def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
-    """The noise, without what the quiet costs; its ``parts`` are causes and interrupts."""
+    """The tables of the noise, without the costs; with ``parts``, causes and interrupts."""
     sources = _by_row(report, INTERRUPTS, "interrupts by source, /s", source)
     softirqs = _by_row(report, SOFTIRQS, "softirqs by kind, /s", str)
     causes = _by_row(report, CAUSES, "noise by cause, ppm (and /s)", str, CAUSE_RATES)
@@ -119,7 +119,7 @@ def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[s
 
 
 def _work(report: Report) -> Table:
-    """What a piece of work took on the average of the CPUs."""
+    """The time of a piece of work, as the mean of the CPUs."""
     found = {e.name: e for e in report.endpoints if e.cpu == "all"}
     header, *rows = work.rows(list(found), lambda name: _arrow(found.get(name), 1))
     return Table(header, tuple(rows), note=work.NOTE)
@@ -131,7 +131,7 @@ def _wakeups(report: Report) -> Table:
 
 
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
-    """As the kernel's osnoise tracer prints it, a row for each CPU and arm, where runs tell the
+    """A row for each CPU and arm, as the kernel's osnoise tracer prints it, if the runs have the
     classes of causes."""
     traced = [one for one in reports if any(CLASSES in e.name for e in one.endpoints)]
     arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
@@ -155,7 +155,7 @@ def longest_gaps(reports: Sequence[Report]) -> Table:
 
 
 def _worst(report: Report) -> list[int]:
-    """The CPUs that there is room for, the worst after."""
+    """The CPUs for which there is room, the worst of the second arm."""
     primary = report.primary.name if report.primary else ""
     ends = {cpu: report.get(primary, cpu) for cpu in report.cpus}
     cpus = sorted(ends, key=lambda cpu: e.after if (e := ends[cpu]) else 0.0, reverse=True)
@@ -194,7 +194,7 @@ def _arrow(endpoint: Optional[Endpoint], unit: float) -> str:
 def _by_row(
     report: Report, name: str, title: str, words: Callable[[str], str], rates: str = ""
 ) -> Table:
-    """The figures ``name@ROW``, the largest first, where there are ``rates`` with how often."""
+    """The figures ``name@ROW``, the largest first, with their ``rates`` if known."""
     parts = sorted(parts_of(report, name), key=lambda e: e.before + e.after, reverse=True)
     shown, rest = parts[:MOST_SOURCES], parts[MOST_SOURCES:]
     often = {e.name: e for e in parts_of(report, rates)}
@@ -216,7 +216,7 @@ def _both(size: Endpoint, rate: Optional[Endpoint]) -> tuple[str, str]:
 
 
 def throughput(reports: Sequence[Report]) -> Table:
-    """What the loads got done, a row for each of an arm, named by it where there are several."""
+    """The loads' throughput, a row for each load of an arm, with the arm's name if needed."""
     emulated = any(report.emulated for report in reports)
     return Table(
         ("throughput of the loads, bogo ops/s", *_arms(reports[0])),

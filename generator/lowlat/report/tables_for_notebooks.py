@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs as tidy tables for a notebook: one row an observation, the same columns in every row.
+"""Runs as tidy tables for a notebook: one row per observation, the same columns in every row.
 
 from lowlat.report import load
 
 tables = load("runs/stock-1.json", "runs/tuned-1.json")
 tables.cpus[0]["noise_ppm"]        # rows are plain dictionaries
-tables.frame("histogram")          # a pandas.DataFrame, where pandas is installed
+tables.frame("histogram")          # a pandas.DataFrame, if pandas is installed
 """
 
 import importlib
@@ -32,18 +32,18 @@ TableRow = Mapping[str, Union[str, int, float, bool, None]]
 
 @dataclass(frozen=True)
 class Tables:
-    """Every table has the column ``run``, the file's path, and but for ``runs`` the column ``cpu``.
+    """Every table has the column ``run``, the file's path; all but ``runs`` have ``cpu`` too.
 
-    ``runs``: a row a run, with label, boot, kernel, command line, times and whether it is valid.
-    ``cpus``: a row a CPU of a run, with every figure a report compares (units in the names).
+    ``runs``: a row per run, with label, boot, kernel, command line, times, and its validity.
+    ``cpus``: a row per CPU of a run, with every figure of a report (units in the names).
     ``histogram``: gaps by size, ``lower_ns`` and ``upper_ns`` and their ``count``.
-    ``interrupts`` and ``softirqs``: a row a source, and its rate ``per_s``.
-    ``causes``: what made the gaps by the kernel's trace, their number ``events`` and ``time_ns``.
-    ``series``: a row a step of a run (a second, longer in long runs), ``begin_s`` to ``end_s``:
-    ``noise_ns`` lost, ``gaps``, and ``interrupts`` and the pace, ``readings_per_ms``, None where
+    ``interrupts`` and ``softirqs``: a row per source, with its rate ``per_s``.
+    ``causes``: the causes of gaps by the kernel's trace, with ``events`` and ``time_ns``.
+    ``series``: a row per step of a run (1 s, longer in long runs), ``begin_s`` to ``end_s``:
+    ``noise_ns`` lost, ``gaps``, and ``interrupts`` and the pace, ``readings_per_ms``, None if
     they are not known.
     ``longest``: a row for each cause of each of the longest gaps, in order.
-    ``work``: what a piece of each kind of work took, with ``mean_ns`` and ``variance_ns2``.
+    ``work``: the time of a piece of each kind of work, with ``mean_ns`` and ``variance_ns2``.
     """
 
     runs: tuple[TableRow, ...]
@@ -57,7 +57,7 @@ class Tables:
     work: tuple[TableRow, ...]
 
     def frame(self, name: str) -> Any:
-        """One of the tables as a pandas.DataFrame. Raises Refused where there is no such table or
+        """One of the tables as a pandas.DataFrame. Raises Refused if there is no such table or
         pandas is not installed."""
         names = [field.name for field in fields(self)]
         if name not in names:
@@ -71,8 +71,8 @@ class Tables:
 
 
 def load(*paths: Union[str, os.PathLike[str]]) -> Tables:
-    """Read runs of ``lowlat-gen measure`` into tables. Raises Refused where a file is missing or is
-    something else."""
+    """Read runs of ``lowlat-gen measure`` into tables. Raises Refused if a file is missing or is
+    another document."""
     runs = [read_run(Path(path)) for path in paths]
 
     def each(rows: Callable[[Run, CpuRun], Iterable[TableRow]]) -> tuple[TableRow, ...]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guard against settings that cost throughput: what stress-ng's matrix gets done, and how much
-of that an arm lost."""
+"""The guard against settings that cost throughput: the rate of stress-ng's matrix, and the share of
+it that an arm lost."""
 
 from dataclasses import dataclass
 from statistics import fmean
@@ -15,14 +15,14 @@ from lowlat.report.stats.margins import of_mean, welch
 from lowlat.report.stats.permutation import widest
 from lowlat.report.stats.samples import TwoSamples
 
-#: The guard among the figures.
+#: The guard's name among the figures.
 NAME = f"{THROUGHPUT}@{ALONE}"
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Bogo operations a second: the mean of so many ``count``, which are boots or, of a single one,
-    the ``runs`` in it, and its 95 % interval, None of fewer than two."""
+    """Bogo operations per second: the mean of ``count`` boots or, for a single boot, of its
+    ``runs``, and its 95 % interval, None for fewer than two."""
 
     mean: float
     ci95: Optional[tuple[float, float]]
@@ -36,9 +36,9 @@ class Rate:
 
 @dataclass(frozen=True)
 class Loss:
-    """How much less the second arm gets done, as a share, below 0 where it is more, and the ends of
-    its 95 % interval, None where they are not known. It is a claim where it was ``tested``, over
-    boots; else the interval is that of the runs in one boot each."""
+    """The throughput that the second arm lost, as a share, below 0 if it gained, and the ends of
+    its 95 % interval, None if not known. It is a claim if it was ``tested``, over boots; else the
+    interval is that of the runs in one boot each."""
 
     lost: float
     least: Optional[float]
@@ -47,7 +47,7 @@ class Loss:
 
     @property
     def at_most(self) -> float:
-        """The bound; where it is not known, what was seen."""
+        """The bound; if it is not known, the observed loss."""
         return self.lost if self.most is None else self.most
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Loss:
 
 
 def rate(arm: Arm) -> Optional[Rate]:
-    """Of an arm; None where a boot does not know it, or knows it of other CPUs."""
+    """The rate of an arm; None if a boot lacks it, or has it for other CPUs."""
     boots = [[one for run in boot for one in run.matrix_rates] for boot in arm.boots]
     if not all(boots) or not comparable.same_version(comparable.matrix_cpus, arm.runs):
         return None
@@ -69,14 +69,14 @@ def rate(arm: Arm) -> Optional[Rate]:
 
 
 def loss(before: Arm, after: Arm, ratio: float, ci95: Optional[tuple[float, float]]) -> Loss:
-    """What the guard's ratio before/after says of two arms, and its interval over boots."""
+    """The loss of the second arm by the guard's ratio before/after, and its interval over boots."""
     ends = ci95 or _within(before, after)
     least, most = (1 - 1 / end for end in ends) if ends else (None, None)
     return Loss(1 - 1 / ratio, least, most, ci95 is not None)
 
 
 def _within(*arms: Arm) -> Optional[tuple[float, float]]:
-    """The interval of the ratio of two arms, of the runs in one boot of each."""
+    """The interval of the ratio of two arms, from the runs in one boot of each."""
     one, other = ([rate for run in arm.runs for rate in run.matrix_rates] for arm in arms)
     single = all(len(arm.boots) == 1 for arm in arms)
     if not single or min(len(one), len(other)) < 2 or not permutation.available():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What may be concluded: reduced, increased, no measurable change, or that nothing may be."""
+"""The conclusion: reduced, increased, no measurable change, descriptive only, or refused."""
 
 from dataclasses import dataclass
 from typing import Optional
@@ -17,10 +17,10 @@ UNCHANGED = "no-measurable-change"
 DESCRIPTIVE = "descriptive-only"
 REFUSED = "refused"
 
-#: An interval that is narrower is of boots that do not differ.
+#: If an interval is narrower, the boots do not differ.
 _SAME = 1e-6
 
-#: Every verdict that rests on a test.
+#: Every verdict that is based on a test.
 TESTED = (REDUCED, INCREASED, UNCHANGED)
 
 
@@ -33,7 +33,7 @@ class Verdict:
 
 
 def boot_words(boots: tuple[int, int]) -> str:
-    """How many boots stand behind the figures."""
+    """The number of boots behind the figures, as text."""
     one, other = boots
     if one == other:
         return f"{one} boot{'s' if one > 1 else ''} each"
@@ -41,7 +41,7 @@ def boot_words(boots: tuple[int, int]) -> str:
 
 
 def untested(before: Arm, after: Arm) -> Optional[str]:
-    """Why no test is made of these arms, or None where one is."""
+    """The reason why these arms are not tested, or None."""
     boots = len(before.boots), len(after.boots)
     if min(boots) < ENOUGH_BOOTS:
         return f"{boot_words(boots)}; a test needs {ENOUGH_BOOTS} boots per arm"
@@ -87,7 +87,7 @@ def _excluded(primary: Endpoint) -> str:
 
 
 def order_of(before: Arm, after: Arm) -> Optional[Order]:
-    """The boots by the start of their first run; None where it is unknown or the same for all."""
+    """The boots by the start of their first run; None if it is unknown or the same for all."""
     times = [*before.starts, *after.starts]
     known = sorted(time for time in times if time is not None)
     if len(known) < len(times) or known[0] == known[-1]:
@@ -98,8 +98,8 @@ def order_of(before: Arm, after: Arm) -> Optional[Order]:
 
 
 def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
-    """How many boots an arm it would take to find a change as large as the one seen, where none was
-    found; None where that cannot be told."""
+    """The boots per arm needed to find a change as large as the observed one, if none was found;
+    None if the number is unknown."""
     boots = min(len(pair.before.boots), len(pair.after.boots))
     few = concluded.word == DESCRIPTIVE and boots < ENOUGH_BOOTS
     if not permutation.available() or not (few or concluded.word == UNCHANGED):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How late a thread woke that slept on a schedule, beside cyclictest in the same minute."""
+"""The delay of a thread that wakes on a schedule, beside cyclictest in the same minute."""
 
 from collections.abc import Iterable, Iterator
 from typing import Optional
@@ -10,7 +10,7 @@ from lowlat.report.wording import number
 
 _NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
 
-#: Below the rows.
+#: The note below the rows.
 NOTE = (
     "cyclictest leaves out the moments that passed while it was held up, and cuts to whole us; "
     "skipping, so does lowlat-measure. The agreement is of these two: 1 is the same"
@@ -18,8 +18,8 @@ NOTE = (
 
 
 def rows(arms: Iterable[OsnoiseArm]) -> Iterator[tuple[str, ...]]:
-    """The header, then rows for each arm that has them: its own, and cyclictest's beside what it
-    counts of them, with their ratio."""
+    """The header, then rows for each arm that has them: its latency; then cyclictest's beside the
+    same part of its own, with their ratio."""
     yield ("wake-up latency, us", *WAKEUPS)
     for arm in arms:
         own, skipping, theirs = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Numbers and findings as a person reads them; plain ASCII, so that every terminal shows them."""
+"""Numbers and findings as text for people; plain ASCII, so that every terminal shows them."""
 
 import math
 from typing import Optional
@@ -9,10 +9,10 @@ from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
 
-#: Of fewer events of a CPU in a boot the counts are told, not their rate.
+#: With fewer events of a CPU in a boot, the text has counts instead of rates.
 _FEW = 100
 
-#: Digits of a ratio at most.
+#: The largest number of digits of a ratio.
 _DIGITS = 3
 
 _ROWS = {
@@ -29,7 +29,7 @@ _ROWS = {
 
 
 def number(value: float) -> str:
-    """About three digits that matter: "5,234", "236.1", "3.80", "0.012", "0"."""
+    """About three significant digits: "5,234", "236.1", "3.80", "0.012", "0"."""
     if value == 0:
         return "0"
     if value >= 1000:
@@ -40,12 +40,12 @@ def number(value: float) -> str:
 
 
 def noise(ppm: float) -> str:
-    """Time lost, in ppm and in percent: "1,200 ppm (0.12 %)"."""
+    """Lost time, in ppm and in percent: "1,200 ppm (0.12 %)"."""
     return f"{number(ppm)} ppm ({significant(ppm / 1e4, 2)} %)"
 
 
 def significant(value: float, digits: int) -> str:
-    """So many digits that matter, never an exponent: "3,100", "0.0021"."""
+    """So many significant digits, never an exponent: "3,100", "0.0021"."""
     if value == 0:
         return "0"
     places = digits - 1 - math.floor(math.log10(abs(value)))
@@ -53,8 +53,8 @@ def significant(value: float, digits: int) -> str:
 
 
 def change(endpoint: Endpoint) -> str:
-    """The ratio before/after, with no more digits than stand behind it: "62", "0.63"; "at least
-    900" where nothing was counted after, "-" where nothing is known of it."""
+    """The ratio before/after, with as many digits as the data support: "62", "0.63"; "at least 900"
+    if nothing was counted after, "-" if the ratio is unknown."""
     if endpoint.ratio is not None:
         return significant(endpoint.ratio, _digits(endpoint))
     least = endpoint.ratio_at_least
@@ -68,8 +68,8 @@ def at_least(bound: float) -> str:
 
 
 def _digits(endpoint: Endpoint) -> int:
-    """A hundred events carry two digits, ten thousand three; an interval as many as tell its ends
-    apart."""
+    """A hundred events give two digits, ten thousand three; an interval as many as distinguish its
+    ends."""
     digits = _DIGITS
     if endpoint.counts is not None:
         fewest = max(min(endpoint.counts), 1.0)
@@ -81,14 +81,14 @@ def _digits(endpoint: Endpoint) -> int:
 
 
 def in_counts(endpoint: Endpoint, report: Report) -> bool:
-    """Whether so few events were counted, over as long in both arms, that they are told as such."""
+    """Whether so few events were counted, in the same time in both arms, that counts are shown."""
     one, other = report.seconds
     few = endpoint.counts is not None and min(endpoint.before, endpoint.after) * one < _FEW
     return few and abs(one - other) < one / 100
 
 
 def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
-    """What stands for each arm: a rate, or the events of a CPU in a boot."""
+    """The value of each arm: a rate, or the events of a CPU in a boot."""
     both = (endpoint.before, endpoint.after)
     if not in_counts(endpoint, report):
         return number(both[0]), number(both[1])
@@ -97,7 +97,7 @@ def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
 
 
 def per(endpoint: Endpoint, report: Report) -> str:
-    """What values() are: "/s", "in 30 s"."""
+    """The unit of values(): "/s", "in 30 s"."""
     return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
 
 
@@ -115,13 +115,13 @@ def source(row: str) -> str:
 
 
 def headline(report: Report) -> str:
-    """The finding in one sentence, and beside it what it rests on."""
+    """The finding in one sentence, with its basis."""
     found, basis = finding(report)
     return f"{found} ({basis})." if basis else f"{found}."
 
 
 def finding(report: Report) -> tuple[str, str]:
-    """What was found, and the interval and the reason of the verdict."""
+    """The finding, and its basis: the interval and the reason of the verdict."""
     primary = report.primary
     if primary is None:
         return f"Not comparable: {report.why}", ""
@@ -149,8 +149,8 @@ def _both(primary: Endpoint, report: Report) -> tuple[str, str]:
 
 
 def interval(endpoint: Endpoint) -> str:
-    """The interval of the ratio before/after: "55 to 70", "at least 55" where it has no upper end,
-    "" where nothing is known. Where 1 is not in it, it has the digits to show that."""
+    """The interval of the ratio before/after: "55 to 70", "at least 55" without an upper end, "" if
+    unknown. If it excludes 1, it has enough digits to show that."""
     if endpoint.ci95 is None:
         least = endpoint.ratio_at_least
         return at_least(least) if least and endpoint.ratio else ""
@@ -162,5 +162,5 @@ def interval(endpoint: Endpoint) -> str:
 
 
 def probability(p: Optional[float]) -> str:
-    """A p with two digits that matter."""
+    """A p with two significant digits."""
     return "" if p is None else f"{p:.2g}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What one piece of each kind of work took: its figures, as rows and in a sentence."""
+"""The time of one piece of each kind of work: its figures, as rows and in a sentence."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
@@ -9,7 +9,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.figures import Key
 
-#: Figure, its title where the table has it, and the field of the run that it is.
+#: Figure, its title in the table ("" if not shown), and its field in the run.
 _FIGURES = (
     ("work_mean_ns", "mean", "mean_ns"),
     ("work_p50_ns", "p50", "p50_ns"),
@@ -21,10 +21,10 @@ _FIGURES = (
 )
 _SHOWN = [(name, title) for name, title, _ in _FIGURES if title]
 
-#: Below the rows.
+#: The note below the rows.
 NOTE = "of a piece of work; a sleep of usleep and clock_nanosleep asks for 100,000"
 
-#: A system call that takes so many times as long is told.
+#: A system call that became slower by this factor is reported.
 _DEARER = 1.05
 
 #: By the figure's name: before and after.
@@ -32,7 +32,7 @@ _Values = Mapping[str, tuple[float, float]]
 
 
 def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    """By figure and CPU, and over all CPUs the mean; of the longest piece the longest."""
+    """By figure and CPU, and over all CPUs: the mean, or the maximum for the longest piece."""
     found: dict[str, dict[int, float]] = {}
     for one in run.work:
         for name, _, field in _FIGURES if one.cpu is not None and one.cpu in cpus else ():
@@ -47,8 +47,8 @@ def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def rows(names: Sequence[str], shown: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
-    """The header, then a row for each kind of which ``names`` has figures; ``shown`` is a figure in
-    words."""
+    """The header, then a row for each kind with figures in ``names``; ``shown`` formats a
+    figure."""
     yield ("work, ns", *(title for _, title in _SHOWN))
     for kind in _kinds_of(names):
         yield (kind, *(shown(f"{name}@{kind}") for name, _ in _SHOWN))
@@ -59,7 +59,7 @@ def _kinds_of(names: Iterable[str]) -> list[str]:
 
 
 def sentences(known: _Values) -> Iterator[str]:
-    """How much shorter the pieces became, or longer, and their variance with them."""
+    """The change of the mean time of work, in percent, and of its variance."""
     changes = {kind: _changes(kind, known) for kind in _kinds_of(known)}
     for word, sign in (("improved", 1), ("worsened", -1)):
         own = {kind: one for kind, one in changes.items() if round(sign * one[0]) > 0}
@@ -73,7 +73,7 @@ def sentences(known: _Values) -> Iterator[str]:
 
 
 def dearer_calls(known: _Values) -> Iterator[str]:
-    """nohz_full makes entering the kernel dearer: that a system call takes longer."""
+    """A message if a system call takes longer: nohz_full makes entering the kernel slower."""
     before, after = known.get("work_p50_ns@kill", (1.0, 1.0))
     if before and after / before >= _DEARER:
         times = f"kill: {before:.0f} ns before, {after:.0f} ns after"
@@ -81,7 +81,7 @@ def dearer_calls(known: _Values) -> Iterator[str]:
 
 
 def _changes(kind: str, known: _Values) -> tuple[float, float]:
-    """How many percent the mean and the variance fell."""
+    """The decrease of the mean and of the variance, in percent."""
     mean = known.get(f"work_late_ns@{kind}") or known[f"work_mean_ns@{kind}"]
     variance = known.get(f"work_variance_ns2@{kind}", (0.0, 0.0))
     one, other = (

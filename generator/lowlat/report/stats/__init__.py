@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Arithmetic of claims; it knows numbers, not runs."""
+"""Arithmetic of claims, on numbers alone: it does not depend on runs."""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The permutation test over boots within hosts, and the interval of the hosts' mean difference.
 
-Boots are relabelled within their own host only: what hosts differ in stays out of the test. Hosts
-count alike, for the claim is about the mean of their logarithms of before/after. Each host has the
-intervals that one machine has (margins, counts). Of each method the hosts' half lengths join as
-independent errors do (MOVER, as in counts). The widest of all and of the test turned around holds.
-
-Needs numpy and scipy, as permutation does.
+Boots are relabelled within their own host only: differences between hosts stay out of the test. All
+hosts have equal weight, because the claim is about the mean of their logarithms of before/after.
+Each host has the intervals of a single machine (margins, counts). For each method the hosts' half
+lengths are combined as independent errors (MOVER, as in counts). The widest of all and of the
+inverted test is used. Needs numpy and scipy, as permutation does.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ if TYPE_CHECKING:
     from lowlat.report.stats.samples import Array, Order, TwoSamples
 
 
-#: A method's estimate of one host, and the ends of its interval, as logarithms.
+#: A method's estimate for one host, and the ends of its interval, as logarithms.
 _Estimate = tuple[float, float, float]
 
 
 def infer_within(hosts: Sequence[tuple[TwoSamples, Order]]) -> tuple[float, Result]:
-    """The hosts' mean ratio of one figure, and its test; of each host its boots and their order."""
+    """The hosts' mean ratio of one figure, and its test, from each host's boots and their order."""
     import numpy as np
 
     random = np.random.default_rng(SEED)
@@ -54,7 +53,7 @@ def infer_within(hosts: Sequence[tuple[TwoSamples, Order]]) -> tuple[float, Resu
 def _estimates(
     samples: TwoSamples, intervals: Sequence[tuple[Array, Array]]
 ) -> tuple[_Estimate, ...]:
-    """One host by every method: that of stretches is Welch's where the boots need none."""
+    """One host by every method; Welch's replaces that of stretches if the boots need none."""
     found = [(float(m[0]), float(m[0] - half[0]), float(m[0] + half[0])) for m, half in intervals]
     found = [*found, found[0]][:3]
     if samples.seconds:
@@ -64,8 +63,8 @@ def _estimates(
 
 
 def _joined(hosts: Sequence[_Estimate]) -> tuple[float, float]:
-    """One method's interval of the mean: joined method by method, since what biases one method
-    may do so on every host, and does not average out."""
+    """One method's interval of the mean. It joins the hosts method by method: a bias of one method
+    may be on every host, and does not average out."""
     middle = fmean(own for own, _, _ in hosts)
     down, up = (
         math.hypot(*lengths) / len(hosts)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The ratio of two mean rates of counted events, and its interval.
 
-Each arm's mean has limits of its own, at which it is no longer within t standard errors of what was
-counted. The standard error is the one at the limit: events in bunches vary in proportion to their
-mean (quasi-Poisson), or boots vary in proportion to theirs (negative binomial), and the wider of
-both holds. Few events tell little about their bunching, so as little is never taken for none. The
-two arms' limits join as Zou and Donner do it (Stat Med 2008;27:1693, MOVER), on the logarithm.
+Each arm's mean has its own limits: the values that are t standard errors from the counted mean. The
+standard error is the one at the limit: events in bunches vary in proportion to their mean
+(quasi-Poisson), or boots vary in proportion to theirs (negative binomial); the wider of both is
+used. Few events show little of their bunching, so a minimum of it is assumed. The limits of the two
+arms are combined after Zou and Donner (Stat Med 2008;27:1693, MOVER), on the logarithm.
 
 ``make test-claims-full`` compares this with both models alone and with logarithms of counts.
 """
@@ -22,20 +22,20 @@ from lowlat.report.stats.samples import ALPHA, HALF
 if TYPE_CHECKING:
     from lowlat.report.stats.samples import Array
 
-#: Variance over mean of counts is taken for 1 + _BUNCHES / (events + _EVENTS) at least: 4 where
-#: nothing was counted, near 1 from a hundred events on.
+#: The least variance over mean of counts is 1 + _BUNCHES / (events + _EVENTS): 4 if no event was
+#: counted, near 1 from a hundred events on.
 _BUNCHES = 12.0
 _EVENTS = 4.0
 
-#: The negative binomial's upper limit has no end where boots vary as much as they do after a storm
-#: in one of them; of its equation at least this much is left.
+#: The negative binomial's upper limit does not exist if boots vary as much as after a storm in one
+#: of them; at least this much of its equation's leading term is kept.
 _LEAST = 0.4
 
 
 @dataclass(frozen=True)
 class _Mean:
-    """One arm: boots, events a boot, their variance over their mean, and the variance of boots
-    beyond that of events, over the mean's square."""
+    """One arm: boots, events per boot, their variance over their mean, and the variance of boots
+    beyond that of events, over the squared mean."""
 
     boots: int
     mean: float
@@ -45,12 +45,12 @@ class _Mean:
 
     @property
     def centre(self) -> float:
-        """The mean, or half an event in all boots together where nothing was counted."""
+        """The mean, or half an event in all boots together if none was counted."""
         return max(self.mean, HALF / self.boots)
 
     @property
     def variance(self) -> float:
-        """That of the logarithm of the mean."""
+        """The variance of the logarithm of the mean."""
         return self.bunches / (self.boots * self.centre)
 
     def limits(self, t: float) -> tuple[float, float]:
@@ -69,9 +69,9 @@ class _Mean:
 def interval(
     rates: Sequence[Sequence[float]], seconds: Sequence[Sequence[float]]
 ) -> tuple[float, float]:
-    """The 95 % interval of the logarithm of the ratio of two arms' mean rates, of each a rate and
-    the seconds for each boot; without an upper end where nothing was counted in the second arm,
-    without a lower one where nothing was in the first."""
+    """The 95 % interval of the logarithm of the ratio of two arms' mean rates, each given as a rate
+    and the seconds for each boot; without an upper end if nothing was counted in the second arm,
+    without a lower one if nothing was counted in the first."""
     import numpy as np
     from scipy import stats
 
@@ -86,7 +86,7 @@ def interval(
 
 
 def centre(rates: Sequence[Sequence[float]], seconds: Sequence[Sequence[float]]) -> float:
-    """The logarithm of the ratio that lies in that interval."""
+    """The logarithm of the ratio at the centre of that interval."""
     one, other = (arm.centre / _time(own) for arm, own in zip(_means(rates, seconds), seconds))
     return math.log(one) - math.log(other)
 

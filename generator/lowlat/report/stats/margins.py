@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Intervals of the difference of two arms' mean logarithms that allow for what relabelling does not
-know: arms that spread unlike each other, a trend, and boots that resemble their neighbours.
+"""Intervals of the difference of two arms' mean logarithms that allow for what relabelling ignores:
+arms with unequal spread, a trend, and boots that resemble their neighbours.
 
-Each takes the logarithms of many figures, a row each, and returns the middle and half the length of
-each row's 95 % interval.
+Each function takes the logarithms of many figures, a row each, and returns the middle and half the
+length of each row's 95 % interval.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROUNDING = 1e-9
 
 
 def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Array]]:
-    """All intervals that this order of the boots asks for."""
+    """All intervals that this order of the boots requires."""
     found = [welch(before, after), _trend(before, after, order)]
     if order.long:
         stretches = (_means(arm, own) for arm, own in zip((before, after), order.stretches))
@@ -31,7 +31,7 @@ def margins(before: Array, after: Array, order: Order) -> list[tuple[Array, Arra
 
 
 def of_mean(values: Sequence[float]) -> Optional[tuple[float, float]]:
-    """Student's interval of the mean; None of fewer than two values."""
+    """Student's interval of the mean; None for fewer than two values."""
     from scipy import stats
 
     if len(values) < 2:
@@ -41,7 +41,7 @@ def of_mean(values: Sequence[float]) -> Optional[tuple[float, float]]:
 
 
 def welch(before: Array, after: Array) -> tuple[Array, Array]:
-    """Welch's: it holds for arms that spread unlike each other."""
+    """Welch's interval, valid for arms with unequal spread."""
     import numpy as np
     from scipy import stats
 
@@ -54,7 +54,7 @@ def welch(before: Array, after: Array) -> tuple[Array, Array]:
 
 
 def _trend(before: Array, after: Array, order: Order) -> tuple[Array, Array]:
-    """The difference beside a straight trend over time, both by least squares."""
+    """The difference next to a linear trend over time, both by least squares."""
     import numpy as np
     from scipy import stats
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The exact permutation test over boots, and the interval that is this test turned around.
+"""The exact permutation test over boots, and the interval from inverting it.
 
-A relabelling gives each boot's figures, all of them together, to one arm or the other. Under the
-hypothesis that the arms do not differ every relabelling is as likely as the one that was measured.
-What is compared is the mean logarithm. All figures are tested over the same relabellings, so that
-the adjusted p of many can be as small as that of one.
+A relabelling assigns each boot, with all its figures, to one arm or the other. If the arms do not
+differ, every relabelling is as likely as the one that was measured. The statistic is the difference
+of the mean logarithms. All figures are tested over the same relabellings, so that the adjusted p of
+many can be as small as that of one.
 
-The test is exact where the arms differ in nothing, its interval where they differ in level only.
-Where they may differ in more, other intervals know more (margins, counts): the widest holds.
+The test is exact if the arms do not differ at all, its interval if they differ in level only. For
+other differences, other intervals allow more (margins, counts): the widest is used.
 
 Needs numpy and scipy (the extra ``report``); see available().
 """
@@ -27,15 +27,15 @@ from lowlat.report.stats.samples import ALPHA, PARTS, TwoSamples
 if TYPE_CHECKING:
     from lowlat.report.stats.samples import Array, Order
 
-#: Below this number of boots an arm no test can reach 5 % (at 3 against 3 its smallest p is 0.1).
+#: Below this number of boots per arm no test can reach 5 % (3 against 3 have p >= 0.1).
 ENOUGH_BOOTS = 5
 
-#: Up to so many relabellings all are tried (8 boots against 8), beyond it so many random ones.
+#: Up to so many relabellings all are tried (8 boots against 8), beyond it RANDOM random ones.
 _MOST = 20_000
 RANDOM = 9_999
 SEED = 1
 
-#: Relabelled values held at once, so that many CPUs and boots do not take many times the memory.
+#: Relabelled values held at once: a limit of memory for many CPUs and boots.
 _AT_ONCE = 1 << 22
 
 ROUNDING = 1e-9
@@ -43,11 +43,11 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Result:
-    """What the test says of a row.
+    """The result of the test for a row.
 
-    ``p`` is two-sided, ``adjusted`` the same allowing for all rows tested beside it. ``ci95`` is
-    the interval of the ratio before/after: from 0 where nothing was counted before, to infinity
-    where nothing was after.
+    ``p`` is two-sided; ``adjusted`` allows for all rows tested beside it. ``ci95`` is the interval
+    of the ratio before/after: from 0 if nothing was counted before, to infinity if nothing was
+    counted after.
     """
 
     p: float
@@ -56,7 +56,7 @@ class Result:
 
     @property
     def found(self) -> bool:
-        """Whether there is a change: the test says so, and the interval bears it out."""
+        """Whether there is a change: the test finds it, and the interval excludes 1."""
         return self.adjusted <= ALPHA and not self.ci95[0] <= 1 <= self.ci95[1]
 
 
@@ -79,7 +79,7 @@ def infer(rows: Sequence[TwoSamples], order: Order) -> tuple[Result, ...]:
     return tuple(
         Result(
             p=float(p[n]),
-            # Where the arms have unlike numbers the two tails differ, and one row's p has both.
+            # With unequal numbers of boots the two tails differ, and one row's p has both.
             adjusted=float(max(adjusted[n], p[n])) if len(rows) > 1 else float(p[n]),
             ci95=widest(
                 inverted(observed[n], null[:, n], kept),
@@ -92,19 +92,19 @@ def infer(rows: Sequence[TwoSamples], order: Order) -> tuple[Result, ...]:
 
 
 def smallest_p(boots: tuple[int, int]) -> float:
-    """No test of so many boots has a smaller p."""
+    """The smallest p that a test of so many boots can have."""
     ways = math.comb(sum(boots), boots[0])
     return 2 / (ways if ways <= _MOST else RANDOM + 1)
 
 
 def widest(*ends: tuple[float, float]) -> tuple[float, float]:
-    """The ratios that any of these intervals of a logarithm holds."""
+    """The ends of the ratios in the union of these intervals of a logarithm."""
     return math.exp(min(low for low, _ in ends)), math.exp(max(high for _, high in ends))
 
 
 def _permuted(logs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array, Array]:
-    """Of each row its difference, its p and its difference in each relabelling; and of each
-    relabelling how much of a true difference it would still show (1: all of it)."""
+    """For each row its difference, its p and its difference in each relabelling; and for each
+    relabelling the share of a true difference that it would still show (1: all of it)."""
     import numpy as np
 
     # Ones before and zeros after are a true difference of 1.
@@ -136,8 +136,8 @@ def _difference(before: Array, after: Array, axis: int) -> Array:
 
 
 def _largest(observed: Array, null: Array) -> Array:
-    """Westfall and Young's step-down maxT: the share of relabellings in which the largest of this
-    row and of those that show less is at least as large as what was seen."""
+    """Westfall and Young's step-down maxT: the share of relabellings whose largest statistic, of
+    this row and of rows with smaller ones, reaches the observed one."""
     import numpy as np
 
     spread = null.std(axis=0)
@@ -156,14 +156,14 @@ def _largest(observed: Array, null: Array) -> Array:
 
 
 def _drawn(null: Array) -> int:
-    """Where relabellings are drawn at random, the one that was measured counts as one more."""
+    """With random relabellings, the measured one counts as one more."""
     return int(len(null) == RANDOM)
 
 
 def inverted(observed: float, null: Array, kept: Array) -> tuple[float, float]:
-    """All differences that the test, asked about them, would not reject. Were the true difference
-    t, relabelling would give null - kept * t, so each relabelling overtakes what was seen at one t
-    of its own; the interval lies between two of them."""
+    """All differences that the test would not reject. If the true difference were t, relabelling
+    would give null - kept * t, so each relabelling has its own t at which it exceeds the observed
+    difference; the interval lies between two of these."""
     import numpy as np
 
     others = kept < 1 - ROUNDING

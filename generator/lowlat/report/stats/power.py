@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many boots an arm it takes to find a change: for planning, never a claim. Needs scipy."""
+"""The number of boots per arm needed to find a change: for planning, never a claim. Needs scipy."""
 
 import math
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from lowlat.report.stats.samples import ALPHA_T
 #: The chance of finding the change.
 POWER = 0.8
 
-#: More boots than this are not asked for.
+#: The largest number of boots that is suggested.
 MOST_BOOTS = 100
 
-#: So many standard errors are found for certain.
+#: A change of so many standard errors is certainly found.
 _CERTAIN = 20.0
 
 
 def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[int]:
-    """The boots an arm from which a change as large as this is found, where boots spread like
-    these: by the power of the t test of the logarithms. None where it takes more than
-    ``MOST_BOOTS``, and where it cannot be told: with one boot in an arm, or a zero in one."""
+    """The boots per arm from which a change as large as this is found, if boots vary like these: by
+    the power of the t test of the logarithms. None if it takes more than ``MOST_BOOTS``, and if it
+    is unknown: with one boot in an arm, or a zero in one."""
     from scipy import stats
 
     if min(len(before), len(after)) < 2 or min(*before, *after) <= 0:
@@ -30,7 +30,7 @@ def boots_to_find(before: Sequence[float], after: Sequence[float]) -> Optional[i
     one, other = ([*map(math.log, arm)] for arm in (before, after))
     size, spread = abs(fmean(one) - fmean(other)), math.sqrt((variance(one) + variance(other)) / 2)
     for boots in range(ENOUGH_BOOTS, MOST_BOOTS + 1):
-        # A trend takes one more.
+        # The trend takes one more degree of freedom.
         free, error = 2 * boots - 3, max(spread * math.sqrt(2 / boots), size / _CERTAIN) or 1.0
         if stats.nct.sf(stats.t.isf(ALPHA_T / 2, free), free, size / error) >= POWER:
             return boots

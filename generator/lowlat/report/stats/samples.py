@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is compared of a figure: its value in each boot of two arms; and the boots' order in time.
+"""The samples of a figure: its value in each boot of two arms; and the boots' order in time.
 
-A relabelling says nothing of time. A machine that warms up, or a neighbour that goes home, looks
-like a change where one arm came later than the other. Arms that take turns share such changes.
+A relabelling ignores time. A machine that warms up, or a neighbour that stops its work, looks like
+a change if one arm ran after the other. Arms that take turns share such changes.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 #: A finding has at most this p; 1 minus it is the confidence of an interval.
 ALPHA = 0.05
 
-#: A little less, for intervals by Student's t: of a handful of boots that spread unlike each other
-#: the degrees of freedom are an estimate, and the nominal interval holds in 93.5 to 95 %.
+#: A little less, for Student's t intervals: with few boots of unequal spread the degrees of freedom
+#: are an estimate, and the nominal interval has 93.5 to 95 %.
 ALPHA_T = 0.04
 
-#: What is added to a count before its logarithm is taken.
+#: Added to a count before its logarithm is taken.
 HALF = 0.5
 
-#: Logarithms are rounded to this part, far below any difference. Sums of such are exact in whatever
-#: order, so that what ties does so in every relabelling.
+#: Logarithms are rounded to this fraction, far below any difference. Their sums are then exact in
+#: any order, so that ties are ties in every relabelling.
 PARTS = 2.0**36
 
 
 @dataclass(frozen=True)
 class TwoSamples:
     """One figure: a positive value for each boot of an arm, the boots in the same order in every
-    row. Of a figure that counts events these are rates, zero included, and ``seconds`` tells for
-    each boot how long it counted."""
+    row. For counted events the values are rates, zero included, and ``seconds`` is the counting
+    time of each boot."""
 
     before: Sequence[float]
     after: Sequence[float]
     seconds: Optional[tuple[Sequence[float], Sequence[float]]] = None
 
     def logs(self) -> tuple[Array, Array]:
-        """The logarithm of each boot's value; of a count that of half an event more."""
+        """The logarithm of each boot's value; of a count, that of half an event more."""
         import numpy as np
 
         arms = [np.asarray(arm, dtype=float) for arm in (self.before, self.after)]
@@ -55,25 +55,25 @@ class TwoSamples:
         return one, other
 
 
-#: Arms take turns from so many stretches of boots of one arm on: three of each arm are the fewest
-#: of which a step in the middle leaves an interval that holds.
+#: Arms take turns from so many stretches on: with fewer than three stretches of each arm, a step in
+#: the middle makes the interval invalid.
 TURNS = 6
 
-#: Boots of a longer stretch resemble each other more than the stretches do.
+#: With more boots per stretch, boots resemble each other more than stretches do.
 _ALIKE = 2
 
 
 @dataclass(frozen=True)
 class Order:
-    """Where in time each boot of the two arms came, from 0; those at the same time share one."""
+    """The place in time of each boot of the two arms, from 0; simultaneous boots share one."""
 
     before: tuple[float, ...]
     after: tuple[float, ...]
 
     @cached_property
     def stretches(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """For each boot the stretch it lies in, counted from 0 in time. Boots that started together
-        are taken for turns of both arms."""
+        """For each boot its stretch, counted from 0 in time. Boots that started together count as
+        turns of both arms."""
         seen: Counter[tuple[int, float]] = Counter()
         boots = []
         for arm, places in enumerate((self.before, self.after)):
@@ -90,7 +90,7 @@ class Order:
 
     @property
     def count(self) -> int:
-        """How many stretches there are."""
+        """The number of stretches."""
         return max(*self.stretches[0], *self.stretches[1]) + 1
 
     @property
@@ -99,5 +99,5 @@ class Order:
 
     @property
     def long(self) -> bool:
-        """Whether some stretch has so many boots that stretches, not boots, are what repeats."""
+        """Whether a stretch has so many boots that stretches, not boots, are the replicates."""
         return max(Counter([*self.stretches[0], *self.stretches[1]]).values()) > _ALIKE
