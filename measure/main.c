@@ -14,12 +14,6 @@
 #define EXIT_PARTIAL 1
 #define EXIT_REFUSED 2
 
-static int refuse(const struct message *message)
-{
-	fprintf(stderr, "lowlat-measure: %s\n", message->text);
-	return EXIT_REFUSED;
-}
-
 typedef int (*writer)(const struct run *run, FILE *file);
 
 /*
@@ -116,7 +110,6 @@ static int finish(struct run *run)
 
 int main(int argc, char *argv[])
 {
-	struct message message;
 	struct run run = { 0 };
 	int status;
 
@@ -126,8 +119,8 @@ int main(int argc, char *argv[])
 	signal(SIGXFSZ, SIG_IGN);
 	/* If it is ignored, waitpid() cannot wait for a child. */
 	signal(SIGCHLD, SIG_DFL);
-	if (options_parse(argc, argv, &run.options, &message)) {
-		status = refuse(&message);
+	if (options_parse(argc, argv, &run.options)) {
+		status = EXIT_REFUSED;
 	} else if (run.options.help || run.options.version) {
 		if (run.options.help)
 			options_help(stdout);
@@ -137,7 +130,7 @@ int main(int argc, char *argv[])
 		/* A reader may stop before the end of the help. */
 		status = status && status != -EPIPE ? EXIT_PARTIAL : 0;
 	} else {
-		status = run_make(&run, &message) ? refuse(&message) : finish(&run);
+		status = run_make(&run) ? EXIT_REFUSED : finish(&run);
 	}
 	run_deinit(&run);
 	return status;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "text.h"
 
 #define NAME "lowlat-measure."
 #define REMOVE_TRIES 500
@@ -189,12 +190,13 @@ static int make_in(const char *parent, struct memgroup *ret)
 	return err;
 }
 
-int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason)
+int memgroup_find_parent(const char *root, char parent[PATH_MAX], char why[MEMGROUP_WHY_MAX])
 {
 	struct hierarchy hierarchy = { 0 };
 
 	if (find_memory(root, &hierarchy)) {
-		message_set(reason, "no cgroup hierarchy with a memory controller is mounted");
+		snprintf(why, MEMGROUP_WHY_MAX,
+			 "no cgroup hierarchy with a memory controller is mounted");
 		return -ENOENT;
 	}
 	strcpy(parent, hierarchy.own);
@@ -202,17 +204,18 @@ int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message
 	while (hierarchy.version == 2 && !hands_memory_on(parent)) {
 		if (go_up(&hierarchy, parent))
 			continue;
-		message_set(reason, "%.300s does not hand the memory controller on (cgroup v2)",
-			    hierarchy.mount);
+		snprintf(why, MEMGROUP_WHY_MAX,
+			 "%.300s does not hand the memory controller on (cgroup v2)",
+			 hierarchy.mount);
 		return -EOPNOTSUPP;
 	}
 	return hierarchy.version;
 }
 
-int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
+int memgroup_init(uint64_t limit, struct memgroup *ret, char why[MEMGROUP_WHY_MAX])
 {
 	char parent[PATH_MAX];
-	int err = memgroup_find_parent("", parent, reason);
+	int err = memgroup_find_parent("", parent, why);
 
 	*ret = (struct memgroup){ .limit = limit };
 	if (err < 0)
@@ -220,8 +223,9 @@ int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason)
 	ret->version = err;
 	err = make_in(parent, ret);
 	if (err) {
-		message_set(reason, "no memory cgroup can be made in %.300s (cgroup v%d, %s)",
-			    parent, ret->version, strerror(-err));
+		snprintf(why, MEMGROUP_WHY_MAX,
+			 "no memory cgroup can be made in %.300s (cgroup v%d, %s)", parent,
+			 ret->version, strerror(-err));
 		ret->version = 0;
 	}
 	return err;

@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "text.h"
+#define MEMGROUP_WHY_MAX 400
 
 struct memgroup {
 	/* "" if none. */
@@ -23,15 +23,15 @@ struct memgroup {
 
 /*
  * The path of the group in which a new one can be made, read below `root` ("": the live system).
- * Returns the version of the hierarchy, or -errno with the reason set, a clause without full stop.
+ * Returns the version of the hierarchy, or -errno with the reason, a clause without full stop.
  */
-int memgroup_find_parent(const char *root, char parent[PATH_MAX], struct message *reason);
+int memgroup_find_parent(const char *root, char parent[PATH_MAX], char why[MEMGROUP_WHY_MAX]);
 
 /*
  * Makes the group, with `limit` bytes of memory and no swap, and removes those that killed
- * harnesses left. Returns 0, or -errno with the reason set.
+ * harnesses left. Returns 0, or -errno with the reason.
  */
-int memgroup_init(uint64_t limit, struct memgroup *ret, struct message *reason);
+int memgroup_init(uint64_t limit, struct memgroup *ret, char why[MEMGROUP_WHY_MAX]);
 
 /* Bytes left in the caller's own group and its parents; UINT64_MAX if none has a limit. */
 uint64_t memgroup_room(void);

@@ -133,11 +133,10 @@ static int try_policy(const struct policy *policy)
 	return err;
 }
 
-static int not_permitted(const char *policy, int err, struct message *message)
+static int not_permitted(const char *policy, int err)
 {
-	return message_set(message,
-			   "--policy %s: not permitted (%s); run as root or raise LimitRTPRIO",
-			   policy, strerror(-err));
+	return refuse("--policy %s: not permitted (%s); run as root or raise LimitRTPRIO", policy,
+		      strerror(-err));
 }
 
 /*
@@ -146,29 +145,26 @@ static int not_permitted(const char *policy, int err, struct message *message)
  * that CPU is a domain of its own.
  */
 static int explain_deadline(const struct policy *policy, const char *text, unsigned int cpu,
-			    const struct cpulist *online, int err, struct message *message)
+			    const struct cpulist *online, int err)
 {
 	int everywhere;
 
 	if (err == -EBUSY)
-		return message_set(message,
-				   "--policy %s: so much time is not free on CPU %u; give a "
-				   "shorter runtime",
-				   text, cpu);
+		return refuse("--policy %s: so much time is not free on CPU %u; give a shorter "
+			      "runtime",
+			      text, cpu);
 	cpulist_bind(online);
 	everywhere = try_policy(policy);
 	if (everywhere == -EPERM)
-		return not_permitted(text, everywhere, message);
-	return message_set(message,
-			   "--policy %s: the kernel binds a deadline task to CPU %u alone (%s) "
-			   "only in a cpuset partition of that CPU; run inside one, or set "
-			   "kernel.sched_rt_runtime_us to -1 meanwhile, or use fifo:1",
-			   text, cpu, strerror(-err));
+		return not_permitted(text, everywhere);
+	return refuse("--policy %s: the kernel binds a deadline task to CPU %u alone (%s) only in "
+		      "a cpuset partition of that CPU; run inside one, or set "
+		      "kernel.sched_rt_runtime_us to -1 meanwhile, or use fifo:1",
+		      text, cpu, strerror(-err));
 }
 
 static int check_deadline(const struct policy *policy, const char *text,
-			  const struct cpulist *measured, const struct cpulist *online,
-			  struct message *message)
+			  const struct cpulist *measured, const struct cpulist *online)
 {
 	for (size_t i = 0; i < measured->count; i++) {
 		const struct cpulist one = { .cpus = &measured->cpus[i], .count = 1 };
@@ -176,15 +172,14 @@ static int check_deadline(const struct policy *policy, const char *text,
 
 		err = err ? err : try_policy(policy);
 		if (err)
-			return explain_deadline(policy, text, measured->cpus[i], online, err,
-						message);
+			return explain_deadline(policy, text, measured->cpus[i], online, err);
 	}
 	usleep((useconds_t)(policy->period_ns / NS_PER_US));
 	return 0;
 }
 
 /* A user may not lower the nice value, and a nice detector would measure other noise. */
-static int check_nice(struct message *message)
+static int check_nice(void)
 {
 	const struct policy other = { .kind = POLICY_OTHER };
 	const int nice = getpriority(PRIO_PROCESS, 0);
@@ -192,27 +187,25 @@ static int check_nice(struct message *message)
 
 	setpriority(PRIO_PROCESS, 0, nice);
 	if (err)
-		return message_set(
-			message,
-			"--policy other: the detectors may not leave nice %d (%s); start "
-			"without nice",
-			nice, strerror(-err));
+		return refuse("--policy other: the detectors may not leave nice %d (%s); start "
+			      "without nice",
+			      nice, strerror(-err));
 	return 0;
 }
 
 int policy_check(const struct policy *policy, const struct cpulist *measured,
-		 const struct cpulist *online, struct message *message)
+		 const struct cpulist *online)
 {
 	char text[POLICY_TEXT_MAX];
 	int err;
 
 	if (policy->kind == POLICY_OTHER)
-		return check_nice(message);
+		return check_nice();
 	policy_format(policy, text);
 	if (policy->kind == POLICY_DEADLINE)
-		return check_deadline(policy, text, measured, online, message);
+		return check_deadline(policy, text, measured, online);
 	err = try_policy(policy);
-	return err ? not_permitted(text, err, message) : 0;
+	return err ? not_permitted(text, err) : 0;
 }
 
 /* From include/uapi/linux/prctl.h of the patched kernels. */

@@ -45,10 +45,10 @@ int policy_apply(const struct policy *policy);
  * thread, which is then bound to one of these CPUs, or to all of `online`. A deadline task's
  * bandwidth is free again on return: the kernel reserves it to the end of a period.
  *
- * Returns 0, or -EINVAL with the message set.
+ * Returns 0, or refuses (-EINVAL).
  */
 int policy_check(const struct policy *policy, const struct cpulist *measured,
-		 const struct cpulist *online, struct message *message);
+		 const struct cpulist *online);
 
 /*
  * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and

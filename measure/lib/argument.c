@@ -36,7 +36,7 @@ const char *names_join(name_of *name)
 
 int argument_refuse_why(const struct argument *given, char *why)
 {
-	message_set(given->message, "--%s '%.100s': %s", given->option->name, given->value, why);
+	refuse("--%s '%.100s': %s", given->option->name, given->value, why);
 	free(why);
 	return -EINVAL;
 }
@@ -66,9 +66,8 @@ int argument_time(const struct argument *given)
 	int err = parse_time(given->value, ret);
 
 	if (err == -EINVAL)
-		return argument_refuse(given,
-				       "not a time; write a whole number with its unit, ns, us, "
-				       "ms, s, m or h");
+		return argument_refuse(given, "not a time; write a whole number with its unit, "
+					      "ns, us, ms, s, m or h");
 	if (!err && *ret >= given->option->least && *ret <= given->option->most)
 		return 0;
 	return argument_refuse(given, "out of range; give a time from %s to %s",
@@ -101,8 +100,8 @@ int argument_names(const struct argument *given)
 		row = names_find(given->option->rows, one, length);
 		if (!given->option->rows(row))
 			return argument_refuse(given,
-					       "'%.*s' is none of them; use all, or some of %s "
-					       "with commas between",
+					       "'%.*s' is none of them; use all, or some "
+					       "of %s with commas between",
 					       length < 100 ? (int)length : 100, one,
 					       names_join(given->option->rows));
 		flags[row] = true;
@@ -124,24 +123,21 @@ int argument_flag(const struct argument *given)
 	return 0;
 }
 
-/* Reads one option. Returns the number of arguments used, or -EINVAL with the message set. */
-static int parse_one(const struct option *option, char *const argv[], void *ret,
-		     struct message *message)
+/* Reads one option. Returns the number of arguments used, or refuses (-EINVAL). */
+static int parse_one(const struct option *option, char *const argv[], void *ret)
 {
 	const char *name = argv[0] + 2;
 	const size_t length = strcspn(name, "=");
-	struct argument given = { .message = message };
+	struct argument given;
 	int err, used = 1;
 
 	if (strncmp(argv[0], "--", 2) || !*name)
-		return message_set(message,
-				   "'%.100s': unexpected argument; see lowlat-measure --help",
-				   argv[0]);
+		return refuse("'%.100s': unexpected argument; see lowlat-measure --help", argv[0]);
 	while (option->name && !is_name(option->name, name, length))
 		option++;
 	if (!option->name)
-		return message_set(message, "--%.*s: unknown option; see lowlat-measure --help",
-				   length < 100 ? (int)length : 100, name);
+		return refuse("--%.*s: unknown option; see lowlat-measure --help",
+			      length < 100 ? (int)length : 100, name);
 	given.option = option;
 	given.value = name[length] ? name + length + 1 : option->absent;
 	given.field = (char *)ret + option->field;
@@ -151,19 +147,18 @@ static int parse_one(const struct option *option, char *const argv[], void *ret,
 	    (!option->absent || strncmp(argv[1], "--", 2)))
 		given.value = argv[used++];
 	if (option->value_name && !given.value)
-		return message_set(message, "--%s: its value is missing; give %s", option->name,
-				   option->value_name);
+		return refuse("--%s: its value is missing; give %s", option->name,
+			      option->value_name);
 	if (given.value && !*given.value && option->empty)
 		return argument_refuse(&given, "%s", option->empty);
 	err = option->read(&given);
 	return err ? err : used;
 }
 
-int arguments_parse(const struct option *table, int argc, char *const argv[], void *ret,
-		    struct message *message)
+int arguments_parse(const struct option *table, int argc, char *const argv[], void *ret)
 {
 	for (int i = 1, used; i < argc; i += used) {
-		used = parse_one(table, argv + i, ret, message);
+		used = parse_one(table, argv + i, ret);
 		if (used < 0)
 			return used;
 	}

@@ -22,10 +22,9 @@ struct argument {
 	const struct option *option;
 	const char *value;
 	void *field;
-	struct message *message;
 };
 
-/* Checks a value's form and range and stores it. Returns 0, or -EINVAL with the message set. */
+/* Checks a value's form and range and stores it. Returns 0, or refuses (-EINVAL). */
 typedef int argument_reader(const struct argument *given);
 
 /* A cpulist, replacing the previous one; a const char *; a bool. */
@@ -51,16 +50,15 @@ struct option {
 	const char *empty;
 };
 
-/* Sets the message: the option, its value and the reason. Returns -EINVAL. */
+/* Refuses the value: the option, the value and the reason. Returns -EINVAL. */
 #define argument_refuse(given, ...) argument_refuse_why(given, text_format(__VA_ARGS__))
 int argument_refuse_why(const struct argument *given, char *why);
 
 /*
  * Reads the arguments after the first into the fields of `ret`. The last row of the table has no
- * name. Texts belong to argv. Returns 0, or -EINVAL with the message set.
+ * name. Texts belong to argv. Returns 0, or refuses (-EINVAL).
  */
-int arguments_parse(const struct option *table, int argc, char *const argv[], void *ret,
-		    struct message *message);
+int arguments_parse(const struct option *table, int argc, char *const argv[], void *ret);
 
 /* Prints one line for each option. */
 void arguments_help(const struct option *table, FILE *file);

@@ -47,7 +47,7 @@ static char *or_empty(char *text)
 	return text ? text : xcalloc(1, 1);
 }
 
-int host_init(struct host *ret, struct message *message)
+int host_init(struct host *ret)
 {
 	_cleanup_free_ char *meminfo = text_read_trimmed("/proc/meminfo");
 	const time_t now = time(NULL);
@@ -63,12 +63,10 @@ int host_init(struct host *ret, struct message *message)
 	/* Older kernels have no such file: no CPU is known to be isolated then. */
 	read_list(CPU_DIR "isolated", &ret->isolated);
 	if (read_list(CPU_DIR "online", &ret->online) < 0 || !ret->online.count)
-		return message_set(message,
-				   CPU_DIR "online: can't be read, so no CPU is known; mount /sys");
+		return refuse(CPU_DIR "online: can't be read, so no CPU is known; mount /sys");
 	cpulist_bind(&ret->online);
 	if (cpulist_allowed(&ret->allowed))
-		return message_set(
-			message,
+		return refuse(
 			"sched_getaffinity(): more CPUs than lowlat-measure knows; report it");
 	return 0;
 }

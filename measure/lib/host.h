@@ -23,6 +23,6 @@ struct host {
 	uint64_t memory_available;
 };
 
-/* Binds the calling thread to all allowed CPUs. Returns 0, or -EINVAL with the message set. */
-int host_init(struct host *ret, struct message *message);
+/* Binds the calling thread to all allowed CPUs. Returns 0, or refuses (-EINVAL). */
+int host_init(struct host *ret);
 void host_deinit(struct host *host);

@@ -13,18 +13,20 @@
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define FILE_LIMIT ((size_t)16 << 20)
 
-int message_set(struct message *ret, const char *format, ...)
+int refuse(const char *format, ...)
 {
+	char text[512];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(ret->text, sizeof(ret->text), format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	/* A message quotes the user's input, and must be one line. */
-	for (char *c = ret->text; *c; c++) {
+	/* It quotes the user's input, and must be one line. */
+	for (char *c = text; *c; c++) {
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
 	}
+	fprintf(stderr, "lowlat-measure: %s\n", text);
 	return -EINVAL;
 }
 

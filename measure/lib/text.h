@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small text files read at once, messages, and lists of strings. */
+/* Small text files read at once, refusals, and lists of strings. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* One line for the user: what failed, on what, why, and what to do. */
-struct message {
-	char text[512];
-};
 
 /* A growing list. Zero-initialised is empty; after the first addition, items ends in NULL. */
 struct strings {
@@ -17,8 +12,8 @@ struct strings {
 	size_t count;
 };
 
-/* Sets the message, control characters replaced. Returns -EINVAL: one statement refuses. */
-int message_set(struct message *ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Tells the user in one line why there is no run, and what to do. Returns -EINVAL. */
+int refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The caller frees the text. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -40,54 +40,47 @@ static uint64_t choose_limit(const struct load_scenario *scenario, size_t cpus,
 	return limits->memory + (scenario->exhausts ? 0 : GROUP_BASE + GROUP_PER_CPU * cpus);
 }
 
-static int make_group(const struct load_scenario *scenario, size_t cpus, struct load_limits *limits,
-		      struct message *message)
+static int make_group(const struct load_scenario *scenario, size_t cpus, struct load_limits *limits)
 {
 	const uint64_t limit = choose_limit(scenario, cpus, limits);
-	struct message reason;
+	char why[MEMGROUP_WHY_MAX];
 
-	if (!memgroup_init(limit, &limits->group, &reason) ||
+	if (!memgroup_init(limit, &limits->group, why) ||
 	    !(scenario->exhausts || scenario->starves))
 		return 0;
-	return message_set(
-		message,
-		"--load %s: %.300s; run as root where memory cgroups are, or use --load %s",
-		scenario->name, reason.text, scenario->starves ? "files" : "vm");
+	return refuse("--load %s: %.300s; run as root where memory cgroups are, or use --load %s",
+		      scenario->name, why, scenario->starves ? "files" : "vm");
 }
 
-static int make_folder(const struct load_scenario *scenario, struct load_limits *limits,
-		       struct message *message)
+static int make_folder(const struct load_scenario *scenario, struct load_limits *limits)
 {
 	int err = scratch_init_on_disk(&limits->scratch);
 
 	if (!err && scenario->starves && scratch_in_memory(&limits->scratch))
-		return message_set(message,
-				   "--load %s: its files would lie in memory, where nothing is "
-				   "read again; name a folder on a disk in TMPDIR",
-				   scenario->name);
+		return refuse("--load %s: its files would lie in memory, where nothing is read "
+			      "again; name a folder on a disk in TMPDIR",
+			      scenario->name);
 	if (err)
-		return message_set(message,
-				   "--load %s: no private folder can be made on a disk (%s); name "
-				   "a writable one in TMPDIR",
-				   scenario->name, strerror(-err));
+		return refuse("--load %s: no private folder can be made on a disk (%s); name a "
+			      "writable one in TMPDIR",
+			      scenario->name, strerror(-err));
 	limits->disk = round_down(least(scratch_room(&limits->scratch) / 4, DISK_MAX));
 	if (limits->disk < DISK_MIN)
-		return message_set(message,
-				   "--load %s: too little room in %.200s; name a folder with 64 "
-				   "MiB free in TMPDIR",
-				   scenario->name, limits->scratch.path);
+		return refuse("--load %s: too little room in %.200s; name a folder with 64 MiB "
+			      "free in TMPDIR",
+			      scenario->name, limits->scratch.path);
 	return 0;
 }
 
 int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
-		     struct load_limits *ret, struct message *message)
+		     struct load_limits *ret)
 {
 	int err;
 
 	*ret = (struct load_limits){ .memory = choose_memory(available) };
-	err = load_scenario_on_disk(scenario) ? make_folder(scenario, ret, message) : 0;
+	err = load_scenario_on_disk(scenario) ? make_folder(scenario, ret) : 0;
 	if (!err)
-		err = make_group(scenario, cpus, ret, message);
+		err = make_group(scenario, cpus, ret);
 	if (err)
 		load_limits_deinit(ret);
 	return err;

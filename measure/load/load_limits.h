@@ -26,11 +26,11 @@ struct load_limits {
 /*
  * Makes the limits for a scenario on so many CPUs. available: bytes of free memory; 0: unknown.
  *
- * Returns 0, or -EINVAL with the message set if the scenario needs what can't be made: a memory
+ * Returns 0, or refuses (-EINVAL) if the scenario needs what can't be made: a memory
  * group to exhaust, or room on a disk.
  */
 int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
-		     struct load_limits *ret, struct message *message);
+		     struct load_limits *ret);
 
 /* Removes the group and the folder; the numbers stay. */
 void load_limits_deinit(struct load_limits *limits);

@@ -14,7 +14,7 @@
 #define LOAD_SLACK_NS (120 * NS_PER_S)
 #define GRACE_NS (60 * NS_PER_S)
 
-int loads_prepare(struct run *run, struct message *message)
+int loads_prepare(struct run *run)
 {
 	const struct load_scenario *load = run->options.load;
 	int err;
@@ -22,7 +22,7 @@ int loads_prepare(struct run *run, struct message *message)
 	if (!load)
 		return 0;
 	err = load_limits_init(load, run->setup.load.count, run->host.memory_available,
-			       &run->limits, message);
+			       &run->limits);
 	if (!err && scratch_in_memory(&run->limits.scratch))
 		run_note(run,
 			 "--load %s: its files lie in memory, not on a disk; name a folder on "

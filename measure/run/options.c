@@ -137,7 +137,7 @@ static const struct option table[] = {
 	{ .name = NULL },
 };
 
-int options_parse(int argc, char *const argv[], struct options *ret, struct message *message)
+int options_parse(int argc, char *const argv[], struct options *ret)
 {
 	*ret = (struct options){
 		.duration_ns = 10 * NS_PER_S,
@@ -146,22 +146,19 @@ int options_parse(int argc, char *const argv[], struct options *ret, struct mess
 		.label = "",
 		.seed = 1,
 	};
-	if (arguments_parse(table, argc, argv, ret, message))
+	if (arguments_parse(table, argc, argv, ret))
 		return -EINVAL;
 	if ((ret->work_alone || ret->work_mixed) && !memchr(ret->work, 1, sizeof(ret->work)))
-		return message_set(message,
-				   "--work-%s: there is no work; add --work all, or leave it out",
-				   ret->work_alone ? "alone" : "mixed");
+		return refuse("--work-%s: there is no work; add --work all, or leave it out",
+			      ret->work_alone ? "alone" : "mixed");
 	if (ret->work_alone && ret->work_mixed)
-		return message_set(message, "--work-mixed: needs all CPUs at once; leave "
-					    "--work-alone out");
+		return refuse("--work-mixed: needs all CPUs at once; leave --work-alone out");
 	if (ret->json && ret->events && output_same(ret->json, ret->events))
-		return message_set(message,
-				   "--events '%.100s': the same file as --json; give each its own",
-				   ret->events);
+		return refuse("--events '%.100s': the same file as --json; give each its own",
+			      ret->events);
 	if (ret->follow && ret->json && strcmp(ret->json, "-") == 0)
-		return message_set(message, "--follow: writes to standard output as --json does; "
-					    "give --json a file");
+		return refuse("--follow: writes to standard output as --json does; give --json a "
+			      "file");
 	return 0;
 }
 

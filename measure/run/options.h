@@ -61,7 +61,7 @@ struct options {
 	bool help, version;
 };
 
-/* Returns 0, or -EINVAL with the message set. The texts belong to argv. */
-int options_parse(int argc, char *const argv[], struct options *ret, struct message *message);
+/* Returns 0, or refuses (-EINVAL). The texts belong to argv. */
+int options_parse(int argc, char *const argv[], struct options *ret);
 void options_deinit(struct options *options);
 void options_help(FILE *file);

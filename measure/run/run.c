@@ -105,28 +105,27 @@ static int make_scratch(struct run *run)
 	return 0;
 }
 
-static int prepare(struct run *run, struct message *message)
+static int prepare(struct run *run)
 {
-	int err = host_init(&run->host, message);
+	int err = host_init(&run->host);
 
 	run->host.emulated |= run->options.emulated;
 	if (!err)
-		err = setup_resolve(&run->options, &run->host, &run->setup, message);
+		err = setup_resolve(&run->options, &run->host, &run->setup);
 	if (err)
 		return err;
 	settle_memory();
 	err = make_scratch(run);
 	if (err)
-		return message_set(message,
-				   "TMPDIR: no private folder can be made for the loads (%s); name "
-				   "a writable folder in it",
-				   strerror(-err));
-	return loads_prepare(run, message);
+		return refuse("TMPDIR: no private folder can be made for the loads (%s); name a "
+			      "writable folder in it",
+			      strerror(-err));
+	return loads_prepare(run);
 }
 
-int run_make(struct run *run, struct message *message)
+int run_make(struct run *run)
 {
-	int err = prepare(run, message);
+	int err = prepare(run);
 
 	if (err)
 		return err;

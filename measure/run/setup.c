@@ -13,26 +13,25 @@
 /* The kernel's default limit of CPU time for deadline tasks. */
 #define DEADLINE_SHARE_MAX 0.95
 
-static int check_online(const char *option, const struct cpulist *cpus, const struct host *host,
-			struct message *message)
+static int check_online(const char *option, const struct cpulist *cpus, const struct host *host)
 {
 	_cleanup_free_ char *given = cpulist_format(cpus), *online = cpulist_format(&host->online);
 	const unsigned int *outside = cpulist_outside(cpus, &host->online);
 
 	if (!outside)
 		return 0;
-	return message_set(message, "--%s '%.80s': CPU %u is not online; choose from %.80s", option,
-			   given, *outside, online);
+	return refuse("--%s '%.80s': CPU %u is not online; choose from %.80s", option, given,
+		      *outside, online);
 }
 
 static int choose_measured(const struct options *options, const struct host *host,
-			   struct cpulist *ret, struct message *message)
+			   struct cpulist *ret)
 {
 	const struct cpulist lowest = { .cpus = host->allowed.cpus, .count = 1 };
 
 	if (options->cpus.count) {
 		*ret = cpulist_copy(&options->cpus);
-		return check_online("cpus", ret, host, message);
+		return check_online("cpus", ret, host);
 	}
 	*ret = cpulist_and(&host->allowed, &host->isolated);
 	if (!ret->count) {
@@ -40,18 +39,16 @@ static int choose_measured(const struct options *options, const struct host *hos
 		*ret = cpulist_minus(&host->allowed, &lowest);
 	}
 	if (!ret->count)
-		return message_set(message,
-				   "--cpus: only CPU %u is allowed, none is left beside it; "
-				   "name it with --cpus to measure it nevertheless",
-				   host->allowed.cpus[0]);
+		return refuse("--cpus: only CPU %u is allowed, none is left beside it; name it "
+			      "with --cpus to measure it nevertheless",
+			      host->allowed.cpus[0]);
 	return 0;
 }
 
-static int choose_load(const struct options *options, const struct host *host, struct setup *setup,
-		       struct message *message)
+static int choose_load(const struct options *options, const struct host *host, struct setup *setup)
 {
 	const struct cpulist *given = &options->load_cpus.list;
-	int err = check_online("load-cpus", given, host, message);
+	int err = check_online("load-cpus", given, host);
 
 	if (err || !options->load)
 		return err;
@@ -59,10 +56,9 @@ static int choose_load(const struct options *options, const struct host *host, s
 				   given->count		  ? given :
 							    &setup->rest);
 	if (!setup->load.count)
-		return message_set(message,
-				   "--load %s: every allowed CPU is measured, none is left for the "
-				   "load; measure fewer or name some with --load-cpus",
-				   options->load->name);
+		return refuse("--load %s: every allowed CPU is measured, none is left for the "
+			      "load; measure fewer or name some with --load-cpus",
+			      options->load->name);
 	return 0;
 }
 
@@ -85,48 +81,43 @@ static bool takes_all(const struct policy *policy)
 
 /* A real-time spinner on all CPUs that serve the system would stop the machine. */
 static int check_policy(const struct options *options, const struct host *host,
-			const struct setup *setup, struct message *message)
+			const struct setup *setup)
 {
 	char policy[POLICY_TEXT_MAX];
 
 	if (takes_all(&options->policy) &&
 	    !setup_leaves_one(&setup->measured, &host->allowed, &host->isolated))
-		return message_set(message,
-				   "--policy %s: would leave no CPU for the system; measure "
-				   "fewer CPUs or use --policy other",
-				   policy_format(&options->policy, policy));
-	return policy_check(&options->policy, &setup->measured, &host->online, message);
+		return refuse("--policy %s: would leave no CPU for the system; measure fewer CPUs "
+			      "or use --policy other",
+			      policy_format(&options->policy, policy));
+	return policy_check(&options->policy, &setup->measured, &host->online);
 }
 
-static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host,
-			 struct message *message)
+static int check_allowed(const char *option, const struct cpulist *cpus, const struct host *host)
 {
 	const unsigned int *outside = cpulist_outside(cpus, &host->allowed);
 
 	if (!outside)
 		return 0;
-	return message_set(message,
-			   "--%s: CPU %u is not allowed here; leave its cpuset or choose another "
-			   "CPU",
-			   option, *outside);
+	return refuse("--%s: CPU %u is not allowed here; leave its cpuset or choose another CPU",
+		      option, *outside);
 }
 
-static int check_written(const char *option, const char *path, int err, const char *instead,
-			 struct message *message)
+static int check_written(const char *option, const char *path, int err, const char *instead)
 {
 	if (err >= 0)
 		return 0;
-	return message_set(message, "--%s '%.200s': can't be written (%s); name %s", option, path,
-			   strerror(-err), instead);
+	return refuse("--%s '%.200s': can't be written (%s); name %s", option, path, strerror(-err),
+		      instead);
 }
 
-static int check_output(const char *option, const char *path, struct message *message)
+static int check_output(const char *option, const char *path)
 {
 	return check_written(option, path, path ? output_check(path) : 0,
-			     "a file in a writable folder", message);
+			     "a file in a writable folder");
 }
 
-static int check_capture(const char *path, struct message *message)
+static int check_capture(const char *path)
 {
 	static const struct {
 		int err;
@@ -142,36 +133,32 @@ static int check_capture(const char *path, struct message *message)
 		close(folder);
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		if (folder == known[i].err)
-			return message_set(message, "--capture '%.200s': %s", path, known[i].words);
+			return refuse("--capture '%.200s': %s", path, known[i].words);
 	}
-	return check_written("capture", path, folder, "a folder of yours", message);
+	return check_written("capture", path, folder, "a folder of yours");
 }
 
 /* In the order in which they are reported. */
-static int check_all(const struct options *options, const struct host *host, struct setup *setup,
-		     struct message *message)
+static int check_all(const struct options *options, const struct host *host, struct setup *setup)
 {
-	const bool refused = choose_load(options, host, setup, message) ||
-			     check_output("json", options->json, message) ||
-			     check_output("events", options->events, message) ||
-			     check_capture(options->capture, message) ||
-			     check_allowed("load-cpus", &setup->load, host, message) ||
-			     check_allowed("cpus", &setup->measured, host, message) ||
-			     check_policy(options, host, setup, message);
+	const bool refused =
+		choose_load(options, host, setup) || check_output("json", options->json) ||
+		check_output("events", options->events) || check_capture(options->capture) ||
+		check_allowed("load-cpus", &setup->load, host) ||
+		check_allowed("cpus", &setup->measured, host) || check_policy(options, host, setup);
 
 	return refused ? -EINVAL : 0;
 }
 
-int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
-		  struct message *message)
+int setup_resolve(const struct options *options, const struct host *host, struct setup *ret)
 {
 	int err;
 
 	*ret = (struct setup){ 0 };
-	err = choose_measured(options, host, &ret->measured, message);
+	err = choose_measured(options, host, &ret->measured);
 	if (!err) {
 		ret->rest = cpulist_minus(&host->allowed, &ret->measured);
-		err = check_all(options, host, ret, message);
+		err = check_all(options, host, ret);
 	}
 	if (!err)
 		cpulist_bind(ret->rest.count ? &ret->rest : &ret->measured);

@@ -19,10 +19,9 @@ struct setup {
  * Chooses the CPUs and checks that the run is possible: CPUs online and allowed, real-time
  * permission, a CPU for the load, writable files. Binds the calling thread to `rest`.
  *
- * Returns 0, or -EINVAL with the message set.
+ * Returns 0, or refuses (-EINVAL).
  */
-int setup_resolve(const struct options *options, const struct host *host, struct setup *ret,
-		  struct message *message);
+int setup_resolve(const struct options *options, const struct host *host, struct setup *ret);
 void setup_deinit(struct setup *setup);
 
 /*

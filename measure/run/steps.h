@@ -7,16 +7,16 @@
 
 /*
  * Makes the run of run->options. The caller must block SIGINT, SIGTERM and SIGHUP; they end the run
- * early. Returns 0, or -EINVAL with the message set if it is refused before anything was started.
+ * early. Returns 0, or refuses (-EINVAL) before anything was started.
  */
-int run_make(struct run *run, struct message *message);
+int run_make(struct run *run);
 void run_deinit(struct run *run);
 
 /*
- * The load: its limits, before anything is started (-EINVAL with the message set if they can't be
- * made and the load needs them), its start, and its end, with its output.
+ * The load: its limits, before anything is started (refused if they can't be made and the load needs
+ * them), its start, and its end, with its output.
  */
-int loads_prepare(struct run *run, struct message *message);
+int loads_prepare(struct run *run);
 void loads_start(struct run *run);
 void loads_end(struct run *run);
 void loads_deinit(struct run *run);

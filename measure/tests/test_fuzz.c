@@ -8,6 +8,7 @@
 #include "host.h"
 #include "options.h"
 #include "policy.h"
+#include "refusal.h"
 #include "tap.h"
 #include "units.h"
 
@@ -215,18 +216,19 @@ static void fuzz_options(void)
 	for (int i = 0; i < ROUNDS; i++) {
 		char texts[3][TEXT_MAX];
 		char *argv[] = { "lowlat-measure", texts[0], texts[1], texts[2], NULL };
-		struct message message = { "" };
 		struct options options;
+		char *said;
 		int err;
 
 		for (int j = 0; j < 3; j++)
 			snprintf(texts[j], TEXT_MAX, "%s",
 				 seeds[random_below(sizeof(seeds) / sizeof(*seeds))]);
 		mutate(texts[random_below(3)]);
-		err = options_parse(4, argv, &options, &message);
+		err = parse_saying(4, argv, &options, &said);
 		accepted += !err;
-		broken += err && (err != -EINVAL || !*message.text || strchr(message.text, '\n') ||
-				  !strchr(message.text, ';'));
+		broken += err &&
+			  (err != -EINVAL || !*said || strchr(said, '\n') || !strchr(said, ';'));
+		free(said);
 		broken += !err && (options.threshold_ns < 50 || options.duration_ns < NS_PER_MS);
 		options_deinit(&options);
 	}

@@ -37,43 +37,42 @@ static void put(const char *name, const char *content)
 	fclose(file);
 }
 
-static const char *parent_of(int version, struct message *reason)
+static const char *parent_of(int version, char *why)
 {
 	static char parent[PATH_MAX];
 
-	if (memgroup_find_parent(root, parent, reason) != version)
+	if (memgroup_find_parent(root, parent, why) != version)
 		return "(another version)";
 	return parent + (strlen(parent) > strlen(root) ? strlen(root) : 0);
 }
 
 static void test_places(void)
 {
-	struct message reason = { "" };
+	char why[MEMGROUP_WHY_MAX] = "";
 	char parent[PATH_MAX];
 
 	put("proc/self/mounts", "");
-	ok(memgroup_find_parent(root, parent, &reason) == -ENOENT, "no hierarchy: %s", reason.text);
+	ok(memgroup_find_parent(root, parent, why) == -ENOENT, "no hierarchy: %s", why);
 
 	put("proc/self/mounts", V1);
 	put("proc/self/cgroup", "9:name=systemd:/x\n4:cpu,memory:/jobs/one\n0::/\n");
-	is_text(parent_of(1, &reason), "/cg/memory", "v1: the top where the own group is not here");
+	is_text(parent_of(1, why), "/cg/memory", "v1: the top where the own group is not here");
 	put("cg/memory/jobs/one/tasks", "");
-	is_text(parent_of(1, &reason), "/cg/memory/jobs/one", "v1: in the caller's own group");
+	is_text(parent_of(1, why), "/cg/memory/jobs/one", "v1: in the caller's own group");
 
 	put("proc/self/mounts", V2);
 	put("proc/self/cgroup", "0::/user.slice/session.scope\n");
 	put("cg/cgroup.controllers", "cpu io\n");
-	ok(memgroup_find_parent(root, parent, &reason) == -ENOENT, "v2 without memory is no place");
+	ok(memgroup_find_parent(root, parent, why) == -ENOENT, "v2 without memory is no place");
 	put("cg/cgroup.controllers", "cpu io memory\n");
 	put("cg/cgroup.subtree_control", "cpu\n");
 	put("cg/user.slice/cgroup.subtree_control", "cpu\n");
 	put("cg/user.slice/session.scope/cgroup.subtree_control", "\n");
-	ok(memgroup_find_parent(root, parent, &reason) == -EOPNOTSUPP, "v2: %s", reason.text);
+	ok(memgroup_find_parent(root, parent, why) == -EOPNOTSUPP, "v2: %s", why);
 	put("cg/cgroup.subtree_control", "cpu memory\n");
-	is_text(parent_of(2, &reason), "/cg", "v2: the top, which hands memory on");
+	is_text(parent_of(2, why), "/cg", "v2: the top, which hands memory on");
 	put("cg/user.slice/cgroup.subtree_control", "cpu memory\n");
-	is_text(parent_of(2, &reason), "/cg/user.slice",
-		"v2: beside the own group, as near as can be");
+	is_text(parent_of(2, why), "/cg/user.slice", "v2: beside the own group, as near as can be");
 }
 
 /* Whether a child that asks for twice the limit is killed, and this process is not. */
@@ -97,14 +96,14 @@ static bool kills(const struct memgroup *group)
 static void test_kernel(void)
 {
 	struct memgroup group;
-	struct message reason;
+	char why[MEMGROUP_WHY_MAX];
 	struct stat status;
 	char path[PATH_MAX];
 
 	ok(memgroup_room() > 0, "there is room");
-	if (memgroup_init((uint64_t)16 << 20, &group, &reason)) {
+	if (memgroup_init((uint64_t)16 << 20, &group, why)) {
 		ok(!group.path[0], "none is left behind");
-		printf("# skipped: %s\n", reason.text);
+		printf("# skipped: %s\n", why);
 		return;
 	}
 	memcpy(path, group.path, sizeof(path));

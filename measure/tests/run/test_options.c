@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "options.h"
+#include "refusal.h"
 #include "tap.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "units.h"
 
 #define ARGS_MAX 16
 
 static struct options options;
-static struct message message;
+static char *refusal;
 
 static int parse(const char *const *args)
 {
@@ -19,8 +21,8 @@ static int parse(const char *const *args)
 	for (; args[argc - 1]; argc++)
 		argv[argc] = (char *)args[argc - 1];
 	options_deinit(&options);
-	message.text[0] = '\0';
-	return options_parse(argc, argv, &options, &message);
+	free(refusal);
+	return parse_saying(argc, argv, &options, &refusal);
 }
 
 #define PARSE(...) parse((const char *const[]){ __VA_ARGS__, NULL })
@@ -29,8 +31,8 @@ static void check_refused(const char *option, const char *value, const char *wan
 {
 	const int err = PARSE(option, value);
 
-	ok(err == -EINVAL && strstr(message.text, want) && !strchr(message.text, '\n'),
-	   "%s '%s': %s", option, value ? value : "(none)", message.text);
+	ok(err == -EINVAL && strstr(refusal, want) && !strchr(refusal, '\n'), "%s '%s': %s", option,
+	   value ? value : "(none)", refusal);
 }
 
 static void test_times(void)
@@ -124,7 +126,7 @@ static void test_refused(void)
 	check_refused("--no-oslat=1", NULL, "takes no value");
 	check_refused("extra", NULL, "unexpected argument");
 	check_refused("--", NULL, "unexpected argument");
-	ok(PARSE("--json", "a", "--events", "a") == -EINVAL, "%s", message.text);
+	ok(PARSE("--json", "a", "--events", "a") == -EINVAL, "%s", refusal);
 }
 
 int main(void)
@@ -133,5 +135,6 @@ int main(void)
 	test_accepted();
 	test_refused();
 	options_deinit(&options);
+	free(refusal);
 	return tap_end();
 }
