@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
@@ -43,36 +42,22 @@ def printed(name: str, row: str) -> list[float]:
 
 
 @pytest.mark.parametrize("release", OSLAT_VERSIONS)
-def test_oslat_names_its_version_and_cpus_in_text_and_json(release: str) -> None:
-    for form in ("text.txt", "json.json", "overflow.json"):
-        found = oslat_of(f"oslat-{release}-{form}")
-        assert found.version == OSLAT_VERSIONS[release]
-        assert [*found.figures] == ["0", "1"]
+def test_oslat_names_its_version_and_cpus(release: str) -> None:
+    found = oslat_of(f"oslat-{release}-text.txt")
+    assert found.version == OSLAT_VERSIONS[release]
+    assert [*found.figures] == ["0", "1"]
 
 
 @pytest.mark.parametrize(
     ("name", "rounded_down"),
     [
         ("2.4-text.txt", 0), ("2.4-bias.txt", 0), ("2.6-text.txt", 0), ("2.6-bias.txt", 0),
-        ("2.10-text.txt", 1), ("2.10-bias.txt", 1), ("2.6-width.txt", 0), ("2.10-width.txt", 0.001),
-        ("2.1-text-from-source.txt", 0),
+        ("2.10-text.txt", 1), ("2.10-bias.txt", 1), ("2.1-text-from-source.txt", 0),
     ],
 )  # fmt: skip
 def test_oslat_maximum_is_an_upper_limit(name: str, rounded_down: float) -> None:
     limits = [most + rounded_down for most in printed(f"oslat-{name}", "Maximum")]
     assert [*oslat_of(f"oslat-{name}").figures.values()] == pytest.approx(limits, abs=1e-9)
-
-
-@pytest.mark.parametrize(("release", "rounded_down"), [("2.6", 0), ("2.10", 1)])
-def test_oslat_json_with_w_has_all_in_microseconds(release: str, rounded_down: int) -> None:
-    name = f"oslat-{release}-width-json.json"
-    raw = json.loads(text(name))["thread"]["0"]["max"]
-    assert oslat_of(name).figures["0"] == pytest.approx((raw + rounded_down) / 1000)
-
-
-def test_oslat_2_9_mixes_units() -> None:
-    found = oslat_of("oslat-2.9-json-from-source.json")
-    assert (found.version, found.figures) == ("2.90", {"1": 28506.924})
 
 
 def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
@@ -100,40 +85,20 @@ def test_the_report_has_oslats_upper_limit(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "output",
     [
-        "", "oslat V 2.40\nPre-heat for 1 seconds...", "{", '{"a": 1}', '{"thread": {"0": {}}}',
-        '{"thread": {"0": {"cpu": 1, "min": 1, "max": 2, "histogram": []}}}', '{"thread": {}}',
-        '{"thread": {"0": {"cpu": "x", "min": 1, "max": 2}}}', "[" * 100000,
-        "Core: 1\nMinimum: 1 2\nMaximum: 3\n",
+        "", "oslat V 2.40\nPre-heat for 1 seconds...", "Core: 1\nMinimum: 1 2\nMaximum: 3\n",
     ],
 )  # fmt: skip
 def test_oslat_without_a_result(output: str) -> None:
     assert oslat.parse(output) is None
 
 
-def test_oslat_that_refused_an_option_gives_none() -> None:
-    assert oslat.parse(text("oslat-2.4-width.txt")) is None
-
-
 @pytest.mark.parametrize("release", ["2.4", "2.6", "2.10"])
 def test_cyclictest_has_a_maximum_for_each_thread(release: str) -> None:
     name = f"cyclictest-{release}-text.txt"
     assert [*cyclictest.maxima_us(text(name))] == printed(name, "# Max Latencies")
-    in_json = text(f"cyclictest-{release}-json.json")
-    threads = [json.loads(in_json)["thread"][key] for key in ("0", "1")]
-    assert [*cyclictest.maxima_us(in_json)] == [thread["max"] for thread in threads]
 
 
-def test_cyclictest_in_nanoseconds_is_told_in_microseconds() -> None:
-    given = json.loads(text("cyclictest-2.6-json.json"))
-    assert given["resolution_in_ns"] == 0
-    output = json.dumps({**given, "resolution_in_ns": 1})
-    longest = max(thread["max"] for thread in given["thread"].values())
-    assert max(cyclictest.maxima_us(output)) == pytest.approx(longest / 1000)
-
-
-@pytest.mark.parametrize(
-    "output", ["", "{", '{"thread": 1}', '{"thread": {"0": {}}}', "# Max Latencies: x\n", "# T: 0"]
-)
+@pytest.mark.parametrize("output", ["", "# Max Latencies: x\n", "# T: 0"])
 def test_cyclictest_without_a_result(output: str) -> None:
     assert cyclictest.maxima_us(output) == ()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""cyclictest's (rt-tests) output on wake-up latency, with ``--quiet`` and ``--histogram`` or as
+"""cyclictest's (rt-tests) output on wake-up latency, with ``--quiet`` and ``--histogram``, and its
 JSON.
 
 Periods that it misses while delayed are skipped, not counted, so its percentiles leave out exactly
@@ -8,46 +8,28 @@ the worst times (coordinated omission). They serve for comparison in a quiet min
 Sources: src/cyclictest/cyclictest.c of rt-tests 2.4 to 2.9.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Any, Optional
 
-from lowlat.measure.tools import oslat
-
 
 def maxima_us(output: str) -> tuple[float, ...]:
-    """The maximum of each thread; empty without a result. The text does not distinguish
-    microseconds from the nanoseconds of option -N; it is read as microseconds."""
-    brace = output.find("{")
-    if brace >= 0:
-        return _from_json(output[brace:])
+    """The maximum of each thread, from the text; empty without a result."""
     found = re.search(r"^# Max Latencies:([ \d]+)$", output, re.M)
     return tuple(map(float, found[1].split())) if found else ()
 
 
-def _from_json(text: str) -> tuple[float, ...]:
-    data = oslat.load(text)
-    try:
-        return tuple(float(thread["max"]) * _unit(data) for thread in data["thread"].values())
-    except (ValueError, KeyError, AttributeError, TypeError):
-        return ()
-
-
-def _unit(data: Mapping[str, Any]) -> float:
-    return 0.001 if data.get("resolution_in_ns") else 1.0
-
-
-def percentiles_us(output: str) -> Iterator[tuple[str, float]]:
+def percentiles_us(text: str) -> Iterator[tuple[str, float]]:
     """Percentiles from the JSON, by name: the mean over the threads of the middle of each one's
     bucket. A percentile above the histogram of some thread is left out."""
-    data = oslat.load(output[output.find("{") :])
-    threads = list(data.get("thread", {}).values())
+    threads = list(json.loads(text)["thread"].values())
     for share in ("50", "99", "99.9", "99.99"):
         found = [us for one in threads if (us := _at(one, float(share) / 100)) is not None]
         if found and len(found) == len(threads):
-            yield f"p{share}", (fmean(found) + 0.5) * _unit(data)
+            yield f"p{share}", fmean(found) + 0.5
 
 
 def _at(thread: Mapping[str, Any], quantile: float) -> Optional[int]:

@@ -2,7 +2,6 @@
 """The results of other tools, beside their output: ``"parsed": {"version", "figures"}`` in each
 tool's part of a run. The output is parsed once, when the run is written."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Optional
@@ -42,8 +41,7 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
     """The result of one tool; None if its output has none. oslat, cyclictest and rtla: the longest
     times in us, by CPU or thread; if a tool rounds them down, their upper limit. cyclictest has
     percentiles too ("p99.9"). stress-ng: bogo operations per second of real time."""
-    output = part.get("output", "")
-    text = output if isinstance(output, str) else json.dumps(output)
+    text, written = str(part.get("output") or ""), part.get("json")
     if tool == "oslat":
         found = oslat.parse(text)
         return _result(found.version or "unknown", found.figures.items()) if found else None
@@ -54,7 +52,7 @@ def parsed(tool: object, part: Mapping[str, object]) -> Optional[_Part]:
         return _alone(part)
     woken = tool == "cyclictest"
     maxima = (cyclictest if woken else rtla).maxima_us(text)
-    beyond = cyclictest.percentiles_us(str(part.get("json") or text)) if woken else ()
+    beyond = cyclictest.percentiles_us(str(written)) if woken and written else ()
     return _result("", [*enumerate(maxima), *beyond]) if maxima else None
 
 
