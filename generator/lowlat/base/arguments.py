@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A verb's arguments: the fields of a frozen dataclass, of which verbs/arguments.py makes the
-parser, and times with their unit. A field whose default is a tuple may be repeated."""
+"""A verb's arguments as the fields of a frozen dataclass; verbs/arguments.py builds the parser from
+them. Also times with their unit. A field whose default is a tuple may be repeated."""
 
 import re
 from dataclasses import field
@@ -10,22 +10,22 @@ from lowlat.base.errors import Refused
 
 
 def option(metavar: object, text: str, default: Any = None, **how: object) -> Any:
-    """A field that is an option with a value; ``how`` is for argparse's add_argument()."""
+    """A field for an option that takes a value; ``how`` goes to argparse's add_argument()."""
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"help": text, **named, **how})
 
 
 def flag(text: str, **how: object) -> Any:
-    """A field that is an option without a value. Those of one ``group`` exclude each other."""
+    """A field for an option without a value. Options of one ``group`` exclude each other."""
     return option(None, text, False, **how)
 
 
 def positional(metavar: object, text: str, default: Any = None, **how: object) -> Any:
-    """A field that is an argument without a dash."""
+    """A field for a positional argument."""
     return option(metavar, text, default, positional=True, **how)
 
 
-#: The least and the most seconds, and both in words.
+#: The least and the greatest number of seconds, and this range in words.
 Span = tuple[float, float, str]
 
 _TIME = re.compile(r"(\d{1,9})(ns|us|ms|s|m|h)", re.ASCII)
@@ -33,8 +33,8 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0
 
 
 def seconds(option: str, text: str, span: Optional[Span] = None) -> float:
-    """A time with its unit ("100ns", "10s", "5m") in seconds; raises Refused on anything else, and
-    outside of the span."""
+    """A time with its unit ("100ns", "10s", "5m") in seconds. Raises Refused if the text is no such
+    time or lies outside the span."""
     found = _TIME.fullmatch(text)
     if not found:
         raise Refused(f"{option} {text!r}: not a time with its unit", hint="such as 10s or 5m")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much of what others wrote is read: bytes, lines, entries, depth. Its readers ask here.
+"""Limits on input that others wrote: bytes, lines, entries, depth.
 
-No machine's own files come near these; what exceeds them is refused before it costs much.
+No real machine's files come near these limits; larger input is refused before it costs much.
 """
 
 import json
@@ -10,42 +10,42 @@ from typing import Any, Callable, Optional
 
 _MIB = 1 << 20
 
-#: A value that the kernel tells or takes: sysfs, sysctl, its command line.
+#: A value read from or written to the kernel: sysfs, sysctl, the command line.
 HOST_VALUE = _MIB
 
 #: Rows of /proc/interrupts.
 INTERRUPTS = 1 << 16
 
-#: Another file of the host that is read as text (/proc/interrupts of 4096 CPUs has 40 MB, and
-#: /proc/kcore is not such a file), and the names in a folder.
+#: Any other text file of the host, and the names in a folder. /proc/interrupts of 4096 CPUs has 40
+#: MB; /proc/kcore must not fit.
 HOST_FILE = 64 * _MIB
 FOLDER = 100_000
 
-#: A captured machine, unpacked: its bytes, its lines and names, and how long and deep a path is.
+#: A captured machine, unpacked: its bytes, its lines and names, a path's length and depth.
 ARCHIVE = 64 * _MIB
 ARCHIVE_ENTRIES = 500_000
 PATH, PATH_DEPTH = 1024, 32
 
-#: gzip makes the text of 4096 CPUs 48 times smaller, and zeros a thousand times.
+#: gzip shrinks the text of 4096 CPUs 48 times, but zeros a thousand times.
 _GZIP_RATIO, _GZIP_SMALL = 80, 4 * _MIB
 
-#: A run with a full histogram for 4096 CPUs: its bytes, and the values in it.
+#: A run with full histograms of 4096 CPUs: its bytes and its values.
 DOCUMENT = 256 * _MIB
 DOCUMENT_VALUES = 16_000_000
 
-#: A list of CPUs: no kernel writes, and no person types, a longer one.
+#: A list of CPUs: the kernel writes none longer, nor does a person.
 CPU_LIST = 64 << 10
 
-#: A boot line, or the file that holds one: every kernel cuts it long before.
+#: A boot line, or the file that holds one: every kernel truncates it earlier.
 BOOT_LINE = 64 << 10
 
-#: The most that a rehearsal's guest may leave in one file, and print on its console.
+#: The most that a rehearsal's guest may write to one file and to its console.
 GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB
 
 
 def read_json(data: bytes, constant: Optional[Callable[[str], Any]] = None) -> Any:
-    """JSON of others. Raises ValueError where it is none, has too many values or is too deep."""
+    """Parse JSON that others wrote. Raises ValueError if it is invalid, too large or too deep."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") > DOCUMENT_VALUES:
         raise ValueError("more values than any such file has")
     try:
@@ -55,8 +55,8 @@ def read_json(data: bytes, constant: Optional[Callable[[str], Any]] = None) -> A
 
 
 def unpack(data: bytes, limit: int) -> bytes:
-    """The data as it is, or what gzip packed into it. Raises ValueError where that is damaged or
-    larger than the limit, or than text of this size packed can be."""
+    """The data, unpacked if gzip packed it. Raises ValueError if it is damaged, or larger than the
+    limit or than text of this packed size can be."""
     if not data.startswith(b"\x1f\x8b"):
         return data
     unpacker = zlib.decompressobj(wbits=31)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Text in other programs' grammars, one encoder for each: what a grammar cannot express is refused,
-what it can comes out there as it went in. The terminal's is in terminal.py."""
+"""Text in other programs' grammars, one encoder for each. An encoder refuses what its grammar
+cannot express; the program reads all else back unchanged. terminal.py has the terminal's
+encoder."""
 
 import html
 import json
@@ -15,7 +16,7 @@ _WORD = re.compile(r"[A-Za-z0-9._+~:,/@=>-]*")
 _TMPFILES = re.compile(r"[][A-Za-z0-9._+~:,/@=*-]*")
 _PATH = re.compile(r"/[A-Za-z0-9/._+-]*")
 
-#: Text that TuneD would expand, take for a comment, or lose.
+#: Text that TuneD would expand, take for a comment, or drop.
 _INI = re.compile(r"\$\{|\s#|^\s|\s$")
 
 #: Specifiers, variables, quotes and escapes of systemd.
@@ -23,7 +24,7 @@ _UNIT = re.compile(r"[%$\"'\\]|^\s|\s$")
 
 
 def line(text: str, what: str) -> str:
-    """Text that stays on its line and moves nothing on it; ``what`` names it in a refusal."""
+    """Refuse text with a control character; ``what`` names the text in the message."""
     odd = next((char for char in text if not is_shown(char)), None)
     if odd is not None:
         raise Refused(f"{what} holds the control character U+{ord(odd):04X}", hint="take it out")
@@ -46,22 +47,22 @@ def entry(key: str, value: str) -> str:
 
 
 def shell(text: str) -> str:
-    """A quoted word for sh and for GRUB, which reads some of them a second time."""
+    """A quoted word for sh and for GRUB, which reads some words twice."""
     return f"'{_only(text, _WORD, 'a shell file')}'"
 
 
 def path(text: str) -> str:
-    """A program's path, for every file that names one."""
+    """A program's path, safe in every file that names one."""
     return _only(text, _PATH, "a boot script")
 
 
 def tmpfiles(value: object) -> str:
-    """A word in a row of tmpfiles.d: a value, or a file of the kernel or a glob of such."""
+    """A word in a tmpfiles.d line: a value, a file of the kernel, or a glob of such files."""
     return _only(str(value), _TMPFILES, "tmpfiles.d")
 
 
 def yaml(value: object) -> str:
-    """A value in YAML, as JSON; so is text in TOML."""
+    """A value in YAML, encoded as JSON; text encoded so is valid in TOML too."""
     return json.dumps(value if isinstance(value, (bool, int, str)) else str(value))
 
 
@@ -71,13 +72,13 @@ def markup(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text in Markdown that must not become markup, nor end its line or cell."""
+    """Text in Markdown, escaped so that it neither becomes markup nor ends its line or cell."""
     return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))
 
 
 def cell(value: Union[str, int, float]) -> Union[str, int, float]:
-    """A cell of a CSV file: what a spreadsheet would take for a formula is quoted as one does
-    there."""
+    """A cell of a CSV file. Text that a spreadsheet would take for a formula gets a leading
+    quote."""
     if not isinstance(value, str):
         return value
     shown = plain(value)

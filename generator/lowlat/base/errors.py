@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One small family of errors. Only :mod:`lowlat.cli` prints them and sets the exit status."""
+"""The exceptions of lowlat. Only :mod:`lowlat.cli` prints them and sets the exit status."""
 
 from typing import Optional
 
@@ -7,7 +7,7 @@ from lowlat.base.terminal import plain
 
 
 class LowlatError(Exception):
-    """Something the user has to know: one sentence, and optionally what to do about it."""
+    """An error for the user: one sentence, and optionally a hint what to do."""
 
     status = 1
 
@@ -22,13 +22,13 @@ class LowlatError(Exception):
 
 
 def _short(text: str, limit: int) -> str:
-    """The text on one line, without what a terminal would obey, and not longer than can be read."""
+    """The text on one line, without control characters, cut to ``limit`` characters."""
     shown = plain(text)
     return shown if len(shown) <= limit else f"{shown[: limit - 2]} …"
 
 
 class Refused(LowlatError):
-    """Bad input or an impossible request; nothing was done (exit status 2)."""
+    """Bad input or an impossible request; nothing was changed (exit status 2)."""
 
     status = 2
 

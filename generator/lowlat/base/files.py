@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writing a file that a user named: whole or not at all. And where lowlat keeps its own."""
+"""Write a file that a user named, whole or not at all; and the folders of lowlat's files."""
 
 import errno
 import fcntl
@@ -17,7 +17,7 @@ from lowlat.base.errors import Refused
 #: Where root's plans and runs are kept.
 STATE = "/var/lib/lowlat"
 
-#: How often one that waits looks again, in seconds.
+#: How often a waiting process looks again, in seconds.
 LOOK_S = 0.05
 
 _HINT = "name a file you can write"
@@ -30,8 +30,8 @@ _HINTS = resources.texts("base/hints.ini")["hints"]
 
 @contextmanager
 def told(path: str, hint: Optional[str] = None) -> Iterator[None]:
-    """Raises Refused, naming the path and what to do, where the block raises OSError, or ValueError
-    for what can be no path."""
+    """Turn OSError in the block, or ValueError for an impossible path, into Refused with the path
+    and a hint."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -50,9 +50,9 @@ def stage(
     mode: int = 0o644,
     finish: Callable[[int], None] = lambda fd: None,
 ) -> None:
-    """Write a new file, through no link, until it is on the disk; ``finish`` may give its
-    descriptor an owner. A file that an earlier call left there is removed; where this call fails,
-    none stays."""
+    """Write a new file, through no link, and sync it to disk; ``finish`` may set the owner of its
+    descriptor. A file that an earlier call left is removed first; if this call fails, the new file
+    is removed."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=dir_fd)
     try:
@@ -68,7 +68,7 @@ def stage(
 
 
 def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
-    """Put a file there whole or not at all, in place of what has the name. Raises OSError."""
+    """Replace a file, whole or not at all. Raises OSError."""
     fresh = f"{name}.{os.getpid()}.new"
     stage(fresh, data, dir_fd)
     try:
@@ -80,7 +80,7 @@ def replace(name: str, data: bytes, dir_fd: Optional[int] = None) -> None:
 
 
 def check(what: str, out: str) -> None:
-    """Raises Refused where write() could not write there, before any work is done for it."""
+    """Raises Refused if write() could not write there; called before the data is made."""
     with told(f"{what} {out}", _HINT):
         if os.path.lexists(out) and not stat.S_ISREG(os.lstat(out).st_mode):
             raise Refused(f"{what} {out}: is there and is not a plain file", hint=_HINT)
@@ -90,17 +90,17 @@ def check(what: str, out: str) -> None:
 
 
 def write(what: str, out: str, data: bytes) -> None:
-    """Write the data beside the file, then put it in its place; ``what`` is the option's name.
-    Raises Refused where that is not possible, and leaves nothing behind."""
+    """Write the data beside the file, then rename it into place; ``what`` is the option's name.
+    Raises Refused if that fails, and then leaves nothing behind."""
     check(what, out)
     with told(f"{what} {out}", _HINT):
         replace(out, data)
 
 
 def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:
-    """The content of a plain file that a user named, at most ``limit`` bytes. Raises OSError where
-    it cannot be read, is no plain file (without ``follow`` a link is none) or is larger."""
-    # Opened without waiting: a named pipe would never answer.
+    """The content of a plain file that a user named, at most ``limit`` bytes. Raises OSError if it
+    is larger, unreadable or no plain file; a link counts as one only with ``follow``."""
+    # Opened without waiting: opening a named pipe would block.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     fd = os.open(path, flags)
     with os.fdopen(fd, "rb") as file:
@@ -120,9 +120,9 @@ def locked(
     wait: float = 0.0,
     taken: Optional[Refused] = None,
 ) -> Iterator[int]:
-    """Lock a file or a folder while the block runs; gives the descriptor. Raises ``taken``, or
-    BlockingIOError, where another process holds the lock for more than ``wait`` seconds, OSError
-    where it is a link or cannot be opened, FileNotFoundError also where the holder removed it."""
+    """Lock a file or folder while the block runs; yields the descriptor. Raises ``taken``, or
+    BlockingIOError, if another process holds the lock for over ``wait`` seconds; OSError if it is a
+    link or cannot be opened; FileNotFoundError also if the previous holder removed it."""
     until = time.monotonic() + wait
     fd = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=dir_fd)
     try:
@@ -146,8 +146,8 @@ def _held(fd: int) -> bool:
 
 
 def make_folder(folder: Path, option: str) -> Path:
-    """A folder of lowlat's own, made where it is missing. Raises Refused where that is not possible
-    or it is a symbolic link; then ``option`` may name a file elsewhere."""
+    """Create a folder for lowlat's files if it is missing. Raises Refused if that fails or the
+    folder is a symbolic link; the hint then suggests ``option`` to name a file elsewhere."""
     hint = f"name a file with {option}"
     with told(str(folder), hint):
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def state_folder() -> Path:
 
 
 def user_folder(variable: str, default: str) -> Path:
-    """lowlat's own folder below an XDG base directory. Raises Refused for a user without a home."""
+    """lowlat's folder below an XDG base directory. Raises Refused for a user without a home."""
     base = os.environ.get(variable, "")
     if base.startswith("/"):  # the specification has relative paths ignored
         return Path(base) / "lowlat"

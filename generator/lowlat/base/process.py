@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Starting other programs: argument vectors only, always bounded, never a shell; and which package
-brings one, by the name that this distribution gives it."""
+"""Start other programs: argument vectors only, always with a time limit, never a shell. Also the
+package that brings a program, by its name in this distribution."""
 
 import os
 import select
@@ -19,11 +19,11 @@ from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
 from lowlat.base import bounds, resources
 from lowlat.base.errors import LowlatError, Refused
 
-#: A program that start() started, and where its output may go.
+#: A program that start() started, and the target that discards its output.
 Child = subprocess.Popen[bytes]
 NOWHERE = subprocess.DEVNULL
 
-#: Python ignores them, and a program started from here would too.
+#: Signals that Python ignores; a program started from here would inherit that.
 _IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -38,24 +38,24 @@ class Finished:
 
     @property
     def last_words(self) -> str:
-        """Why it failed, as it says itself."""
+        """The program's reason for its failure: its last line on stderr, or its exit status."""
         return last_line(self.stderr) or f"exit status {self.status}"
 
 
 def find(program: str) -> Optional[str]:
-    """The program's path, also from /usr/sbin and /sbin, which a user's PATH often lacks."""
+    """The program's path. Also searches /usr/sbin and /sbin, which a user's PATH often lacks."""
     path = os.environ.get("PATH", os.defpath)
     return shutil.which(program, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
 
 
 def missing(what: str, *, hint: str = "") -> Refused:
-    """The refusal of work that needs a program which is not installed; ``hint`` says how to get
-    it where no package brings it."""
+    """The error for a program that is not installed; ``hint`` says how to get one that no package
+    brings."""
     return Refused(f"{what} is not installed", hint=hint or bringing(what) or None)
 
 
 def need(program: str, *, hint: str = "") -> str:
-    """The program's path. Raises Refused where it is not installed."""
+    """The program's path. Raises Refused if it is not installed."""
     found = find(program)
     if found is None:
         raise missing(program, hint=hint)
@@ -71,8 +71,8 @@ def start(
     stdout: Union[int, IO[Any]] = subprocess.PIPE,
     stderr: Union[int, IO[Any]] = subprocess.PIPE,
 ) -> Child:
-    """Start a program as the leader of a group of its own, to be ended with end_group(). Raises
-    LowlatError where it cannot be started."""
+    """Start a program as the leader of its own process group; end_group() ends it. Raises
+    LowlatError if the program cannot be started."""
     try:
         return subprocess.Popen(
             list(argv),
@@ -95,8 +95,8 @@ def run(
     cwd: Optional[str] = None,
     stdin: Optional[str] = None,
 ) -> Finished:
-    """Run a program to its end, or end it and all it started after ``timeout`` seconds. Raises
-    LowlatError where it cannot be started."""
+    """Run a program to its end; after ``timeout`` seconds end it and its process group. Raises
+    LowlatError if it cannot be started."""
     given = None if stdin is None else stdin.encode()
     source = subprocess.DEVNULL if given is None else subprocess.PIPE
     timed_out = False
@@ -113,15 +113,15 @@ def run(
 
 
 def keep_off(cpus: Iterable[int]) -> None:
-    """Keep this process itself off some CPUs, as far as that is possible."""
+    """Remove CPUs from this process's affinity if that is possible."""
     own = os.sched_getaffinity(0).difference(cpus)
     with suppress(OSError):
         os.sched_setaffinity(0, own or set(range(os.cpu_count() or 1)).difference(cpus))
 
 
 def wait(child: Child, seconds: float) -> Optional[int]:
-    """The exit status of a program that ends within this time, None where it is still running. This
-    sleeps in the kernel; Popen.wait() wakes up to poll, which would disturb a measurement."""
+    """The exit status of a program, or None if it runs longer than ``seconds``. Sleeps in the
+    kernel; Popen.wait() would wake up to poll and disturb a measurement."""
     if child.poll() is None:
         try:
             ends = os.pidfd_open(child.pid)
@@ -137,23 +137,22 @@ def wait(child: Child, seconds: float) -> Optional[int]:
 
 
 def read(child: Child, seconds: float) -> bytes:
-    """The next output of a program, waiting that long at most; b"" where its output is closed
-    too."""
+    """The next output of a program, after at most ``seconds``; b"" also if its output is closed."""
     assert child.stdout is not None  # noqa: S101 (it was asked for)
     ready, _, _ = select.select([child.stdout], [], [], seconds)
     return os.read(child.stdout.fileno(), 1 << 16) if ready else b""
 
 
 def become(argv: Sequence[str]) -> NoReturn:
-    """Become a program that the user named. Raises OSError where it cannot be run."""
+    """Replace this process with a program that the user named. Raises OSError if that fails."""
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
     os.execvp(argv[0], list(argv))  # noqa: S606
 
 
 def attend(argv: Sequence[str]) -> int:
-    """Start a program that the user named, in the foreground of this terminal, and return its
-    number. Raises OSError where it cannot be run."""
+    """Start a program that the user named in the foreground of this terminal and return its PID.
+    Raises OSError if it cannot be run."""
     return os.posix_spawnp(argv[0], list(argv), os.environ, setsigmask=(), setsigdef=_IGNORED)
 
 
@@ -163,13 +162,13 @@ def text(output: bytes) -> str:
 
 
 def last_line(said: str) -> str:
-    """The last line that is not blank, "" where there is none."""
+    """The last line that is not blank, or ""."""
     return (said.strip().splitlines() or [""])[-1].strip()
 
 
 def end_group(child: Child, grace: float = 3.0) -> None:
-    """End what start() started and all of its group: asked first, then killed. A child that has
-    been waited for is left alone: its number may be another's by now."""
+    """End what start() started with its process group: SIGTERM first, then SIGKILL. A child that
+    was already reaped is left alone, for its PID may belong to another process."""
     if child.returncode is not None:
         return
     # The leader is reaped last: until then no other group can get this number. The second signal is
@@ -195,8 +194,8 @@ def _members(group: int) -> list[str]:
 
 
 def folders() -> list[Path]:
-    """The folder below /proc of each process. A read of one fails where its process has ended
-    meanwhile; Path.glob would fail as a whole then, as it does not expect ESRCH."""
+    """The folder below /proc of each process. Reading one fails if its process has ended since.
+    Path.glob would then fail as a whole, for it does not expect ESRCH."""
     return [path for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
@@ -204,7 +203,7 @@ _POLL_S = 0.2
 
 
 class StopRequested(Exception):
-    """The program was ended on request."""
+    """The user or the caller asked to stop."""
 
 
 def follow(
@@ -214,17 +213,17 @@ def follow(
     limit: float,
     stop: threading.Event,
 ) -> Optional[int]:
-    """Run to the end: the command, its output and its errors go to ``log``, as far as bounds says.
-    Returns the exit status, None where the time was up and the program and all it started was
-    ended. Raises StopRequested where ``stop`` was set, LowlatError where it cannot be started."""
-    # A pipe, not the file itself: QEMU would open that anew and write over what is there.
+    """Run a command; its output and errors go to ``log``, up to the limit in bounds. Returns the
+    exit status, or None if the time was up and the process group was ended. Raises StopRequested if
+    ``stop`` was set, LowlatError if the command cannot be started."""
+    # A pipe, not the file itself: QEMU would reopen the file and overwrite its content.
     with log.open("wb", buffering=0) as kept:
         kept.write(f"{shlex.join(argv)}\n".encode())
         child = start(argv, env=environment, stderr=subprocess.STDOUT)
         try:
             ended = _pump(child, kept, time.monotonic() + limit, stop)
         finally:
-            # QEMU may outlive what started it, and a hung one SIGTERM.
+            # QEMU may outlive the program that started it, and a hung one survives SIGTERM.
             end_group(child)
     return child.returncode if ended else None
 
@@ -241,7 +240,7 @@ def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) 
         elif os.waitid(os.P_PID, child.pid, asked) is not None:
             return True
         else:
-            time.sleep(_POLL_S)  # its output may be closed, and read() returns at once then
+            time.sleep(_POLL_S)  # a closed output makes read() return at once
     return False
 
 
@@ -253,7 +252,7 @@ PACKAGES = {
 
 
 def bringing(program: str) -> str:
-    """How to get a program, as a user does it here; "" where no package is known."""
+    """How to get a program on this distribution; "" if no package is known."""
     if program not in PACKAGES:
         return ""
     debian, fedora = PACKAGES[program]

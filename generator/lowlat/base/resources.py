@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the package's data lies: profiles and templates, installed or in a source checkout."""
+"""The folders of the package's data, profiles and templates, installed or in a checkout."""
 
 from configparser import ConfigParser, ExtendedInterpolation
 from importlib.util import find_spec
@@ -17,13 +17,13 @@ def templates() -> Path:
 
 
 def parameters() -> Path:
-    """The names of the kernel's boot parameters, one a line."""
+    """The file of the kernel's boot parameters, one name a line."""
     return _PACKAGE / "catalogue" / "parameters.txt"
 
 
 def texts(name: str) -> ConfigParser:
-    """A file of texts beside its module: names and texts in sections; an indented line goes on with
-    the text before it, ${SECTION:NAME} stands for another one."""
+    """A file of texts beside its module: names and texts in sections. An indented line continues
+    the text before it; ${SECTION:NAME} inserts another text."""
     parser = ConfigParser(delimiters=(":",), interpolation=ExtendedInterpolation())
     parser.optionxform = str  # type: ignore[method-assign, assignment]
     parser.read(_PACKAGE / name, "utf-8")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The heads of lowlat's own state files: "schema", as lowlat.NAME/N, and "writer", the version that
-wrote the file. A greater N is of a later lowlat; an unknown key is no error."""
+"""The header of lowlat's state files: "schema" is lowlat.NAME/N, "writer" the version that wrote
+the file. A greater N comes from a newer lowlat; an unknown key is no error."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from lowlat.base.errors import Refused
 
 
 def stamped(schema: str, document: dict[str, Any]) -> dict[str, Any]:
-    """The document as it is written."""
+    """The document with its header."""
     return {"schema": schema, "writer": __version__, **document}
 
 
 def is_later(document: Any, schema: str) -> bool:
-    """Whether a later lowlat wrote this, in a form of its own. Raises ValueError for what is of
-    another kind, KeyError or TypeError for what is no such document."""
+    """Whether a newer lowlat wrote the document in a newer form. Raises ValueError for another
+    schema, KeyError or TypeError for a document without one."""
     name, _, number = str(document["schema"]).partition("/")
     ours, _, known = schema.partition("/")
     if name != ours or not (number.isascii() and number.isdecimal()) or not 0 < int(number) < 1000:
@@ -24,7 +24,7 @@ def is_later(document: Any, schema: str) -> bool:
 
 
 def later(path: str, document: Any) -> Refused:
-    """The refusal of what a later lowlat wrote."""
+    """The error for a file that a newer lowlat wrote."""
     writer = document.get("writer")
     version = writer[:40] if isinstance(writer, str) and writer else "its version is not known"
     return Refused(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Talking to a person: steps with their time, a progress bar, colour where it is wanted."""
+"""Output for people: steps with their duration, a progress bar, colour if it is wanted."""
 
 import os
 import re
@@ -16,14 +16,14 @@ _CONTROL = re.compile(r"[^\n\t -~]")
 
 
 def colour_wanted(stream: TextIO) -> bool:
-    """NO_COLOR and FORCE_COLOR decide (no-color.org), else whether a terminal that can is there."""
+    """NO_COLOR and FORCE_COLOR decide (no-color.org), else whether the terminal has colour."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or is_screen(stream)
 
 
 def is_screen(stream: TextIO) -> bool:
-    """Whether it is a terminal that knows colour and where its cursor is."""
+    """Whether the stream is a terminal with colour and cursor movement."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -32,48 +32,49 @@ def bold(text: str) -> str:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines below a title, with a blank line before; nothing where there are none."""
+    """A blank line, the title and the lines; nothing if there are no lines."""
     kept = tuple(lines)
     if kept:
         yield from ("", bold(title), *kept)
 
 
 def paint(text: str, code: str) -> str:
-    """Text of one line in a colour or weight of the terminal's (ECMA-48, SGR)."""
+    """One line of text in a terminal's colour or weight (``code``: ECMA-48, SGR)."""
     return Encoded(f"\033[{code}m{printable(text)}\033[0m")
 
 
 def printable(text: str) -> str:
-    """Text of a machine or a file for a terminal or a document: without control characters."""
+    """Text from a machine or file without control characters; each becomes "?"."""
     return text if text.isprintable() else "".join(c if is_shown(c) else "?" for c in text)
 
 
 def plain(text: str) -> str:
-    """The same on one line; what others wrote must not move a terminal's cursor."""
+    """printable() text on one line, so that input of others moves no cursor."""
     return printable(" ".join(text.split()))
 
 
 def visible(text: str) -> str:
-    """The same of text of many lines, which may have tabs."""
+    """printable() for text of several lines, which may hold tabs."""
     if text.isascii() and not _CONTROL.search(text):
         return text
     return "".join(c if c in "\n\t" else printable(c) for c in text)
 
 
 def is_shown(char: str) -> bool:
-    """Whether a character is seen, or is a blank, and does nothing else."""
+    """Whether a character is visible or a blank, and has no other effect."""
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 class Encoded(str):
-    """Text that is as its reader shall get it: another program's, or in colour."""
+    """Text that is passed on unchanged: another program's, or in colour."""
 
     def __str__(self) -> str:
         return self
 
 
 class Screen:
-    """A stream for people: what is not Encoded loses all but lines, tabs and what can be seen."""
+    """A stream for people: text that is not Encoded keeps only lines, tabs and visible
+    characters."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -86,18 +87,18 @@ class Screen:
 
 
 def say(text: str = "") -> None:
-    # In one piece: boots side by side tell of themselves at any time.
+    # One write: boots that run in parallel print at any time.
     line = f"{text}\n"
     print(Encoded(line) if isinstance(text, Encoded) else line, end="", flush=True)
 
 
 def columns() -> int:
-    """How many columns a text may take: those of COLUMNS or the terminal, else 80; 40 to 200."""
+    """The width for text in columns: COLUMNS, else the terminal's, else 80; from 40 to 200."""
     return min(max(shutil.get_terminal_size((80, 24)).columns, 40), 200)
 
 
 def filled(text: str, first: str = "", rest: Optional[str] = None) -> list[str]:
-    """The text in lines that fit; the first begins with ``first``, all others with ``rest``."""
+    """The text wrapped to the width; ``first`` begins the first line, ``rest`` all others."""
     return textwrap.wrap(
         plain(text),
         columns(),
@@ -109,7 +110,7 @@ def filled(text: str, first: str = "", rest: Optional[str] = None) -> list[str]:
 
 
 def item(label: str, text: str) -> list[str]:
-    """A label and its text in two columns; a label too long for its own has lines of its own."""
+    """A label and its text in two columns; a label that is too long gets lines of its own."""
     width = min(max(columns() * 3 // 10, 12), 34)
     head = f"  {plain(label):{width}}  "
     if len(head) <= width + 4:
@@ -120,7 +121,7 @@ def item(label: str, text: str) -> list[str]:
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Announce a piece of work, and its duration once it is done."""
+    """Announce a step, and print its duration at its end."""
     say(f"• {title} …")
     begin = time.monotonic()
     yield
@@ -128,7 +129,7 @@ def step(title: str) -> Iterator[None]:
 
 
 class Progress:
-    """A bar that fills over a known number of seconds; now and then a line without a terminal."""
+    """A bar that fills over a known number of seconds; without a terminal, a line now and then."""
 
     def __init__(self, title: str, seconds: float) -> None:
         self._title = title

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether root may read, run or follow what lies at a path: nobody else can change it, a folder
-above it, or where a link on the way leads. Ordinary users trust what they can read.
+"""Whether root may read, run or follow a path: only root can change the file, every folder above
+it, and the target of every link on the way. Ordinary users trust all that they can read.
 
-A sticky folder (/tmp) may lie on the way: what is root's in it nobody else can rename. ``top`` is
-where paths begin: the tree of another system below it is judged by itself, not by what is above.
+A sticky folder (/tmp) may lie on the way: others cannot rename root's files in it. ``top`` is the
+root of the paths: in another system's tree, folders above it are not judged.
 """
 
 import os
@@ -16,30 +16,30 @@ from typing import Optional
 
 from lowlat.base.errors import Refused
 
-#: As many links as the kernel follows.
+#: The kernel's limit on links in a path.
 _LINKS = 40
 
 _LONGEST_LINE = 4096
 
 
 def check(path: str, top: str = "/", *, why: str = "", hint: str = "") -> None:
-    """Raises Refused, for root, where others can change what is there or put something there;
-    ``why`` tells what would come of it."""
+    """Raises Refused, for root, if others can change the file or create it; ``why`` tells the
+    consequence."""
     if os.geteuid() == 0:
         _refuse_weak(path, path, top, why, hint)
 
 
 def check_program(path: str, top: str = "/", *, why: str = "", hint: str = "") -> None:
-    """The same of a program; where it is Python's also of its interpreter, the folders that this
-    imports from, and lowlat's own modules there."""
+    """check() for a program. For a Python program also checks its interpreter, the folders that
+    this imports from, and lowlat's modules there."""
     if os.geteuid() == 0:
-        # One by one: nothing is read of what others can write.
+        # One by one: a file that others can write must not be read.
         for part in chain([path], _parts(path, top)):
             _refuse_weak(path, part, top, why, hint)
 
 
 def held(path: str, top: str = "/") -> bool:
-    """Whether check() has nothing to say."""
+    """Whether check() would accept the path."""
     return os.geteuid() != 0 or _follow(path, top)[0] is None
 
 
@@ -55,8 +55,8 @@ def _refuse_weak(path: str, part: str, top: str, why: str, hint: str) -> None:
 
 
 def _follow(path: str, top: str) -> tuple[Optional[str], str]:
-    """The first place on the way that others than root can write, if there is one, and where the
-    way leads; both below ``top``."""
+    """The first place on the way that others than root can write, or None, and the path at the end
+    of the way; both below ``top``."""
     todo = os.path.join(Path.cwd() if top == "/" else "/", path).split("/")[::-1]  # noqa: PTH118
     at, links, shared = "", 0, False
     while todo:
@@ -91,7 +91,7 @@ def _step(at: str, part: str) -> str:
 
 
 def _parts(path: str, top: str) -> Iterator[str]:
-    """The files that run together with a program: its interpreter and the modules of Python."""
+    """The files that run with a program: its interpreter, and Python's modules."""
     interpreter = _interpreter(path, top)
     if interpreter is None:
         return
@@ -108,7 +108,7 @@ def _parts(path: str, top: str) -> Iterator[str]:
 
 
 def _interpreter(path: str, top: str) -> Optional[str]:
-    """The interpreter in a script's first line; where pip wrote a shell's line because the path is
+    """The interpreter in a script's first line. If pip wrote a shell line, because the path is too
     long, the program that this line calls."""
     try:
         with Path(_below(top, _follow(path, top)[1])).open("rb") as file:
@@ -126,8 +126,8 @@ def _interpreter(path: str, top: str) -> Optional[str]:
 
 
 def _imported(packages: str, top: str) -> Iterator[str]:
-    """Every file of lowlat's in a folder of packages, and where .pth files and editable installs
-    lead."""
+    """Every file of lowlat's in a folder of packages, and the targets of .pth files and editable
+    installs."""
     for name in _glob(top, [f"{packages}/*.pth", f"{packages}/__editable__*"]):
         yield name
         file = Path(_below(top, name))

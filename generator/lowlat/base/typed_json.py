@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""JSON as the values of a type, and such values as JSON, both by what the type declares itself."""
+"""JSON as typed values and back; the declared types define the form."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 _Decoder = Callable[[Any], Any]
 
-#: A measured value lies between these, or is zero; ratios of others would overflow.
+#: A measured value is zero or lies between these limits; otherwise ratios would overflow.
 _SMALLEST, _GREATEST = 1e-30, 1e30
 
 _PLAIN = {
@@ -30,7 +30,7 @@ _PLAIN = {
 
 
 class Mistyped(Refused, ValueError):
-    """``what`` is wrong, and ``where``: "cpus[3].core"."""
+    """A value of the wrong type: ``what`` is wrong, and ``where`` it stands ("cpus[3].core")."""
 
     def __init__(self, what: str, where: str = "") -> None:
         super().__init__(f"{where}: {what}" if where else what)
@@ -39,12 +39,12 @@ class Mistyped(Refused, ValueError):
 
 
 def decode(kind: type[_T], value: object, where: str = "") -> _T:
-    """JSON's ``value`` as ``kind``: a dataclass of an object with its fields, a tuple, frozenset or
-    Mapping, an Enum, a Path, bytes (base64), what is Optional, what has from_json(), or a plain
-    type. A float is a number, zero or above. A field is called in JSON as in its metadata's "json",
-    if it has that; it may be missing where it has a default.
+    """JSON's ``value`` as ``kind``: a dataclass (from an object of its fields), a tuple, frozenset
+    or Mapping, an Enum, a Path, bytes (base64), an Optional, a type with from_json(), or a plain
+    type. A float is zero or above. A field's key is its name, or "json" in its metadata; a field
+    with a default may be missing.
 
-    Keys that are not known are left out, as of what another version of lowlat wrote. Raises
+    Unknown keys are ignored, since another version of lowlat may have written them. Raises
     Mistyped, which names the place below ``where``.
     """
     wanted: Any = kind
@@ -53,8 +53,8 @@ def decode(kind: type[_T], value: object, where: str = "") -> _T:
 
 
 def decode_fields(kind: type[_T], value: object, where: str = "", *, measured: bool = False) -> _T:
-    """A dataclass of an object of its fields, also where it has a from_json() of its own; of what
-    was ``measured``, null is what was not known: a default, or no entry of a mapping."""
+    """A dataclass from an object of its fields, even if it has its own from_json(). With
+    ``measured``, null means unknown: the field's default, or no entry of a mapping."""
     found: _T = _decoded(partial(_object, kind, measured), value, where)
     return found
 
@@ -69,7 +69,7 @@ def _decoded(decoder: _Decoder, value: object, where: str) -> Any:
 
 @cache
 def _decoder(kind: Any, measured: bool) -> _Decoder:
-    """The decoder for values of this kind; made once a kind, as histograms have thousands."""
+    """The decoder for a kind; cached, for histograms hold thousands of values."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind in (Any, object):
         return lambda value: value
@@ -97,7 +97,7 @@ def _decoder(kind: Any, measured: bool) -> _Decoder:
 
 
 def _below(error: ValueError, where: str) -> Mistyped:
-    """The error, of something at ``where``."""
+    """The error with ``where`` put before its place."""
     if not isinstance(error, Mistyped):
         return Mistyped(getattr(error, "message", str(error)), where)
     return Mistyped(error.what, where + error.where)
@@ -168,8 +168,8 @@ def _object(kind: Any, measured: bool, value: Any) -> Any:
 
 @cache
 def _fields(kind: Any, measured: bool) -> tuple[tuple[str, str, _Decoder, bool, bool], ...]:
-    """Of each field: its key, its name, its decoder, whether it has a default, and whether a null
-    is a value of it."""
+    """For each field: its key, its name, its decoder, whether it has a default, and whether null is
+    a valid value."""
     kinds = get_type_hints(kind)
     return tuple(
         (
@@ -192,7 +192,7 @@ def _key(field: Field[Any]) -> str:
 
 
 def encode(value: Any) -> Any:
-    """A value as JSON's types, such that decode() gives it back."""
+    """A value as JSON types; decode() reverses it."""
     if hasattr(value, "to_json"):
         return value.to_json()
     if is_dataclass(value):
@@ -211,15 +211,15 @@ def encode(value: Any) -> Any:
 
 
 def encode_fields(value: Any) -> dict[str, Any]:
-    """A dataclass as an object of its fields, whether or not it has a to_json() of its own."""
+    """A dataclass as an object of its fields, even if it has its own to_json()."""
     return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
 
 
 def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: str) -> _T:
-    """What was measured, of a file that carries ``schema``; ``writer`` is who makes such files, and
-    ``redo`` what to do where it is damaged.
+    """A measured document from a file with this ``schema``; the hints name its ``writer`` and how
+    to ``redo`` it if it is damaged.
 
-    Raises Refused where the file cannot be read, is not JSON, of another kind or damaged.
+    Raises Refused if the file cannot be read, is not JSON, has another schema or is damaged.
     """
     hint = f"give a file of {writer}"
     with files.told(str(path), hint):
@@ -243,10 +243,10 @@ def _no_constant(name: str) -> float:
 
 
 def write_value(path: Path, value: object) -> None:
-    """Write a value as JSON, never through a link; read_value() gives it back. Raises OSError."""
+    """Write a value as JSON, never through a link; read_value() reads it. Raises OSError."""
     files.replace(str(path), (json.dumps(encode(value), indent=2) + "\n").encode())
 
 
 def read_value(path: Path, kind: type[_T]) -> _T:
-    """The value in a plain file. Raises OSError, or ValueError where it is another."""
+    """The value in a plain file. Raises OSError, or ValueError if it is of another kind."""
     return decode(kind, bounds.read_json(files.read(path, bounds.GUEST_FILE, follow=False)))

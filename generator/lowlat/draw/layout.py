@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A machine arranged for drawing: packages hold nodes, nodes hold cache domains, those hold cores.
-Equal parts are kept once, with the number of the others: 4096 CPUs are drawn as one node of 16."""
+"""A machine arranged for drawing: packages hold nodes, nodes hold cache domains, domains hold
+cores. Equal parts are kept once with a count: 4096 CPUs are drawn as one node of 16."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lowlat.model.machine import Core, Device, Machine
 
 _ORDER = {"network": 0, "nvme": 1, "storage": 2}
 
-#: Up to this many CPUs a file has room for every package of the same look.
+#: Up to this many CPUs, a file shows every package of equal look.
 _ROOM = 256
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A core; ``role`` is isolated, housekeeping, or "" where no plan is drawn."""
+    """A core; ``role`` is isolated, housekeeping, or "" if no plan is drawn."""
 
     cpus: CpuSet
     role: str
@@ -28,10 +28,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class MachinePart:
-    """A package, what of it lies in one node, the cores that share a last-level cache, or those of
-    one type: one in the other, the innermost with cells. ``devices`` are the node's. ``look`` is
-    the title without what tells parts apart; ``more`` are the CPUs of the ``times`` - 1 parts after
-    this one that look the same."""
+    """One nested part: a package, its share of one node, the cores of one last-level cache, or the
+    cores of one type; only the innermost has cells. ``devices`` belong to the node. ``look`` is the
+    title without what tells parts apart; ``more`` are the CPUs of the next ``times`` - 1 parts,
+    which look the same."""
 
     title: str
     look: str
@@ -42,7 +42,7 @@ class MachinePart:
     more: CpuSet = CpuSet()
 
     def drawn(self) -> list[Cell]:
-        """The cells in it, without those that are only alike."""
+        """The cells of this part; those of collapsed parts are left out."""
         return [*self.cells, *(cell for part in self.parts for cell in part.drawn())]
 
 
@@ -57,8 +57,8 @@ class Picture:
 
 
 def arrange(machine: Machine, isolated: Optional[CpuSet] = None, *, roomy: bool = False) -> Picture:
-    """The picture of a machine, with roles where the isolated CPUs of a plan are given. A
-    ``roomy`` one has more of the parts that look alike one by one."""
+    """The picture of a machine, with roles if the isolated CPUs of a plan are given. A ``roomy``
+    picture shows more of the equal parts one by one."""
     few = 8 if roomy and len(machine.cpus.online) <= _ROOM else 2
     maker = _Arranger(machine, isolated, few)
     shown = {node for core in machine.cores for node in core.nodes}
@@ -169,7 +169,7 @@ def _sorted(devices: Iterable[Device]) -> list[Device]:
 
 
 def _collapsed(parts: Iterable[MachinePart], few: int) -> Iterable[MachinePart]:
-    """Runs of more than ``few`` parts that look alike become their first, which counts the rest."""
+    """Each run of more than ``few`` equal parts becomes its first part with a count."""
     for _, run in groupby(parts, _looks):
         alike = list(run)
         if len(alike) <= few:
@@ -185,6 +185,6 @@ def _all_cpus(part: MachinePart) -> set[int]:
 
 
 def _looks(part: MachinePart) -> object:
-    """Two parts with equal looks are drawn as one: everything but the numbers."""
+    """What two parts must have in common to be drawn as one: everything but the numbers."""
     cells = tuple((len(cell.cpus), cell.role) for cell in part.cells)
     return (part.look, part.times, part.devices, cells, tuple(map(_looks, part.parts)))

@@ -19,16 +19,16 @@ _NARROW = 380
 _THREAD = (30, 24)
 _MINI = 11
 
-#: Letters of a CPU list in a note.
+#: The longest CPU list in a note, in characters.
 _MORE = 72
 
-#: More cores in one row than this become small tiles without numbers.
+#: Above this number of cores in one row, cores become small tiles without numbers.
 _MANY = 64
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Markup with its size; its own origin is the upper left corner."""
+    """Markup and its size; the origin is its upper left corner."""
 
     width: float
     height: float
@@ -36,7 +36,7 @@ class _Block:
 
 
 def svg(picture: Picture) -> str:
-    """The SVG document, with a title and a description for those who cannot see it."""
+    """The SVG document, with a title and a description for screen readers."""
     room = WIDTH - 2 * _PAD
     parts = [_text_line(_heading(picture), "head", 24)]
     parts += [_flow([_part(package, 0, room) for package in picture.packages], room)]
@@ -45,8 +45,8 @@ def svg(picture: Picture) -> str:
     parts.append(_legend(picture))
     page = _stack(parts)
     width, height = page.width + 2 * _PAD, page.height + 2 * _PAD
-    # Dark tiles with light numbers against light tiles with dark ones: the roles can be told apart
-    # in print without colour. Panels carry their own ground, the page behind may be light or dark.
+    # Isolated and housekeeping tiles differ in brightness, so they differ in print without colour.
+    # Panels have their own background; that of the page may be light or dark.
     style = resources.template("draw/machine.css")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
@@ -77,14 +77,14 @@ def _description(picture: Picture) -> str:
 
 
 def _part(part: MachinePart, depth: int, room: float) -> _Block:
-    """A package, a node, a cache or the cores of one type, with what is in it; a node without a
-    title and the cores have no panel of their own."""
+    """A package, node, cache or the cores of one type, with its content. Cores, and a node without
+    a title, have no panel."""
     panel = depth < len(NOUNS) and bool(part.title or NOUNS[depth] != "nodes")
     inner = room - 2 * _PAD if panel else room
     heading = "name" if depth < 2 else "note"
     blocks = [_text_line(part.title, heading)] if part.title else []
     within = [_part(one, depth + 1, inner) for one in part.parts]
-    # Types of cores stand one below the other, everything else side by side.
+    # Types of cores stand below each other, everything else side by side.
     blocks += within if depth == len(NOUNS) - 1 else [_flow(within, inner)]
     blocks += [_row(part.cells, inner)] if part.cells else []
     if depth < len(NOUNS):
@@ -105,7 +105,7 @@ def _row(cells: Sequence[Cell], room: float) -> _Block:
         return _flow(small, min(room, 32 * (_MINI + 3)), 3)
     tiles = [_tile(cell) for cell in cells]
     widest = max(tile.width for tile in tiles) + 4
-    # Few cores leave room for another package beside them; the lines are of equal length.
+    # A row of few cores is narrow, so that another package fits beside it; lines are equally long.
     fitting = (_NARROW if len(tiles) <= 16 else room) // widest
     lines = math.ceil(len(tiles) / max(fitting, 1))
     return _flow(tiles, math.ceil(len(tiles) / lines) * widest, 4)
@@ -150,7 +150,7 @@ def _legend(picture: Picture) -> _Block:
 
 
 def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
-    # No font is measured: this is the average letter of a wide one (DejaVu Sans, and bold).
+    # No font is measured: this is the mean letter width of a wide font (DejaVu Sans, and bold).
     letter = 17 * 0.61 if kind == "head" else 12 * 0.58
     most = int((WIDTH - 6 * _PAD) / letter)
     shown = text if len(text) <= most else f"{text[: most - 1]}…"
@@ -159,12 +159,12 @@ def _text_line(text: str, kind: str, height: float = _LINE) -> _Block:
 
 
 def _stack(parts: Iterable[_Block]) -> _Block:
-    """The blocks one below the other: side by side where there is no room for two."""
+    """The blocks one below the other: with no room, _flow() puts each on its own line."""
     return _flow(parts, 0, 5)
 
 
 def _flow(blocks: Iterable[_Block], room: float, gap: float = _GAP) -> _Block:
-    """The blocks side by side, in as many lines as the room asks for."""
+    """The blocks side by side, in as many lines as the room needs."""
     x = y = width = line = 0.0
     markup = ""
     for block in blocks:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The picture of a machine in plain characters, for the terminal.
 
-A core is its CPU numbers in brackets: [1 17] isolated, (0 16) housekeeping.
+A core shows its CPU numbers in brackets: [1 17] isolated, (0 16) housekeeping.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _COLOURS = {"isolated": "32", "housekeeping": "33"}
 
 
 def draw(picture: Picture, *, colour: bool = False) -> Iterator[str]:
-    """The lines of the drawing, none longer than the terminal's, as far as names allow."""
+    """The lines of the drawing, no wider than the terminal unless names are too long."""
     pen = _Pen(colour)
     for package in picture.packages:
         yield from pen.part(package)
@@ -41,7 +41,7 @@ class _Pen:
         return paint(text, code) if self._colour and code else printable(text)
 
     def part(self, part: MachinePart, depth: int = 0, indent: str = "") -> Iterator[str]:
-        """A package, or a node of it, with what is in it."""
+        """A package, or a node of it, with its content."""
         if NOUNS[depth] == "caches":
             yield from self._domain(part, indent)
             return
@@ -110,14 +110,14 @@ def absent_lines(picture: Picture, limit: int = 56) -> Iterator[str]:
 
 
 def device_lines(devices: Sequence[Device]) -> Iterator[str]:
-    """The first devices, and how many there are besides."""
+    """The first devices, and the number of further ones."""
     yield from map(_described, devices[:_MOST_DEVICES])
     if len(devices) > _MOST_DEVICES:
         yield f"and {len(devices) - _MOST_DEVICES} more devices"
 
 
 def more(part: MachinePart, what: str, limit: int = 56) -> Iterator[str]:
-    """A line in place of the parts that look like this one; none where there are none."""
+    """A line in place of the parts that look like this one; nothing if there are none."""
     if part.times > 1:
         kept = sum(cell.role == "housekeeping" for cell in part.drawn())
         roles = f", each with {kept} housekeeping" if kept else ""
@@ -126,7 +126,7 @@ def more(part: MachinePart, what: str, limit: int = 56) -> Iterator[str]:
 
 
 def _described(device: Device) -> str:
-    """A device in a line: what it is, its names, driver and interrupts."""
+    """A device in one line: its kind, names, driver and interrupts."""
     count = len(device.interrupts)
     words = (
         device.kind if device.kind != "other" else "device",
@@ -140,12 +140,12 @@ def _described(device: Device) -> str:
 
 
 def names(cpus: CpuSet) -> str:
-    """The CPUs of one core: each by its number, many neighbours as a range."""
+    """The CPUs of one core: single numbers, or ranges if there are many."""
     return str(cpus) if len(cpus) > 4 else " ".join(map(str, cpus))
 
 
 def shorten(cpus: CpuSet, limit: int = 56) -> str:
-    """A CPU list that fits on a line; what is cut is counted."""
+    """A CPU list that fits on a line; if it is cut, the number of CPUs follows."""
     text = str(cpus)
     if len(text) <= limit:
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A captured machine as one text archive: exactly what a probe asked of its root, and the answers.
+"""A captured machine as one text archive: what a probe asked of its root, with the answers.
 
 The first line names the format. Then one record a line, with a blank between its words:
 
@@ -8,8 +8,8 @@ The first line names the format. Then one record a line, with a blank between it
                     follow, each after a "|"    m PATH MODE     permission bits, octal
     e PATH          something is there          # TEXT          a remark
 
-A "\\" alone ends a file whose last line has no newline. Bytes that are not printable text,
-backslashes, and blanks in paths and names are written as \\xNN. What was not there has no record.
+A lone "\\" ends a file whose last line has no newline. Bytes that are not printable text,
+backslashes, and blanks in paths and names are written as \\xNN. Missing files have no record.
 """
 
 import io
@@ -68,11 +68,11 @@ class Archive(Root):
         return not self.exists(path)
 
     def exists(self, path: str) -> bool:
-        """Whether it was recorded, or something below it."""
+        """Whether the path or anything below it was recorded."""
         return self._next(path) == path or self._next(f"{path}/").startswith(f"{path}/")
 
     def _next(self, path: str) -> str:
-        """The recorded path that is this one, or the first after it."""
+        """The recorded path that equals this one or sorts next after it."""
         first = bisect_left(self._paths, path)
         return self._paths[first] if first < len(self._paths) else ""
 
@@ -83,7 +83,7 @@ class Archive(Root):
         return self._contents.modes.get(path)
 
     def check_owned(self, path: str) -> None:
-        """Nothing: what an archive holds is never run, nor booted."""
+        """Accepts every file: the content of an archive is neither run nor booted."""
 
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:
         return self.read(f"{ANSWERS}/{name}") or ""
@@ -102,7 +102,7 @@ class Archive(Root):
 
 
 class Recorder(Root):
-    """A root that passes every question on to another one and keeps the answers."""
+    """A root that passes every question to another root and records the answers."""
 
     def __init__(self, inner: Root) -> None:
         self.path = inner.path
@@ -155,7 +155,7 @@ def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_
 
 
 def dump(contents: Contents, remarks: tuple[str, ...] = ()) -> str:
-    """The archive's text, in order of the paths."""
+    """The archive's text, sorted by path."""
     lines = [f"{SCHEMA} lowlat-gen {__version__}"]
     lines += [f"# {remark}" for remark in remarks]
     for path in sorted(contents.paths()):
@@ -203,8 +203,8 @@ def _word(text: str) -> str:
 
 
 def load(path: str) -> Archive:
-    """The archive in a file, plain or compressed with gzip. Raises Refused, naming the line, where
-    it is damaged or not an archive."""
+    """The archive in a file, plain or compressed with gzip. Raises Refused, naming the line, if it
+    is damaged or no archive."""
     with files.told(f"--root {path}"):
         data = files.read(path, bounds.ARCHIVE)
     try:
@@ -215,7 +215,7 @@ def load(path: str) -> Archive:
 
 
 def parse(data: bytes) -> Contents:
-    """Read an archive. Raises ValueError, with the line, where it is not one."""
+    """Read an archive. Raises ValueError, with the line, if it is not one."""
     if data.partition(b"\n")[0].split(b" ")[0] != SCHEMA.encode():
         raise ValueError(f"it does not start with {SCHEMA}")
     if not data.endswith(b"\n"):
@@ -234,7 +234,7 @@ def parse(data: bytes) -> Contents:
 
 
 class _Reader:
-    """Takes an archive in line by line; a file of several lines is whole at the next record."""
+    """Reads an archive line by line; a file of several lines ends at the next record."""
 
     def __init__(self) -> None:
         self.contents = Contents()
@@ -303,8 +303,8 @@ def _plain(line: bytes) -> bytes:
 
 
 def open_root(path: str) -> Root:
-    """The root a user named with ``--root``: a folder, or an archive that ``capture`` wrote. Raises
-    Refused where it is neither."""
+    """The root that a user named with ``--root``: a folder, or an archive of ``capture``. Raises
+    Refused if it is neither."""
     hint = "give the folder or the archive of a captured machine"
     try:
         mode = Path(path).stat().st_mode

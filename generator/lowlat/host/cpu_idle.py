@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How long CPUs were idle, by /proc/stat (proc_stat(5))."""
+"""Idle time of CPUs, from /proc/stat (proc_stat(5))."""
 
 import re
 
@@ -13,7 +13,7 @@ def idle_ticks(root: Root) -> dict[int, int]:
 
 
 def busy_shares(before: dict[int, int], after: dict[int, int], ticks: float) -> dict[int, float]:
-    """The share of that many ticks in which a CPU was not idle, 0 to 1: the counters are whole
-    ticks, and the kernel lets them go backwards (get_cpu_iowait_time_us)."""
+    """The share of ``ticks`` in which each CPU was busy, 0 to 1. Clamped, for the counters hold
+    whole ticks and may go backwards (get_cpu_iowait_time_us)."""
     idle = {cpu: (end - before[cpu]) / ticks for cpu, end in after.items() if cpu in before}
     return {cpu: round(1 - min(max(share, 0.0), 1.0), 3) for cpu, share in idle.items()}

@@ -3,7 +3,7 @@
 
 from lowlat.host.root import Root
 
-#: Those that also move CPUs, interrupts or frequencies about.
+#: Daemons that also move CPUs, interrupts or frequencies.
 MANAGERS = frozenset(
     {"irqbalance", "numad", "thermald", "auto-cpufreq"}
     | {"power-profiles-daemon", "tlp", "tuned", "tuned-ppd"}
@@ -12,12 +12,12 @@ MANAGERS = frozenset(
 
 def read_managers(root: Root) -> tuple[str, ...]:
     """Running daemons that also manage CPUs, interrupts or frequency."""
-    # Asked as one question, so that a capture keeps none of the other processes' names.
+    # One question, so that a capture records no names of other processes.
     return running(root, "managers", MANAGERS)
 
 
 def running(root: Root, question: str, programs: frozenset[str]) -> tuple[str, ...]:
-    """Those of the programs that run; a capture remembers the answer by the question's name."""
+    """The programs that run; a capture records the answer under the question's name."""
     said = root.answer(question, lambda asked: "\n".join(sorted(_found(asked, programs))))
     return tuple(sorted(programs.intersection(said.split())))
 

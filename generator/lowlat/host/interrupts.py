@@ -9,14 +9,14 @@ from typing import Optional
 
 from lowlat.base import bounds
 
-#: A column of a CPU that never took the interrupt, as the kernel prints it (" %10u").
+#: The column of a CPU that never took the interrupt, as the kernel prints it (" %10u").
 _NEVER = " " * 10 + "0"
 _WIDTH = len(_NEVER)
 
 
 @dataclass(frozen=True)
 class InterruptRow:
-    """``label`` is a number or a name, ``words`` tell what it stands for, ``total`` is the sum over
+    """``label`` is a number or a name, ``words`` describe the interrupt, ``total`` is the sum over
     the CPUs."""
 
     label: str
@@ -25,18 +25,18 @@ class InterruptRow:
     columns: str
 
     def counts(self) -> list[int]:
-        """How often it came, by the place of each CPU in the head row."""
+        """The count on each CPU, in the order of the header's CPUs."""
         return list(map(int, self.columns.split()))
 
 
 def cpus(text: str) -> list[int]:
-    """The CPUs that the head row names."""
+    """The CPUs in the header row."""
     return [int(cpu) for cpu in re.findall(r"\bCPU([0-9]{1,5})\b", text.partition("\n")[0])]
 
 
 def parse(text: str) -> Iterator[InterruptRow]:
-    """The rows with a count for every CPU; others, and damaged ones, are left out. None of more
-    than any kernel has."""
+    """The rows with a count for every CPU; other and damaged rows are left out. No rows at all if
+    the text has more than any kernel prints."""
     if text.count("\n") > bounds.INTERRUPTS:
         return
     columns = len(cpus(text))
@@ -49,10 +49,10 @@ def parse(text: str) -> Iterator[InterruptRow]:
 
 
 def _split(rest: str, columns: int) -> Optional[tuple[list[str], str, list[str]]]:
-    """The counts above zero, all counts, and the words after them; None where some are missing."""
+    """The counts above zero, all counts, and the words after them; None if counts are missing."""
     width = columns * _WIDTH
     counts = rest[:width]
-    # On thousands of CPUs nearly all columns are zero: without them there is little to split.
+    # On thousands of CPUs nearly all columns are zero; removing them leaves little to split.
     numbers = counts.replace(_NEVER, "").split()
     aligned = (
         len(counts) == width and not counts[-1:].isspace() and rest[width : width + 1] in ("", " ")

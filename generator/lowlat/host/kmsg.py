@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel messages of this boot, and whether the start of the boot is still among them."""
+"""Kernel messages of this boot, and whether they reach back to its first message."""
 
 import re
 from collections.abc import Sequence
@@ -11,32 +11,32 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.host.root import Root
 
-#: Where a captured machine keeps them, as dmesg prints them.
+#: The file of a captured machine's messages, in dmesg's format.
 LOG = "/var/log/dmesg"
 
 #: The first message of every kernel (init/main.c).
 _FIRST = "Linux version"
 
-#: Who prints those of the live kernel: its own buffer, and what systemd kept of this boot.
+#: Programs that print the live kernel's messages: its ring buffer, and systemd's journal.
 _PRINTERS = (("dmesg",), ("journalctl", "--dmesg", "--boot", "--output=cat", "--no-pager"))
 _PRINT_S = 20.0
 
-#: The message with all parameters on the line that the kernel does not know.
+#: The message that lists all parameters that the kernel does not know.
 UNKNOWN_PARAMETERS = re.compile(r'Unknown kernel command line parameters "([^"]*)"')
 
 #: The message for a value that cannot be parsed (init/main.c, do_early_param()).
 MALFORMED_PARAMETER = re.compile(r"Malformed early option '([^']*)'")
 
-#: kernel/sched/clock.c and kernel/time/clocksource.c: once the scheduler clock, stable before,
-#: becomes unstable, no CPU stops its tick any more (TICK_DEP_BIT_CLOCK_UNSTABLE).
+#: kernel/sched/clock.c and kernel/time/clocksource.c: if a stable scheduler clock becomes unstable,
+#: no CPU stops its tick any more (TICK_DEP_BIT_CLOCK_UNSTABLE).
 CLOCK_BECAME_UNSTABLE = (
     r"TSC found unstable|Marking clocksource 'tsc[^']*' as unstable|sched_clock: Marking unstable"
 )
 
-#: arch/x86/kernel/tsc.c: said also of a clock that never was stable, which keeps no tick.
+#: arch/x86/kernel/tsc.c: also printed for a clock that never was stable, which keeps no tick.
 UNSTABLE_CLOCK = rf"Marking TSC unstable|{CLOCK_BECAME_UNSTABLE}"
 
-#: Messages that count whatever is planned.
+#: Messages that matter to every plan.
 ALWAYS = (_FIRST, UNKNOWN_PARAMETERS.pattern, MALFORMED_PARAMETER.pattern, UNSTABLE_CLOCK)
 
 #: Level, time and caller, as dmesg and the console print them.
@@ -45,25 +45,25 @@ _PREFIX = re.compile(r"^(?:<\d+>)?\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ", re.MULTILI
 
 @dataclass(frozen=True)
 class Messages:
-    """``complete`` is False where the first messages are gone, and what is not found in ``text``
-    may still have been said."""
+    """``complete`` is False if the first messages are gone; then a message that ``text`` lacks may
+    still have been printed."""
 
     text: str
     complete: bool
 
     def said(self, pattern: Optional[str]) -> list[re.Match[str]]:
-        """The lines that match, each once."""
+        """The lines that match, without repetitions."""
         found = re.finditer(f"^.*(?:{pattern}).*$", self.text, re.MULTILINE) if pattern else ()
         return list({match[0].strip(): match for match in found}.values())
 
 
-#: Where none can be read.
+#: The result if no messages can be read.
 NO_MESSAGES = Messages("", complete=False)
 
 
 def read_messages(root: Root) -> Messages:
-    """The messages of the live kernel, of its own buffer where that still holds all, else of the
-    journal where that does; or those in LOG of a captured machine."""
+    """The messages of the live kernel: from its ring buffer, or from the journal if only that is
+    complete. For a captured machine, those in LOG."""
     if not root.live:
         text = root.read(LOG)
         return NO_MESSAGES if text is None else parse(text)
@@ -73,14 +73,14 @@ def read_messages(root: Root) -> Messages:
 
 
 def parse(text: str) -> Messages:
-    """Messages as dmesg or journalctl print them, with tabs and the like escaped as \\xNN."""
+    """Parse the output of dmesg or journalctl, which escapes tabs and the like as \\xNN."""
     plain = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), _PREFIX.sub("", text))
     return Messages(plain, _FIRST in text)
 
 
 def _printed(argv: Sequence[str]) -> Messages:
-    """The messages that a program prints; none where it is missing, may not read them, or prints
-    none: containers have /dev/null in place of the kernel's buffer."""
+    """The messages that a program prints. None of them if it is missing, lacks permission, or
+    prints nothing: containers have /dev/null in place of the kernel's buffer."""
     with suppress(LowlatError):
         if process.find(argv[0]) is not None:
             ended = process.run(argv, timeout=_PRINT_S)

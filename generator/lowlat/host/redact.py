@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Take out of a capture what tells machines and people apart and changes no plan.
+"""Remove from a capture what identifies a machine or a person and changes no plan.
 
 Serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with "x", letter
-by letter: the length of a command line counts, its values here don't.
+by letter, for the length of a command line matters and these values do not.
 """
 
 import re
@@ -26,7 +26,7 @@ _ADDRESSES = re.compile(
     r"|(?<![0-9A-Za-z:])(?:[0-9A-Fa-f]{1,4}:){1,6}:(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,5})?"
 )
 
-#: Parameters whose value names a host, a disk, a network or a secret.
+#: Parameters whose values name a host, disk, network or secret.
 _PRIVATE = re.compile(
     r"(?<![^\s\"'])((?:root|resume|ip|nfsroot|nfsaddrs|netroot|ifname|bootdev|bootif|bridge|bond|team|"
     r"vlan|netconsole|cryptdevice|cryptkey|ostree|addr|"
@@ -37,7 +37,7 @@ _PRIVATE = re.compile(
     re.IGNORECASE,
 )
 
-#: Lines "key: value" of /proc/cpuinfo and /proc/sysinfo that tell one machine from another.
+#: Lines "key: value" of /proc/cpuinfo and /proc/sysinfo that identify a machine.
 _IDENTIFYING = re.compile(
     r"^([^:\n]*(?:serial|sequence code|plant|uuid|\bname\b(?<!model name))[^:\n]*:)(.*)$"
     r"|(identification = )(\w+)",
@@ -53,8 +53,8 @@ _MAC_NAME = re.compile(r"\b(enx|wlx|wwx|slx)[0-9a-f]{12}\b")
 
 
 def redact(contents: Contents, host_name: str = "") -> Contents:
-    """The contents without what identifies; paths and names are replaced alike
-    everywhere, interfaces named after a MAC address by numbers in the order they are met."""
+    """The contents without identifying data. Paths and names are replaced in the same way
+    everywhere; interfaces named after a MAC address are numbered in order of appearance."""
     numbers: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
@@ -90,7 +90,7 @@ def _file(path: str, data: bytes, host_name: str) -> str:
     elif path in ("/proc/version", LOG):
         text = _PRIVATE.sub(_cross_out, _BUILDER.sub(lambda found: _crossed(found[0]), text))
     elif path == BOOT_ID or path.startswith("/run/lowlat/"):
-        return text  # a boot's number identifies no person; its files carry it
+        return text  # a boot ID identifies no person, and files of this boot contain it
     elif path == "/etc/default/grub":
         text = _lines(text, ("GRUB_ENABLE_BLSCFG",))
     elif path == "/proc/config.gz" or path.startswith(("/boot/config-", "/lib/modules/")):
@@ -99,7 +99,7 @@ def _file(path: str, data: bytes, host_name: str) -> str:
 
 
 def _cross_out(found: re.Match[str]) -> str:
-    """The key as it is, the value crossed out."""
+    """The key unchanged, the value overwritten."""
     key, value = (group for group in found.groups() if group is not None)
     return key + _crossed(value)
 

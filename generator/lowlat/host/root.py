@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The host's files, live or captured, behind one small reading interface.
 
-Paths are those of the host ("/sys/devices/system/cpu/online"). What cannot be read is ``None``:
-unknown, never absent. No other module opens files of the host for reading.
+Paths are those of the host ("/sys/devices/system/cpu/online"). ``None`` means that a file cannot be
+read: unknown, never absent. Only this module opens the host's files for reading.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 CPU = "/sys/devices/system/cpu"
 
-#: Another number in every boot (Documentation/admin-guide/sysctl/kernel.rst, random).
+#: A new number in every boot (Documentation/admin-guide/sysctl/kernel.rst, random).
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
-#: Files of one value each.
+#: Prefixes of files with one value each.
 _VALUES = ("/sys/", "/proc/sys/", "/proc/cmdline", "/proc/irq/")
 
-#: Where a captured machine keeps what programs and libraries of the host said.
+#: Where a captured machine keeps the answers of the host's programs and libraries.
 ANSWERS = "/.lowlat"
 
 
 class Root:
-    """The tree below a folder: ``/`` for the running machine, another one for a captured one."""
+    """The tree below a folder: ``/`` for the running machine, another folder for a captured one."""
 
     def __init__(self, path: str = "/") -> None:
         self.path = os.path.realpath(path)
@@ -44,11 +44,11 @@ class Root:
         self._prefix = "" if self.live else self.path
 
     def read_bytes(self, path: str) -> Optional[bytes]:
-        """The file's content, unpacked where it is compressed with gzip; None where it is missing,
-        vanished, unreadable or a link loop."""
+        """The file's content, unpacked if gzip compressed it; None if it is missing, vanished,
+        unreadable or a link loop."""
         try:
             fd = self.open(path, _READ)
-        except (OSError, ValueError):  # a name that a file gave may hold a NUL
+        except (OSError, ValueError):  # a name from a file may hold a NUL
             return None
         try:
             return bounds.unpack(_read_all(fd, self.live), bounds.HOST_FILE)
@@ -58,8 +58,8 @@ class Root:
             os.close(fd)
 
     def open(self, path: str, flags: int) -> int:
-        """Open a host's file; in a captured tree a plain one, which no link has led out of it.
-        Raises OSError where it is something else: a device's driver acts when it is opened."""
+        """Open a file of the host; in a captured tree, only a plain file inside the tree. Raises
+        OSError otherwise, for opening a device makes its driver act."""
         if self.live:
             return os.open(path, flags)
         at = os.open(self._prefix + path, os.O_PATH | os.O_CLOEXEC | flags & os.O_NOFOLLOW)
@@ -73,23 +73,22 @@ class Root:
             os.close(at)
 
     def holds(self, fd: int) -> bool:
-        """Whether an open file lies in this tree, and no link led out of it: an absolute one inside
-        a captured tree would otherwise answer with this host's file."""
+        """Whether an open file lies in this tree. An absolute link in a captured tree would lead to
+        this host's file."""
         return self.live or f"{os.readlink(f'/proc/self/fd/{fd}')}/".startswith(f"{self.path}/")
 
     def host(self, path: str) -> str:
-        """The real path of a host's path, for the few who write."""
+        """The real path of a host's path, for the few callers that write."""
         return self._prefix + path
 
     def check_owned(self, path: str) -> None:
-        """Raises Refused, for root, where others than root could have written a file, or could put
-        one there."""
+        """Raises Refused, for root, if others than root can change or create this file."""
         trust.check(path, self.path)
 
     @contextmanager
     def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
-        """The folder held open for those who write, reached without any link; with ``make`` what is
-        missing of it is made. Raises OSError where that is not possible or a link is in the way."""
+        """The folder's descriptor for callers that write, opened without following any link;
+        ``make`` creates missing folders. Raises OSError if that fails or a link is in the way."""
         fd = os.open(self.path, _FOLDER)
         try:
             for part in filter(None, path.split("/")):
@@ -104,7 +103,7 @@ class Root:
             os.close(fd)
 
     def names(self, path: str) -> tuple[str, ...]:
-        """The sorted names in a folder; empty where it is missing."""
+        """The sorted names in a folder; empty if it is missing."""
         try:
             if self.live:
                 return tuple(sorted(os.listdir(path)))
@@ -121,7 +120,7 @@ class Root:
         return os.path.lexists(self._prefix + path)
 
     def absent(self, path: str) -> bool:
-        """Whether the file is certainly not there; False also where looking is not permitted."""
+        """Whether the file certainly does not exist; False also if permission is lacking."""
         try:
             os.lstat(self._prefix + path)
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -131,7 +130,7 @@ class Root:
         return False
 
     def link(self, path: str) -> Optional[str]:
-        """Where a symbolic link points, as it is written."""
+        """The target of a symbolic link, as written."""
         try:
             return os.readlink(self._prefix + path)
         except OSError:
@@ -145,7 +144,7 @@ class Root:
             return None
 
     def answer(self, name: str, ask: Callable[[Root], str]) -> str:
-        """The answer of ``ask``, which a capture records; a captured machine repeats it."""
+        """The answer of ``ask``; a capture records it, a captured machine repeats it."""
         said = None if self.live else self.read(f"{ANSWERS}/{name}")
         return ask(self) if said is None else said
 
@@ -165,7 +164,7 @@ class Root:
             return None
 
     def read_cpus(self, list_path: str, mask_path: Optional[str] = None) -> Optional[CpuSet]:
-        """The CPUs in a list file, or in the mask file beside it where there is no list."""
+        """The CPUs in a list file, or in the mask file beside it if there is no list."""
         for path, parse in ((list_path, CpuSet.parse_list), (mask_path, CpuSet.parse_mask)):
             text = self.read(path) if path else None
             if text is None:
@@ -178,7 +177,7 @@ class Root:
 
 
 def glob(root: Root, pattern: str) -> list[str]:
-    """The existing paths that a pattern names; one without wildcards names itself."""
+    """The existing paths that match a pattern; a path without wildcards is returned as it is."""
     if not is_glob(pattern):
         return [pattern]
     found = [""]
@@ -193,8 +192,8 @@ def glob(root: Root, pattern: str) -> list[str]:
 
 
 def real_path(root: Root, path: str) -> str:
-    """The path by the name of its folder itself where that is a link: CPUs that share a frequency
-    have one policy (cpu1/cpufreq is ../cpufreq/policy0)."""
+    """The path with a linked folder resolved: CPUs that share a frequency have one policy
+    (cpu1/cpufreq is ../cpufreq/policy0)."""
     folder, _, name = path.rpartition("/")
     link = root.link(folder) if folder.startswith("/") else None
     return path if link is None else posixpath.normpath(f"{folder}/../{link}/{name}")
@@ -211,7 +210,7 @@ def _read_all(fd: int, live: bool) -> bytes:
         chunk = os.read(fd, _CHUNK)
         chunks.append(chunk)
         size += len(chunk)
-        # The kernel's own files may give less than is asked for before they end.
+        # A read of a kernel file may return less than was asked for before its end.
         if not chunk or (not live and len(chunk) < _CHUNK):
             break
     return b"".join(chunks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lowlat's notes on this boot, in /run/lowlat, which end with the boot; and their locks."""
+"""lowlat's state of this boot, in /run/lowlat, which a reboot clears; and its locks."""
 
 import os
 import posixpath
@@ -14,20 +14,20 @@ FOLDER = "/run/lowlat"
 
 _LOCK = f"{FOLDER}/lock"
 
-#: Who has it may wait for systemctl a few times.
+#: In seconds: the lock's holder may wait for systemctl several times.
 _PATIENT_S = 120.0
 
 
 def alone(root: Root) -> AbstractContextManager[None]:
-    """For the one that changes the running kernel: start, stop and restore follow each other.
-    Raises Refused where another one does not end. boot.transaction tells the order of all locks."""
+    """The lock for changing the running kernel: start, stop and restore never overlap. Raises
+    Refused if the other holder does not end. boot.transaction documents the order of all locks."""
     taken = Refused("another lowlat-gen is changing the running kernel", hint="let it end first")
     return locked(root, _LOCK, taken, _PATIENT_S)
 
 
 @contextmanager
 def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator[None]:
-    """Hold a lock of this boot. Raises ``taken`` where another one has it for longer, in s."""
+    """Hold a lock of this boot. Raises ``taken`` after ``wait`` seconds if another holds it."""
     folder, name = posixpath.split(path)
     with ExitStack() as held:
         with files.told(path):
@@ -37,15 +37,15 @@ def locked(root: Root, path: str, taken: Refused, wait: float = 0.0) -> Iterator
 
 
 def keep(root: Root, path: str, text: str) -> None:
-    """Write one of lowlat's files whole or not at all, through no link. Raises Refused where that
-    is not possible."""
+    """Write one of lowlat's files whole or not at all, through no link. Raises Refused if that
+    fails."""
     folder, name = posixpath.split(path)
     with files.told(path), root.folder(folder, make=True) as at:
         files.replace(name, text.encode(), at)
 
 
 def forget(root: Root, path: str) -> None:
-    """Remove a file of lowlat's, if it is there. Raises Refused where that is not possible."""
+    """Remove one of lowlat's files, if it exists. Raises Refused if that fails."""
     folder, name = posixpath.split(path)
     with files.told(path), suppress(FileNotFoundError), root.folder(folder) as at:
         os.unlink(name, dir_fd=at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Threads as their folders in /proc tell of them (proc_pid_stat(5), proc_pid_status(5))."""
+"""Threads, read from their folders in /proc (proc_pid_stat(5), proc_pid_status(5))."""
 
 import re
 from dataclasses import dataclass
@@ -18,9 +18,8 @@ REAL_TIME = ("fifo", "rr")
 
 @dataclass(frozen=True)
 class Task:
-    """One thread; ``kernel``: it is the kernel's own; ``bound``: the kernel does not let it be
-    moved; ``start`` is in clock ticks after the boot; ``cpu`` the one it runs on, or ran on
-    last."""
+    """One thread. ``kernel``: a kernel thread; ``bound``: the kernel refuses to move it; ``start``
+    is in clock ticks after the boot; ``cpu`` is its current or last CPU."""
 
     pid: int
     comm: str
@@ -32,7 +31,7 @@ class Task:
 
 
 def parse(stat: str) -> Optional[Task]:
-    """Read a stat file; None where it is none."""
+    """Parse a stat file; None if it is not one."""
     head, _, tail = stat.rpartition(")")
     pid, _, comm = head.partition(" (")
     fields = tail.split()
@@ -49,19 +48,19 @@ def parse(stat: str) -> Optional[Task]:
 
 
 def read(root: Root, folder: str) -> Optional[Task]:
-    """The thread of a folder; None where it is gone."""
+    """The thread of a folder; None if it has ended."""
     return parse(root.read(f"{folder}/stat") or "")
 
 
 def affinity(root: Root, folder: str) -> Optional[str]:
-    """The mask of the CPUs that it may run on."""
+    """The mask of the CPUs on which it may run."""
     status = root.read(f"{folder}/status") or ""
     found = re.search(r"^Cpus_allowed:\s*(\S+)$", status, re.MULTILINE)
     return found[1] if found else None
 
 
 def ran(root: Root, folder: str) -> tuple[int, int]:
-    """For how many ns it ran, and how often it was given a CPU
+    """Its CPU time in ns, and how often it was scheduled
     (Documentation/scheduler/sched-stats.rst)."""
     told = [*(root.read(f"{folder}/schedstat") or "").split(), "0", "0", "0"]
     time, runs = (int(text) if text.isdecimal() else 0 for text in (told[0], told[2]))

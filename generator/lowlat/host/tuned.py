@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TuneD on this host: is it there, which profiles are active, and what they and their parents say.
+"""TuneD on this host: its state, its active profiles, and the settings of these and their parents.
 
-Its files are read as its own loader reads them (tuned/profiles/loader.py, locator.py); what only
-TuneD can expand, variables and functions, is left as it is written.
+Files are read as TuneD's loader reads them (tuned/profiles/loader.py, locator.py). Variables and
+functions, which only TuneD can expand, stay as written.
 """
 
 import configparser
@@ -18,24 +18,24 @@ from lowlat.base import resources
 from lowlat.host.daemons import read_managers
 from lowlat.host.root import Root
 
-#: The profile of one host, as render writes it.
+#: The host's own profile, which render writes.
 LOCAL = "lowlat-local"
 
 _MAIN = "/etc/tuned/tuned-main.conf"
 
-#: The profile that TuneD falls back to is in every package of it.
+#: TuneD's fallback profile, which every package of it contains.
 _STOCK = "balanced"
 
-#: Where distributions install it.
+#: Where distributions install TuneD.
 PROGRAMS = ("/usr/sbin/tuned", "/usr/bin/tuned", "/usr/local/sbin/tuned")
 
-#: By state: what a user has to know and can do.
+#: By state: its consequence for the user, and what to do.
 _ADVICE = resources.texts("host/tuned.ini")["advice"]
 
 
 @dataclass(frozen=True)
 class TunedProfile:
-    """One tuned.conf as it is written: ``sections`` maps sections to options, [main] included."""
+    """One tuned.conf as written: ``sections`` maps sections to options, [main] included."""
 
     name: str
     path: str
@@ -43,7 +43,7 @@ class TunedProfile:
 
 
 def state(root: Root) -> str:
-    """One of absent, stopped, running and one-shot: installed, but configured without a daemon."""
+    """absent, stopped, running, or one-shot (installed, but configured without a daemon)."""
     if not any(root.exists(path) for path in PROGRAMS):
         return "absent"
     if _main(root).get("daemon", "1").lower() in ("0", "no", "false", "off"):
@@ -52,21 +52,21 @@ def state(root: Root) -> str:
 
 
 def advice(root: Root) -> str:
-    """The consequence of a TuneD that runs no daemon; "" where one runs."""
+    """What follows if TuneD runs no daemon; "" if it does."""
     return _ADVICE[state(root)].replace("\n", " ")
 
 
 def active_profiles(root: Root) -> tuple[str, ...]:
-    """The profiles that TuneD merges, in that order; the post-loaded one comes last."""
+    """The profiles that TuneD merges, in that order; the post-loaded profile is last."""
     names = ("active_profile", "post_loaded_profile")
     return tuple(name for file in names for name in (root.read(f"/etc/tuned/{file}") or "").split())
 
 
 def profile_folders(root: Root) -> tuple[str, ...]:
-    """Where TuneD looks for profiles; a later folder goes before an earlier one.
+    """The folders in which TuneD looks for profiles; later ones take precedence.
 
-    Up to 2.22 profiles lie directly in tuned/, from 2.23 on in tuned/profiles/ or where
-    ``profile_dirs`` says.
+    Up to 2.22 profiles lie directly in tuned/, from 2.23 on in tuned/profiles/ or in the folders of
+    ``profile_dirs``.
     """
     if not _has_subfolders(root):
         return ("/usr/lib/tuned", "/etc/tuned")
@@ -78,8 +78,8 @@ def profile_folders(root: Root) -> tuple[str, ...]:
 
 
 def chain(root: Root, name: str) -> tuple[TunedProfile, ...]:
-    """The profile and all it includes, in the order in which TuneD loads them: what a later one
-    says holds. Empty where TuneD itself could not load it."""
+    """The profile and all that it includes, in TuneD's loading order: a later profile overrides an
+    earlier one. Empty if TuneD could not load it."""
     loaded: list[TunedProfile] = []
     return tuple(loaded) if _load(root, name, loaded, set()) else ()
 
@@ -95,7 +95,7 @@ def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> 
     if sections is None:
         return False
     for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
-        # A name that TuneD computes first cannot be resolved here.
+        # A name that TuneD would first have to compute cannot be resolved here.
         if included and "$" not in included and not _load(root, included, loaded, seen):
             return False
     loaded.append(TunedProfile(_plain(name), path, sections))
@@ -103,7 +103,7 @@ def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> 
 
 
 def _locate(root: Root, name: str, seen: set[str]) -> Optional[str]:
-    """The profile's file; "" where it is loaded already or optional ("-name") and not there."""
+    """The profile's file; "" if it is loaded already, or optional ("-name") and missing."""
     paths = [f"{folder}/{_plain(name)}/tuned.conf" for folder in reversed(profile_folders(root))]
     for path in paths:
         if path not in seen and root.read(path) is not None:
@@ -116,7 +116,7 @@ def _plain(name: str) -> str:
 
 
 def parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:
-    """The sections of one of TuneD's files; None where it is none."""
+    """The sections of one of TuneD's files; None if it cannot be parsed."""
     parser = configparser.ConfigParser(
         delimiters=("=",), inline_comment_prefixes=("#",), strict=False, interpolation=None
     )

@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel command line: split as the kernel does, checked against a narrow grammar, measured."""
+"""The kernel command line: split as the kernel does, checked against a narrow grammar."""
 
 import re
 from collections.abc import Iterable
 
 from lowlat.base.errors import Refused
 
-#: COMMAND_LINE_SIZE on x86 and arm64, with the closing NUL; what is beyond is cut silently.
+#: COMMAND_LINE_SIZE on x86 and arm64, with the closing NUL; the kernel drops the rest silently.
 LIMIT = 2048
 
 #: The parameter that names the plan of a tuned boot.
 MARKER = "lowlat.plan"
 
-#: The characters of a planned parameter: none that a shell, GRUB or the kernel interprets.
+#: The characters allowed in a planned parameter: no shell, GRUB or kernel interprets them.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
-#: The words that virtme-ng adds to a guest's line for its own init.
+#: The words that virtme-ng adds to a guest's line for its init.
 _VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
 
 
 def without_virtme(line: str) -> str:
-    """The line without what only the init of a rehearsal's guest reads."""
+    """The line without the words that only the init of a rehearsal's guest reads."""
     return " ".join(word for word in line.split() if not _VIRTME.fullmatch(word))
 
 
@@ -36,19 +36,19 @@ def name_of(parameter: str) -> str:
 
 
 def values(line: str, name: str) -> list[str]:
-    """Every value that a parameter is given on the line, in order; "" for a flag."""
+    """Every value of a parameter on the line, in order; "" for a flag."""
     wanted = name.replace("-", "_")
     return [item.partition("=")[2] for item in parse(line) if name_of(item) == wanted]
 
 
 def without(line: str, names: Iterable[str]) -> str:
-    """The line without these parameters and our marker: the stock line, read in a tuned boot."""
+    """The line without these parameters and lowlat's marker: the stock line of a tuned boot."""
     left_out = {name.replace("-", "_") for name in (*names, MARKER)}
     return " ".join(item for item in parse(line) if name_of(item) not in left_out)
 
 
 def join(parameters: Iterable[str]) -> str:
-    """Our parameters as one line. Raises Refused for a character that could end a parameter, a
+    """lowlat's parameters as one line. Raises Refused for a character that could end a parameter, a
     quoted string or a shell word."""
     parts = list(parameters)
     for part in parts:
@@ -58,7 +58,7 @@ def join(parameters: Iterable[str]) -> str:
 
 
 def check_length(line: str, what: str) -> None:
-    """Raises Refused where the kernel would cut the line."""
+    """Raises Refused if the kernel would truncate the line."""
     size = len(line.encode())
     if size >= LIMIT:
         why = f"{what} is {size} bytes long; the kernel cuts it after {LIMIT - 1}"

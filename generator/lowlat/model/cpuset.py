@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sets of CPU numbers and the two ways the kernel writes them: lists and hexadecimal masks."""
+"""Sets of CPU numbers, and the kernel's two notations for them: lists and hexadecimal masks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Optional
 from lowlat.base import bounds
 from lowlat.base.errors import Refused
 
-#: The last CPU that any kernel supports (NR_CPUS is at most 8192); guards against "0-99999999".
+#: The highest CPU number of any kernel (NR_CPUS is at most 8192); guards against "0-99999999".
 MAX_CPU = 8191
 
-#: The CPUs that all parts of a list name together: in a list of a person's some may be twice.
+#: The limit on the CPUs of all parts of a list together; a person may name a CPU twice.
 _MOST_NAMED = 4 * (MAX_CPU + 1)
 
 _RANGE = re.compile(r"(\d{1,9}|N)(?:-(\d{1,9}|N)(?::(\d{1,9})/(\d{1,9}))?)?", re.ASCII)
@@ -39,9 +39,9 @@ class CpuSet:
     def parse_list(cls, text: str, *, last: Optional[int] = None) -> CpuSet:
         """Read the kernel's CPU-list syntax (admin-guide/kernel-parameters.rst, "cpu lists").
 
-        Ranges ("2-5"), strides ("0-7:1/2"); where ``last`` is given also ``N`` (that CPU) and
-        ``all``. Text without digits is the empty set, as is "(null)", which kernels before 7.0
-        print for a mask that was never set.
+        Ranges ("2-5") and strides ("0-7:1/2"); with ``last`` also ``N`` (that CPU) and ``all``.
+        Text without digits is the empty set, and so is "(null)", which kernels before 7.0 print for
+        a mask that was never set.
         """
         if len(text) > bounds.CPU_LIST:
             raise CpuSetError("the CPU list is longer than any kernel's")

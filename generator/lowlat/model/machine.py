@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Machine: what probe learned of a host, as frozen values with a JSON form.
+"""The Machine: what probe read from a host, as frozen values with a JSON form.
 
-``None`` and empty tuples mean unknown: the file was not there to be read. Only what the kernel
-said is stored; every conclusion is drawn elsewhere.
+``None`` and empty tuples mean unknown: the file could not be read. Only what the kernel reported is
+stored; other modules draw the conclusions.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SCHEMA = "lowlat.machine/1"
 X86 = frozenset({"x86_64", "i386", "i686"})
 ARM = frozenset({"aarch64", "armv7l", "armv8l"})
 
-#: A kernel's release, as it may stand in a file's name.
+#: A kernel's release; safe in a file name.
 RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+~-]{0,127}")
 
-#: Configuration options shown in the JSON form; the others only make it long.
+#: Configuration options in the JSON form; all others would only make it long.
 _SHOWN = re.compile(
     r"CPU_ISOLATION|NO_HZ\w*|RCU_\w+|HZ|PREEMPT\w*|OSNOISE_TRACER|TIMERLAT_TRACER|HWLAT_TRACER|"
     r"IRQ_FORCED_THREADING|X86_MCE|NUMA_BALANCING|TRANSPARENT_HUGEPAGE\w*|\w*LOCKUP_DETECTOR"
@@ -33,14 +33,14 @@ _SHOWN = re.compile(
 #: The names of polling idle states (drivers/cpuidle/poll_state.c, POWER's drivers).
 _POLLS = ("POLL", "snooze")
 
-#: Of Ubuntu's package lowlatency-kernel: sorts late, and appends to every boot's command line.
+#: From Ubuntu's package lowlatency-kernel: read late, it appends to every boot's command line.
 LOWLATENCY_KERNEL = "/etc/default/grub.d/99-lowlatency.cfg"
 
 
 @dataclass(frozen=True)
 class Cpus:
-    """The kernel's CPU sets. ``boot`` is the CPU that booted: 0 where online, else the lowest.
-    ``siblings_known``: the kernel says which CPUs share a core."""
+    """The kernel's CPU sets. ``boot`` is the boot CPU: 0 if online, else the lowest.
+    ``siblings_known``: the kernel reports which CPUs share a core."""
 
     online: CpuSet
     offline: CpuSet
@@ -53,8 +53,8 @@ class Cpus:
 
 @dataclass(frozen=True)
 class Core:
-    """The online hardware threads of one core, and where it lies. ``cache`` is the lowest CPU of
-    its last-level cache domain; books and drawers are the packaging of s390 machines."""
+    """The online hardware threads of one core, and its place. ``cache`` is the lowest CPU of its
+    last-level cache domain; books and drawers are the packaging of s390 machines."""
 
     cpus: CpuSet
     package: Optional[int] = None
@@ -77,7 +77,7 @@ class CoreType:
 
 @dataclass(frozen=True)
 class Node:
-    """A NUMA node with its online CPUs; distances by node position as the firmware gives them."""
+    """A NUMA node with its online CPUs; the firmware's distances, by node position."""
 
     id: int
     cpus: CpuSet
@@ -88,7 +88,7 @@ class Node:
 @dataclass(frozen=True)
 class Cache:
     """One cache and the online CPUs that share it. ``kind`` is data, instruction, unified or
-    unknown; ``size`` is the kernel's text ("32768K"), "" where it is not known."""
+    unknown; ``size`` is the kernel's text ("32768K"), or "" if unknown."""
 
     level: int
     kind: str
@@ -98,7 +98,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class ClockSource:
-    """The clock source in use, and those the kernel would also accept, best first."""
+    """The clock source in use, and those that the kernel would accept, best first."""
 
     current: Optional[str] = None
     available: tuple[str, ...] = ()
@@ -106,11 +106,11 @@ class ClockSource:
 
 @dataclass(frozen=True)
 class Interrupt:
-    """A numbered row of /proc/interrupts; ``count`` is how often it came, on all CPUs.
+    """A numbered row of /proc/interrupts; ``count`` is the sum over all CPUs since boot.
 
-    ``settable`` is False where the affinity cannot be set (file without write permission, from
-    6.12 on). ``managed`` then tells why: True where the kernel spreads the queues of a device
-    itself, False where the interrupt cannot be moved at all; None where the kernel does not tell.
+    ``settable`` is False if the affinity cannot be set (the file lacks write permission, from 6.12
+    on). Then ``managed`` gives the reason: True if the kernel spreads a device's queues itself,
+    False if the interrupt cannot be moved at all, None if the kernel does not say.
     """
 
     number: int
@@ -128,10 +128,10 @@ class Device:
     """A network interface, an NVMe controller or another PCI device with interrupts.
 
     ``address`` is the PCI address, or the kernel's name of a device that is not on PCI. ``kind`` is
-    network, nvme, storage, display, accelerator, usb or other. ``names`` are its network
-    interfaces or controllers (eth0, nvme0). ``node`` is None where the firmware does not say, and
-    ``cpus`` are the online CPUs near it. ``interrupts`` are numbers of ``Machine.interrupts``.
-    ``model`` is the hardware database's, else vendor and device number.
+    network, nvme, storage, display, accelerator, usb or other. ``names`` are its network interfaces
+    or controllers (eth0, nvme0). ``node`` is None if the firmware does not report it; ``cpus`` are
+    the online CPUs near it. ``interrupts`` are numbers of ``Machine.interrupts``. ``model`` comes
+    from the hardware database, else it is the vendor and device number.
     """
 
     address: str
@@ -146,7 +146,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Processor:
-    """Of /proc/cpuinfo: the first CPU's vendor, model name and microcode version, and the flags
+    """From /proc/cpuinfo: the first CPU's vendor, model name and microcode version, and the flags
     that change a plan."""
 
     vendor: Optional[str] = None
@@ -158,8 +158,8 @@ class Processor:
 
 @dataclass(frozen=True)
 class IdleState:
-    """An idle state of ``cpu``, which stands for all CPUs of its core type. ``latency_us`` is the
-    time to wake up from it; ``disabled`` is what cpuN/cpuidle/stateM/disable says."""
+    """An idle state of ``cpu``, which stands for all CPUs of its core type. ``latency_us`` is its
+    exit latency; ``disabled`` is the value of cpuN/cpuidle/stateM/disable."""
 
     cpu: int
     name: str
@@ -169,9 +169,9 @@ class IdleState:
 
 @dataclass(frozen=True)
 class PowerControl:
-    """Idle and frequency control as the running kernel offers it. ``uncore_khz`` is the highest
-    frequency of each uncore, by the name of its folder; ``l3_ways`` how many ways resctrl can
-    divide of each last-level cache, by the number it has there."""
+    """Idle and frequency control as the running kernel offers it. ``uncore_khz`` is each uncore's
+    highest frequency, by its folder's name; ``l3_ways`` the number of ways that resctrl can divide
+    in each last-level cache, by resctrl's cache id."""
 
     idle_driver: Optional[str] = None
     frequency_driver: Optional[str] = None
@@ -183,7 +183,7 @@ class PowerControl:
 
     @property
     def lightest_sleeps(self) -> tuple[IdleState, ...]:
-        """The idle state of each core type that is the quickest to wake from, polling aside."""
+        """For each core type, the idle state with the shortest exit latency, except polling."""
         sleeps = [s for s in self.idle_states if s.name not in _POLLS and s.latency_us is not None]
         sleeps.sort(key=lambda state: (state.cpu, state.latency_us or 0))
         return tuple({state.cpu: state for state in reversed(sleeps)}.values())
@@ -191,9 +191,9 @@ class PowerControl:
 
 @dataclass(frozen=True)
 class Firmware:
-    """``efi``: booted by EFI. ``smi_counter``: the processor counts system management interrupts,
-    and the device to read the counter is there; it is not read here. ``locked_down``: the kernel
-    guards itself against root, as it does after a Secure Boot."""
+    """``efi``: booted by EFI. ``smi_counter``: the processor counts system management interrupts
+    and has a device to read the counter; the probe does not read it. ``locked_down``: the kernel
+    restricts root, as after a Secure Boot."""
 
     efi: Optional[bool] = None
     smi_counter: Optional[bool] = None
@@ -202,9 +202,9 @@ class Firmware:
 
 @dataclass(frozen=True)
 class Services:
-    """The other managers of this system: the version of control groups ("v1", "v2", "hybrid"),
-    TuneD's active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's
-    package lowlatency-kernel adds to the command line of every boot."""
+    """Other managers on this system: the version of control groups ("v1", "v2", "hybrid"), TuneD's
+    active profile, whether kernel samepage merging runs, and the parameters that Ubuntu's package
+    lowlatency-kernel adds to the command line of every boot."""
 
     cgroup: Optional[str] = None
     tuned_profile: Optional[str] = None
@@ -231,8 +231,8 @@ class Config:
 class Kernel:
     """One kernel, running or installed. ``version`` is (major, minor), never a float.
 
-    ``features`` are those files of the running kernel that are there, of all that the catalogue
-    asks for; of an installed kernel, those that its module parameters will make.
+    ``features`` are the files of the running kernel that exist, out of all that the catalogue asks
+    for; for an installed kernel, those that its module parameters will create.
     """
 
     release: Optional[str] = None
@@ -253,17 +253,17 @@ class Kernel:
 
     @property
     def words(self) -> str:
-        """Its release and, where they are known, its preemption and its tick."""
+        """The release and, if known, the preemption and the tick rate."""
         words = f"{self.release or 'unknown'}{' PREEMPT_RT' if self.realtime else ''}"
         return f"{words}, HZ={self.hz}" if self.hz else words
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Everything probe learned. ``cores`` are in order of their lowest CPU; ``core_types`` has two
-    entries at least or none; ``nodes`` includes those without online CPUs. ``hypervisor`` is the
-    one this machine is a guest of, None on hardware; ``managers`` are running daemons that also
-    move CPUs, interrupts or frequencies; ``cmdline`` is the running kernel's own."""
+    """All that probe read. ``cores`` are in order of their lowest CPU; ``core_types`` has at least
+    two entries or none; ``nodes`` includes those without online CPUs. ``hypervisor`` names this
+    guest's hypervisor, None on hardware; ``managers`` are running daemons that also move CPUs,
+    interrupts or frequencies; ``cmdline`` is the running kernel's command line."""
 
     arch: Optional[str]
     cpus: Cpus
@@ -289,7 +289,7 @@ class Machine:
         return self.arch in X86
 
     def core_of(self, cpu: int) -> Core:
-        """The core of an online CPU. Raises KeyError for another."""
+        """The core of an online CPU. Raises KeyError for any other CPU."""
         return self._cores_by_cpu[cpu]
 
     @cached_property
@@ -298,7 +298,7 @@ class Machine:
 
     @classmethod
     def from_json(cls, document: object) -> Machine:
-        """Read it back. Raises Mistyped, which names what is wrong."""
+        """Read the JSON form. Raises Mistyped, which names the wrong part."""
         return decode_fields(cls, document, "machine")
 
     def to_json(self) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Plan: the CPU split and every setting, with its reason, as a value with a JSON form."""
+"""The Plan: the CPU split, and every setting with its reason, as a value with a JSON form."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lowlat.model.cpuset import CpuSet
 
 SCHEMA = "lowlat.plan/1"
 
-#: The two sides of every plan, by which ``cpus`` asks for them; a named set is called otherwise.
+#: The two sides of every plan; ``cpus`` takes these names, so no named set has them.
 ROLES = ("isolated", "housekeeping")
 
 
 def digest(content: dict[str, Any]) -> str:
-    """The id of a plan with this content."""
+    """The id of a plan with this content: the first 12 digits of its SHA-256."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -40,7 +40,7 @@ class PlannedParameter:
 
     @property
     def word(self) -> str:
-        """As it stands on the command line."""
+        """The parameter as written on the command line."""
         return f"{self.name}={self.value}" if self.value else self.name
 
 
@@ -58,7 +58,7 @@ class PlannedSetting:
 
 @dataclass(frozen=True)
 class Offer:
-    """A setting that is possible here and off: its cost, and how to enable it."""
+    """A setting that is possible here but off: its cost, and how to enable it."""
 
     name: str
     cost: str
@@ -73,7 +73,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class RoleReason:
-    """Why some CPUs are isolated, housekeeping or offline: their ``role``."""
+    """Why these CPUs are isolated, housekeeping or offline (``role``)."""
 
     cpus: CpuSet
     role: str
@@ -83,8 +83,8 @@ class RoleReason:
 @dataclass(frozen=True)
 class PlannedCpus:
     """The split: disjoint sets, with a reason for every CPU. ``preferred`` are the isolated CPUs in
-    the order in which threads shall get them; None in plans of before there was one. ``sets`` are
-    isolated CPUs by the names that the user gave them; None without names."""
+    the order in which threads get them; None in older plans. ``sets`` maps the user's names to
+    isolated CPUs; None without names."""
 
     online: CpuSet
     isolated: CpuSet
@@ -100,7 +100,7 @@ class PlannedCpus:
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """The words to add to the kernel's command line, whole and in parts."""
+    """The words added to the kernel's command line, as one text and as parameters."""
 
     text: str
     parameters: tuple[PlannedParameter, ...]
@@ -108,7 +108,7 @@ class PlannedLine:
 
 @dataclass(frozen=True)
 class Plan:
-    """The JSON form is the contract lowlat.plan/1; ``id`` is a digest of everything else in it."""
+    """The JSON form is the contract lowlat.plan/1; ``id`` is a digest of all its other content."""
 
     profile: str
     kernel: Optional[str]
@@ -125,7 +125,7 @@ class Plan:
 
     @property
     def effect(self) -> object:
-        """The settings without their reasons: equal where two plans set the same."""
+        """The settings without their reasons: equal if two plans set the same."""
         cpus = replace(self.cpus, reasons=())
         values = ((item.name, item.target, item.value) for item in self.runtime)
         return (self.profile, self.kernel, cpus, self.cmdline.text, *values)
@@ -144,11 +144,11 @@ class Plan:
 
     @property
     def preferred(self) -> tuple[int, ...]:
-        """The isolated CPUs in the order in which threads shall get them."""
+        """The isolated CPUs in the order in which threads get them."""
         return tuple(self.isolated) if self.cpus.preferred is None else self.cpus.preferred
 
     def cpus_of(self, name: str) -> CpuSet:
-        """Those of a side or of a named set. Raises Refused where there is no such set."""
+        """The CPUs of a side or a named set. Raises Refused if there is no such set."""
         known = dict(zip(ROLES, (self.isolated, self.housekeeping)), **(self.cpus.sets or {}))
         if name not in known:
             why = f"there is no set of CPUs '{name[:40]}'"
@@ -161,7 +161,7 @@ class Plan:
         return f"{self.cmdline.text} {cmdline.MARKER}={self.id}".strip()
 
     def text(self) -> str:
-        """The JSON form as it is stored, always the same bytes."""
+        """The JSON form as stored: the same bytes for the same plan."""
         return json.dumps({**self.to_json(), "writer": __version__}, indent=2) + "\n"
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, document: Any) -> Plan:
-        """Read a plan back. Raises Refused where it is not a lowlat.plan/1."""
+        """Read a plan back. Raises Refused if it is no lowlat.plan/1."""
         try:
             if is_later(document, SCHEMA):
                 raise later("it", document)

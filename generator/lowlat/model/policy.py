@@ -5,15 +5,15 @@ import re
 
 from lowlat.base.errors import Refused
 
-#: Those of a program; N is a priority from 1 to 99 (sched(7)).
+#: Policies of a program; N is a priority from 1 to 99 (sched(7)).
 _OF_PROGRAMS = re.compile(r"other|fifo:([1-9]|[1-9]\d)", re.ASCII)
 
-#: Those of lowlat-measure, which checks the numbers.
+#: Policies of lowlat-measure, which checks the numbers itself.
 _OF_DETECTORS = re.compile(r"other|(fifo|rr):\d{1,2}|deadline:\d+[a-z]+/\d+[a-z]+", re.ASCII)
 
 
 def priority_of(text: str) -> int:
-    """The real-time priority of "fifo:N", 0 for "other". Raises Refused on anything else."""
+    """The real-time priority of "fifo:N", 0 for "other". Raises Refused for any other text."""
     found = _OF_PROGRAMS.fullmatch(text)
     if not found:
         why = f"--policy {text[:40]}: not a scheduling policy"
@@ -22,8 +22,8 @@ def priority_of(text: str) -> int:
 
 
 def parse_policies(text: str) -> tuple[str, ...]:
-    """The policies of a comma-separated list ("other,fifo:1"). Raises Refused where one is unknown
-    or named twice."""
+    """The policies of a comma-separated list ("other,fifo:1"). Raises Refused if one is unknown or
+    named twice."""
     policies = tuple(text.split(","))
     for number, policy in enumerate(policies):
         if not _OF_DETECTORS.fullmatch(policy) or policy in policies[:number]:

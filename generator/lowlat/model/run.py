@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One measurement as a frozen value: the document ``lowlat.run/1`` that lowlat-measure writes.
 
-Names and units are those of the document (``_ns``, ``_ppm``, ``_per_s``). Figures that the
-measuring side did not know are None or missing from their mapping. Unknown keys are ignored.
+Names and units are those of the document (``_ns``, ``_ppm``, ``_per_s``). A figure that
+lowlat-measure did not know is None or missing from its mapping. Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class RunClock:
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What another program printed, by stressor, CPU or thread. ``version`` is its own, with all
-    that has to be the same for its figures to compare, "" where it does not tell."""
+    """The output of another program, by stressor, CPU or thread. ``version`` is the program's, with
+    all that must be equal for figures to be comparable; "" if it does not print one."""
 
     version: str
     figures: Mapping[str, float]
@@ -44,7 +44,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class MemoryGroup:
-    """What bounds a load: how often a second a page fault in it had to read from a disk."""
+    """What limits a load: its page faults that read from a disk, per second."""
 
     major_faults_per_s: Optional[float] = None
 
@@ -53,8 +53,8 @@ class MemoryGroup:
 class Load:
     """Another program that ran beside or after the detector.
 
-    ``exit`` is its exit status, None where it was not recorded; ``result`` is None where it printed
-    none (it was ended early).
+    ``exit`` is its exit status, None if not recorded; ``result`` is None if it printed none,
+    because it was ended early.
     """
 
     tool: str = ""
@@ -67,7 +67,7 @@ class Load:
 
     @property
     def command(self) -> str:
-        """As it was recorded, an argument vector as a shell would need it."""
+        """The recorded command; an argument vector is quoted for a shell."""
         if isinstance(self.argv, list):
             return shlex.join(map(str, self.argv))
         return self.argv if isinstance(self.argv, str) else json.dumps(self.argv)
@@ -75,19 +75,19 @@ class Load:
 
 @dataclass(frozen=True)
 class WorkRun:
-    """One run of stress-ng's matrix: bogo operations a second on all measured CPUs, 0 where one
-    gave no figure."""
+    """One run of stress-ng's matrix: bogo operations a second on all measured CPUs, 0 if one of
+    them gave no figure."""
 
     value: float = 0.0
 
 
 @dataclass(frozen=True)
 class Work(Load):
-    """stress-ng's matrix on ``cpus``, or a kind of work on one CPU: what one piece of it took. A
-    sleep takes the ``requested_ns`` that it asks for, and longer."""
+    """stress-ng's matrix on ``cpus``, or one kind of work on one CPU with the time of each piece. A
+    sleep takes ``requested_ns`` or longer."""
 
     cpus: str = ""
-    #: The other CPUs worked at other kinds meanwhile.
+    #: The other CPUs did other kinds of work meanwhile.
     mixed: bool = False
     requested_ns: float = 0.0
     mean_ns: Optional[float] = None
@@ -100,19 +100,19 @@ class Work(Load):
 
     @property
     def cpu(self) -> Optional[int]:
-        """Of a kind of work."""
+        """The CPU of a kind of work; None for the matrix."""
         return int(self.cpus) if self.mean_ns is not None and self.cpus.isdecimal() else None
 
     @property
     def late_ns(self) -> Optional[float]:
-        """The mean of a sleep beyond what it asked for."""
+        """For a sleep: its mean time beyond the requested time."""
         return (self.mean_ns or 0.0) - self.requested_ns if self.requested_ns else None
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A cause of gaps, by the kernel's trace: how many gaps, how long they took together, and the
-    tunable that removes it, where one is known."""
+    """A cause of gaps, from the kernel's trace: the number of gaps, their total time, and the
+    tunable that removes it, if one is known."""
 
     kind: str = field(metadata={"json": "class"})
     cause: str
@@ -123,15 +123,15 @@ class Cause:
 
 @dataclass(frozen=True)
 class Steps:
-    """When each step of a run ended, in seconds since the beginning."""
+    """The end of each step of a run, in seconds since its beginning."""
 
     ends_s: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Each step of a run on one CPU: ns lost, gaps, and interrupts (empty where they could not be
-    counted); and the pace, 0 in a step without a moment undisturbed, empty under emulation."""
+    """Each step of a run on one CPU: ns lost, gaps, interrupts (empty if they could not be counted)
+    and pace (0 in a step without an undisturbed moment, empty under emulation)."""
 
     noise_ns: tuple[float, ...]
     gaps: tuple[float, ...]
@@ -139,15 +139,14 @@ class Series:
     readings_per_ms: tuple[float, ...] = ()
 
     def worst(self, ends_s: Sequence[float]) -> float:
-        """The share of the time that was lost in the noisiest step; the steps' ends are the
-        run's."""
+        """The greatest share of time lost in one step; ``ends_s`` are the run's step ends."""
         times = zip(self.noise_ns, (0.0, *ends_s), ends_s)
         return max((lost / 1e9 / (end - begin) for lost, begin, end in times), default=0.0)
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """The gaps as (lower, upper, count), limits in ns."""
+    """Gaps as (lower, upper, count); both limits in ns."""
 
     rows: tuple[tuple[float, float, float], ...] = ()
 
@@ -156,7 +155,7 @@ class Histogram:
         if not isinstance(value, dict) or value.get("unit") != "ns":
             raise Mistyped("ns is expected", ".unit")
         rows = value.get("counts")
-        # There are many thousand of these.
+        # Checked in one pass, for there are many thousands of rows.
         if not isinstance(rows, list) or not all(map(_is_row, rows)):
             raise Mistyped("a list of 3 numbers each is expected", ".counts")
         return cls(tuple(map(tuple, rows)))
@@ -172,8 +171,8 @@ def _is_count(value: object) -> bool:
 
 @dataclass(frozen=True)
 class PowerReading:
-    """A processor during a run: its pace against the nominal one, its frequency before and after,
-    the time in idle states (us), and how often the firmware interrupted it; None or empty where
+    """A processor during a run: its pace relative to the nominal one, its frequency before and
+    after, its time in idle states (us), and its firmware interrupts (SMI); None or empty if
     unknown."""
 
     pace: Optional[float] = field(default=None, metadata={"json": "aperf_mperf"})
@@ -185,8 +184,8 @@ class PowerReading:
 
 @dataclass(frozen=True)
 class Comb:
-    """Gaps of one CPU that came at one period: its name, how often a second they came, how far they
-    stand out (-ln of the probability by chance), and what mostly made them, None where unknown."""
+    """Periodic gaps of one CPU: the period's name, the gaps per second, their significance (-ln of
+    the probability by chance), and their main cause, None if unknown."""
 
     frequency_hz: float
     name: str
@@ -197,7 +196,7 @@ class Comb:
 
 @dataclass(frozen=True)
 class Pace:
-    """Readings of the clock in windows of ``window_ns``: "min", "p1", "p50", "p99" and "max"."""
+    """Clock readings per window of ``window_ns``: "min", "p1", "p50", "p99" and "max"."""
 
     work: Mapping[str, float]
     window_ns: float = 1e6
@@ -205,7 +204,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class ChainLink:
-    """One of the causes of a gap, and the time it took without the others."""
+    """One of the causes of a gap, and its time without the other causes."""
 
     kind: str = field(metadata={"json": "class"})
     cause: str
@@ -214,8 +213,8 @@ class ChainLink:
 
 @dataclass(frozen=True)
 class LongGap:
-    """One of a CPU's longest gaps: when it began after the measurement did, and its causes in the
-    order in which they began."""
+    """One of a CPU's longest gaps: its begin since the start of the measurement, and its causes in
+    the order in which they began."""
 
     begin_s: float
     length_ns: float
@@ -224,8 +223,8 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Wakeup:
-    """How late a thread ran after each moment of a schedule, "p50" to "max"; skipping those that
-    passed while it was held up, as cyclictest does; and the causes of its latest one."""
+    """How late a thread ran after each moment of a schedule, "p50" to "max". ``skipping_ns`` leaves
+    out moments that passed during a delay, as cyclictest does. ``longest`` explains the latest."""
 
     interval_ns: float
     late_ns: Mapping[str, float]
@@ -247,29 +246,29 @@ class CpuRun:
     max_ns: Optional[float]
     rates_per_s: Mapping[str, float]
     time_weighted_ns: Mapping[str, float]
-    #: By row, those that counted; None where the kernel's counters could not be read.
+    #: By row, only rows that counted; None if the kernel's counters could not be read.
     interrupts_per_s: Optional[Mapping[str, float]]
     softirqs_per_s: Optional[Mapping[str, float]]
     switches_per_s: Optional[float]
     histogram: Histogram = Histogram()
-    #: None where they were not looked for.
+    #: None if no causes were sought.
     causes: Optional[tuple[Cause, ...]] = None
-    #: None in a run of a harness that kept none.
+    #: None if the harness recorded none.
     series: Optional[Series] = None
-    #: None where no power control was read, and where no period was looked for.
+    #: None if no power control was read; for ``combs``, if no period was sought.
     power: Optional[PowerReading] = None
     combs: Optional[tuple[Comb, ...]] = field(default=None, metadata={"json": "periods"})
     #: None under emulation.
     pace: Optional[Pace] = None
     longest: tuple[LongGap, ...] = ()
-    #: None where it was not asked for.
+    #: None if it was not requested.
     wakeup: Optional[Wakeup] = None
 
 
 @dataclass(frozen=True)
 class Together:
-    """CPUs that were away from their detectors at the same time, and no others with them: how often
-    and for how long, and how long they would be by chance."""
+    """CPUs that were away from their detectors at the same time, without any other CPU: how often,
+    for how long, and for how long by chance."""
 
     cpus: str
     events: float
@@ -280,7 +279,7 @@ class Together:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """The part of facts() that is read again, "" and None where it was not recorded."""
+    """The part of facts() that is read again; "" or None if not recorded."""
 
     name: str = ""
     arch: str = ""
@@ -288,11 +287,11 @@ class HostFacts:
     hypervisor: str = ""
     online: Optional[CpuSet] = None
     layout: tuple[Core, ...] = ()
-    #: Ticks a second of a CPU of this kernel.
+    #: The kernel's ticks per second on each CPU.
     hz: Optional[int] = None
     #: The isolated CPUs by the names of their sets.
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
-    #: By CPU, the share of the run in which it was not idle.
+    #: By CPU, the share of the run in which the CPU was busy.
     busy: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -326,9 +325,9 @@ class Run:
     loads: tuple[Load, ...]
     oslat: Optional[Load]
     host: HostFacts = HostFacts()
-    #: The version of lowlat-measure, "" where it was not recorded.
+    #: The version of lowlat-measure, "" if not recorded.
     harness: str = ""
-    #: The results of other measuring programs than oslat: cyclictest, rtla's osnoise and timerlat.
+    #: Results of measuring programs other than oslat: cyclictest, rtla's osnoise and timerlat.
     second_opinions: tuple[Load, ...] = ()
     work: tuple[Work, ...] = ()
     series: Optional[Steps] = None
@@ -338,7 +337,7 @@ class Run:
 
     @classmethod
     def from_json(cls, value: object) -> Run:
-        """The run in a document. Raises Mistyped where it is something else."""
+        """The run in a document. Raises Mistyped if it is no run."""
         run = decode_fields(cls, value, measured=True)
         if len(run.measured) != len(run.cpus):
             raise Mistyped("a CPU occurs twice", ".cpus")
@@ -351,13 +350,13 @@ class Run:
                 raise Mistyped("not a figure for each step", ".cpus")
         cpus = run.cpus
         if run.attribution.observer in ("", "none"):
-            # The harness writes an empty list, for another to fill.
+            # The harness writes an empty list, which measure fills in later.
             cpus = tuple(replace(cpu, causes=cpu.causes or None) for cpu in cpus)
         return replace(run, cmdline=without_virtme(run.cmdline), cpus=cpus)
 
     @property
     def ends_s(self) -> tuple[float, ...]:
-        """When each step ended; none in a run of a harness that kept no series."""
+        """The end of each step; empty if the harness recorded no series."""
         return self.series.ends_s if self.series else ()
 
     @cached_property
@@ -366,7 +365,7 @@ class Run:
 
     @cached_property
     def machine(self) -> Machine:
-        """As far as it was recorded; without cores where the run does not tell how it is built."""
+        """The machine as far as recorded; without cores if the run does not record the topology."""
         online = self.measured if self.host.online is None else self.host.online
         return Machine(
             arch=self.host.arch or None,
@@ -378,22 +377,22 @@ class Run:
 
     @property
     def machine_words(self) -> str:
-        """Architecture, processor and hypervisor as far as they were recorded, else ""."""
+        """Architecture, processor and hypervisor as far as recorded, else ""."""
         return ", ".join(filter(None, (self.host.arch, self.host.processor, self.host.hypervisor)))
 
     @property
     def throughput(self) -> Optional[ToolResult]:
-        """Of stress-ng's matrix, measured alone."""
+        """The result of stress-ng's matrix, which ran alone."""
         return next((one.result for one in self.work if one.result), None)
 
     @property
     def matrix_rates(self) -> tuple[float, ...]:
-        """The rate of each run of that matrix, in bogo operations a second."""
+        """The rate of each matrix run, in bogo operations a second."""
         return tuple(run.value for one in self.work if one.result for run in one.runs if run.value)
 
     @property
     def kernel_words(self) -> str:
-        """Its kernel and, where they are known, its tick and what it runs under."""
+        """The kernel and, if known, its tick rate and the hypervisor."""
         hz = f", HZ={self.host.hz}" if self.host.hz else ""
         beneath = f", under {self.host.hypervisor}" if self.host.hypervisor else ""
         return f"Linux {self.kernel}{hz}{beneath}"
@@ -406,12 +405,12 @@ class Run:
         return {cpu.cpu: cpu for cpu in self.cpus}
 
     def seconds(self, cpus: Iterable[int]) -> float:
-        """The measured time of these CPUs together."""
+        """The measured seconds of these CPUs together."""
         return sum(self.cpu(number).runtime_ns for number in cpus) / 1e9
 
 
 def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
-    """A summary of the machine of this name for the run's ``host`` key; unknown facts are null."""
+    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
     return {
         "name": name,
         "arch": machine.arch,

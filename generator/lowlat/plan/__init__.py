@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a Machine, a profile and a request to a Plan; and the stored plan."""
+"""From a Machine, a profile and a request to a Plan; also the stored plan."""

@@ -15,7 +15,7 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import ROLES
 from lowlat.plan import locality
 
-#: In place of a list: isolate nothing, every CPU stays with the system.
+#: Stands in place of a list: isolate nothing, so every CPU stays with the system.
 NONE = "none"
 
 #: The beginning of a named set: "feed=2-3,engine=4-7".
@@ -25,7 +25,7 @@ _SET = re.compile(r"(?:^|,)([A-Za-z][A-Za-z0-9_-]{0,31})=")
 @dataclass(frozen=True)
 class CpuRequest:
     """The user's request for the split; lists in the kernel's CPU-list syntax, as typed.
-    ``isolate`` may be "none" too."""
+    ``isolate`` may also be "none"."""
 
     isolate: Optional[str] = option(
         "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7"
@@ -39,13 +39,13 @@ class CpuRequest:
 
     @property
     def choose(self) -> bool:
-        """Whether a list or a device chooses the CPUs."""
+        """Whether a list or a device determines the CPUs."""
         return (self.isolate, self.housekeeping, self.for_device) != (None, None, None)
 
 
 def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
-    """Both requests joined; where they differ ``particular`` wins. A request that chooses the CPUs
-    (a list or a device) replaces any other such request."""
+    """Both requests joined; if they differ, ``particular`` wins. A request that chooses the CPUs
+    (by a list or a device) replaces the other one's choice."""
     chosen = particular if particular.choose else general
     return replace(
         chosen,
@@ -56,7 +56,7 @@ def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
 
 @dataclass(frozen=True)
 class NamedCpus:
-    """The two sides that the user's lists make, the words that made them, what they cost, and the
+    """Both sides of the split by the user's lists, the option that made them, warnings, and the
     isolated CPUs by the names of their sets."""
 
     isolated: CpuSet
@@ -67,8 +67,8 @@ class NamedCpus:
 
 
 def set_lists(text: str) -> Mapping[str, str]:
-    """The list of each named set; a list without names is that of "". Raises Refused where a name
-    is taken, or some CPUs have none."""
+    """The list of each named set; a list without names has the name "". Raises Refused if a name is
+    taken, or some CPUs have no name."""
     plain, *rest = _SET.split(text)
     lists = dict(zip(rest[::2], rest[1::2]))
     taken = [name for name in rest[::2] if name in ROLES or rest[::2].count(name) > 1]
@@ -81,8 +81,8 @@ def set_lists(text: str) -> Mapping[str, str]:
 
 
 def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
-    """The sets that ``--isolate`` and ``--housekeeping`` name; None where neither is given. Raises
-    Refused where a list is none, or breaks a rule."""
+    """The sets that ``--isolate`` and ``--housekeeping`` name; None if neither is given. Raises
+    Refused if a list is malformed or breaks a rule."""
     online = machine.cpus.online
     sets: Mapping[str, CpuSet] = {}
     if request.isolate is not None:
@@ -125,7 +125,7 @@ def _shared_cores(machine: Machine, sets: Mapping[str, CpuSet]) -> Iterator[str]
 
 
 def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
-    """A user's list of online CPUs. Raises Refused, naming the option, where it is not one."""
+    """A user's list of online CPUs. Raises Refused, naming the option, if it is not one."""
     what = _said(option, text)
     try:
         cpus = CpuSet.parse_list(text, last=max(machine.cpus.possible | machine.cpus.online))
@@ -144,7 +144,7 @@ def parse_cpus(machine: Machine, option: str, text: str) -> CpuSet:
 
 
 def _said(option: str, text: str) -> str:
-    """An option as it was typed, short enough for a message."""
+    """An option as typed, shortened for a message."""
     shown = text if len(text) <= 80 else f"{text[:79]}…"
     return f"{option} {shown}" if shown else f"{option} ''"
 

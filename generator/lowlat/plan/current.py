@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The plan of a profile for the machine as it runs now, whoever selected the profile.
+"""The plan of a profile for the running machine, no matter who selected the profile.
 
-``lowlat-gen cpus``, which TuneD asks for the CPUs, and ``lowlat-gen runtime``, which it then calls,
-both take it from here.
+Two commands use it: ``lowlat-gen cpus``, which TuneD asks for the CPUs, and then ``lowlat-gen
+runtime``.
 """
 
 from lowlat.base.errors import Refused
@@ -16,10 +16,10 @@ from lowlat.probe import probe
 
 
 def plan(name: str, root: Root) -> Plan:
-    """The applied plan in a boot of it, if it is that profile's; else a fresh one, for the CPUs
-    that the kernel isolates already, if it does. What a boot parameter would have done and has not,
-    the fresh plan's run-time half does, as far as it can. Raises Refused where the CPUs cannot be
-    divided like that."""
+    """The applied plan, if this boot is one of it and it has this profile; else a fresh plan, for
+    the CPUs that the kernel already isolates, if any. Run-time settings of a fresh plan replace
+    missing boot parameters as far as they can. Raises Refused if the CPUs cannot be split that
+    way."""
     applied = store.applied(root)
     if applied is not None and applied.profile == name:
         return applied

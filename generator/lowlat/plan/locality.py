@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which CPUs are near which device, where the busy devices interrupt, who shares a last-level cache
-with whom, and which isolated CPUs go first."""
+"""Which CPUs are near a device, where busy devices interrupt, which CPUs share a last-level cache,
+and which isolated CPUs are used first."""
 
 import re
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Device, Machine, Node
 
-#: Devices of these kinds interrupt often enough to choose housekeeping cores for them.
+#: Kinds of devices that interrupt often enough to influence the choice of housekeeping cores.
 _BUSY_KINDS = ("network", "nvme", "storage")
 
 
 @dataclass(frozen=True)
 class Near:
-    """A device and the CPUs near it; ``place`` says where that is."""
+    """A device and the CPUs near it; ``place`` names this place."""
 
     device: Device
     cpus: CpuSet
@@ -25,8 +25,8 @@ class Near:
 
 
 def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[str, ...]]:
-    """The CPUs near the device of ``--for-device``; without them the warning that says why not.
-    Raises Refused where there is no such device."""
+    """The CPUs near the device of ``--for-device``, or None and a warning with the reason. Raises
+    Refused if there is no such device."""
     device = find_device(machine, wanted)
     online = machine.cpus.online
     node = next((node for node in machine.nodes if node.id == device.node), None)
@@ -41,7 +41,7 @@ def near_device(machine: Machine, wanted: str) -> tuple[Optional[Near], tuple[st
 
 
 def find_device(machine: Machine, wanted: str) -> Device:
-    """The device of ``--for-device``. Raises Refused where there is none of that name."""
+    """The device of ``--for-device``. Raises Refused if no device has that name."""
     address = wanted.lower() if wanted.count(":") != 1 else f"0000:{wanted.lower()}"
     controller = re.sub(r"^(nvme\d+)n\d+(p\d+)?$", r"\1", wanted)
     for device in machine.devices:
@@ -59,8 +59,8 @@ def find_device(machine: Machine, wanted: str) -> Device:
 
 
 def local_interrupts(machine: Machine, near: Optional[Near]) -> list[tuple[CpuSet, int]]:
-    """The distinct places of busy devices with their interrupts so far; those that are everywhere
-    decide nothing. The device the user named goes before all others."""
+    """The distinct places of busy devices with their interrupt counts. A place that is the whole
+    machine is left out; the device that the user named outweighs all others."""
     counts = {interrupt.number: interrupt.count for interrupt in machine.interrupts}
     places: dict[CpuSet, int] = {}
     for device in machine.devices:
@@ -73,7 +73,7 @@ def local_interrupts(machine: Machine, near: Optional[Near]) -> list[tuple[CpuSe
 
 
 def busy_device(machine: Machine, node: Node) -> Optional[Device]:
-    """A network or storage device of this node that interrupts."""
+    """A network or storage device of this node that has interrupts."""
     for device in machine.devices:
         if device.kind in _BUSY_KINDS and device.interrupts and _is_on(device, node):
             return device
@@ -87,7 +87,7 @@ def _is_on(device: Device, node: Node) -> bool:
 
 
 def local_to(machine: Machine, near: Optional[Near], node: Node, core: Core) -> Optional[Device]:
-    """A device whose place, smaller than the node, speaks for this core of the node."""
+    """A device near this core, if its place is smaller than the node."""
     busy = [device for device in machine.devices if device.kind in _BUSY_KINDS]
     for device in busy if near is None else [near.device]:
         if device.cpus and core.cpus <= device.cpus and not node.cpus <= device.cpus:
@@ -105,14 +105,14 @@ def domains(machine: Machine) -> Mapping[int, CpuSet]:
 
 
 def sharing(machine: Machine, isolated: CpuSet) -> CpuSet:
-    """The isolated CPUs whose last-level cache serves the system too."""
+    """The isolated CPUs that share a last-level cache with housekeeping CPUs."""
     mixed = (cpus & isolated for cpus in domains(machine).values() if cpus - isolated)
     return CpuSet.of(cpu for cpus in mixed for cpu in cpus)
 
 
 def preferred(machine: Machine, isolated: CpuSet) -> tuple[int, ...]:
-    """The isolated CPUs in the order in which threads shall get them: one of each core first, and
-    of these the ones with a cache of their own, then the most capable, then the lowest."""
+    """The isolated CPUs in the order in which threads get them: one CPU of each core first; among
+    these, those without a shared cache, then the most capable, then the lowest."""
     rank = {cpu: place for place, kind in enumerate(machine.core_types) for cpu in kind.cpus}
     shared = sharing(machine, isolated)
 
@@ -124,7 +124,7 @@ def preferred(machine: Machine, isolated: CpuSet) -> tuple[int, ...]:
 
 
 def unequal(machine: Machine) -> tuple[str, ...]:
-    """The warning where the third-level caches differ in size."""
+    """A warning if the third-level caches differ in size."""
     sizes: dict[str, CpuSet] = {}
     for cache in machine.caches:
         if cache.level == 3 and cache.size:

@@ -31,10 +31,10 @@ from lowlat.plan.split import split
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked of a plan, beside the profile: the same for every verb that makes one.
+    """The user's options for a plan besides the profile, the same for every verb that makes one.
 
-    ``as_booted`` plans the run-time half for the boot that is running: there a boot parameter
-    takes the place of a run-time setting only where the running line has it.
+    ``as_booted`` plans run-time settings for the running boot: a boot parameter replaces a run-time
+    setting only if the running command line has it.
     """
 
     request: CpuRequest = CpuRequest()
@@ -45,8 +45,8 @@ class Options:
 
 
 def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Plan:
-    """Decide everything for one machine, kernel and profile. Raises Refused where the CPUs cannot
-    be divided as asked, a setting enabled by name is impossible here, or the line would not fit."""
+    """Decide everything for one machine, kernel and profile. Raises Refused if the CPUs cannot be
+    split as asked, a setting enabled by name is impossible here, or the line is too long."""
     if not profile.isolates and options.request != CpuRequest():
         why = f"profile {profile.name} isolates no CPU: there is none to choose"
         raise Refused(why, hint="leave the options out, or choose another --profile")
@@ -92,7 +92,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
 
 
 class _Requested:
-    """Which entries are wanted, by whom, and with which value."""
+    """The entries that are wanted, by whom, and with which value."""
 
     def __init__(self, profile: Profile, options: Options) -> None:
         self._settings = dict(profile.settings)
@@ -119,7 +119,7 @@ class _Requested:
         return entry.name in self._disabled
 
     def value(self, entry: Tunable) -> Optional[str]:
-        """The value that a person gave; None for the entry's own."""
+        """The value from the profile or the user; None for the entry's default."""
         value = self._settings.get(entry.name, "on")
         if value in ("on", "off"):
             return None
@@ -133,7 +133,7 @@ class _PlanMaker:
         self._target = target
         self._wanted = wanted
         self._as_booted = as_booted
-        #: Parameters of this plan that the running line has not.
+        #: Parameters of this plan that the running command line lacks.
         self._not_booted: frozenset[str] = frozenset()
         self.parameters: list[PlannedParameter] = []
         self.runtime: list[PlannedSetting] = []
@@ -172,7 +172,7 @@ class _PlanMaker:
         for name in entry.conflicts:
             if name in target.enabled:
                 return f"{name} is set, which includes it"
-        # A setting that changes nothing here is still set where the user enables it by name.
+        # The user may enable by name even a setting that has no effect here.
         return None if entry.name in self._wanted.by_user else entry.unneeded(target)
 
     def _leave_out(self, entry: Tunable, why: str) -> None:

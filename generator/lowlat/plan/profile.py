@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles: which catalogue entries are on, off or valued otherwise (lowlat.conf, INI)."""
+"""Profiles (lowlat.conf, INI): which catalogue entries are on, off, or have another value."""
 
 import configparser
 import re
@@ -22,9 +22,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True)
 class Profile:
-    """``settings`` maps catalogue names to "on", "off" or a value; ``request`` are the profile's
-    own options for the choice of CPUs. ``audience`` says whom it is for ("for" in the file),
-    ``costs`` what it takes away, and ``needs`` what is left to the user, as each plan warns."""
+    """``settings`` maps catalogue names to "on", "off" or a value; ``request`` is the profile's
+    choice of CPUs. ``audience`` is for whom it is made ("for" in the file), ``costs`` its
+    drawbacks, and ``needs`` what the user must do; each plan warns of these needs."""
 
     name: str
     summary: str
@@ -36,7 +36,7 @@ class Profile:
 
     @property
     def isolates(self) -> bool:
-        """False for a profile that leaves every CPU to the system."""
+        """False if the profile leaves every CPU to the system."""
         return self.request.isolate != NONE
 
 
@@ -45,19 +45,19 @@ def is_name(text: str) -> bool:
 
 
 def load(name: str, root: Optional[Root] = None) -> Profile:
-    """A profile by name; one in /etc/lowlat/profiles goes before a packaged one of that name, and
-    may name that as its parent. Raises Refused where there is none, or it names an unknown
-    setting."""
+    """A profile by name. One in /etc/lowlat/profiles takes precedence over a packaged one of that
+    name, and may name that one as its parent. Raises Refused if no profile has the name, or if it
+    names an unknown setting."""
     return _load(name, root or Root(), ())
 
 
 def load_packaged(name: str) -> Profile:
-    """The profile of that name as it is packaged, whatever the host has of its own."""
+    """The packaged profile of that name, regardless of the host's profiles."""
     return _load(name, None, ())
 
 
 def _load(name: str, root: Optional[Root], children: tuple[str, ...]) -> Profile:
-    """``root`` is None where only packaged profiles count."""
+    """``root`` is None if only packaged profiles count."""
     text = None if root is None or name in children else _users(name, root)
     if text is None and (children.count(name) > 1 or name in set(children) - {*packaged_names()}):
         raise Refused(f"profile {children[0]}: its parents lead back to {name}")
@@ -67,7 +67,7 @@ def _load(name: str, root: Optional[Root], children: tuple[str, ...]) -> Profile
 
 
 def _parse(name: str, text: str) -> configparser.ConfigParser:
-    # No section of defaults: a name that no file can hold.
+    # No section of defaults: no file can contain this name.
     parser = configparser.ConfigParser(
         interpolation=None, delimiters=("=",), default_section="\0", empty_lines_in_values=False
     )
@@ -172,12 +172,12 @@ def _packaged(name: str, root: Optional[Root]) -> str:
 
 
 def packaged_names() -> list[str]:
-    """The profiles that come with lowlat."""
+    """The names of the packaged profiles."""
     return sorted(path.parent.name for path in resources.profiles().glob("*/lowlat.conf"))
 
 
 def names(root: Root) -> list[str]:
-    """Every profile's name, packaged and the user's own."""
+    """The names of all profiles, packaged and the user's."""
     return sorted({*packaged_names(), *own_names(root)})
 
 
@@ -188,8 +188,8 @@ def own_names(root: Root) -> list[str]:
 
 
 def check(path: str) -> Profile:
-    """The profile that a file would be, under its folder's name. Raises Refused where it cannot be
-    read, or is none."""
+    """The profile in a file, named after its folder. Raises Refused if the file cannot be read or
+    is no profile."""
     file = Path(path).absolute()
     with files.told(path, "give a lowlat.conf that can be read"):
         text = file.read_text("utf-8", "replace")

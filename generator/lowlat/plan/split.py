@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which CPUs serve the system (housekeeping) and which the latency-critical work (isolated).
 
-A pure function over a Machine. The rules, in order of force: whole cores; the boot CPU's core is
+A pure function of a Machine. The rules, in order of force: only whole cores; the boot CPU's core is
 housekeeping; every NUMA node with online CPUs keeps a housekeeping core, and two hardware threads
-where devices are busy; the least capable core type is housekeeping; housekeeping cores lie where
-the busiest devices interrupt, within as few last-level caches as can be; ties go to the lowest id.
+if devices are busy there; the least capable core type is housekeeping; housekeeping cores lie near
+the busiest devices, within as few last-level caches as possible; ties go to the lowest id.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,19 +19,19 @@ from lowlat.plan import locality
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
 
-#: The values of cpu/smt/control where siblings are offline, and where no sibling runs.
+#: Values of cpu/smt/control while siblings are offline, and while no sibling runs.
 _PARKED = ("off", "forceoff")
 _NO_SIBLINGS = (*_PARKED, "notsupported")
 
-#: From so many CPUs on the system gets two hardware threads.
+#: From this number of CPUs on, the system gets two hardware threads.
 _TWO_THREADS_FROM = 6
 
 
 @dataclass(frozen=True)
 class Split:
     """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU.
-    ``preferred`` are the isolated CPUs in the order in which threads shall get them, ``sets`` those
-    that have names."""
+    ``preferred`` are the isolated CPUs in the order in which threads get them; ``sets`` are the
+    named ones."""
 
     isolated: CpuSet
     housekeeping: CpuSet
@@ -43,7 +43,7 @@ class Split:
 
 
 def split(machine: Machine, request: CpuRequest) -> Split:
-    """Divide the online CPUs. Raises Refused where a request breaks a rule or nothing can be
+    """Divide the online CPUs. Raises Refused if a request breaks a rule or nothing can be
     isolated."""
     if request.isolate == NONE:
         return _nothing(machine, request)
@@ -137,8 +137,8 @@ class _Choice:
                 self._take(core, f"not of {near.place}, where {near.device.address} is")
             elif least is not None and core.cpus <= least.cpus:
                 self._take(core, _why_least(machine, least))
-        # Nodes may share CPUs: what the smallest one keeps counts for a larger one too, whatever
-        # their numbers.
+        # Nodes may share CPUs: the cores kept for the smallest node count for a larger one too, in
+        # whatever order the nodes are numbered.
         self._nodes = sorted(_nodes(machine), key=lambda node: (len(node.cpus), list(node.cpus)))
         for node in self._nodes:
             self._fill(node, request.housekeeping_cores)
@@ -179,9 +179,9 @@ class _Choice:
             self._take(core, self._why_taken(node, core, wanted, len(cores)))
 
     def _add_threads(self) -> None:
-        """Add cores where the system has less than two hardware threads: on each node with busy
-        devices, and on the whole machine. One thread would carry their interrupts, the RCU
-        callbacks of all isolated CPUs and every kernel thread."""
+        """Add cores until the system has two hardware threads: on each node with busy devices, and
+        on the whole machine. A single thread would carry their interrupts, the RCU callbacks of all
+        isolated CPUs and every kernel thread."""
         if len(self.machine.cpus.online) < _TWO_THREADS_FROM:
             return
         for node in self._nodes:
@@ -198,7 +198,7 @@ class _Choice:
             self._take(self._in_order(free)[0], why)
 
     def _complete_caches(self) -> None:
-        """Give the system the rest of the last-level caches it has cores of, where that costs at
+        """Give the system the rest of each last-level cache that it already uses, if that costs at
         most an eighth of the machine's cores."""
         rest = [core for core in self._free(self.machine.cores) if core.cache in self._caches]
         if 8 * len(rest) <= len(self.machine.cores) and self._leaves_half(rest):
@@ -208,8 +208,8 @@ class _Choice:
                 )
 
     def _leaves_half(self, more: Sequence[Core]) -> bool:
-        """Whether every node with one of these cores can lose them and keep half of its cores for
-        the work."""
+        """Whether every node can lose its cores among these and still keep half of its cores
+        isolated."""
         lost = CpuSet.of(cpu for core in more for cpu in core.cpus)
         for node in self._nodes:
             cores = self._cores(node)
@@ -225,8 +225,8 @@ class _Choice:
         return [core for core in cores if core.cpus.first not in self._why]
 
     def _in_order(self, free: Iterable[Core]) -> list[Core]:
-        """The cores by preference; among equal ones first those that share a cache with one taken
-        already, then one cache after another."""
+        """The cores by preference. Among equals come first those that share a cache with a core
+        already taken, then one cache after another."""
         lowest: dict[tuple[_Key, Optional[int]], int] = {}
         keyed = [(self._preference(core), core) for core in free]
         for key, core in keyed:
@@ -248,13 +248,13 @@ class _Choice:
         return f"{why}, where the interrupts of {device.address} are local" if device else why
 
 
-#: Rank of the core type and interrupts of busy devices, both negated: the lowest is preferred.
+#: The rank of the core type, and the interrupts of busy devices, both negated: lowest first.
 _Key = tuple[int, int]
 
 
 def _preference(machine: Machine, near: Optional[Near]) -> Callable[[Core], _Key]:
-    """Sort key of housekeeping cores: the least capable first, then where the most interrupts of
-    busy devices are local."""
+    """The sort key of housekeeping cores: the least capable first, then those nearest to the most
+    interrupts of busy devices."""
     rank = {cpu: place for place, kind in enumerate(machine.core_types) for cpu in kind.cpus.ids}
     local = local_interrupts(machine, near)
 
@@ -297,7 +297,7 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
         why = f"{kept} of {len(machine.cores)} cores {stay} for the system"
     shared = locality.sharing(machine, isolated)
     if shared == isolated:
-        shared = CpuSet()  # no isolated CPU is better off than another
+        shared = CpuSet()  # all isolated CPUs are equal then
     if shared:
         note = "these CPUs share a last-level cache with the system's, so they are used last"
         yield RoleReason(shared, "isolated", f"{why}; {note}")

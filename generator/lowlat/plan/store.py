@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stored plan, read back. Its id is a digest, no signature: everything in it that will reach a
-boot line, a shell file or a file of the kernel is checked against the catalogue again."""
+"""Read a stored plan. Its id is a digest, not a signature, so everything in it that reaches a boot
+line, a shell file or a kernel file is checked against the catalogue again."""
 
 import json
 import re
@@ -21,13 +21,13 @@ from lowlat.plan import profile
 
 PLAN = f"{files.STATE}/plan.json"
 
-#: One for each kernel.
+#: One plan for each kernel.
 PLANS = f"{files.STATE}/plans"
 
-#: The plan that the run-time half was started with. /run ends with the boot.
+#: The plan that ``runtime start`` used; a reboot clears /run.
 IN_USE = "/run/lowlat/plan.json"
 
-#: Patterns for the places in a text of the catalogue; a place not named here is a CPU list.
+#: Patterns for the placeholders in a catalogue text; any other placeholder is a CPU list.
 _NUMBER = r"[0-9]{1,10}"
 _CPUS = r"[0-9]{1,5}(?:[-,][0-9]{1,5})*"
 _PLACES = {
@@ -38,7 +38,7 @@ _PLACES = {
 
 _GIVE = "a plan is what 'lowlat-gen plan --json' prints"
 
-#: A plan for 4096 CPUs is a quarter of this.
+#: A limit in bytes; a plan for 4096 CPUs has a quarter of it.
 _LARGEST = 16 << 20
 
 
@@ -47,8 +47,8 @@ def plan_path(release: str) -> str:
 
 
 def read(path: Optional[str], root: Root) -> Plan:
-    """The plan at ``path``, else the applied one. Raises Refused where it is missing, damaged, has
-    settings that no lowlat plan has, or, for root, where another user could have written it."""
+    """The plan at ``path``, or the applied plan. Raises Refused if it is missing or damaged, has
+    settings of no lowlat plan, or, for root, if another user could have written it."""
     if path is not None:
         return _parse(path, _read_named(path))
     plan = read_kept(PLAN, root)
@@ -58,7 +58,7 @@ def read(path: Optional[str], root: Root) -> Plan:
 
 
 def applied(root: Root) -> Optional[Plan]:
-    """The applied plan, where this boot is one of it: the command line carries its marker. Raises
+    """The applied plan, if the command line of this boot carries its marker, else None. Raises
     Refused as read() does."""
     marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
     plan = read(None, root) if marker and not root.absent(PLAN) else None
@@ -66,8 +66,8 @@ def applied(root: Root) -> Optional[Plan]:
 
 
 def named_sets(root: Root) -> dict[str, str]:
-    """The CPUs of the applied plan's sets by their names, where this boot is one of it; none of a
-    damaged plan."""
+    """The CPUs of the applied plan's sets by name, if this boot is one of that plan; empty if the
+    plan is damaged."""
     with suppress(Refused):
         plan = applied(root)
         return {name: str(cpus) for name, cpus in (plan.cpus.sets or {}).items()} if plan else {}
@@ -75,18 +75,18 @@ def named_sets(root: Root) -> dict[str, str]:
 
 
 def in_use(root: Root) -> Optional[Plan]:
-    """The plan that the run-time half was started with in this boot; None where it was not. Raises
-    Refused as read() does."""
+    """The plan that the run-time settings were started with in this boot, or None. Raises Refused
+    as read() does."""
     return read_kept(IN_USE, root)
 
 
 def keep_in_use(plan: Plan, root: Root) -> None:
-    """Store the plan that ``runtime start`` uses. Raises Refused where that is not possible."""
+    """Store the plan that ``runtime start`` uses. Raises Refused if that fails."""
     runstate.keep(root, IN_USE, plan.text())
 
 
 def read_kept(path: str, root: Root) -> Optional[Plan]:
-    """The plan in one of our own places; None where there is none. Raises as read() does."""
+    """The plan in one of lowlat's files; None if it does not exist. Raises as read() does."""
     root.check_owned(path)
     text = root.read(path)
     if text is None and not root.absent(path):
@@ -115,7 +115,7 @@ def _read_named(path: str) -> str:
 
 
 def check(plan: Plan) -> None:
-    """Raises Refused where a plan sets what no lowlat plan sets."""
+    """Raises Refused if the plan has a setting of no lowlat plan."""
     if not profile.is_name(plan.profile):
         raise Refused("its profile name is not valid")
     if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):
@@ -160,13 +160,13 @@ def _possible(entry: Tunable, own: str, value: str) -> bool:
 
 
 def _fits(entry: Tunable, own: str, value: str) -> bool:
-    """Whether a value is the entry's own, or one that a user may give instead."""
+    """Whether the value is the entry's default or one that a user may give instead."""
     patterns = (_pattern(own), *([entry.accepts] if entry.accepts else []))
     return any(re.fullmatch(pattern, value) for pattern in patterns)
 
 
 def _pattern(text: str) -> str:
-    """The pattern for a text of the catalogue once its places are filled in."""
+    """The pattern that a catalogue text matches once its placeholders are filled in."""
     parts = re.split(r"\{(\w+)\}", text)
     parts[0::2] = map(re.escape, parts[0::2])
     parts[1::2] = [_PLACES.get(name, _CPUS) for name in parts[1::2]]
