@@ -157,7 +157,7 @@ test-faults: setup
 	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py tests/runtime/test_runtime_faults.py \
 		tests/measure/test_measure_faults.py
 
-# Campaigns of known truth, a thousand a row of tests/report/CLAIMS.md, which it writes: ten minutes.
+# Campaigns of known truth, which write tests/report/CLAIMS.md and CLAIMS_OF_FLEETS.md: 15 minutes.
 test-claims-full: setup
 	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m full tests/report/test_claims.py \
 		tests/report/test_claims_of_fleets.py
