@@ -20,8 +20,9 @@ from lowlat.host.archive import Archive
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Device, Interrupt, Machine, Node
+from lowlat.model.plan import PlannedCpus
 from lowlat.plan.cpu_request import CpuRequest
-from lowlat.plan.split import Split, split
+from lowlat.plan.split import split
 from lowlat.probe import probe
 from synthetic import Kind, Shape
 
@@ -161,9 +162,9 @@ REQUESTS = st.builds(
 # ----------------------------------------------------------------- the rules
 
 
-def attempt(machine: Machine, request: CpuRequest) -> Optional[Split]:
+def attempt(machine: Machine, request: CpuRequest) -> Optional[PlannedCpus]:
     try:
-        return split(machine, request)
+        return split(machine, request)[0]
     except Refused:
         return None
 
@@ -214,7 +215,7 @@ def least_capable(machine: Machine) -> CpuSet:
     return machine.core_types[-1].cpus if machine.core_types else CpuSet()
 
 
-def check(machine: Machine, request: CpuRequest, made: Split) -> None:
+def check(machine: Machine, request: CpuRequest, made: PlannedCpus) -> None:
     online = machine.cpus.online
     assert made.isolated, "an empty isolated set is a refusal, never a split"
     assert not made.isolated & made.housekeeping
@@ -229,7 +230,7 @@ def check(machine: Machine, request: CpuRequest, made: Split) -> None:
     check_reasons(machine, made)
 
 
-def check_reasons(machine: Machine, made: Split) -> None:
+def check_reasons(machine: Machine, made: PlannedCpus) -> None:
     roles = {"isolated": CpuSet(), "housekeeping": CpuSet(), "offline": CpuSet()}
     total = 0
     for reason in made.reasons:
@@ -303,7 +304,7 @@ def test_the_preferred_order_is_cores_then_caches_then_types(
     made = attempt(machine, request)
     if made is None:
         return
-    assert sorted(made.preferred) == list(made.isolated)
+    assert made.preferred is not None and sorted(made.preferred) == list(made.isolated)
     rank = {cpu: n for n, kind in enumerate(machine.core_types) for cpu in kind.cpus}
     system = {core.cache for core in machine.cores if core.cpus <= made.housekeeping} - {None}
     seen: list[Core] = []
@@ -436,9 +437,10 @@ def test_a_list_is_obeyed_or_refused_for_a_broken_rule(machine: Machine, seed: i
     if made is not None:
         assert made.isolated == isolated
         check_reasons(machine, made)
+        _, warnings = split(machine, CpuRequest(isolate=str(isolated)))
         emptied = [n for n in machine.nodes if n.cpus and n.cpus <= isolated]
-        assert all(any(f"node {n.id} " in text for text in made.warnings) for n in emptied)
-        mirrored = split(machine, CpuRequest(housekeeping=str(made.housekeeping)))
+        assert all(any(f"node {n.id} " in text for text in warnings) for n in emptied)
+        mirrored, _ = split(machine, CpuRequest(housekeeping=str(made.housekeeping)))
         assert mirrored.isolated == made.isolated
 
 
@@ -446,7 +448,7 @@ def test_a_list_is_obeyed_or_refused_for_a_broken_rule(machine: Machine, seed: i
 def test_any_text_for_a_list_is_a_split_or_a_refusal(machine: Machine, text: str) -> None:
     for request in (CpuRequest(isolate=text), CpuRequest(housekeeping=text)):
         try:
-            made = split(machine, request)
+            made, _ = split(machine, request)
         except Refused as refusal:
             assert "\n" not in str(refusal)
         else:

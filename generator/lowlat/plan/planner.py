@@ -17,7 +17,6 @@ from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
 from lowlat.model.plan import (
     Offer,
     Plan,
-    PlannedCpus,
     PlannedLine,
     PlannedParameter,
     PlannedSetting,
@@ -51,12 +50,12 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         why = f"profile {profile.name} isolates no CPU: there is none to choose"
         raise Refused(why, hint="leave the options out, or choose another --profile")
     request = merge(profile.request, options.request)
-    division = split(machine, request)
+    cpus, warnings = split(machine, request)
     target = Target(
         machine=machine,
         kernel=kernel,
-        isolated=division.isolated,
-        housekeeping=division.housekeeping,
+        isolated=cpus.isolated,
+        housekeeping=cpus.housekeeping,
         guest=machine.hypervisor is not None and not options.as_host,
         interrupts=find_device(machine, request.for_device).interrupts
         if request.for_device
@@ -67,21 +66,13 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
     result = Plan(
         profile=profile.name,
         kernel=kernel.release,
-        cpus=PlannedCpus(
-            online=machine.cpus.online,
-            isolated=division.isolated,
-            housekeeping=division.housekeeping,
-            offline=division.offline,
-            reasons=division.reasons,
-            preferred=division.preferred,
-            sets=division.sets,
-        ),
+        cpus=cpus,
         cmdline=PlannedLine(line, tuple(made.parameters)),
         runtime=tuple(made.runtime),
         optional=tuple(made.optional),
         skipped=tuple(made.skipped),
         warnings=(
-            *division.warnings,
+            *warnings,
             *_warnings(machine, made.parameters, target),
             *([f"left to you: {profile.needs}"] if profile.needs else ()),
         ),

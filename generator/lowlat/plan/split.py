@@ -8,13 +8,12 @@ the busiest devices, within as few last-level caches as possible; ties go to the
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Callable, Optional
 
 from lowlat.base.errors import Refused
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, CoreType, Machine, Node
-from lowlat.model.plan import RoleReason
+from lowlat.model.plan import PlannedCpus, RoleReason
 from lowlat.plan import locality
 from lowlat.plan.cpu_request import NONE, CpuRequest, by_lists
 from lowlat.plan.locality import Near, busy_device, local_interrupts, local_to, near_device
@@ -27,19 +26,8 @@ _NO_SIBLINGS = (*_PARKED, "notsupported")
 _TWO_THREADS_FROM = 6
 
 
-@dataclass(frozen=True)
-class Split:
-    """The decision: two disjoint sets that cover the online CPUs, with a reason for every CPU.
-    ``preferred`` are the isolated CPUs in the order in which threads get them; ``sets`` are the
-    named ones."""
-
-    isolated: CpuSet
-    housekeeping: CpuSet
-    offline: CpuSet
-    preferred: tuple[int, ...]
-    reasons: tuple[RoleReason, ...]
-    warnings: tuple[str, ...] = ()
-    sets: Optional[Mapping[str, CpuSet]] = None
+#: The decision, and warnings about it.
+Split = tuple[PlannedCpus, tuple[str, ...]]
 
 
 def split(machine: Machine, request: CpuRequest) -> Split:
@@ -65,8 +53,8 @@ def split(machine: Machine, request: CpuRequest) -> Split:
             RoleReason(cpus, "isolated", f"{name}, {named.why}" if name else named.why)
             for name, cpus in sets.items()
         ]
-        found = _finish(machine, named.isolated, [*kept, *isolated], named.warnings)
-        return replace(found, sets=named.sets or None)
+        reasons = [*kept, *isolated]
+        return _finish(machine, named.isolated, reasons, named.warnings, named.sets or None)
     return _choose(machine, request)
 
 
@@ -305,20 +293,19 @@ def _why_isolated(choice: _Choice, isolated: CpuSet) -> Iterable[RoleReason]:
 
 
 def _finish(
-    machine: Machine, isolated: CpuSet, reasons: Iterable[RoleReason], warnings: tuple[str, ...]
+    machine: Machine,
+    isolated: CpuSet,
+    reasons: Iterable[RoleReason],
+    warnings: tuple[str, ...],
+    sets: Optional[Mapping[str, CpuSet]] = None,
 ) -> Split:
     offline = machine.cpus.offline
     every = [*reasons, RoleReason(offline, "offline", "not online: left out of every list")]
     if isolated:
         warnings = (*warnings, *_siblings(machine), *locality.unequal(machine))
-    return Split(
-        isolated,
-        machine.cpus.online - isolated,
-        offline,
-        locality.preferred(machine, isolated),
-        _merge(every),
-        warnings,
-    )
+    online, preferred = machine.cpus.online, locality.preferred(machine, isolated)
+    kept = online - isolated
+    return PlannedCpus(online, isolated, kept, offline, _merge(every), preferred, sets), warnings
 
 
 def _siblings(machine: Machine) -> Iterable[str]:

@@ -165,9 +165,9 @@ def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
     best = request
     with suppress(Refused):  # nothing would be left to isolate
         for cores in range(2, len(machine.cores)):
-            kept = split(machine, best).housekeeping
+            kept = split(machine, best)[0].housekeeping
             request = replace(request, housekeeping_cores=cores)
-            more = split(machine, request).housekeeping
+            more = split(machine, request)[0].housekeeping
             if len(kept) >= _THREADS or 2 * len(more) > len(machine.cpus.online):
                 break
             best = request if len(more) > len(kept) else best
