@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Raspberry Pi. Its firmware is a stand-in of our own: it reads the same files as the real one,
-by the rules that its documentation gives (config_txt and bootflow-eeprom), and clears the flag."""
+"""A Raspberry Pi whose firmware is the stand-in pi_firmware.py."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Callable
 
+import pi_firmware
 import pytest
 from hosttree import NEEDS, RELEASE, Host, Namespace, bare, plan_of, refusal
 from powercut import NEEDS_CC, Cutting, sample
@@ -16,9 +16,11 @@ pytest_plugins = ["hosttree", "powercut"]
 pytestmark = [*NEEDS, NEEDS_CC]
 
 _FOLDER = "boot/firmware"
-_LINE = "console=tty1 root=PARTUUID=1-02 rootwait quiet isolcpus=9"
-_CONFIG = "# no newline at its end\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\nenable_uart=1"
-_ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
+_LINE = "console=serial0,115200 console=tty1 root=PARTUUID=1-02 rootwait quiet isolcpus=9"
+_CONFIG = (
+    "# no newline at its end\ndtparam=audio=on\n[cm4]\notg_mode=1\n"
+    "[all]\ncmdline=cmdline.txt\nenable_uart=1"
+)
 _TRIAL = {"panic=30", "systemd.wants=lowlat-trial.service"}
 
 #: A kernel of the same kind that comes later.
@@ -27,13 +29,18 @@ _NEWER = "6.12.108-test"
 
 def make_pi(path: Path, namespace: Namespace) -> Host:
     files = {f"{_FOLDER}/config.txt": _CONFIG, f"{_FOLDER}/cmdline.txt": f"{_LINE}\n"}
-    host = bare(path, namespace, {**files, "sys/firmware/flags": "0\n"})
-    # Of /dev it needs a few nodes only, and the mailbox is not to be put into this machine's.
-    host.mount("-t", "tmpfs", "none", path / "dev")
-    script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
-    namespace.must("sh", "-c", script, "sh", path / "dev")
+    host = bare(path, namespace, files)
+    add_mailbox(host)
     switch_on(host, "boot-0")
     return host
+
+
+def add_mailbox(host: Host) -> None:
+    # Of /dev it needs a few nodes only, and the mailbox is not to be put into this machine's.
+    host.mount("-t", "tmpfs", "none", host.path / "dev")
+    script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
+    host.namespace.must("sh", "-c", script, "sh", host.path / "dev")
+    pi_firmware.forget_flags(host)
 
 
 @pytest.fixture
@@ -41,28 +48,21 @@ def pi(tmp_path: Path, namespace: Namespace) -> Host:
     return make_pi(tmp_path / "host", namespace)
 
 
-def chosen(host: Host, flags: int) -> Path:
+def chosen(host: Host, tried: bool) -> Path:
     """The file whose line the firmware hands to the kernel."""
     folder = host.path / _FOLDER
-    config = folder / ("tryboot.txt" if flags & 1 else "config.txt")
-    name, applies = "cmdline.txt", True
-    for row in config.read_text().splitlines():
-        if row.startswith("["):
-            applies = row in ("[all]", "[tryboot]" if flags & 1 else "[all]")
-        elif applies and row.startswith("cmdline="):
-            name = row.partition("=")[2]
-    return folder / name
+    return folder / pi_firmware.choose(lambda name: (folder / name).read_text(), tried).cmdline
 
 
 def switch_on(host: Host, boot_id: str, *, power_cut: bool = False, kernel: str = RELEASE) -> str:
     """Start the machine; returns the line. The flag outlives a reboot and no power cut."""
-    flags = 0 if power_cut else int(host.read("sys/firmware/flags"))
-    host.write("sys/firmware/flags", "0\n")
-    line = chosen(host, flags).read_text().splitlines()[0]
-    host.boot_line(f"kernel8-{RELEASE}.img {_ADDED} {line}", boot_id)
-    host.write("proc/cmdline", f"{_ADDED} {line}\n")
+    if power_cut:
+        pi_firmware.forget_flags(host)
+    text = chosen(host, pi_firmware.take_flag(host)).read_text()
+    host.write("proc/cmdline", f"{pi_firmware.line_of(text, 'ttyS0')}\n")
     host.write("proc/sys/kernel/osrelease", f"{kernel}\n")
-    return line
+    host.write("proc/sys/kernel/random/boot_id", f"{boot_id}\n")
+    return text.partition("\n")[0]
 
 
 def try_once(host: Host) -> None:
@@ -143,7 +143,7 @@ def test_a_new_kernel_is_default_only_where_kernels_are_followed(pi: Host, follo
         assert said.status == 0, said
         line = switch_on(pi, "boot-3", kernel=_NEWER)
         assert ("lowlat.plan=" in line) == follow
-        assert chosen(pi, 0).exists()
+        assert chosen(pi, False).exists()
         assert ("is the default" in said.err) != follow
         pi.done("rollback")
     finally:
@@ -178,6 +178,12 @@ def test_what_is_not_ours_to_disturb_is_refused(pi: Host, name: str, text: str, 
     assert pi.snapshot() == before
 
 
+def test_what_an_included_file_sets_is_refused_too(pi: Host) -> None:
+    pi.write(f"{_FOLDER}/config.txt", f"include usercfg.txt\n{_CONFIG}")
+    pi.write(f"{_FOLDER}/usercfg.txt", "cmdline=mine.txt\n")
+    assert "usercfg.txt sets cmdline=" in refusal(pi, "apply")
+
+
 def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> None:
     pi.done("apply")
     pi.write(f"{_FOLDER}/tryboot.txt", "kernel=new/vmlinuz\n")
@@ -206,9 +212,8 @@ class _PiCut(Cut):
         return {"cmdline.txt": (self.host.path / _FOLDER / "cmdline.txt").read_bytes()}
 
     def check_config(self, where: str) -> None:
-        armed = int(self.host.read("sys/firmware/flags"))
-        for flags in {0, armed}:
-            line = chosen(self.host, flags).read_text()
+        for tried in {False, pi_firmware.is_armed(self.host)}:
+            line = chosen(self.host, tried).read_text()
             assert "root=PARTUUID=1-02" in line, where
 
 

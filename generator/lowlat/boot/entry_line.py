@@ -185,11 +185,12 @@ def _plain(word: str) -> str:
 
 def same(running: str, words: Sequence[str]) -> Optional[str]:
     """None if a running command line is that of an entry, else the first word that differs. A
-    variable that only the loader knows may have added words, but no parameter of the entry."""
+    variable that only the loader knows may have added words, but no parameter of the entry, except
+    the one whose value it is."""
     have = [_plain(word) for word in of_kernel(running)]
     want = [_plain(word) for word in words if not _VARIABLE.search(word)]
-    open_ended = any(_VARIABLE.search(word) for word in words)
-    names = {cmdline.name_of(word) for word in want}
+    open_ended = [cmdline.name_of(word) for word in words if _VARIABLE.search(word)]
+    names = {cmdline.name_of(word) for word in want}.difference(open_ended)
     missing = [word for word in want if word not in have]
     more = [word for word in have if word not in want]
     if open_ended:

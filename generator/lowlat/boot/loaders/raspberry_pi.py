@@ -27,6 +27,13 @@ _STOCK = "cmdline"
 #: Stands for the words that the firmware puts before the file's, by the devices that it finds.
 _FIRMWARE = "${firmware}"
 
+#: The firmware replaces these names of serial lines by the board's own (raspberrypi-sys-mods#18).
+_SERIAL = re.compile(r"=(?:serial[01]|ttyAMA0|ttyS0)\b")
+
+#: Files that config.txt includes; keys that take the kernel's line from another file.
+_INCLUDED = re.compile(r"^\s*include\s+(\S+)", re.MULTILINE)
+_ELSEWHERE = re.compile(rf"^\s*(os_prefix|cmdline(?!\s*=\s*{_STOCK}\.txt\s*$))\s*=", re.MULTILINE)
+
 #: lowlat's section at the end of config.txt and tryboot.txt; it is removed byte for byte.
 _PART = "\n# lowlat: begin\n[all]\ncmdline={file}\n{more}# lowlat: end\n"
 _PARTS = re.compile(r"\n# lowlat: begin\n(?:.*\n)*?# lowlat: end\n")
@@ -68,9 +75,10 @@ class RaspberryPi(EntryFiles):
 
     def _check_new(self) -> None:
         config = self._without_ours("config.txt")
-        for key in ("cmdline", "os_prefix"):
-            if re.search(rf"^\s*{key}\s*=", config, re.MULTILINE):
-                raise Refused(f"{self.path}/config.txt sets {key}=: its line is somewhere else")
+        for file in ("config.txt", *_INCLUDED.findall(config)):
+            found = _ELSEWHERE.search(self._without_ours(file))
+            if found:
+                raise Refused(f"{self.path}/{file} sets {found[1]}=: its line is somewhere else")
         if "tryboot_a_b" in (self._root.read(f"{self.path}/autoboot.txt") or ""):
             raise Refused(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
         if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
@@ -83,7 +91,8 @@ class RaspberryPi(EntryFiles):
 
     def _entry(self, snippet: Snippet) -> BootEntry:
         entry = bls_entries.entry(snippet, {})
-        return replace(entry, words=(_FIRMWARE, *entry.words))
+        words = (_SERIAL.sub("=${serial}", word) for word in entry.words)
+        return replace(entry, words=(_FIRMWARE, *words))
 
     def _snippets(self) -> list[Snippet]:
         ours = (name for name in self._root.names(self.path) if bls_entries.is_ours(name))

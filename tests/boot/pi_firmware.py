@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A stand-in for a Raspberry Pi's firmware, as far as lowlat comes near it: which configuration it
+reads and what that has it start, by its documentation (raspberrypi/documentation, config_txt and
+bootflow-eeprom). Filters of models and of tryboot are not combined. (PYTEST_DONT_REWRITE)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Callable
+
+from hosttree import Host
+
+#: What it puts before the words of the line: what this board has.
+_ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
+
+_BOARD = "[pi4]"
+
+#: What of a row lies behind this is not read.
+_LONGEST = 98
+
+_FLAGS = "sys/firmware/flags"
+
+#: Text of a file of the boot partition, by its name.
+Read = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Start:
+    """What it starts: names of files; ``initramfs`` is "" for none."""
+
+    kernel: str
+    initramfs: str
+    cmdline: str
+
+
+def forget_flags(host: Host) -> None:
+    """The power is cut, or the machine is new."""
+    host.write(_FLAGS, "0\n")
+
+
+def take_flag(host: Host) -> bool:
+    """Whether vcmailbox has set the flag for one boot. It is cleared before anything starts."""
+    flags = int(host.read(_FLAGS))
+    forget_flags(host)
+    return bool(flags & 1)
+
+
+def is_armed(host: Host) -> bool:
+    return bool(int(host.read(_FLAGS)) & 1)
+
+
+def line_of(text: str, serial: str, more: str = "") -> str:
+    """The kernel's line, of its file's text. The board's own name of the serial line is written
+    into it (raspberrypi-sys-mods#18), and ``more`` stands where the firmware's words do."""
+    row = text.partition("\n")[0].replace("=serial0", f"={serial}")
+    return " ".join([_ADDED, *more.split(), row])
+
+
+def choose(read: Read, tried: bool) -> Start:
+    """What it starts, with ``tried`` by the configuration for one boot."""
+    filters = {"[all]", _BOARD, *(["[tryboot]"] if tried else [])}
+    found, applies = {}, True
+    for row in _rows(read, "tryboot.txt" if tried else "config.txt"):
+        if row.startswith("["):
+            applies = row in filters
+        elif applies:
+            key, _, value = row.partition(" " if row.startswith("initramfs ") else "=")
+            found[key.strip()] = value.strip()
+    kernel = found.get("kernel", "kernel8.img")
+    initramfs, *_ = [*found.get("initramfs", "").split(), ""]
+    if found.get("auto_initramfs") == "1" and not initramfs:
+        initramfs = kernel.replace("kernel", "initramfs").removesuffix(".img")
+    return Start(kernel, initramfs, found.get("cmdline", "cmdline.txt"))
+
+
+def _rows(read: Read, name: str) -> Iterator[str]:
+    for row in read(name).splitlines():
+        words = row[:_LONGEST].split()
+        if words[:1] == ["include"]:
+            yield from _rows(read, words[1])
+        elif words and not words[0].startswith("#"):
+            yield " ".join(words)
