@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot line of anybody's, judged word by word for one machine and kernel, and against the line
-that lowlat would write for the same isolated CPUs."""
+"""Lint any boot line: judge every word for one machine and kernel, and compare the line with the
+one that lowlat would write for the same isolated CPUs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ _PROFILE = "lowlat"
 
 @dataclass(frozen=True)
 class Difference:
-    """A word that one of the two lines has alone, why, and what it costs."""
+    """A word in only one of the two lines, the reason, and its cost."""
 
     word: str
     why: str
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Against:
-    """``line`` is lowlat's; None where there is none, which ``why`` then explains."""
+    """``line`` is lowlat's line, or None; then ``why`` gives the reason."""
 
     line: Optional[str] = None
     why: Optional[str] = None
@@ -40,7 +40,7 @@ class Against:
 
 
 def plan_for(line: BootLine) -> Plan:
-    """lowlat's plan for the CPUs that a line isolates. Raises Refused where there is none."""
+    """lowlat's plan for the CPUs that the line isolates. Raises Refused if there is none."""
     target = line.target
     wanted = profile.load_packaged(_PROFILE)
     options = Options(request=CpuRequest(isolate=str(target.isolated)))
@@ -48,7 +48,7 @@ def plan_for(line: BootLine) -> Plan:
 
 
 def against(line: BootLine, words: Sequence[JudgedWord], told: Collection[str] = ()) -> Against:
-    """The differences from lowlat's line, without the missing words in ``told``."""
+    """The differences from lowlat's line; missing words in ``told`` are left out."""
     if not line.target.isolated:
         return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
     try:
@@ -84,13 +84,13 @@ def _left_out(plan: Plan, words: Sequence[JudgedWord]) -> Iterator[Difference]:
 
 SCHEMA = "lowlat.lint/1"
 
-#: The evidence of a boot with the line: by name, the verdict and its proof.
+#: The evidence in a boot with this line: by name, the verdict and its proof.
 Shown = Mapping[str, tuple[WordVerdict, str]]
 
 
 @dataclass(frozen=True)
 class Lint:
-    """The words in order, what the line lacks, and how it differs from lowlat's."""
+    """The words in order, what the line lacks, and its differences from lowlat's line."""
 
     words: tuple[JudgedWord, ...]
     missing: tuple[tuple[str, str], ...]
@@ -110,7 +110,7 @@ class Lint:
 
 
 def lint(line: str, machine: Machine, kernel: Kernel, shown: Optional[Shown] = None) -> Lint:
-    """Judge a line. ``shown`` is what the running kernel shows of it, where it runs."""
+    """Judge a line. ``shown`` is the running kernel's evidence, if the line is running."""
     words = read_words(line)
     booted = boot_line(words, machine, kernel)
     judged = judge(words, booted, shown or {})

@@ -47,7 +47,7 @@ _NOT_OURS = "lowlat does not judge it"
 
 @dataclass(frozen=True)
 class JudgedWord:
-    """``entry`` is the catalogue's name of what the word sets, where it has one."""
+    """``entry`` is the catalogue's name for what the word sets, if it has one."""
 
     word: str
     verdict: WordVerdict
@@ -62,7 +62,7 @@ class JudgedWord:
 def judge(
     words: Sequence[Word], line: BootLine, shown: Mapping[str, tuple[WordVerdict, str]]
 ) -> tuple[JudgedWord, ...]:
-    """Every word with its verdict; ``shown`` is what the running kernel shows, by name."""
+    """Every word with its verdict; ``shown`` is the running kernel's evidence by name."""
     places = _by_place(words, line.target.machine)
     found = []
     for place, word in enumerate(words):
@@ -74,10 +74,10 @@ def judge(
 
 
 def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
-    """The kernel's own evidence overrides the expectation, except harm and contradiction."""
+    """The kernel's evidence overrides the expectation, except harm and contradiction."""
     if finding.verdict in (WordVerdict.HARMFUL, WordVerdict.CONTRADICTORY):
         return finding
-    if verdict is WordVerdict.UNKNOWN:  # the kernel takes it, though no table here lists it
+    if verdict is WordVerdict.UNKNOWN:  # the kernel accepts it, though no table here lists it
         return Opinion(verdict, evidence) if finding.verdict is WordVerdict.IGNORED else finding
     if verdict is WordVerdict.EFFECTIVE and finding.verdict is WordVerdict.REDUNDANT:
         return finding
@@ -87,7 +87,7 @@ def _seen(finding: Opinion, verdict: WordVerdict, evidence: str) -> Opinion:
 
 
 def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
-    """Findings that depend on the words around: cut off, behind "--", given twice, huge pages."""
+    """Verdicts that depend on other words: cut off, behind "--", repeated, huge pages."""
     found: dict[int, Opinion] = {}
     kernel = [(place, word) for place, word in enumerate(words) if word.place == "kernel"]
     named = [(word.name, word.value) for _, word in kernel]
@@ -181,7 +181,7 @@ def _entry_name(word: Word) -> Optional[str]:
 
 
 def _by_entry(word: Word, line: BootLine) -> Optional[Opinion]:
-    """By the catalogue's entry of that name, or of one that the name stands for."""
+    """The verdict by the catalogue's entry for this name, or for one that the name implies."""
     entry = _entry_of(word)
     if entry is None:
         return None
@@ -189,7 +189,7 @@ def _by_entry(word: Word, line: BootLine) -> Optional[Opinion]:
         return _run_time(word, entry, line)
     assumed = []
     for need in entry.needs:
-        # Whether CPUs are isolated is lowlat's reason to set it, not the kernel's to take it.
+        # Only lowlat needs isolated CPUs as a reason to set it; the kernel accepts it without.
         met = need is ISOLATION or need.test(line.target)
         if met is False:
             return Opinion(WordVerdict.IGNORED, need.missing, _DELETE)
@@ -217,7 +217,7 @@ def _why(entry: Tunable, line: BootLine) -> str:
 
 
 def _differs(word: Word, entry: Tunable) -> bool:
-    """Whether the word gives an entry another value than its reason is meant for."""
+    """Whether the word's value differs from the one that the entry's reason is about."""
     if entry.value is None or word.name in CPU_LISTS or word.normal in STANDS_FOR:
         return False
     usual = {entry.value, *({"y", "Y", "on"} if entry.value == "1" else ())}
@@ -225,7 +225,7 @@ def _differs(word: Word, entry: Tunable) -> bool:
 
 
 def _redundant(entry: Tunable, line: BootLine) -> Optional[str]:
-    """Why an entry changes nothing on this line; its lists of CPUs are judged elsewhere."""
+    """Why an entry has no effect on this line; its CPU lists are judged elsewhere."""
     if entry.name in CPU_LISTS - {"systemd.cpu_affinity", "workqueue.unbound_cpus"}:
         return None
     for name in sorted(line.target.enabled):
@@ -249,7 +249,7 @@ def _run_time(word: Word, entry: Tunable, line: BootLine) -> Opinion:
 
 
 def _by_name(word: Word, line: BootLine) -> Opinion:
-    """A word without entry: what NEVER and ELSEWHERE say, else what the kernel's names tell."""
+    """A word without entry: the reason in NEVER or ELSEWHERE, else what the kernel's names tell."""
     name = word.name
     if name.startswith("sysctl."):
         return _sysctl(name[len("sysctl.") :], word.value, line)
@@ -260,7 +260,7 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
     if USER_SPACE.fullmatch(name) or (name in kernel_names() and not said):
         return Opinion(WordVerdict.UNKNOWN, _NOT_OURS)
     if said:
-        known = name in kernel_names() or "." in name  # of modules not all names are known
+        known = name in kernel_names() or "." in name  # the list lacks some modules' parameters
         return Opinion(WordVerdict.ASSUMED if known else WordVerdict.IGNORED, said)
     near = nearest(name, _OURS)
     if near:

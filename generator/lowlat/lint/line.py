@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A boot line taken apart as the kernel does, and what its lists of CPUs make of a machine."""
+"""A boot line split as the kernel splits it, and the CPUs that its lists name on a machine."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,10 +18,10 @@ from lowlat.model.machine import Kernel, Machine
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 _ISOLCPUS = re.compile(r"((?:[A-Za-z][A-Za-z_]*,)*)(.*)", re.DOTALL)
 
-#: The flags that mainline kernels know; without any of them domain is meant.
+#: The flags that mainline kernels know; domain is the default.
 FLAGS = frozenset({"domain", "nohz", "managed_irq"})
 
-#: How files give a line: /etc/default/grub, a boot entry, a loader's menu.
+#: The forms in which files contain a line: /etc/default/grub, a boot entry, a loader's menu.
 _GIVEN = re.compile(
     r"\s*(?:GRUB_CMDLINE_LINUX\w*=(?P<quote>[\"'])(?P<grub>.*)(?P=quote)"
     r"|(?:options|append|linux\w*\s+\S+|kernel\s+\S+)\s+(?P<entry>.*))\s*"
@@ -30,8 +30,8 @@ _GIVEN = re.compile(
 
 @dataclass(frozen=True)
 class Word:
-    """``text`` as it stands on the line, ``name`` with "_" for "-". ``place`` is "kernel", "init"
-    (behind "--") or "cut" (beyond what the kernel reads)."""
+    """``text`` is the word on the line, ``name`` its name with "_" for "-". ``place`` is "kernel",
+    "init" (behind "--") or "cut" (beyond what the kernel reads)."""
 
     text: str
     name: str
@@ -48,8 +48,8 @@ class Word:
 
 
 def read_words(line: str) -> tuple[Word, ...]:
-    """The words of a line (lib/cmdline.c, next_arg(); init/main.c). Raises Refused where it is
-    longer than any loader hands over."""
+    """The words of a line (lib/cmdline.c, next_arg(); init/main.c). Raises Refused if the line is
+    longer than any boot loader passes on."""
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words, place = [], "kernel"
@@ -65,8 +65,8 @@ def read_words(line: str) -> tuple[Word, ...]:
 
 
 def the_line(text: str) -> str:
-    """The one line of a file: as it is, or out of GRUB's settings, a boot entry or a menu. Raises
-    Refused where there are several, or none."""
+    """The only line of a file: bare, or from GRUB's settings, a boot entry or a menu. Raises
+    Refused if there are several lines, or none."""
     rows = [row for row in text.splitlines() if row.strip() and not row.lstrip().startswith("#")]
     given = [
         found["grub"] or found["entry"] or "" for found in map(_GIVEN.fullmatch, rows) if found
@@ -89,10 +89,10 @@ def flags_of(value: str) -> tuple[frozenset[str], str]:
 
 
 def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[CpuSet]:
-    """A list as the kernel reads it; None where it cannot. Kernels before 5.13 know no N nor all,
-    which is what ``words`` tells."""
+    """A list as the kernel reads it, or None if the kernel cannot. ``words`` tells whether the
+    kernel knows N and all (from 5.13 on)."""
     last = max(machine.cpus.possible | machine.cpus.online) if words else None
-    # The kernel steps over commas too many (bitmap_find_region() in lib/bitmap-str.c).
+    # The kernel skips superfluous commas (bitmap_find_region() in lib/bitmap-str.c).
     single = re.sub(",+", ",", text).strip(",")
     try:
         return CpuSet.parse_list(single, last=last) if text.isascii() else None
@@ -101,7 +101,7 @@ def read_cpus(text: str, machine: Machine, *, words: bool = True) -> Optional[Cp
 
 
 def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLine:
-    """The line's values and CPU lists, on a machine."""
+    """The line's values and CPU lists for a machine."""
     values: dict[str, str] = {}
     for word in words:
         if word.place == "kernel" and not (word.name == "isolcpus" and word.name in values):
@@ -118,7 +118,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
     domains = isolated - boot if not flags & FLAGS or "domain" in flags else CpuSet()
     tickless = cpus(values.get("nohz_full")) - boot
     if "nohz" in flags and kernel.version is not None and kernel.version >= (6, 17):
-        tickless |= domains  # one kind of isolation from there on: HK_TYPE_KERNEL_NOISE
+        tickless |= domains  # from 6.17 on there is one kind of isolation: HK_TYPE_KERNEL_NOISE
     at_hand = domains | tickless
     target = Target(
         machine=machine,
@@ -140,7 +140,7 @@ def boot_line(words: Sequence[Word], machine: Machine, kernel: Kernel) -> BootLi
 
 
 def _enabled(values: Iterable[str], domains: CpuSet, tickless: CpuSet) -> frozenset[str]:
-    """The entries that the line sets, as a plan would."""
+    """The entries that the line sets, as in a plan."""
     names = frozenset(values)
     on = {entry.name for entry in CATALOGUE if entry.at_boot and entry.name in names}
     on -= {"isolcpus", "nohz_full"}

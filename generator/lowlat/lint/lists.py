@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Words that list CPUs: whether the kernel can read them, and what they make of this machine."""
+"""Words that list CPUs: whether the kernel can read them, and their effect on this machine."""
 
 from typing import NamedTuple, Optional
 
@@ -19,7 +19,7 @@ class Opinion(NamedTuple):
 
 
 def judge_list(word: Word, line: BootLine) -> Optional[Opinion]:
-    """The error in a word that lists CPUs; None where there is none."""
+    """The error in a word that lists CPUs, or None."""
     flags, text = (
         flags_of(word.value) if word.name == "isolcpus" else (frozenset[str](), word.value)
     )
@@ -51,7 +51,7 @@ def _dropped(name: str) -> str:
 
 
 def _outside(name: str, line: BootLine) -> str:
-    """CONFIG_CPUMASK_OFFSTACK bounds lists by the CPUs at hand, else NR_CPUS does."""
+    """The effect of a missing CPU: CONFIG_CPUMASK_OFFSTACK limits lists to possible CPUs."""
     by_hand = line.built("CPUMASK_OFFSTACK")
     if by_hand is None:
         return f"the kernel's configuration decides whether {_dropped(name)}"
@@ -121,13 +121,13 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
 
 
 def _split(cpus: CpuSet, line: BootLine) -> CpuSet:
-    """The siblings outside the set of CPUs that are in it."""
+    """The siblings of these CPUs that are not among them."""
     cores = [core.cpus for core in line.target.machine.cores if core.cpus & cpus]
     return CpuSet.of(cpu for core in cores for cpu in core) - cpus
 
 
 def _whole(cpus: CpuSet, line: BootLine) -> CpuSet:
-    """The set, with its cores whole and the boot CPU's core left out."""
+    """The CPUs extended to whole cores, without the boot CPU's core."""
     boot = line.target.machine.cpus.boot
     cores = [core.cpus for core in line.target.machine.cores if core.cpus & cpus]
     return CpuSet.of(cpu for core in cores if boot not in core for cpu in core)

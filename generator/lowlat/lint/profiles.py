@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The boot line that others' profiles ask for: OpenShift's PerformanceProfile and TuneD's."""
+"""The boot line of other tools' profiles: OpenShift's PerformanceProfile and TuneD's."""
 
 import json
 import re
@@ -33,8 +33,8 @@ class _Spec:
 
 
 def line_in(text: str, *, x86: bool) -> Optional[str]:
-    """The line of a PerformanceProfile or of a TuneD profile; None where the text is neither.
-    Raises Refused where it is damaged, or where only TuneD can tell the line."""
+    """The line of a PerformanceProfile or a TuneD profile; None if the text is neither. Raises
+    Refused if it is damaged, or if only TuneD can determine the line."""
     if re.search(r'(?m)^[\s{]*"?kind"?:\s*"?PerformanceProfile\b', text):
         return _operators(decode(_Spec, _document(text).get("spec"), "spec"), x86)
     if re.search(r"(?m)^\[bootloader\]", text):
@@ -43,7 +43,7 @@ def line_in(text: str, *, x86: bool) -> Optional[str]:
 
 
 def _operators(spec: _Spec, x86: bool) -> str:
-    """The boot line that the Node Tuning Operator makes of a profile (openshift-node-performance),
+    """The line that the Node Tuning Operator makes of a profile (openshift-node-performance),
     without huge pages, the frequency driver's mode and TuneD's own words."""
     cpus = spec.cpu.isolated
     flags = "managed_irq" if spec.cpu.balanced else "domain,managed_irq"
@@ -60,19 +60,19 @@ def _document(text: str) -> dict[str, Any]:
         if text.lstrip().startswith("{"):
             found = json.loads(text)
         else:
-            import yaml  # needed for this alone
+            import yaml  # only this needs it
 
             found = yaml.safe_load(text)
     except ImportError as error:
         hint = "install python3-yaml, or give it as JSON"
         raise Refused("PyYAML, which reads a PerformanceProfile, is missing", hint=hint) from error
-    except Exception as error:  # PyYAML raises ValueError, RecursionError and its own
+    except Exception as error:  # PyYAML raises ValueError, RecursionError and its own errors
         raise Refused("the PerformanceProfile is not YAML", hint="give one alone") from error
     return found if isinstance(found, dict) else {}
 
 
 def _tuneds(text: str) -> str:
-    """The words of [bootloader], with the profile's own [variables] in them."""
+    """The words of [bootloader], with the values of the profile's [variables]."""
     sections = tuned.parse(text) or {}
     known = sections.get("variables", {})
     words: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Read a host into a Machine. Every file that is read goes through the given Root."""
+"""Read a host into a Machine. Every read goes through the given Root."""
 
 from lowlat.host import daemons
 from lowlat.host.root import Root
@@ -8,24 +8,24 @@ from lowlat.probe import devices, hypervisor, kernel, platform, topology
 
 
 def host_facts(root: Root) -> dict[str, object]:
-    """The facts of the host that a run records. Raises the same errors as probe()."""
-    from lowlat.model.run import facts  # its types take a tenth of the time of ``plan``
+    """The host's facts that a run records. Raises the same errors as probe()."""
+    from lowlat.model.run import facts  # importing its types costs a tenth of ``plan``
 
     return facts(probe(root), root.read("/proc/sys/kernel/hostname"))
 
 
 def probe(root: Root) -> Machine:
-    """Read the machine below ``root``. Raises Refused where not even a list of CPUs can be had;
-    anything else that is missing is unknown in the result."""
+    """Read the machine below ``root``. Raises Refused if there is not even a list of CPUs; any
+    other missing fact is unknown in the result."""
     cpuinfo = root.read("/proc/cpuinfo") or ""
-    # Rows on the whole machine stand with the first CPU, or after the last one.
+    # Rows on the whole machine stand beside the first CPU or after the last one.
     ends = f"{cpuinfo[:16384]}\n{cpuinfo[-2048:]}"
     cpus = topology.read_cpus(root, cpuinfo)
     nodes = topology.read_nodes(root, cpus.online)
     caches = topology.read_caches(root, cpus.online)
     arch = platform.read_arch(root, ends)
     core_types = topology.read_core_types(root, cpus.online, arch in ARM)
-    # A CPU of each core type, the boot CPU for its own.
+    # One CPU of each core type; for its own type, the boot CPU.
     examples = [cpus.boot, *(kind.cpus.first for kind in core_types if cpus.boot not in kind.cpus)]
     processor = platform.parse_processor(cpuinfo)
     rows = devices.read_interrupts(root)

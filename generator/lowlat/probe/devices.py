@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Network interfaces, NVMe controllers and other PCI devices: where they lie, who interrupts.
+"""Network interfaces, NVMe controllers and other PCI devices: their place and their interrupts.
 
-The devices come from sysfs, their names from the hardware database (hwdb), which udev answers for
-the live machine and a capture repeats; their interrupts from /proc/interrupts and /proc/irq
-(Documentation/core-api/irq/irq-affinity).
+The devices come from sysfs, their interrupts from /proc/interrupts and /proc/irq
+(Documentation/core-api/irq/irq-affinity). Their names come from the hardware database (hwdb),
+through udev on the live machine; a capture records its answers.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from lowlat.model.machine import Device, Interrupt
 _PCI = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
-#: PCI class prefixes (include/linux/pci_ids.h) and our word; the longest comes first.
+#: PCI class prefixes (include/linux/pci_ids.h) and lowlat's kind; the longest comes first.
 _KINDS = resources.texts("probe/signs.ini")["pci"]
 
-#: Memory controllers, bridges, system and signal peripherals: a server has hundreds, all idle.
+#: Memory controllers, bridges, system and signal peripherals: servers have hundreds, all idle.
 _PASSED_OVER = ("05", "06", "08", "11")
 
-#: The properties that are used of udev's.
+#: The udev properties that are used.
 _PROPERTIES = ("ID_VENDOR_FROM_DATABASE", "ID_MODEL_FROM_DATABASE")
 
 
 def read_devices(root: Root, online: CpuSet, interrupts: Iterable[Interrupt]) -> tuple[Device, ...]:
-    """The devices in order of their address."""
+    """The devices, sorted by address."""
     named, alone = _class_devices(root)
     rows = _Rows(interrupts)
     models = parse_udev(root.answer("udev", _ask_udev))
@@ -50,8 +50,8 @@ def read_devices(root: Root, online: CpuSet, interrupts: Iterable[Interrupt]) ->
 
 
 def _class_devices(root: Root) -> tuple[Mapping[str, list[str]], Mapping[str, str]]:
-    """The network interfaces and NVMe controllers: by PCI address, and those not on PCI with the
-    device they belong to. A virtio function in between is listed beside its interface."""
+    """The network interfaces and NVMe controllers: names by PCI address; and, for those not on PCI,
+    their parent device by name. A virtio function is listed beside its interface."""
     named: dict[str, list[str]] = defaultdict(list)
     alone: dict[str, str] = {}
     for kind in ("net", "nvme"):
@@ -59,7 +59,7 @@ def _class_devices(root: Root) -> tuple[Mapping[str, list[str]], Mapping[str, st
             path = root.link(f"/sys/class/{kind}/{name}") or ""
             if "/virtual/" in path:
                 continue
-            if "/devices/" not in path:  # a folder, before 2.6.25 or in a copied tree
+            if "/devices/" not in path:  # a folder: before 2.6.25 or in a copied tree
                 path = root.link(f"/sys/class/{kind}/{name}/device") or ""
             addresses = _ADDRESS.findall(path)
             if addresses:
@@ -99,12 +99,12 @@ def _read_alone(root: Root, name: str, parent: str, online: CpuSet, rows: _Rows)
 
 
 def _device(root: Root, folder: str, online: CpuSet, known: Device) -> Device:
-    """The device with what its folder tells."""
+    """The device with the facts from its folder."""
     driver = (root.link(f"{folder}/driver") or "").rpartition("/")[2] or None
     node = root.read_int(f"{folder}/numa_node")
     node = None if node is None or node < 0 else node
     cpus = root.read_cpus(f"{folder}/local_cpulist", f"{folder}/local_cpus")
-    # One set for all devices keeps big machines small.
+    # Devices share one CpuSet, which saves memory on big machines.
     cpus = online if cpus == online else cpus and cpus & online
     return replace(known, driver=driver, node=node, cpus=cpus)
 
@@ -124,7 +124,7 @@ def _numbers(root: Root, folder: str) -> Optional[str]:
 
 
 class _Rows:
-    """The numbered interrupts by number, by the PCI address and by the first word of their actions
+    """The numbered interrupts, by number, by PCI address and by the first word of their actions
     ("nvme0q1" counts as nvme0, "eth0-TxRx-3" as eth0)."""
 
     def __init__(self, interrupts: Iterable[Interrupt]) -> None:
@@ -141,7 +141,7 @@ class _Rows:
                 self._by_sign[word].add(interrupt.number)
 
     def of(self, address: str, names: Iterable[str], said: Iterable[int]) -> tuple[int, ...]:
-        """A device's interrupts: what its folder says, where those are in use, else by sign."""
+        """A device's interrupts: those in its folder that are in use, else those naming it."""
         found = set(said) & self._known if self._known else set(said)
         if not found:
             for sign in (address, *names):
@@ -150,7 +150,7 @@ class _Rows:
 
 
 def parse_udev(text: str) -> Mapping[str, str]:
-    """The model name of each device, from lines "ADDRESS KEY=VALUE"."""
+    """Each device's model name, from lines "ADDRESS KEY=VALUE"."""
     said: dict[str, dict[str, str]] = defaultdict(dict)
     for line in text.splitlines():
         address, _, rest = line.partition(" ")
@@ -167,7 +167,7 @@ def _ask_udev(root: Root) -> str:
     if not root.live:
         return ""
     try:
-        import pyudev  # costs a fifth of a probe, and a capture needs none of it
+        import pyudev  # costs a fifth of a probe, and captured machines do not need it
 
         return "\n".join(
             f"{device.sys_name} {key}={device.properties[key]}".replace("\n", " ")
@@ -176,11 +176,11 @@ def _ask_udev(root: Root) -> str:
             if key in device.properties
         )
     except (ImportError, OSError, LookupError, ValueError, RuntimeError):
-        return ""  # names only: nothing depends on them
+        return ""  # only names are missing then, and no plan needs them
 
 
 def read_interrupts(root: Root) -> tuple[Interrupt, ...]:
-    """The numbered interrupts with their affinity; empty where /proc/interrupts is missing."""
+    """The numbered interrupts with their affinity; empty if /proc/interrupts is missing."""
     found = parse_interrupts(root.read("/proc/interrupts") or "")
     return tuple(_with_affinity(root, interrupt) for interrupt in found)
 
@@ -191,8 +191,8 @@ def _with_affinity(root: Root, interrupt: Interrupt) -> Interrupt:
     if mode is None:
         mode = root.mode(f"{folder}/smp_affinity")
     settable = None if mode is None else bool(mode & 0o200)
-    # Only message-signalled interrupts are spread by the kernel (kernel/irq/affinity.c). A file
-    # with write permission says nothing: before 6.12 managed interrupts have it too.
+    # The kernel spreads only message-signalled interrupts (kernel/irq/affinity.c). Write permission
+    # proves nothing: before 6.12 files of managed interrupts have it too.
     managed = "MSI" in interrupt.chip if settable is False else None
     return replace(
         interrupt,
@@ -215,7 +215,7 @@ def parse_interrupts(text: str) -> list[Interrupt]:
 
 
 def _split_description(words: Sequence[str]) -> tuple[str, str]:
-    # "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0": chip, line with its trigger, then the actions.
+    # "PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0": chip, line with trigger, then actions.
     for position, word in enumerate(words):
         if re.search(r"(edge|level|fasteoi)", word, re.IGNORECASE):
             return " ".join(words[: position + 1]), " ".join(words[position + 1 :])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whether this machine is a guest, and whose; the signs that systemd-detect-virt and lscpu use."""
+"""Whether this machine is a guest, and of which hypervisor, as systemd-detect-virt and lscpu do."""
 
 import re
 from typing import Optional
@@ -14,11 +14,12 @@ _TREE = "/proc/device-tree"
 
 
 def read_hypervisor(root: Root, cpuinfo: str) -> Optional[str]:
-    """The hypervisor this machine is a guest of; None on hardware, and where nothing tells. A Xen
-    control domain ("xen-dom0") is a guest too: Xen, not Linux, owns its idle states and clocks."""
+    """The hypervisor of this guest; None on hardware, or if there is no sign of one. A Xen control
+    domain ("xen-dom0") counts as a guest: Xen, not Linux, owns its idle states and clocks."""
     told = _sys_hypervisor(root) or _cpuinfo_names(cpuinfo)
     flags = re.search(r"^flags\s*:.*", cpuinfo, re.MULTILINE)
-    # Every hypervisor of x86 sets the flag; a cloud's bare metal has the cloud's name in its DMI.
+    # Every x86 hypervisor sets the flag. DMI may mislead: a cloud's bare metal has the cloud's
+    # name.
     if told or (flags and not re.search(r"\bhypervisor\b", flags[0])):
         return told
     return _dmi(root) or _device_tree(root) or _s390(root) or (_x86(root) if flags else None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels: the running one and installed ones, with their build configuration."""
+"""The running kernel and installed ones, with their build configuration."""
 
 import re
 from typing import Optional
@@ -14,11 +14,11 @@ _PARAMETER = re.compile(r"\.parmtype=(\w+):")
 
 
 def running_release(root: Root) -> Optional[str]:
-    """The release of the kernel that runs; None where what is said to be one is none."""
+    """The running kernel's release; None if no valid one is found."""
     release = root.read("/proc/sys/kernel/osrelease")
     if release is None:
         found = re.match(r"Linux version (\S+)", root.read("/proc/version") or "")
-        # Else the one whose image the boot loader named.
+        # Else the release of the image that the boot loader named.
         line = root.read("/proc/cmdline") or ""
         found = found or re.search(r"(?:^|\s)BOOT_IMAGE=\S*vmlinuz-(\S+)", line)
         release = found[1] if found else None
@@ -26,7 +26,7 @@ def running_release(root: Root) -> Optional[str]:
 
 
 def read_running(root: Root) -> Kernel:
-    """The kernel that runs, or ran when the machine was captured."""
+    """The running kernel; for a captured machine, the one that ran then."""
     release, version = running_release(root), root.read("/proc/version") or ""
     config = _read_config(root, release) if release else None
     text = root.read("/proc/config.gz") if config is None else None
@@ -37,7 +37,7 @@ def read_running(root: Root) -> Kernel:
 
 
 def read_installed(root: Root, release: str) -> Optional[Kernel]:
-    """An installed kernel by its release; None where nothing of it is on the machine."""
+    """An installed kernel by its release; None if the machine has no trace of it."""
     if not RELEASE.fullmatch(release):
         return None
     config = _read_config(root, release)
@@ -53,7 +53,7 @@ def read_installed(root: Root, release: str) -> Optional[Kernel]:
 
 
 def read_release(root: Root, release: Optional[str], running: Kernel) -> Kernel:
-    """The kernel of a release; None is the running one. Raises Refused where it is not
+    """The kernel of a release, or the running one for None. Raises Refused if it is not
     installed."""
     if release is None or release == running.release:
         return running
@@ -67,14 +67,14 @@ def read_release(root: Root, release: Optional[str], running: Kernel) -> Kernel:
 def parse_modinfo(text: str) -> frozenset[str]:
     """The parameter files among the catalogue's features that a kernel with this
     modules.builtin.modinfo has. Built-in code is listed by its file ("tree.parmtype=NAME:int" for
-    rcutree.NAME), so the parameter's own name decides."""
+    rcutree.NAME), so only the parameter's name is compared."""
     known = set(_PARAMETER.findall(text))
     modules = (path for path in FEATURES if path.startswith("/sys/module/"))
     return frozenset(path for path in modules if path.rpartition("/")[2] in known)
 
 
 def parse_config(text: str, path: str) -> Config:
-    """Read a kernel configuration; options that are not set are left out."""
+    """Parse a kernel configuration; unset options are left out."""
     return Config(path, {name: value.strip('"') for name, value in _OPTION.findall(text)})
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everything around the CPUs: architecture, processor, clock, power control, firmware, boot loader;
-and who else manages this system: TuneD's profile, control groups, page merging, and the boot
+"""Facts beside the CPUs: architecture, processor, clock, power control, firmware, boot loader. Also
+other managers of this system: TuneD's profile, control groups, page merging, and the boot
 parameters of Ubuntu's package lowlatency-kernel."""
 
 import os
@@ -25,7 +25,7 @@ from lowlat.probe.topology import numbered
 _RESCTRL = "/sys/fs/resctrl"
 _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
-#: CPU flags that change a plan; the rest of the 150 of a modern CPU is left out.
+#: CPU flags that change a plan; the other 150 or so flags of a modern CPU are left out.
 _FLAGS = frozenset(
     {
         *("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable"),
@@ -33,12 +33,12 @@ _FLAGS = frozenset(
     }
 )
 
-#: Lines of /proc/cpuinfo that only one architecture prints, as patterns.
+#: Patterns of lines in /proc/cpuinfo that only one architecture prints.
 _ARCH_SIGNS = resources.texts("probe/signs.ini")["cpuinfo"]
 
 
 def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
-    """The architecture as ``uname -m`` names it; None where nothing tells."""
+    """The architecture as ``uname -m`` prints it; None if there is no sign of it."""
     arch = root.read("/proc/sys/kernel/arch")  # since 6.1
     arch = arch or root.answer("arch", lambda it: os.uname().machine if it.live else "")
     if arch:
@@ -50,8 +50,8 @@ def read_arch(root: Root, cpuinfo: str) -> Optional[str]:
 
 
 def parse_processor(cpuinfo: str) -> Processor:
-    """Vendor, model name and the interesting flags of the first CPU in /proc/cpuinfo. An ARM
-    board's own name follows the last CPU."""
+    """The first CPU's vendor, model name and relevant flags in /proc/cpuinfo. An ARM board's name
+    follows the last CPU."""
     first, *rest = cpuinfo.split("\n\n")
     values: dict[str, str] = {}
     for line in "\n".join((first, *rest[-1:])).splitlines():
@@ -69,7 +69,7 @@ def parse_processor(cpuinfo: str) -> Processor:
 
 
 def _model(values: Mapping[str, str]) -> Optional[str]:
-    # "Processor" is the model in the oldest ARM kernels; elsewhere it is the CPU's number.
+    # "Processor" is the model in the oldest ARM kernels, elsewhere the CPU's number.
     found = (values.get(key) for key in ("model name", "cpu", "processor", "cpu model", "model"))
     return next((" ".join(text.split()) for text in found if text and not text.isdigit()), None)
 
@@ -82,7 +82,7 @@ def read_clock(root: Root) -> ClockSource:
 
 
 def read_power(root: Root, boot: int, examples: Iterable[int]) -> PowerControl:
-    """Idle driver, frequency driver and its governors, the SMT switch, and the idle states of one
+    """Idle driver, frequency driver and its governors, the SMT control, and the idle states of one
     example CPU of each core type."""
     policies = (f"{CPU}/cpu{boot}/cpufreq", f"{CPU}/cpufreq/policy{boot}", f"{CPU}/cpufreq/policy0")
     policy = next((path for path in policies if root.exists(path)), policies[-1])
@@ -98,7 +98,7 @@ def read_power(root: Root, boot: int, examples: Iterable[int]) -> PowerControl:
 
 
 def _cache_ways(root: Root) -> Iterable[tuple[str, int]]:
-    """filesystems/resctrl.rst"""
+    """Each L3 cache's id and number of ways (filesystems/resctrl.rst)."""
     mask = root.read(f"{_RESCTRL}/info/L3/cbm_mask") or ""
     line = re.search(r"^\s*L3:(.*)$", root.read(f"{_RESCTRL}/schemata") or "", re.MULTILINE)
     if line and re.fullmatch(r"[0-9a-f]{1,16}", mask):
@@ -107,7 +107,7 @@ def _cache_ways(root: Root) -> Iterable[tuple[str, int]]:
 
 
 def _uncores(root: Root) -> Iterable[tuple[str, Optional[int]]]:
-    """admin-guide/pm/intel_uncore_frequency_scaling.rst"""
+    """Each uncore and its highest frequency (admin-guide/pm/intel_uncore_frequency_scaling.rst)."""
     folder = f"{CPU}/intel_uncore_frequency"
     for name in root.names(folder):
         if re.fullmatch(r"package_\d{1,4}_die_\d{1,4}|uncore\d{1,4}", name, re.ASCII):
@@ -128,12 +128,12 @@ def _idle_states(root: Root, cpu: int) -> Iterable[IdleState]:
 
 
 def read_firmware(root: Root, vendor: Optional[str], boot: int) -> Firmware:
-    """How the system was booted, whether system management interrupts can be counted, and whether
-    the kernel is locked down (kernel_lockdown(7))."""
+    """Whether EFI booted the system, whether system management interrupts can be counted, and
+    whether the kernel is locked down (kernel_lockdown(7))."""
     efi = True if root.exists("/sys/firmware/efi") else None
     if efi is None and root.names("/sys/firmware"):
         efi = False
-    # MSR_SMI_COUNT is Intel's; the device is missing where the msr module is not loaded.
+    # MSR_SMI_COUNT is Intel's; the device exists only with the msr module.
     counts = vendor == "GenuineIntel" and root.exists(f"/dev/cpu/{boot}/msr")
     lockdown = root.read("/sys/kernel/security/lockdown")
     return Firmware(
@@ -144,8 +144,8 @@ def read_firmware(root: Root, vendor: Optional[str], boot: int) -> Firmware:
 
 
 def read_boot_loader(root: Root) -> Optional[str]:
-    """The boot loader by the files it leaves: grub, grub-bls, systemd-boot, or one that is only
-    recognised (rpm-ostree, extlinux, raspberry-pi); None where nothing is found."""
+    """The boot loader, recognised by its files: grub, grub-bls, systemd-boot, or one that lowlat
+    only recognises (rpm-ostree, extlinux, raspberry-pi); None if no file is found."""
     if root.exists("/run/ostree-booted"):
         return "rpm-ostree"
     for grub in ("/boot/grub2", "/boot/grub"):
@@ -174,12 +174,12 @@ def read_services(root: Root) -> Services:
 
 
 def _lowlatency_kernel(root: Root) -> str:
-    # Asked as one question, so that a capture keeps nothing else of the file.
+    # One question, so that a capture records nothing else of the file.
     return " ".join(parse_drop_in(root.read(LOWLATENCY_KERNEL) or ""))
 
 
 def parse_drop_in(text: str) -> list[str]:
-    """The parameters that a file of /etc/default/grub.d adds to GRUB_CMDLINE_LINUX_DEFAULT, or to
+    """The parameters that a file of /etc/default/grub.d adds to GRUB_CMDLINE_LINUX_DEFAULT or
     GRUB_CMDLINE_LINUX."""
     found = re.findall(r"^\s*GRUB_CMDLINE_LINUX(?:_DEFAULT)?=(.*)$", text, re.MULTILINE)
     words = (word for line in found for word in cmdline.parse(line.strip().strip("\"'")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPUs, cores, nodes, caches and core types from sysfs (Documentation/ABI/stable/sysfs-devices-
-system-cpu, .../sysfs-devices-node). The kernel's sibling lists decide what a core is: core_id and
-physical_package_id repeat, are -1 or are missing on real machines."""
+"""CPUs, cores, nodes, caches and core types from sysfs (sysfs-devices-system-cpu in
+Documentation/ABI/stable, and sysfs-devices-node). The kernel's sibling lists define a core: on real
+machines, core_id and physical_package_id repeat, are -1 or are missing."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ NODE = "/sys/devices/system/node"
 
 
 def read_cpus(root: Root, cpuinfo: str) -> Cpus:
-    """The kernel's CPU sets, online ones by the best source there is."""
+    """The kernel's CPU sets; the online CPUs come from the best available source."""
     present_dirs = CpuSet.of(numbered(root.names(CPU), "cpu"))
     online = _read_online(root, present_dirs, cpuinfo)
     if not online:
@@ -43,7 +43,7 @@ def _read_online(root: Root, present: CpuSet, cpuinfo: str) -> CpuSet:
     online = root.read_cpus(f"{CPU}/online")
     if online:
         return online
-    # Without the list, a CPU is online when its own switch says so, or has a topology folder.
+    # Without the list, a CPU counts as online if its switch is not 0 and it has a topology folder.
     found = CpuSet.of(
         cpu
         for cpu in present
@@ -57,7 +57,7 @@ def _read_online(root: Root, present: CpuSet, cpuinfo: str) -> CpuSet:
 
 
 def parse_cpuinfo_cpus(cpuinfo: str) -> CpuSet:
-    """The CPUs that /proc/cpuinfo lists, as most architectures, s390 and sparc write them."""
+    """The CPUs in /proc/cpuinfo, in the formats of most architectures, s390 and sparc."""
     listed = re.findall(
         r"^(?:processor\s*:\s*(\d{1,5})\s*$|processor (\d{1,5}): version"
         r"|CPU(\d{1,5})\s*:\s*online)",
@@ -68,12 +68,12 @@ def parse_cpuinfo_cpus(cpuinfo: str) -> CpuSet:
 
 
 def _known(cpus: Iterable[int]) -> CpuSet:
-    """Without numbers that no kernel gives a CPU."""
+    """The set without numbers that no kernel gives to a CPU."""
     return CpuSet.of(cpu for cpu in cpus if cpu <= MAX_CPU)
 
 
 def read_nodes(root: Root, online: CpuSet) -> tuple[Node, ...]:
-    """The NUMA nodes, those without online CPUs included; empty where there is no node folder."""
+    """The NUMA nodes, also those without online CPUs; empty if there is no node folder."""
     return tuple(
         Node(
             id=node,
@@ -97,11 +97,11 @@ def _node_cpus(root: Root, node: int) -> CpuSet:
 
 
 def read_caches(root: Root, online: CpuSet) -> tuple[Cache, ...]:
-    """Every cache once, by level and lowest CPU."""
+    """Every cache once, sorted by level and lowest CPU."""
     caches: dict[tuple[int, str, CpuSet], Cache] = {}
     seen: dict[int, set[int]] = {}
     for cpu in online:
-        # A cache that another of its CPUs has shown already need not be read again.
+        # Another CPU of this cache has already listed it.
         if seen and all(cpu in cpus for cpus in seen.values()):
             continue
         folder = f"{CPU}/cpu{cpu}/cache"
@@ -131,7 +131,7 @@ def _read_cache(root: Root, folder: str, cpu: int, online: CpuSet) -> Optional[C
 def read_cores(
     root: Root, online: CpuSet, nodes: Iterable[Node], caches: Iterable[Cache]
 ) -> tuple[Core, ...]:
-    """The cores with online CPUs, by lowest CPU."""
+    """The cores with online CPUs, sorted by lowest CPU."""
     cpu_nodes: dict[int, list[int]] = {}
     for node in nodes:
         for cpu in node.cpus:
@@ -153,7 +153,7 @@ def read_cores(
 
 
 def _group_siblings(root: Root, online: CpuSet) -> list[CpuSet]:
-    # Lists that overlap without being equal are joined: two CPUs too many in a core do no harm,
+    # Lists that overlap without being equal are joined: two CPUs too many in a core do no harm, but
     # a sibling on the wrong side of the split does.
     core: dict[int, set[int]] = {}
     for cpu in online:
@@ -182,17 +182,17 @@ def _siblings(root: Root, cpu: int) -> CpuSet:
 
 def _last_level(caches: Iterable[Cache]) -> dict[int, int]:
     domains: dict[int, int] = {}
-    for cache in caches:  # ordered by level: the last one wins
+    for cache in caches:  # sorted by level, so the last level wins
         if cache.kind != "instruction":
             domains.update((cpu, cache.cpus.first) for cpu in cache.cpus)
     return domains
 
 
 def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
-    """Core types, most capable first; empty where all cores are alike or nothing tells. Trust in
-    this order: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum frequency.
-    The last two also differ between equal cores (favoured cores of x86), so only a clear step makes
-    a type; on ARM equal cores are clocked alike."""
+    """Core types, most capable first; empty if all cores are alike or no source tells. Sources in
+    order of trust: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
+    frequency. The last two also differ between equal cores (favoured cores of x86), so only a clear
+    step separates types; on ARM, equal cores have equal frequencies."""
     named = _perf_unit_types(root, online)
     if named:
         return named
@@ -208,7 +208,7 @@ def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ..
 
 
 def _values(root: Root, online: CpuSet, path: str) -> Mapping[int, int]:
-    """The number that each online CPU has in a file; empty where one of them has none."""
+    """Each online CPU's number in a file; empty if one CPU has none."""
     values: dict[int, int] = {}
     for cpu in online:
         value = root.read_int(f"{CPU}/cpu{cpu}/{path}")
@@ -252,13 +252,13 @@ def _types_by_value(name: str, values: Mapping[int, int], step: float) -> tuple[
 
 
 def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:
-    # -1, printed through 16 bits by some kernels, is the kernel's own "not known".
+    # -1 means unknown; some kernels print it as 16 bits.
     value = root.read_int(f"{CPU}/cpu{cpu}/topology/{name}")
     return None if value is None or value < 0 or value == 0xFFFF else value
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
-    """The numbers of the names "prefixN", in order; those that can be a CPU's."""
+    """The numbers N of the names "prefixN", sorted; only numbers that a CPU can have."""
     found = (re.fullmatch(prefix + r"([0-9]{1,5})", name) for name in names)
     return sorted(number for match in found if match and (number := int(match[1])) <= MAX_CPU)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rehearsing a plan: real kernels booted in a virtual machine, stock and tuned, both measured."""
+"""Rehearse a plan: boot real kernels in virtual machines, stock and tuned, and measure both."""

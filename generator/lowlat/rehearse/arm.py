@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The arms of a rehearsal: kinds of boot that are compared, each planned for one kernel's guest."""
+"""The arms of a rehearsal: kinds of boot to compare, each planned for one kernel's guest."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,16 +19,16 @@ from lowlat.rehearse.options import STOCK, RehearseOptions
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}", re.ASCII)
 
-#: More are neither planned nor booted in a day.
+#: The most arms: more could be neither planned nor booted in a day.
 _MOST = 1000
 
 
 @dataclass(frozen=True)
 class PlannedArm:
-    """A kind of boot: its name, the words it adds to the command line, and what it is compared
-    with (another arm's name; stock's is its own).
+    """A kind of boot: its name, the words that it adds to the command line, and the arm that it is
+    compared with, by name (stock's is its own).
 
-    ``plan`` is lowlat's own; ``tuned`` names a profile of TuneD's own instead. Stock has neither.
+    ``plan`` is lowlat's plan, ``tuned`` the name of a TuneD profile; stock has neither.
     """
 
     name: str
@@ -38,19 +38,19 @@ class PlannedArm:
     tuned: str = ""
 
     def __post_init__(self) -> None:
-        # The name becomes a folder's, and a guest may have written it.
+        # The name becomes a folder's name and may come from a guest.
         if not _NAME.fullmatch(self.name):
             raise Refused(f"{self.name[:60]!r} is no name of a kind of boot")
 
     @property
     def changes(self) -> bool:
-        """Whether anything is set in its boots."""
+        """Whether its boots have any setting."""
         return self.plan is not None or bool(self.tuned)
 
 
 def read(path: Path) -> tuple[PlannedArm, ...]:
-    """The arms that a guest planned, held to the limits of lowlat's own. Raises OSError, ValueError
-    or TypeError where they cannot be read, Refused where they break a limit."""
+    """The arms that a guest planned, checked like lowlat's own. Raises OSError, ValueError or
+    TypeError if they cannot be read, Refused if they exceed a limit."""
     found: tuple[PlannedArm, ...] = read_value(path, tuple[PlannedArm, ...])
     names = [arm.name for arm in found]
     if names[:1] != [STOCK] or len(set(names)) != len(names) or len(names) > _MOST:
@@ -67,14 +67,14 @@ def read(path: Path) -> tuple[PlannedArm, ...]:
 
 
 def dividing(arms: Iterable[PlannedArm]) -> Plan:
-    """The first profile's plan, which divides the CPUs for all."""
+    """The first profile's plan; its CPU split applies to all arms."""
     return next(arm.plan for arm in arms if arm.plan)
 
 
 def planned(machine: Machine, options: RehearseOptions) -> Iterator[PlannedArm]:
-    """An arm for each profile, and with ``ablate`` one for each setting of it that is left out. The
-    first profile divides the CPUs; the others get the same, so that all arms measure the same ones.
-    Raises Refused where something cannot be planned on this machine."""
+    """An arm for each profile; with ``ablate`` also one for each of its settings, left out. The
+    split of the first profile applies to all others, so that all arms measure the same CPUs. Raises
+    Refused if an arm cannot be planned on this machine."""
     wanted = options.plan
     for name in options.profiles:
         whole = _plan(machine, name, wanted)
@@ -96,8 +96,8 @@ def _plan(machine: Machine, name: str, wanted: Options) -> Plan:
 
 
 def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Iterator[PlannedArm]:
-    """The planner is asked anew without the setting: what it would then do instead is part of what
-    the setting is worth."""
+    """Plan again without each setting: what the planner sets in its place counts towards the
+    setting's effect."""
     for item in settings(whole):
         enable = tuple(word for word in wanted.enable if word.partition("=")[0] != item)
         less = replace(wanted, disable=(*wanted.disable, item), enable=enable)
@@ -106,6 +106,6 @@ def _ablated(machine: Machine, name: str, wanted: Options, whole: Plan) -> Itera
 
 
 def settings(plan: Plan) -> tuple[str, ...]:
-    """The names of all that a plan sets, each once."""
+    """The names of a plan's settings, each once."""
     names = [item.name for item in plan.parameters] + [item.name for item in plan.runtime]
     return tuple(dict.fromkeys(names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The stage on which the boots of one kernel play: one guest, one folder, and the arms' plans."""
+"""The boots of one kernel: the guest, the folder and the arms' plans that they share."""
 
 import os
 import re
@@ -34,16 +34,16 @@ from lowlat.render import files
 from lowlat.report.in_effect import read_verify
 from lowlat.verify.finding import Finding
 
-#: From power-on to power-off without the measurement, and for each second of that: with KVM, where
-#: oslat measures as long again, and emulated, where guests side by side share the host's CPUs.
+#: Seconds from power-on to power-off without the measurement, and seconds for each measured second,
+#: by KVM or not: with KVM, oslat doubles that time; without, parallel guests share CPUs.
 _BOOT_S = {True: 270.0, False: 900.0}
 _PACE = {True: 3.0, False: 10.0}
 
 
 @dataclass(frozen=True)
 class Booted:
-    """One boot: which arm's, the number of its turn, its own words on the command line, what it
-    looked like, where its files are, and its runs, one for each policy."""
+    """One boot: its arm, the number of its round, the words added to its command line, its facts,
+    its folder, and its runs, one for each policy."""
 
     arm: PlannedArm
     number: int
@@ -58,7 +58,7 @@ class Booted:
 
     @property
     def verify(self) -> Optional[Path]:
-        """The findings of verify; None in boots without a plan, where verify does not run."""
+        """The findings of verify; None in boots without a plan, as verify does not run there."""
         return self.folder / exchange.VERIFY if self.arm.plan else None
 
     @property
@@ -67,18 +67,18 @@ class Booted:
 
     @cached_property
     def measured(self) -> tuple[Run, ...]:
-        """The runs as they were read. Raises Refused where one cannot be."""
+        """The runs, parsed. Raises Refused if one cannot be read."""
         return tuple(map(read_run, self.runs))
 
     @cached_property
     def verified(self) -> tuple[Finding, ...]:
-        """The findings of verify. Raises Refused where they cannot be read."""
+        """The findings of verify. Raises Refused if they cannot be read."""
         return read_verify(self.verify) if self.verify else ()
 
 
 @dataclass(frozen=True)
 class KernelBoots:
-    """The traits that all boots of a kernel share; their folders lie in ``folder``."""
+    """What all boots of a kernel share; their folders lie in ``folder``."""
 
     options: RehearseOptions
     machine: Machine
@@ -89,12 +89,12 @@ class KernelBoots:
 
     @property
     def alone(self) -> bool:
-        """Whether another guest beside it would disturb what its boots measure."""
+        """Whether guests must run one at a time, since others would disturb the measurement."""
         return self.kvm or not qemu.counts_instructions(self.kernel.release)
 
     @property
     def how(self) -> str:
-        """The virtual machine of its guests, in words."""
+        """The guests' virtual machine, in words."""
         if self.kvm:
             return "with KVM"
         if self.alone:
@@ -102,9 +102,9 @@ class KernelBoots:
         return "emulated, guest time follows executed instructions (QEMU -icount)"
 
     def scout(self, given: tuple[PlannedArm, ...], stop: threading.Event) -> None:
-        """Boot once to have the arms planned, and keep them; ``given`` need no planning.
+        """Boot once to plan the arms, and store them; ``given`` arms are planned already.
 
-        Raises Refused where the guest's planner refused, LowlatError where the boot failed.
+        Raises Refused if the guest's planner refused, LowlatError if the boot failed.
         """
         folder = _fresh(self.folder / "scout")
         logs = tuple(f"{name}-{exchange.TUNED_LOG}" for name in self.options.tuned)
@@ -122,8 +122,7 @@ class KernelBoots:
         (folder / exchange.ARMS).replace(self.folder / exchange.ARMS)
 
     def arms(self) -> tuple[PlannedArm, ...]:
-        """The arms as they were planned before; none where there was no scout yet. Raises Refused
-        where the file of them is damaged."""
+        """The planned arms, empty before scout(). Raises Refused if their file is damaged."""
         path = self.folder / exchange.ARMS
         try:
             return arms.read(path) if os.path.lexists(path) else ()
@@ -131,9 +130,9 @@ class KernelBoots:
             raise Refused(f"{path} is damaged", hint="begin another rehearsal") from error
 
     def boot(self, arm: PlannedArm, number: int, plan: Plan, stop: threading.Event) -> Booted:
-        """Boot once, let the guest do its work, and check that it did. ``plan`` divides the CPUs.
+        """Boot once, let the guest do its work, and check its results. ``plan`` splits the CPUs.
 
-        Raises LowlatError where the boot failed.
+        Raises LowlatError if the boot failed.
         """
         folder = _fresh(self._folder(arm, number))
         measured = measure_options(self.options, arm.name, plan, emulated=not self.kvm)
@@ -148,29 +147,29 @@ class KernelBoots:
                 write_value(share / exchange.TASK, task)
                 vm.run(self._boot(share, "guest_measure", self._line(arm), seconds), stop)
         except LowlatError:
-            # Its work may be done all the same: what failed at its end is not to be counted.
+            # The guest may have finished its work: a boot that failed at its end must not count.
             (folder / exchange.FACTS).unlink(missing_ok=True)
             raise
         return self._booted(arm, number)
 
     def kept(self, arm: PlannedArm, number: int) -> Optional[Booted]:
-        """A boot that an interrupted rehearsal has done already."""
+        """A boot that an interrupted rehearsal has completed, or None."""
         with suppress(LowlatError):
             return self._booted(arm, number)
         return None
 
     def _booted(self, arm: PlannedArm, number: int) -> Booted:
-        """The results in a boot's folder. Raises LowlatError where they are missing or damaged."""
+        """The results in a boot's folder. Raises LowlatError if they are missing or damaged."""
         folder = self._folder(arm, number)
         facts, runs = exchange.read_facts(folder), self._runs(folder)
         booted = Booted(arm, number, self._line(arm), folder, facts, runs)
         if booted.facts.refused:
             raise LowlatError(f"{booted.name}: {booted.facts.refused}", hint=f"see {folder}")
-        _ = booted.measured, booted.verified  # both can be read
+        _ = booted.measured, booted.verified  # raises if one cannot be read
         return booted
 
     def _runs(self, folder: Path) -> tuple[Path, ...]:
-        """Where the runs of a boot go, one for each policy."""
+        """The paths of a boot's runs, one for each policy."""
         asked = replace(self.options.measured(), out=folder / f"{folder.name}.json")
         return tuple(one.out for one in asked.set_ups() if one.out)
 
@@ -179,7 +178,7 @@ class KernelBoots:
 
     def _boot(self, folder: Path, module: str, line: str, measure: float) -> vm.GuestBoot:
         root = Path(lowlat.__file__).resolve().parents[1]
-        # -B: the guest's bytecode would only fill its memory.
+        # -B: bytecode files would fill the guest's memory.
         python = (sys.executable, "-B", "-m", f"lowlat.rehearse.{module}", str(folder))
         command = ("env", f"PYTHONPATH={root}", "PYTHONUNBUFFERED=1", *python)
         limit = _BOOT_S[self.kvm] + _PACE[self.kvm] * measure
@@ -194,27 +193,27 @@ class KernelBoots:
 def measure_options(
     options: RehearseOptions, name: str, plan: Plan, *, emulated: bool
 ) -> MeasureOptions:
-    """The options of measuring in a boot of the arm of this name."""
+    """The options of measure in a boot of this arm."""
     asked = options.measured()
     return replace(
         asked,
-        # Names of arms may be longer, and TuneD has other letters; a policy's word comes behind.
+        # Arms may have longer names, TuneD's also other characters; a policy's word is appended.
         label=re.sub(r"[^\w.-]", "_", name[:40], flags=re.ASCII),
         cpus=str(plan.isolated),
         load=asked.load or "mixed",
         load_cpus=str(plan.housekeeping),
         causes=bool(asked.causes),
-        # Only on x86 can it see that by itself; oslat measures durations, which mean nothing then.
+        # Only on x86 lowlat-measure detects emulation; oslat's durations mean nothing under it.
         oslat=False if emulated else None,
         emulated=emulated,
     )
 
 
 def clock_words(machine: Machine) -> Iterator[str]:
-    """For every boot: what makes the emulated clock behave like this machine's.
+    """Words for every boot that make the emulated clock behave like this machine's.
 
-    QEMU does not tell its guest that the emulated time-stamp counter is invariant: its kernel
-    watches it with a timer that visits every CPU twice a second, which no kernel does on this
+    QEMU does not tell its guest that the emulated time-stamp counter is invariant, so the guest's
+    kernel watches it with a timer that visits every CPU twice a second. No kernel does so on this
     machine (check_system_tsc_reliable(), arch/x86/kernel/tsc.c).
     """
     if {"constant_tsc", "nonstop_tsc", "tsc_adjust"} <= machine.processor.flags:
@@ -222,7 +221,7 @@ def clock_words(machine: Machine) -> Iterator[str]:
 
 
 def _fresh(folder: Path) -> Path:
-    """An empty folder; what an interrupted boot left there is removed."""
+    """An empty folder; files of an interrupted boot are removed."""
     for path in (folder, folder.parent):
         if path.is_symlink():
             raise Refused(f"{path}: is a symbolic link", hint="name another folder with --out")

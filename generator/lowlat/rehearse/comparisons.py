@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report over a whole rehearsal: on each kernel the arms against stock, and each profile with
-one setting left out against the whole profile."""
+"""The reports over a whole rehearsal: on each kernel the arms against stock, and each profile
+without one setting against the whole profile."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from lowlat.view.settings import OWN
 
 
 def compared(rehearsal: Rehearsal) -> Iterator[Group]:
-    """Every comparison that has boots on both sides."""
+    """Every comparison with boots in both arms."""
     for played in rehearsal.played:
         bases = dict.fromkeys(arm.base for arm in played.arms)
         for base in bases:
@@ -31,7 +31,7 @@ def compared(rehearsal: Rehearsal) -> Iterator[Group]:
 
 
 def _on_each_kernel(played: Sequence[Played]) -> Iterator[Group]:
-    """Stock on each kernel against stock on the first: what a kernel, or its HZ, changes."""
+    """Stock on each kernel against stock on the first: the effect of a kernel, or of its HZ."""
     if len(played) > 1 and len({one.stage.kvm for one in played}) == 1:
         stock = [replace(_runs(one.arms[0], one), name=one.stage.kernel.release) for one in played]
         for policy, found in set_ups(*stock):
@@ -49,7 +49,7 @@ def _against(base: str, played: Played) -> Iterator[Group]:
     runs = [_runs(arm, played) for arm in (first, *known)]
     plan = first.plan or next((arm.plan for arm in known if arm.plan), None)
     for policy, found in set_ups(*runs):
-        # Of all set-ups, every arm comes again under each policy.
+        # With several set-ups, the arms repeat under each policy.
         arms = islice(cycle((first, *known)), 1, None)
         reports = tuple(_planned(arm, one) for arm, one in zip(arms, found.reports))
         name = ", ".join(filter(None, (title, policy)))
@@ -66,7 +66,7 @@ def _runs(arm: PlannedArm, played: Played) -> Arm:
 
 
 def marked(rows: Sequence[Finding], own: Sequence[str]) -> Sequence[Finding]:
-    """The rows; those of settings that the rehearsal itself gives to every boot are marked so."""
+    """The rows; settings that the rehearsal adds to every boot are marked as its own."""
     given = {(Standing.NOT_PLANNED, word) for word in own}
     return [
         replace(row, by=OWN) if (row.state, f"{row.name}={row.effective}") in given else row
@@ -75,7 +75,7 @@ def marked(rows: Sequence[Finding], own: Sequence[str]) -> Sequence[Finding]:
 
 
 def _planned(arm: PlannedArm, report: Report) -> Report:
-    """The report of an arm: what was not planned for it is not missing."""
+    """The arm's report: a setting counts as missing only if the arm's plan has it."""
     names = settings(arm.plan) if arm.plan else ()
     missing = tuple(one for one in report.not_in_effect if one.name in names)
     return replace(report, not_in_effect=missing)
@@ -83,7 +83,7 @@ def _planned(arm: PlannedArm, report: Report) -> Report:
 
 def write_page(groups: Sequence[Group], folder: Path) -> Path:
     """One page of all comparisons; returns its path."""
-    # Imported late: templates and drawings are for the end.
+    # Imported late: only the end needs templates and drawings.
     from lowlat.view.html import render_groups
 
     path = folder / "report.html"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a guest can reach of this host: under root its QEMU has none of root's rights, and of what
-only root can enter it finds just what it runs on.
+"""Limit what a guest can reach of this host. Under root, its QEMU has none of root's rights;
+in folders that only root can enter, it sees just the paths that it needs.
 
-``python -m lowlat.rehearse.enclosure PATH... -- PROGRAM...``, started by unshare(1) in a file tree
-of its own, runs a program so: folders closed to others hold only these paths there.
+``python -m lowlat.rehearse.enclosure PATH... -- PROGRAM...`` runs a program this way; unshare(1)
+starts it in a mount namespace, where closed folders then hold only these paths.
 """
 
 import os
@@ -16,14 +16,14 @@ from typing import Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 
-#: QEMU's user in place of root: nobody, who owns nothing.
+#: QEMU's user instead of root: nobody, who owns nothing.
 USER = 65534
 
 _TRY_S = 20.0
 
 
 def argv(paths: Iterable[Path], command: Sequence[str]) -> list[str]:
-    """The command as it has to be started for a guest that runs on these paths."""
+    """The command that starts a guest's program so that it can reach these paths."""
     shown = [str(path) for path in _both(paths) if closed(path)]
     if not shown:
         return list(command)
@@ -32,7 +32,7 @@ def argv(paths: Iterable[Path], command: Sequence[str]) -> list[str]:
 
 
 def check(paths: Sequence[Path]) -> None:
-    """Raises Refused where a guest could not read what it runs on."""
+    """Raises Refused if a guest could not read the paths that it needs."""
     if os.geteuid() != 0:
         return
     for path in _both(paths):
@@ -48,8 +48,8 @@ def check(paths: Sequence[Path]) -> None:
 
 
 def closed(path: Path) -> Optional[Path]:
-    """The uppermost folder above a path that others than root cannot enter; none for a user, whose
-    QEMU is the user."""
+    """The topmost folder above a path that only root can enter; None for an ordinary user, since
+    QEMU runs as that user."""
     if os.geteuid() != 0:
         return None
     above = [folder for folder in reversed(path.parents) if folder.is_dir()]
@@ -57,27 +57,27 @@ def closed(path: Path) -> Optional[Path]:
 
 
 def hand_over(folder: Path) -> None:
-    """Let a guest write in a folder that is this process's own, made anew for it."""
+    """Let a guest write in a folder that this process created for it."""
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, USER, USER, follow_symlinks=False)
 
 
 def _both(paths: Iterable[Path]) -> list[Path]:
-    """Each path as it is named and as it is without links, the uppermost first."""
+    """Each path as named and with links resolved, the topmost first."""
     named = [path.absolute() for path in paths]
     return sorted({*named, *(path.resolve() for path in named)})
 
 
 def _enclose(paths: Sequence[Path]) -> None:
-    """Hide what is closed to others. Raises LowlatError or OSError where that is not possible."""
+    """Hide folders that are closed to others. Raises LowlatError or OSError if that fails."""
     os.umask(0o022)
     held = {path: os.open(path, os.O_PATH) for path in paths}
     for folder in sorted({folder for path in paths if (folder := closed(path))}):
         _mount("-t", "tmpfs", "-o", "nosuid,nodev,mode=755", "tmpfs", folder)
     os.chdir("/")
     for path, fd in held.items():
-        if not os.path.lexists(path):  # a folder that is shown already holds it
+        if not os.path.lexists(path):  # a folder shown before may already contain it
             path.parent.mkdir(parents=True, exist_ok=True)
             make = path.mkdir if stat.S_ISDIR(os.fstat(fd).st_mode) else path.touch
             make()
@@ -92,7 +92,7 @@ def _mount(*words: object) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    """Become the program. Raises LowlatError where that is not possible."""
+    """Become the program. Raises LowlatError if that fails."""
     end = words.index("--")
     try:
         _enclose([Path(word) for word in words[:end]])

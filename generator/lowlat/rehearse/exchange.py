@@ -22,10 +22,10 @@ MESSAGES = "dmesg.txt"
 TUNED_LOG = "tuned.log"
 ARMS = "arms.json"
 
-#: Why there is no plan, where there is none.
+#: The reason, if there is no plan.
 REFUSED = "refused.txt"
 
-#: The folder in a boot's own that its guest can write: what is in it is the guest's word.
+#: The folder within a boot's folder that its guest can write; its content is not trusted.
 SHARE = "guest"
 
 _REMOVE_S = 120.0
@@ -33,8 +33,8 @@ _REMOVE_S = 120.0
 
 @dataclass(frozen=True)
 class GuestTask:
-    """A measured boot's work: the isolated CPUs, the program that measures, and what; the runs go
-    into the folder."""
+    """A measured boot's task: its arm, the isolated CPUs, the measuring program and its options;
+    the runs go to the folder."""
 
     arm: PlannedArm
     isolated: CpuSet
@@ -44,7 +44,7 @@ class GuestTask:
 
 @dataclass(frozen=True)
 class Facts:
-    """A boot seen from inside. ``refused`` is why it stopped early, else empty."""
+    """A boot seen from inside. ``refused`` is the reason if it stopped early, else ""."""
 
     cmdline: str
     isolated: CpuSet
@@ -58,8 +58,8 @@ class Facts:
 
 @contextmanager
 def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
-    """A new folder to share with a guest while the block runs. Files there with the names above or
-    in ``more`` are then copied to ``folder``; the others are removed unread."""
+    """A new folder to share with a guest while the block runs. Afterwards, files with the names
+    above or in ``more`` are copied to ``folder``; all others are removed unread."""
     share = folder / SHARE
     share.mkdir(mode=0o700)
     try:
@@ -73,16 +73,16 @@ def shared(folder: Path, more: tuple[str, ...] = ()) -> Iterator[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it, however much a guest has put there. Raises
-    LowlatError where that is not possible."""
-    # Not shutil.rmtree(): folders in folders without end are too deep for it.
+    """Remove a folder with all its content, however much a guest wrote. Raises LowlatError if that
+    fails."""
+    # Not shutil.rmtree(): it fails on folders nested without end.
     ended = process.run(["rm", "-rf", "--", str(folder)], timeout=_REMOVE_S)
     if ended.status:
         raise LowlatError(f"cannot remove {folder}: {ended.last_words}")
 
 
 def read_facts(folder: Path) -> Facts:
-    """Raises LowlatError where the guest did not come as far as writing them."""
+    """A boot's facts. Raises LowlatError if the guest failed before it wrote them."""
     try:
         return read_value(folder / FACTS, Facts)
     except (OSError, ValueError, TypeError) as error:

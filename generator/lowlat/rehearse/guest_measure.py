@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs inside a measured boot: applies and verifies, measures, and leaves JSON for the host.
+"""Runs inside a measured boot: applies, verifies and measures, and leaves JSON for the host.
 
-Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; FOLDER is shared with the host.
+Started as ``python -m lowlat.rehearse.guest_measure FOLDER``; the host shares FOLDER.
 """
 
 import os
@@ -27,12 +27,12 @@ from lowlat.probe import host_facts
 from lowlat.rehearse import exchange, guest_tuned
 from lowlat.rehearse.exchange import Facts, GuestTask
 
-#: Python alone takes seconds to start on an emulated CPU.
+#: In seconds; Python alone takes seconds to start on an emulated CPU.
 _VERB_S = 240.0
 
 
 class Guest:
-    """One boot's work, station by station."""
+    """The work of one boot, step by step."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,13 +75,13 @@ class Guest:
         ended = process.run(argv, timeout=_VERB_S)
         if ended.timed_out:
             raise LowlatError("lowlat-gen verify did not end in the guest")
-        # Status 1 is a finding, and findings are what the host wants to see.
+        # Status 1 means findings, which the host wants to see.
         if ended.status not in (0, 1):
             raise Refused(ended.stderr.strip().removeprefix("lowlat-gen: ") or "verify failed")
         (self.folder / exchange.VERIFY).write_text(ended.stdout)
 
     def _measure(self) -> None:
-        # Memory, not the shared tree: its traffic would be part of what is measured.
+        # In memory: traffic of the shared tree would count as noise.
         os.environ["TMPDIR"] = memory = "/dev/shm"  # noqa: S108
         os.chdir(memory)
         asked = self.task.measure
@@ -116,10 +116,10 @@ class Guest:
 
 
 def complaints(messages: str, parameters: Iterable[str]) -> Iterator[str]:
-    """Each line that says that the kernel did not take a parameter as it was given.
+    """Each message by which the kernel rejected or changed a parameter.
 
-    ``parameters`` are the catalogue's names of those that were planned: only what contradicts one
-    of them counts. An emulated clock may be called unstable in any boot.
+    ``parameters`` are catalogue names of planned parameters; only messages that contradict one of
+    them count. An emulated clock may be called unstable in any boot.
     """
     signs = [lookup(name).sign.contradiction for name in parameters]
     against = [MALFORMED_PARAMETER, *(re.compile(sign) for sign in signs if sign)]

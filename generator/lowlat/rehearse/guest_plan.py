@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs inside the first boot of a kernel, where nothing is measured: every arm is planned in it.
+"""Runs inside a kernel's first boot, which measures nothing: plans every arm.
 
-Started as ``python -m lowlat.rehearse.guest_plan FOLDER``; FOLDER is shared with the host.
+Started as ``python -m lowlat.rehearse.guest_plan FOLDER``; the host shares FOLDER.
 """
 
 import sys
@@ -21,7 +21,7 @@ from lowlat.rehearse.options import CONTROL, STOCK, RehearseOptions
 
 @dataclass(frozen=True)
 class Scouting:
-    """The guest's request; ``given`` are arms that need no planning here (a plan of the host's)."""
+    """The guest's task; ``given`` are arms of the host's plan, which need no planning here."""
 
     options: RehearseOptions
     given: tuple[PlannedArm, ...]
@@ -46,7 +46,7 @@ def _arms(wanted: Scouting, folder: Path) -> Iterator[PlannedArm]:
 
 
 def _of_tuned(root: Root, name: str, ours: Sequence[PlannedArm], folder: Path) -> PlannedArm:
-    """TuneD tells what a profile of its own would have on the line when it applies it."""
+    """The arm of a TuneD profile; its line is known once TuneD has applied the profile."""
     plan = arm.dividing(ours)
     _, problems = guest_tuned.apply_own(root, name, plan.isolated, folder / f"{name}-{TUNED_LOG}")
     if guest_tuned.not_applied(name) in problems:

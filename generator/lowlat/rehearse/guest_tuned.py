@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The run-time half in the guest: TuneD applies the host's profile once, without its daemon."""
+"""Run-time settings in the guest: TuneD applies the host's profile once, without its daemon."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ from lowlat.model.cpuset import CpuSet
 
 PROFILE = "lowlat-local"
 
-#: The words that virtme-run always adds to a guest's command line.
+#: The words that virtme-run adds to every guest's command line.
 _GUEST = re.compile(r"(?:^|\s)virtme[_.]")
 
 _MAIN = Path("/etc/tuned/tuned-main.conf")
@@ -26,8 +26,8 @@ _APPLY_S = 240.0
 
 
 def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
-    """Lay the rendered files below / and apply them; what did it, and what went wrong. Raises
-    Refused outside a guest: only there are /etc, /usr and /var overlays."""
+    """Copy the rendered files to / and apply them. Returns what applied them, and the problems.
+    Raises Refused outside of a guest: only a guest's /etc, /usr and /var are overlays."""
     _check_guest(root)
     for source in files.rglob("*"):
         if source.is_file():
@@ -41,8 +41,8 @@ def apply(root: Root, files: Path, log: Path) -> tuple[str, list[str]]:
 
 
 def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, list[str]]:
-    """Let TuneD apply a profile of its own for these isolated CPUs; as apply(). Raises Refused
-    outside a guest or without TuneD."""
+    """Let TuneD apply its profile ``name`` for these isolated CPUs. Returns as apply(). Raises
+    Refused outside of a guest or without TuneD."""
     _check_guest(root)
     if process.find("tuned") is None:
         raise process.missing("TuneD")
@@ -52,12 +52,12 @@ def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, 
 
 
 def not_applied(name: str) -> str:
-    """The problem that leaves a boot without its profile; TuneD has lesser ones too."""
+    """The problem of a boot without its profile; TuneD reports lesser problems too."""
     return f"TuneD did not apply {name}"
 
 
 def line(root: Root) -> str:
-    """The command line of the profile that was applied last."""
+    """The command line of the last applied profile."""
     return foreign.tuned_variables(root).get("tuned_params", "")
 
 
@@ -74,7 +74,7 @@ def _by_tuned(name: str, log: Path) -> list[str]:
     text = ended.stdout + ended.stderr
     log.write_text(text)
     problems = list(_complaints(text))
-    # TuneD's exit status says nothing: an unknown profile ends with 0 too.
+    # TuneD's exit status proves nothing: it is 0 even for an unknown profile.
     if ended.timed_out or f"static tuning from profile '{name}' applied" not in text:
         problems.insert(0, not_applied(name))
     return problems
@@ -90,10 +90,10 @@ def _without_tuned(log: Path) -> list[str]:
 
 
 def _write_program() -> None:
-    # The profile's script calls the installed program; here it is the one that rehearses.
+    # The profile's script calls the installed program; here it must call the rehearsing one.
     root = Path(lowlat.__file__).resolve().parents[1]
     words = shlex.join(["env", f"PYTHONPATH={root}", sys.executable, "-m", "lowlat"])
-    # An installed one is a link or belongs to a package: replaced, not written through.
+    # An installed one may be a link or belong to a package: replace it, do not write through it.
     _PROGRAM.unlink(missing_ok=True)
     _PROGRAM.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
     _PROGRAM.chmod(0o755)

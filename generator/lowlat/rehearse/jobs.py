@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boots side by side: as many at once as the host carries, announced as they begin and end."""
+"""Boots in parallel, as many as the host can run, with a message at each begin and end."""
 
 import math
 import threading
@@ -11,17 +11,17 @@ from typing import Callable, Optional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import say
 
-#: So many failures without one success are no accident.
+#: After this many failures without any success, the work stops.
 _HOPELESS = 3
 
-#: Ends early, with an exception, once the event is set.
+#: Raises an exception soon after the event is set.
 Work = Callable[[threading.Event], object]
 
 
 def work(jobs: Mapping[str, Work], at_once: int, done: int = 0) -> dict[str, LowlatError]:
-    """Do all jobs, by title, ``at_once`` at a time, in their order; why each failed that did.
-    Raises Refused where one was refused, and LowlatError where everything fails; ``done`` jobs went
-    well before. Whatever is raised here, an interrupt too, first ends what runs."""
+    """Run all jobs, keyed by title, ``at_once`` at a time. Returns the failed ones with their
+    errors. Raises Refused if a job is refused, LowlatError if all fail; ``done`` jobs succeeded
+    before. Any exception, even an interrupt, first ends the running jobs."""
     stop = threading.Event()
     failed: dict[str, LowlatError] = {}
     begin = time.monotonic()
@@ -60,10 +60,10 @@ def _error(future: Future[None]) -> Optional[LowlatError]:
 
 
 def _rest(ended: int, jobs: int, at_once: int, passed: float) -> Iterator[str]:
-    """How many jobs have ended, and how long the others will take, after so many seconds."""
+    """How many jobs have ended, and the time for the rest, after ``passed`` seconds."""
     left = jobs - ended
     if left:
-        # Those that run now are half done, more or less.
+        # Running jobs are half done on average.
         running = min(at_once, left) / 2
         yield f"{ended} of {jobs}"
         yield f"about {math.ceil(passed / (ended + running) * (left - running) / 60)} min left"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which kernel a rehearsal boots: a file, one of the host's, or one kept in the cache."""
+"""The kernel that a rehearsal boots: a file, one of the host's, or one from the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.base.files import user_folder
 
-#: Flavours that are only taken when asked for by name: "6.12" never means the -rt kernel.
+#: Flavours that must be requested by name: "6.12" never means the -rt kernel.
 _FLAVOURS = frozenset(("rt", "cloud", "lowlatency", "realtime", "virtual", "16k", "64k"))
 
 _RELEASE = re.compile(r"[0-9][A-Za-z0-9.+~_-]{0,120}")
@@ -23,26 +23,26 @@ _PREFIX = re.compile(r"(\d+(?:\.\d+)*)(?:-([a-z][a-z0-9]*))?")
 
 @dataclass(frozen=True)
 class BootableKernel:
-    """A bootable kernel: its release ("6.12.107+deb13-amd64") and its image."""
+    """A kernel to boot: its release ("6.12.107+deb13-amd64") and its image."""
 
     release: str
     image: Path
 
     def __post_init__(self) -> None:
-        # The release becomes a folder's name, and an image may hold any text.
+        # The release becomes a folder's name, and an image may contain any text.
         if not _NAME.fullmatch(self.release):
             raise Refused(f"{self.image}: {self.release[:60]!r} is no kernel's release")
 
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """A whole release, or the beginning of a version and a flavour; "" is any without a flavour."""
+    """A whole release, or the beginning of a version with a flavour; "" means any without one."""
 
     text: str = ""
 
     @classmethod
     def parse(cls, text: str) -> KernelRequest:
-        """Raises Refused where the text is neither a release nor the beginning of one."""
+        """Raises Refused if the text is neither a release nor the beginning of one."""
         if not text or _RELEASE.fullmatch(text):
             return cls(text)
         why = f"--kernel {text[:120]!r}: neither a file nor a kernel release"
@@ -58,7 +58,7 @@ class KernelRequest:
         version, flavour = found.groups()
         if not re.match(rf"{re.escape(version)}(?!\d)", release):
             return False
-        # An architecture is named like a flavour: "6.1-amd64" is no -rt kernel either.
+        # An architecture stands like a flavour: "6.1-amd64" matches no -rt kernel either.
         return (not flavour or flavour in parts) and parts & _FLAVOURS <= {flavour}
 
     def best(self, releases: Iterable[str]) -> Optional[str]:
@@ -74,15 +74,15 @@ def _age(release: str) -> tuple[int, ...]:
 
 
 def cache_folder() -> Path:
-    """Where fetched kernels are kept: RELEASE/boot and RELEASE/lib/modules below it."""
+    """The cache of fetched kernels: below it RELEASE/boot and RELEASE/lib/modules."""
     return user_folder("XDG_CACHE_HOME", ".cache") / "kernels"
 
 
 def find(
     text: str, *, boot: Path = Path("/boot"), cache: Optional[Path] = None
 ) -> Optional[BootableKernel]:
-    """The kernel ``--kernel`` names: a file, else one of the host, else one of the cache. None
-    where there is no such release yet. Raises Refused where it cannot be one or be read."""
+    """The kernel of ``--kernel``: a file, else one of the host, else one from the cache. None if
+    there is no such release yet. Raises Refused if it is no release or cannot be read."""
     if "/" in text or (text and Path(text).is_file()):
         return _of_file(Path(text))
     wanted = KernelRequest.parse(text)
@@ -96,7 +96,7 @@ def find(
 
 def _installed(boot: Path) -> dict[str, Path]:
     found = {path.parent.name: path for path in _listed(Path("/lib/modules"), "*/vmlinuz")}
-    # /boot last: its image is the one the boot loader takes.
+    # /boot last: its image is the one that the boot loader uses.
     found.update({path.name.partition("-")[2]: path for path in _listed(boot, "vmlinuz-*")})
     return {release: path for release, path in found.items() if _RELEASE.fullmatch(release)}
 
@@ -124,7 +124,7 @@ def _of_file(image: Path) -> BootableKernel:
 
 
 def image_release(image: Path) -> Optional[str]:
-    """The release an x86 bzImage says it is (Documentation/arch/x86/boot.rst, kernel_version)."""
+    """The release in an x86 bzImage (Documentation/arch/x86/boot.rst, kernel_version)."""
     with image.open("rb") as stream:
         head = stream.read(0x10000)
     if head[0x202:0x206] != b"HdrS":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The user's request for a rehearsal, and the checks of it before any boot."""
+"""The user's request for a rehearsal, and its checks before any boot."""
 
 import re
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from lowlat.report import comparison
 
 STOCK = "stock"
 
-#: Booted exactly as stock: what the report says of it is what it says where nothing changed.
+#: An arm booted exactly like stock: it shows what the report claims if nothing changed.
 CONTROL = "control"
 
 
@@ -35,7 +35,7 @@ class GuestPlanOptions(Options):
 
 @dataclass(frozen=True)
 class RehearseOptions(MeasureChoice):
-    """The options of a rehearsal. ``kernels`` and ``profiles`` span the matrix."""
+    """The options of a rehearsal; ``kernels`` times ``profiles`` are planned."""
 
     profiles: tuple[str, ...] = option(
         "P", "profile to rehearse; default: lowlat; may be repeated", ("lowlat",), named="--profile"
@@ -75,14 +75,14 @@ class RehearseOptions(MeasureChoice):
             raise ValueError("nothing to boot")
 
     def measured(self) -> MeasureOptions:
-        """The options of measuring, the same in every boot."""
+        """The options of measure, the same in every boot."""
         return MeasureOptions(
             label=STOCK, duration=self.duration, warmup=self.warmup, **chosen(self)
         )
 
     def check(self, cpus: int) -> None:
-        """Refuse what cannot be right in a guest of so many CPUs, before a minute goes by booting.
-        The rest is for the planner in the guest to refuse."""
+        """Refuse, before any boot, options that must fail in a guest with this number of CPUs. The
+        guest's planner checks the rest."""
         wanted = [profile.load(name) for name in self.profiles]
         for name, text in (("--duration", self.duration), ("--warmup", self.warmup)):
             seconds(name, text, TIMES[name])
@@ -105,10 +105,10 @@ class RehearseOptions(MeasureChoice):
     def host(self) -> GuestPlanOptions:
         """The options of a plan for this machine itself."""
         if self.plan.as_host:
-            # Here --as-host says whose plan to boot, not to plan a virtual machine as if it were
-            # none.
+            # A rehearsal's --as-host boots this machine's plan; here it must not make the planner
+            # take a virtual machine for hardware.
             return replace(self.plan, as_host=False)
-        # The lists named the guest's CPUs.
+        # The lists named CPUs of the guest.
         return replace(
             self.plan, request=replace(self.plan.request, isolate=None, housekeeping=None)
         )
@@ -126,12 +126,12 @@ def _check_tuned(name: str) -> None:
     if not re.fullmatch(comparison.NAME, name, re.ASCII):
         raise Refused(f"--tuned-profile {name[:60]!r}: not a name of a profile")
     if not chain(Root(), name):
-        # The guest's files are this machine's.
+        # The guest sees this machine's files.
         raise Refused(f"--tuned-profile {name}: TuneD has no such profile here")
 
 
 def _guest(cpus: int) -> Machine:
-    """As much of the guest as is known before it runs: its CPUs, each taken for a core."""
+    """What is known of the guest before it runs: its CPUs, each taken as a core."""
     online = CpuSet.of(range(cpus))
     cores = tuple(Core(CpuSet.of([cpu])) for cpu in online)
     return Machine(None, Cpus(online=online, offline=CpuSet(), possible=online, boot=0), cores)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels out of the distribution's packages: unpacked into the cache, never installed.
+"""Kernels from the distribution's packages: unpacked into the cache, never installed.
 
-apt works on a state folder and a list of sources of its own, so the host's stay as they are.
+apt gets its own state folder and list of sources, so that the host's stay unchanged.
 """
 
 import os
@@ -22,15 +22,15 @@ from lowlat.rehearse.kernel import BootableKernel, KernelRequest
 
 _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 
-#: Debian's suites in the order in which they are asked; the host's own comes first.
+#: Debian's suites in the order of search; the host's suite comes first.
 _SUITES = ("bookworm", "trixie", "trixie-backports", "sid")
 
-#: Where packages come from on a host whose apt knows no mirror.
+#: The mirrors for a host whose apt configures none.
 _MIRRORS = {"debian": "http://deb.debian.org/debian", "ubuntu": "http://archive.ubuntu.com/ubuntu"}
 
 _BY_HAND = "give --kernel PATH with a kernel image, its lib/modules beside or above it"
 
-#: On the command line, which nothing in a host's configuration overrides (apt.conf(5)).
+#: Given on the command line, so that no configuration of the host overrides it (apt.conf(5)).
 SIGNED = (
     "-oAPT::Get::AllowUnauthenticated=false",
     "-oAcquire::AllowInsecureRepositories=false",
@@ -38,7 +38,7 @@ SIGNED = (
     "-oAcquire::AllowDowngradeToInsecureRepositories=false",
 )
 
-#: Lists that tell of no package.
+#: Index files without packages.
 _UNREAD = ("DEP-11", "DEP-11-icons-small", "DEP-11-icons", "CNF")
 
 _UPDATE_S = 300.0
@@ -48,7 +48,7 @@ _UNPACK_S = 300.0
 
 @dataclass(frozen=True)
 class Distribution:
-    """Whose packages: where they are, what signs them, which ones lead to a kernel."""
+    """A source of packages: its mirrors, its signing keys, and its kernel packages."""
 
     name: str
     codename: str
@@ -65,7 +65,7 @@ class Distribution:
         return tuple(f"linux-image-{flavour}{self.arch}" for flavour in ("", "rt-", "cloud-"))
 
     def rounds(self) -> Iterator[tuple[str, ...]]:
-        """Source lines to try: the host's own suite, then all others too."""
+        """The source lines to try: first the host's suite, then all suites."""
         yield self._lines(self.codename)
         if self.name == "debian":
             others = tuple(suite for suite in _SUITES if suite != self.codename)
@@ -83,8 +83,8 @@ class Distribution:
 
 
 def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> BootableKernel:
-    """Take the newest kernel that ``text`` names from the distribution's packages. Raises Refused
-    where there is none, or where this is not Debian or Ubuntu."""
+    """Unpack the newest kernel that matches ``text`` from the distribution's packages. Raises
+    Refused if there is none, or if this is not Debian or Ubuntu."""
     wanted = KernelRequest.parse(text)
     distribution = distribution or detect()
     cache.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -
 
 
 def detect() -> Distribution:
-    """The distribution this host runs. Raises Refused for others than Debian and Ubuntu."""
+    """The host's distribution. Raises Refused if it is not Debian or Ubuntu."""
     release: Mapping[str, str] = {}
     with suppress(OSError, AttributeError):  # new in Python 3.10
         release = platform.freedesktop_os_release()
@@ -111,7 +111,7 @@ def detect() -> Distribution:
         what = f"without {missing[0]}" if missing else f"on {name} ({platform.machine()})"
         raise Refused(f"--fetch-kernel does not work {what}", hint=_BY_HAND)
     told = dict(reversed(_mirrors()))
-    # Others name suites after the distribution's too, but hardly ever have its -updates.
+    # Third-party repositories may use a suite's name too, but hardly ever with -updates.
     mirror = told.get(f"{codename}-updates") or told.get(codename) or _MIRRORS[name]
     security = told.get(f"{codename}-security") or re.sub("debian/?$", "debian-security", mirror)
     keyring = Path(f"/usr/share/keyrings/{name}-archive-keyring.gpg")
@@ -119,7 +119,7 @@ def detect() -> Distribution:
 
 
 def _mirrors() -> list[tuple[str, str]]:
-    """(suite, site) of every list of packages that the host's apt uses."""
+    """(suite, site) of each package list that the host's apt uses."""
     argv = ["apt-get", "indextargets", "--format", "$(RELEASE) $(SITE)", "Created-By: Packages"]
     pairs = [line.split() for line in process.run(argv, timeout=30).stdout.splitlines()]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
@@ -127,7 +127,7 @@ def _mirrors() -> list[tuple[str, str]]:
 
 @contextmanager
 def apt(lines: Sequence[str], arch: str) -> Iterator[Mapping[str, str]]:
-    """The environment in which apt knows ``lines`` and nothing else; gone afterwards."""
+    """An environment in which apt knows only ``lines``; it ends with the block."""
     with tempfile.TemporaryDirectory(prefix="lowlat-apt-") as name:
         folder = Path(name)
         for part in ("lists/partial", "cache/archives/partial"):
@@ -174,8 +174,8 @@ def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:
 
 
 def offers(shown: str) -> list[str]:
-    """The releases of the kernel images that ``apt-cache show`` names; neither debugging symbols
-    nor what is still to be signed, which go by the images' names."""
+    """The releases of kernel images in the output of ``apt-cache show``, without debugging symbols
+    and unsigned images, which have similar names."""
     found = re.findall(r"^(?:Package|Depends):.*?\blinux-image-(\d[^\s,(]*)", shown, re.MULTILINE)
     return [release for release in found if not release.endswith(("-dbg", "-unsigned"))]
 
@@ -200,33 +200,33 @@ def _take(release: str, environment: Mapping[str, str], cache: Path) -> Bootable
 
 
 def needed(release: str, shown: str) -> list[str]:
-    """The kernel's own packages among those that ``apt-cache show`` says its image depends on:
-    Ubuntu and Debian from 7 on have its modules in others."""
+    """The packages of this kernel among its image's dependencies in ``apt-cache show``: from 7.0
+    on, Ubuntu and Debian package the modules separately."""
     depends = " ".join(re.findall(r"^Depends:(.*)$", shown, re.MULTILINE))
     return re.findall(rf"\blinux-[a-z]+-{re.escape(release)}(?![^\s,(])", depends)
 
 
-#: Programs that decompress a module in place, and the number of modules they get at once.
+#: Programs that decompress modules in place; and the number of modules for one call.
 _COMPRESSED = {"xz": ("xz", "-d"), "zst": ("zstd", "-q", "-d", "--rm")}
 
 _AT_ONCE = 500
 
 
 def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
-    """Unpack below ``tree``, which is made, and list the modules' dependencies. Raises LowlatError
-    where a package lacks the kernel or cannot be unpacked."""
+    """Unpack below ``tree``, which is created, and list the modules' dependencies. Raises
+    LowlatError if the packages lack the kernel or cannot be unpacked."""
     tree.mkdir()
     for package in packages:
         _checked(["dpkg-deb", "-x", str(package), str(tree)])
     _merge_usr(tree, release)
     boot, modules = tree / "boot", tree / "lib" / "modules" / release
     boot.mkdir(exist_ok=True)
-    # Debian from 7 on has both files beside the modules, and nothing in boot/.
+    # Debian from 7.0 on puts both files beside the modules, and nothing in boot/.
     for name in ("vmlinuz", "config"):
         _copy(modules / name, boot / f"{name}-{release}")
     if not (boot / f"vmlinuz-{release}").is_file() or not modules.is_dir():
         raise LowlatError(f"{packages[0].name} holds no kernel {release} with modules")
-    # The guest's probe looks beside the modules: its /boot is the host's.
+    # The guest's probe looks beside the modules, since its /boot is the host's.
     _copy(boot / f"config-{release}", modules / "config")
     _decompress(modules)
     _checked([process.find("depmod") or "depmod", "-b", str(tree), release])
@@ -235,7 +235,7 @@ def unpack(packages: Sequence[Path], release: str, tree: Path) -> Path:
 
 
 def _merge_usr(tree: Path, release: str) -> None:
-    # Debian 13 packages hold usr/lib/modules, Debian 12's lib/modules; virtme-ng knows the latter.
+    # Debian 13 packages have usr/lib/modules, Debian 12's lib/modules; virtme-ng needs the latter.
     merged = tree / "usr" / "lib" / "modules" / release
     if merged.is_dir():
         (tree / "lib" / "modules").mkdir(parents=True, exist_ok=True)
@@ -244,7 +244,7 @@ def _merge_usr(tree: Path, release: str) -> None:
 
 
 def _decompress(modules: Path) -> None:
-    """Modules as they are loaded: unpacking them takes an emulated guest a third of its boot."""
+    """Decompress the modules once: doing so at load time takes a third of an emulated boot."""
     for suffix, argv in _COMPRESSED.items():
         found = [str(path) for path in modules.rglob(f"*.ko.{suffix}")]
         for first in range(0, len(found), _AT_ONCE):

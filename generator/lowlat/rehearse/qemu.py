@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU: where it is, whether KVM works under it, and how it emulates where not."""
+"""QEMU: its path, whether KVM works with it, and the options for emulation without KVM."""
 
 import os
 import platform
@@ -14,30 +14,30 @@ from lowlat.rehearse import enclosure
 _KVM_PROBE_S = 15.0
 _ASK_S = 20.0
 
-#: virtme-ng's model of an emulated x86 CPU, less cmpxchg16b, which the kernel's allocator then does
-#: without. QEMU 7.2 takes that instruction's flags from the operands of the one before it
-#: (target/i386/tcg/translate.c: no gen_update_cc_op() before the helper), and where this sets the
-#: flag of virtual-8086 mode, the next `pushf` faults: one boot in thirty panicked.
+#: virtme-ng's model of an emulated x86 CPU without cmpxchg16b, which the kernel's allocator then
+#: avoids. QEMU 7.2 takes this instruction's flags from the operands of the previous one
+#: (target/i386/tcg/translate.c: no gen_update_cc_op() before the helper). If that sets the flag of
+#: virtual-8086 mode, the next `pushf` faults: one boot in thirty panicked.
 _X86_CPU = "max,-cx16"
 
-#: Guest time follows executed instructions, 8 ns each (QEMU -icount): host load makes the guest
-#: slower but drops no ticks, and guests side by side do not disturb each other.
+#: Guest time follows executed instructions, 8 ns each (QEMU -icount): host load slows the guest
+#: down but drops no ticks, and parallel guests do not disturb each other.
 _BY_INSTRUCTIONS = ("-accel", "tcg,thread=single", "-icount", "shift=3,sleep=on")
 
-#: Where that does not work: a host thread for each CPU. A busy host then takes ticks away.
+#: The fallback: one host thread per CPU, where a busy host drops ticks.
 _BY_THREADS = ("-accel", "tcg,thread=multi")
 
-#: Within so many microseconds each CPU of such a guest gets its turn: once a tick at 1000 Hz.
+#: In µs, the time in which each CPU of such a guest gets its turn: one tick at 1000 Hz.
 _ROUND_US = 1000
 
 
 def program() -> str:
-    """Raises Refused where it is not installed."""
+    """QEMU's path. Raises Refused if it is not installed."""
     return process.need(f"qemu-system-{platform.machine()}")
 
 
 def emulation(release: str, cpus: int) -> tuple[str, ...]:
-    """The options for an emulated guest of this kernel, to come after virtme-ng's own."""
+    """QEMU's options for an emulated guest of this kernel; they follow virtme-ng's options."""
     model = ("-cpu", _X86_CPU) if platform.machine() == "x86_64" else ()
     if counts_instructions(release):
         return (*model, *_BY_INSTRUCTIONS, *_turns(cpus))
@@ -45,7 +45,7 @@ def emulation(release: str, cpus: int) -> tuple[str, ...]:
 
 
 def powerless() -> tuple[str, ...]:
-    """The options with which QEMU gives root's rights up before its guest runs."""
+    """The options that make QEMU drop root's rights before its guest runs."""
     if os.geteuid() != 0:
         return ()
     user = f"{enclosure.USER}:{enclosure.USER}"
@@ -54,9 +54,9 @@ def powerless() -> tuple[str, ...]:
 
 
 def counts_instructions(release: str) -> bool:
-    """Whether an emulated guest of this kernel can have its instructions counted for time. QEMU
-    before 8.1 gives no CPU a turn while the first one spins, and kernels before 6.5 spin until the
-    next CPU has come up (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots."""
+    """Whether -icount works for an emulated guest of this kernel. QEMU before 8.1 gives no CPU a
+    turn while the first one spins, and kernels before 6.5 spin until the next CPU is up
+    (do_boot_cpu(), arch/x86/kernel/smpboot.c): such a guest never boots."""
     return _first_two(release) >= (6, 5) or _first_two(_version()) >= (8, 1)
 
 
@@ -72,8 +72,8 @@ def _first_two(version: str) -> tuple[int, ...]:
 
 
 def _turns(cpus: int) -> tuple[str, ...]:
-    """QEMU runs one CPU until the next timer is due, and before 8.1 the others may miss their turn
-    and lose ticks. This timer belongs to an unused network and bounds each turn."""
+    """Bound each CPU's turn by a timer of an unused network. QEMU runs one CPU until the next timer
+    is due; before 8.1 the others may otherwise miss their turn and lose ticks."""
     each = f"interval={_ROUND_US // cpus}"
     return (
         *("-netdev", "hubport,id=pace,hubid=0"),
@@ -83,8 +83,8 @@ def _turns(cpus: int) -> tuple[str, ...]:
 
 @cache
 def kvm_works(image: Path) -> bool:
-    """Whether KVM boots this kernel: as far as the panic over its missing root file system. A
-    /dev/kvm that can be opened proves nothing: under some hypervisors the guest hangs at once."""
+    """Whether KVM boots this kernel up to the panic over its missing root file system. An
+    accessible /dev/kvm is no proof: under some hypervisors the guest hangs at once."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     ended = process.run(_probe_argv(image), timeout=_KVM_PROBE_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A rehearsal: each kernel booted stock and in every other arm, looked at and measured."""
+"""A rehearsal: each kernel is booted stock and in every other arm, verified and measured."""
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from lowlat.rehearse.vm_size import shape, side_by_side
 
 @dataclass(frozen=True)
 class Played:
-    """The outcome for one kernel: its arms, stock first, and the boots that went well."""
+    """The results for one kernel: its arms, stock first, and its successful boots."""
 
     stage: KernelBoots
     arms: tuple[PlannedArm, ...]
@@ -39,19 +39,18 @@ class Played:
 
     @property
     def plan(self) -> Plan:
-        """The first profile's, which divides the CPUs."""
+        """The first profile's plan, which splits the CPUs."""
         return arms.dividing(self.arms)
 
     def of(self, arm: PlannedArm) -> tuple[Booted, ...]:
-        """The boots of an arm in the order of their numbers."""
+        """The boots of an arm, in order of their numbers."""
         return tuple(booted for booted in self.booted if booted.arm == arm)
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """``made_with`` tells what made its results, ``failed`` by title which boots failed and why;
-    ``host_plan`` is what would be planned for this
-    machine itself, ``host_refused`` why there is none."""
+    """``made_with`` are the versions behind the results, ``failed`` the errors of failed boots by
+    title; ``host_plan`` is the plan for this machine itself, ``host_refused`` why there is none."""
 
     options: RehearseOptions
     folder: Path
@@ -63,9 +62,9 @@ class Rehearsal:
 
 
 def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None) -> Rehearsal:
-    """Boot each arm on each kernel ``options.boots`` times; what is in the folder is not done anew.
-    Raises Refused before the first boot where something is missing or asked wrongly, LowlatError
-    where nothing boots. An interrupted rehearsal goes on with the same call."""
+    """Boot each arm on each kernel ``options.boots`` times; boots in the folder are not repeated,
+    so the same call resumes an interrupted rehearsal. Raises Refused before the first boot if a
+    part is missing or an option is wrong, LowlatError if no boot succeeds."""
     machine, made_with, stages = prepare(options, results)
     jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
     with store.locked(results):
@@ -78,7 +77,7 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
 def prepare(
     options: RehearseOptions, results: Path
 ) -> tuple[Machine, Mapping[str, str], tuple[KernelBoots, ...]]:
-    """Find the kernels and decide on the guest; everything refusable is refused here."""
+    """Find the kernels and size the guest; every refusal happens here."""
     vm.check_tools()
     find_harness()
     machine = probe(Root())
@@ -118,8 +117,8 @@ def _stage(
 
 
 def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
-    """The kernel to boot, taken from the distribution's packages where that is allowed. Raises
-    Refused where there is none."""
+    """The kernel to boot, with ``fetch`` also from the distribution's packages. Raises Refused if
+    there is none."""
     found = kernels.find(text)
     if found is not None:
         return found
@@ -131,7 +130,7 @@ def find_kernel(text: str, *, fetch: bool) -> BootableKernel:
 
 
 def _scout(machine: Machine, stages: Sequence[KernelBoots], jobs: int) -> None:
-    """Have the arms planned on every kernel that has no plans yet."""
+    """Plan the arms on every kernel that has no plans yet."""
     todo = {
         f"planning boot of {stage.kernel.release}": partial(stage.scout, _given(stage, machine))
         for stage in stages
@@ -170,7 +169,7 @@ def _boot(
 def _order(
     planned: Iterable[tuple[KernelBoots, tuple[PlannedArm, ...]]], boots: int
 ) -> list[tuple[KernelBoots, Plan, PlannedArm, int]]:
-    """All arms take turns, every second round the other way about, so that a drift hits all."""
+    """The arms in turns, every second round in reverse, so that a drift affects all alike."""
     each = [(stage, arms.dividing(found), arm) for stage, found in planned for arm in found]
     result = []
     for number in range(1, boots + 1):
@@ -179,8 +178,8 @@ def _order(
 
 
 def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
-    """The host's own plans, where they are to be booted. Raises Refused where they name CPUs that
-    the guest has not got."""
+    """The arms of the host's plan, with --as-host. Raises Refused if they name CPUs that the guest
+    lacks."""
     options = stage.options
     if not options.plan.as_host:
         return ()
@@ -197,7 +196,7 @@ def _given(stage: KernelBoots, machine: Machine) -> tuple[PlannedArm, ...]:
 
 
 def _host_plan(options: RehearseOptions, machine: Machine) -> tuple[Optional[Plan], str]:
-    """A plan for the host itself, or the reason why there is none."""
+    """A plan for this machine itself, or the reason why there is none."""
     try:
         wanted = profile.load(options.profiles[0])
         return make_plan(machine, machine.kernel, wanted, options.host()), ""

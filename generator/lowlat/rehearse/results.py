@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The results of a rehearsal, in words and as the file rehearsal.json beside its runs."""
+"""The results of a rehearsal, in words and in the file rehearsal.json beside its runs."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,8 +17,8 @@ SCHEMA = "lowlat.rehearsal/1"
 
 
 def findings(rehearsal: Rehearsal) -> Iterator[str]:
-    """Deviations from the plan: in each boot the basics, in those of a plan every setting. TuneD's
-    lesser complaints about its own profiles do not count."""
+    """Deviations from the plan: basic checks in each boot, every setting in boots of a plan.
+    TuneD's lesser complaints about its own profiles do not count."""
     yield from (f"{title}: {error}" for title, error in rehearsal.failed.items())
     for played in rehearsal.played:
         for booted in played.booted:
@@ -47,15 +47,15 @@ def _basics(booted: Booted, isolated: CpuSet) -> Iterator[str]:
 
 
 def bad_settings(booted: Booted) -> Iterator[str]:
-    """The settings that verify found planned and not in effect."""
+    """The planned settings that verify found not in effect."""
     for row in booted.verified:
         if row.state.bad:
             yield f"{row.name}: {row.state.value} ({row.evidence})"
 
 
 def describe(rehearsal: Rehearsal, wrong: Sequence[str]) -> Iterator[str]:
-    """Which guest and kernels, every arm's command line, what was in effect, what was left out;
-    ``wrong`` are its findings."""
+    """The guest and kernels, every arm's command line, what was in effect and what was left out;
+    ``wrong`` are the findings."""
     for played in rehearsal.played:
         yield from _told(played)
     if rehearsal.host_plan is not None:
@@ -83,7 +83,7 @@ def _told(played: Played) -> Iterator[str]:
 
 
 def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
-    """The settings of this machine's own plan that the guest could not show."""
+    """The settings of this machine's plan that the guest could not have."""
     host = rehearsal.host_plan
     if host is None:
         yield f"a plan of this machine itself: {rehearsal.host_refused}"
@@ -100,7 +100,7 @@ def not_rehearsed(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def write(rehearsal: Rehearsal, wrong: Sequence[str]) -> Path:
-    """Keep the outcome with its findings beside the runs; returns the file's path."""
+    """Write the results with their findings beside the runs; returns the file's path."""
     host = rehearsal.host_plan
     document = {
         "schema": SCHEMA,

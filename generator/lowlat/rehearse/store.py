@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The folder of a rehearsal: what was asked for, and all that came of it, so that it can go on."""
+"""The folder of a rehearsal: the request and all results, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ SCHEMA = "lowlat.rehearsal-request/1"
 
 _ASK_S = 20.0
 
-#: QEMU and virtme-ng give commas and equals signs in paths a meaning of their own.
+#: Paths without commas and equals signs, which QEMU and virtme-ng interpret.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/+@~-]+")
 
 
 def name(out: Optional[Path]) -> Path:
-    """Where all results go: in the state folder's runs where nothing is named. Raises Refused where
-    it cannot be shared with a guest or holds a rehearsal already."""
+    """The folder for all results, by default in the state folder's runs. Raises Refused if a guest
+    cannot share it, or it already holds a rehearsal."""
     fresh = f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
     folder = _shared("--out", out or state_folder() / "runs" / fresh)
     if os.path.lexists(folder / REQUEST):
@@ -49,7 +49,7 @@ def name(out: Optional[Path]) -> Path:
 
 @dataclass(frozen=True)
 class Request:
-    """The user's request, the kernels it stood for, and the versions that make the results."""
+    """The user's request, its kernels, and the versions of all programs that make the results."""
 
     options: RehearseOptions
     kernels: tuple[BootableKernel, ...]
@@ -57,7 +57,7 @@ class Request:
     schema: str = SCHEMA
 
     def make(self, folder: Path) -> None:
-        """Make the folder and keep this in it. Raises Refused where that is not possible."""
+        """Make the folder and store this in it. Raises Refused if that fails."""
         with files.told(f"--out {folder}", "name a writable folder"):
             folder.mkdir(parents=True, exist_ok=True)
             _check_owner("--out", folder)
@@ -65,7 +65,7 @@ class Request:
 
     @classmethod
     def read(cls, folder: Path) -> Optional[Request]:
-        """The kept request; None where none can be read. Raises Refused if root cannot trust it."""
+        """The stored request, None if none can be read. Raises Refused if root cannot trust it."""
         with suppress(OSError, ValueError, TypeError):
             found: Request = read_value(folder / REQUEST, cls)
             _check_owner("--resume", folder)
@@ -73,7 +73,7 @@ class Request:
         return None
 
     def check(self, made_with: Mapping[str, str]) -> None:
-        """Raises Refused where boots made with this do not compare with those that are there."""
+        """Raises Refused if new boots would not be comparable with the stored ones."""
         for name, before in self.made_with.items():
             now = made_with.get(name, "")
             if now != before:
@@ -82,8 +82,8 @@ class Request:
 
 
 def resumed(named: Path) -> tuple[Path, RehearseOptions]:
-    """The folder of a rehearsal and what was asked for there. Raises Refused where none was begun,
-    or where a guest cannot share it."""
+    """The folder of a rehearsal and its options. Raises Refused if none was begun there, or if a
+    guest cannot share the folder."""
     folder = _shared("--resume", named)
     found = Request.read(folder)
     if found is None:
@@ -93,7 +93,7 @@ def resumed(named: Path) -> tuple[Path, RehearseOptions]:
 
 
 def locked(folder: Path) -> AbstractContextManager[int]:
-    """Have the folder alone. Raises Refused where another rehearsal is at work in it."""
+    """Lock the folder. Raises Refused if another rehearsal is at work in it."""
     why = f"--resume {folder}: a rehearsal is at work there"
     return files.locked(folder / REQUEST, taken=Refused(why, hint="wait for its end"))
 
@@ -118,7 +118,7 @@ def _check_owner(option: str, folder: Path) -> None:
 
 
 def made_with(machine: Machine, kernels: Iterable[BootableKernel]) -> dict[str, str]:
-    """Versions of all parts, "" where unknown. Raises Refused where a kernel cannot be read."""
+    """Versions of all programs, "" if unknown. Raises Refused if a kernel cannot be read."""
     return {
         "lowlat": __version__,
         "harness": _line(find_harness(), "--version"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One bounded boot: virtme-ng runs QEMU on the host's own file tree, shared read-only.
+"""One boot with a time limit: virtme-ng runs QEMU on the host's file tree, shared read-only.
 
-The guest may write everywhere below the overlaid folders; only one folder reaches the host, where
-every file of a guest's is a plain one: it can make no link, device or set-user-ID program there.
+The guest may write in the overlaid folders. Only one folder reaches the host, and every file that a
+guest writes there is a plain one: never a link, device or set-user-ID program.
 """
 
 import os
@@ -22,23 +22,23 @@ from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
 from lowlat.rehearse.vm_size import VmSize
 
-#: Folders that a guest may change for itself; the host's files below stay as they are.
+#: Folders that a guest may change for itself; the host's files in them do not change.
 _OVERLAID = ("/etc", "/lib", "/usr", "/var", "/tmp")  # noqa: S108
 
-#: virtme-ng makes its initramfs of the one and learns a kernel's release from the other.
+#: virtme-ng builds its initramfs with the first and reads a kernel's release with the second.
 TOOLS = ("busybox", "file")
 
-#: The console's text, beside the folder that a boot shares.
+#: The console's output, beside the folder that a boot shares.
 LOG = "serial.log"
 
-#: As virtme-ng mounts its own.
+#: The options with which virtme-ng mounts its own shares.
 _MOUNT = ("mount", "-t", "9p", "-o", "trans=virtio,version=9p2000.L,access=any,msize=524288")
 _TAG = "lowlat.share"
 
 
 @dataclass(frozen=True)
 class GuestBoot:
-    """One boot: its kernel, its command, its limit (s); the guest shares ``folder``."""
+    """One boot: its kernel, its command and its time limit (s); the guest shares ``folder``."""
 
     kernel: BootableKernel
     line: str
@@ -54,12 +54,12 @@ class GuestBoot:
 
     @property
     def emulation(self) -> tuple[str, ...]:
-        """QEMU's options for it; none with KVM."""
+        """QEMU's options for emulation; none with KVM."""
         return () if self.kvm else qemu.emulation(self.kernel.release, self.shape.cpus)
 
 
 def check_tools() -> None:
-    """Raises Refused where virtme-ng, QEMU or what they need is not installed."""
+    """Raises Refused if virtme-ng, QEMU or a program that they need is not installed."""
     runner()
     qemu.program()
     for program in TOOLS:
@@ -67,7 +67,7 @@ def check_tools() -> None:
 
 
 def check_paths(results: Path) -> None:
-    """Raises Refused where a path would come apart on the guest's kernel command line."""
+    """Raises Refused if the guest's kernel command line would split a path."""
     for path in (runner(), str(results.absolute())):
         if len(path.split()) > 1:
             why = f"{path}: virtme-ng takes no space in a path"
@@ -75,10 +75,10 @@ def check_paths(results: Path) -> None:
 
 
 def runs_on(kernel: BootableKernel) -> list[Path]:
-    """The files of this host that a guest needs, beside the system's own."""
+    """The host's files that a guest needs besides the system's."""
     modules = kernel.image.parents[1] / "lib" / "modules" / kernel.release
     program = Path(runner()).resolve()
-    theirs = program.parents[1]  # of an environment of virtme-ng's own
+    theirs = program.parents[1]  # of virtme-ng's virtual environment
     return [
         *(Path(sys.prefix), Path(sys.base_prefix)),
         *(Path(lowlat.__file__).parents[1], resources.templates(), resources.profiles()),
@@ -89,7 +89,7 @@ def runs_on(kernel: BootableKernel) -> list[Path]:
 
 def argv(boot: GuestBoot) -> list[str]:
     """virtme-run's argument vector for this boot."""
-    # Not `vng`: that builds a shell command out of its arguments.
+    # Not `vng`, which builds a shell command from its arguments.
     overlays = [path for path in _OVERLAID if Path(path).is_dir() and not Path(path).is_symlink()]
     mount = shlex.join([*_MOUNT, _TAG, str(boot.folder)])
     return [
@@ -114,22 +114,22 @@ def argv(boot: GuestBoot) -> list[str]:
 
 
 def _shared(folder: Path) -> tuple[str, ...]:
-    """A guest's owners, modes, links and devices are only noted, in files beside the plain ones."""
+    """Owners, modes, links and devices of a guest are only recorded, in files beside the plain."""
     how = "security_model=mapped-file,multidevs=remap"
     device = f"virtio-9p-pci,fsdev=share,mount_tag={_TAG}"
     return ("-fsdev", f"local,id=share,path={folder},{how}", "-device", device)
 
 
 def run(boot: GuestBoot, stop: threading.Event) -> None:
-    """Boot, and come back when the guest has powered off; what it prints goes into the log.
+    """Boot, and return once the guest has powered off; its output goes to the log.
 
-    Raises LowlatError where it panicked, hung or never came to its task, StopRequested where
-    ``stop`` was set.
+    Raises LowlatError if it panicked, hung or never started its task, StopRequested if ``stop`` was
+    set.
     """
-    # virtme-run looks for depmod, which a user's PATH often lacks.
+    # virtme-run calls depmod, which a user's PATH often lacks.
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
-    environment.pop("TMPDIR", None)  # it may lie in a folder that is hidden from the guest
-    # timeout(1) stays on guard should this process itself be killed.
+    environment.pop("TMPDIR", None)  # the guest may not see this folder
+    # timeout(1) ends the guest even if this process is killed.
     guard = ["timeout", "--kill-after=10", f"{boot.limit + 30:.0f}"]
     guard += ["prlimit", f"--fsize={bounds.GUEST_FILE}"]
     enclosure.hand_over(boot.folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The shape of the virtual machine: this machine's, cut to the resources of the host."""
+"""The size of the virtual machine: like this machine, within the host's resources."""
 
 import os
 import re
@@ -9,10 +9,10 @@ from typing import Optional
 from lowlat.base.errors import Refused
 from lowlat.model.machine import Machine
 
-#: A split into housekeeping and isolated CPUs that says something needs as many.
+#: The fewest CPUs for a meaningful split into housekeeping and isolated ones.
 LEAST_CPUS = 4
 
-#: The CPUs of an emulated guest share one of the host's: more of them no longer boot in time.
+#: All CPUs of an emulated guest share one host CPU: with more, it would not boot in time.
 _MOST_EMULATED = 8
 
 _MEMORY = re.compile(r"(\d{1,6})([MG])", re.ASCII)
@@ -21,7 +21,7 @@ _LEAST_MB = 512
 
 @dataclass(frozen=True)
 class VmSize:
-    """CPUs of the guest, how many of them share a core, and its memory ("2G")."""
+    """The guest's CPUs, the threads of each core, and its memory ("2G")."""
 
     cpus: int
     threads: int = 1
@@ -38,9 +38,9 @@ class VmSize:
 def shape(
     machine: Machine, cpus: Optional[int], memory: str, *, emulated: Optional[bool]
 ) -> VmSize:
-    """The guest for this host; ``cpus`` is what the user wants, None the default. Where it is not
-    known yet whether it will be emulated (None) it has as many CPUs as either way allows. Raises
-    Refused where that is too few, more than the host carries, or no size of memory."""
+    """The guest's size on this host; ``cpus`` is the user's request or None. If it is not known yet
+    whether the guest is emulated (None), either way's maximum is allowed. Raises Refused if
+    ``cpus`` is too small or too large for the host, or ``memory`` is no size."""
     host = os.cpu_count() or 1
     with_kvm = max(LEAST_CPUS, host)
     most = {True: _MOST_EMULATED, False: with_kvm, None: max(_MOST_EMULATED, with_kvm)}[emulated]
@@ -54,15 +54,15 @@ def shape(
 
 
 def side_by_side(guest: VmSize) -> int:
-    """How many guests run at once where they do not disturb each other: while each has a CPU of the
-    host, and all of them half of its memory."""
+    """How many guests can run at once without disturbing each other: each has a host CPU, and all
+    together half of the host's memory."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     return max(1, min(os.cpu_count() or 1, memory // 2 // _megabytes(guest.memory)))
 
 
 def _threads(machine: Machine, cpus: int) -> int:
     threads = max((len(core.cpus) for core in machine.cores), default=1)
-    # Two cores at least: one has to stay with the system.
+    # At least two cores, for one must stay with the system.
     return threads if cpus % threads == 0 and cpus // threads >= 2 else 1
 
 

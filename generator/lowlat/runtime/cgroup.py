@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The control group of the isolated CPUs (v2): made before its files are written, gone with them.
+"""The control group (v2) of the isolated CPUs: created before its files are written, then removed.
 
-Under systemd it is a slice, so that systemd's own writing agrees with ours; elsewhere a folder.
+Under systemd it is a slice, so that systemd and lowlat write the same CPUs; elsewhere a folder.
 """
 
 import os
@@ -19,19 +19,19 @@ _KEY = re.compile(r"cgroup:/sys/fs/(?:cgroup/[a-z]+\.slice|resctrl/[a-z]+)")
 
 _SYSTEMCTL_S = 30.0
 
-# How a group was made, as the journal keeps it.
+# How a group was made, as recorded in the journal.
 _SLICE = "slice"
 _FOLDER = "folder"
 _ENABLED = "folder, cpuset enabled above it"
 
 
 def is_key(text: str) -> bool:
-    """Whether a text is the journal's name of a control group."""
+    """Whether the text is a control group's key in the journal."""
     return bool(_KEY.fullmatch(text))
 
 
 def way(root: Root, group: str) -> str:
-    """How make() would make a group; "" where it exists and only lowlat writes to it."""
+    """How make() would make the group; "" if it exists and only lowlat writes to it."""
     if group.startswith("/sys/fs/resctrl/"):
         return "" if root.exists(f"{group}/schemata") else _FOLDER
     if root.live and root.exists("/run/systemd/system"):
@@ -43,7 +43,7 @@ def way(root: Root, group: str) -> str:
 
 
 def make(root: Root, group: str, how: str, cpus: str) -> str:
-    """Make a group for a LIST of CPUs; the problem in words, or ""."""
+    """Make a group for a LIST of CPUs. Returns the problem as text, or ""."""
     try:
         if how == _SLICE:
             unit = Path(group).name
@@ -63,7 +63,7 @@ def make(root: Root, group: str, how: str, cpus: str) -> str:
 
 
 def unmake(root: Root, group: str, how: str) -> tuple[str, str]:
-    """Undo make(): the problem in words, or "", and why the group stays, or ""."""
+    """Undo make(). Returns the problem as text, or "", and why the group stays, or ""."""
     busy = populated(root, group)
     kept = f"{group} stays, with what runs in it" if busy else ""
     if how == _SLICE:
@@ -77,7 +77,7 @@ def unmake(root: Root, group: str, how: str) -> tuple[str, str]:
     except OSError as error:
         return "", f"{group} stays: {error.strerror}"
     if how == _ENABLED:
-        # Refused where other groups have come to use it: then it is theirs.
+        # The kernel refuses this if other groups use the controller by now; then it stays enabled.
         _enable(root, group, "-cpuset")
     return "", ""
 
@@ -87,8 +87,8 @@ def _unmake_slice(root: Root, group: str, busy: bool) -> str:
     problem = _systemctl("set-property", "--runtime", unit, "AllowedCPUs=")
     if problem:
         return problem
-    # Stopping a slice would end every task in it. For a slice that goes on, systemd forgets to take
-    # the old list back (its issue 43846, seen in 261).
+    # Stopping a slice would end every task in it. If the slice stays, systemd does not restore the
+    # old list (its issue 43846, seen in 261).
     return targets.write(root, f"{group}/cpuset.cpus", "") if busy else _systemctl("stop", unit)
 
 
@@ -98,7 +98,7 @@ def populated(root: Root, group: str) -> bool:
 
 
 def _enable(root: Root, group: str, change: str) -> str:
-    """The problem in words, or ""."""
+    """Write to the parent's subtree_control. Returns the problem as text, or ""."""
     return targets.write(root, f"{Path(group).parent}/cgroup.subtree_control", change)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel threads as run-time targets: where they may run, and how they are scheduled.
+"""Kernel threads as run-time targets: their affinity and their scheduling policy.
 
-The kernel offers both by system call only, so a thread has a name like a path here:
-``kthread:COMM:PID:START:affinity`` or ``…:policy``. START (clock ticks after the boot) tells a
-thread from a later one that got its number.
+The kernel offers both by system call only, so this module gives a thread a path-like name:
+``kthread:COMM:PID:START:affinity`` or ``…:policy``. START (clock ticks after the boot)
+distinguishes a thread from a later one with the same PID.
 """
 
 import fnmatch
@@ -24,7 +24,7 @@ _PATH = re.compile(r"kthread:([^\0\n]{1,64}):([1-9]\d{0,9}):(\d{1,20}):(affinity
 
 
 class Threads:
-    """The kernel threads of a root, looked for once."""
+    """The kernel threads of a root, listed once."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
@@ -36,8 +36,8 @@ class Threads:
         return tuple(task for task in found if task and task.kernel)
 
     def matching(self, target: str) -> Iterator[tuple[Task, str]]:
-        """The threads that ``kthread:GLOB:WHAT`` means, each with its path. An interrupt's thread
-        has no affinity of its own: the kernel lets it follow the interrupt
+        """The threads that ``kthread:GLOB:WHAT`` matches, each with its path. Threads of interrupts
+        have no affinity of their own: the kernel makes them follow the interrupt
         (irq_thread_check_affinity() in kernel/irq/manage.c)."""
         pattern, _, what = target[len(SCHEME) :].rpartition(":")
         for thread in self._all:
@@ -46,23 +46,23 @@ class Threads:
                 yield thread, f"{SCHEME}{thread.comm}:{thread.pid}:{thread.start}:{what}"
 
     def value(self, thread: Task, path: str) -> Optional[str]:
-        """The same as read(), for a thread that was just found."""
+        """The same value as read(), for a thread that was just listed."""
         return _value(self._root, thread, path.rpartition(":")[2])
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is the path of one thread's affinity or policy."""
+    """Whether the text is the path of one thread's affinity or policy."""
     return bool(_PATH.fullmatch(text))
 
 
 def read(root: Root, path: str) -> Optional[str]:
-    """The CPU mask or the policy ("other", "fifo:N", …) at a path; None where it is gone."""
+    """The CPU mask or the policy ("other", "fifo:N", …) at a path; None if the thread is gone."""
     thread, what = _find(root, path)
     return None if thread is None else _value(root, thread, what)
 
 
 def spoken(path: str) -> str:
-    """A path as a person reads it: that of a kernel thread is none."""
+    """A path in words, if it is a kernel thread's; any other path unchanged."""
     if not is_path(path):
         return path
     comm, pid, _, what = path[len(SCHEME) :].rsplit(":", 3)
@@ -74,7 +74,7 @@ def gone(root: Root, path: str) -> bool:
 
 
 def write(root: Root, path: str, value: str) -> str:
-    """Move or reschedule the thread at a path; the problem in words, or ""."""
+    """Move or reschedule the thread at a path. Returns the problem as text, or ""."""
     if not root.live:
         return "a captured machine's threads cannot be changed"
     thread, what = _find(root, path)
@@ -95,7 +95,7 @@ def write(root: Root, path: str, value: str) -> str:
 
 
 def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
-    """The thread of a path, if it still is that one; workers change their name with their work."""
+    """The thread of a path, if it still is that thread; its name may have changed with its work."""
     found = _PATH.fullmatch(path)
     if not found:
         return None, ""

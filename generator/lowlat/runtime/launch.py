@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Putting a program onto CPUs: where it would run, what speaks against that, and doing it."""
+"""Run a program on chosen CPUs: the choice, the warnings about it, and the start."""
 
 import ctypes
 import errno
@@ -20,7 +20,7 @@ from lowlat.host.root import CPU, Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.probe.kernel import read_running
 
-#: How often a new thread of the program is looked for.
+#: How often to look for new threads of the program, in seconds.
 _POLL_S = 0.05
 
 _HANDED_ON = frozenset(
@@ -32,7 +32,7 @@ _HANDED_ON = frozenset(
 
 
 class CannotRun(LowlatError):
-    """The program was not started; the statuses are a shell's: 127 not found, 126 anything else."""
+    """The program was not started. As in a shell, status 127 means not found, 126 anything else."""
 
     def __init__(self, program: str, error: OSError) -> None:
         super().__init__(f"cannot run {program}: {error.strerror}")
@@ -41,9 +41,9 @@ class CannotRun(LowlatError):
 
 @dataclass(frozen=True)
 class Launch:
-    """The CPUs a program gets, its real-time priority (0: an ordinary task), whether each of its
-    threads gets a CPU of its own, in which order, the control group it joins, which alone owns the
-    CPUs, and whether the kernel is told of task isolation."""
+    """How to run a program: its CPUs, its real-time priority (0: an ordinary task), whether each
+    thread gets a CPU to itself and in which order, the control group to join if one owns these
+    CPUs, and whether to tell the kernel of task isolation."""
 
     cpus: CpuSet
     priority: int = 0
@@ -58,15 +58,15 @@ class Launch:
 
 
 def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
-    """The control group that has taken these CPUs for itself, if it has: no task outside of it
-    can run there (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
+    """The control group that owns these CPUs, if one does: no task outside of it can run on them
+    (admin-guide/cgroup-v2.rst, cpuset.cpus.partition)."""
     held = root.read_cpus(f"{GROUP}/cpuset.cpus.effective")
     state = root.read(f"{GROUP}/cpuset.cpus.partition")
     return GROUP if state == "isolated" and held and held & cpus else None
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
-    """The kernel's treatment of a program there that its owner may not expect."""
+    """The effects on a program there that its user may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
     found = []
     if place.cpus - isolated:
@@ -94,7 +94,7 @@ def _fifo_warning(place: Launch, root: Root) -> str:
 
 
 def _rescue(place: Launch, root: Root) -> str:
-    """The rescue of ordinary tasks that such a thread starves: throttling, from 6.12 on the fair
+    """What rescues ordinary tasks that such a thread starves: throttling, or from 6.12 on the fair
     server (kernel/sched/deadline.c)."""
     saved = "the kernel interrupts it for some percent of the time so that they run"
     if throttles(read_running(root)):
@@ -109,8 +109,8 @@ def _rescue(place: Launch, root: Root) -> str:
 
 
 def become(command: Sequence[str], place: Launch) -> NoReturn:
-    """Become the program, on its CPUs. Raises Refused where they cannot be had, CannotRun where
-    the program cannot."""
+    """Replace this process with the program, on its CPUs. Raises Refused if the CPUs are not
+    available, CannotRun if the program cannot run."""
     _enter(place, place.cpus)
     try:
         process.become(command)
@@ -119,11 +119,11 @@ def become(command: Sequence[str], place: Launch) -> NoReturn:
 
 
 def keep(command: Sequence[str], place: Launch) -> int:
-    """Run the program, give each of its threads the CPU with the fewest, and hand signals on.
-    Returns its exit status, 128 + N where signal N ended it. Raises as become()."""
+    """Run the program, put each of its threads on the CPU with the fewest, and forward signals.
+    Returns its exit status, or 128 + N if signal N ended it. Raises as become()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
-    # Signals from now on wait for _watch().
+    # From here on, signals stay pending for _watch().
     signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     _enter(place, CpuSet.of(place.order[:1]))
     try:
@@ -151,7 +151,7 @@ def _way_back(place: Launch) -> Callable[[], None]:
 
 
 def _enter(place: Launch, cpus: CpuSet) -> None:
-    """Put this process where the program shall be."""
+    """Give this process the program's group, CPUs and priority."""
     try:
         if place.group:
             _join(place.group)
@@ -178,12 +178,12 @@ _QUIESCE = 1
 
 
 def _quiesce() -> None:
-    """Let the kernel do deferred work whenever a system call of the program or of its children
-    returns: PR_ISOL_* and ISOL_F_QUIESCE of the task isolation patches, v5 to v13. Elsewhere their
-    numbers mean other things, so without the features nothing else is called."""
+    """Let the kernel do deferred work whenever a system call of the program or its children
+    returns: PR_ISOL_* and ISOL_F_QUIESCE of the task isolation patches, v5 to v13. Other kernels
+    use these numbers for other calls, so nothing more is called if the features are missing."""
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl.argtypes = [ctypes.c_int, *(ctypes.c_void_p,) * 4]
-    # By the patches' text the inheritance is the fourth argument, by their code the third.
+    # The patches' text passes the inheritance as fourth argument, their code as third.
     mask, inherit, control = ((ctypes.c_uint64 * 8)(*bits) for bits in ((), (3,), (0, 1)))
     offered = prctl(_FEAT_GET, 0, mask, 0, 0) == 0 and mask[0] & _QUIESCE
     mask[0] = _QUIESCE
@@ -208,7 +208,7 @@ def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
     while True:
         threads = _spread(child, place.order, threads)
         came = signal.sigwaitinfo(signals)
-        # A terminal's signal (from the kernel) reaches the program by itself.
+        # The kernel sends a terminal's signal to the program too.
         if came.si_signo != signal.SIGCHLD and came.si_code <= 0:
             with suppress(ProcessLookupError):
                 os.kill(child, came.si_signo)
@@ -219,14 +219,14 @@ def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
 
 
 def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[int, int]:
-    """Give the threads that are new a CPU each, the first of ``order`` that has fewest;
-    ``threads`` maps the known ones to theirs."""
+    """Put each new thread on the first CPU of ``order`` that has the fewest; ``threads`` maps known
+    threads to their CPUs."""
     alive = set()
     with suppress(OSError):
         alive = {int(thread.name) for thread in Path(f"/proc/{child}/task").iterdir()}
     kept = {thread: cpu for thread, cpu in threads.items() if thread in alive}
     for thread in sorted(alive - set(kept)):
         kept[thread] = min(order, key=list(kept.values()).count)
-        with suppress(OSError):  # the thread has ended meanwhile
+        with suppress(OSError):  # the thread may have ended
             os.sched_setaffinity(thread, {kept[thread]})
     return kept

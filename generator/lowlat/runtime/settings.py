@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The run-time half of a plan: set what differs, remember what was there, put it back.
+"""The run-time settings of a plan: set what differs, record the old values, restore them.
 
-TuneD's [script] calls this; what TuneD sets natively is left to it. Values are compared first and
-never written where they are already effective.
+TuneD's [script] calls this module; settings that TuneD supports natively are left to TuneD. A value
+that is already effective is not written.
 """
 
 import errno
@@ -28,7 +28,7 @@ from lowlat.runtime import cgroup, kthreads, targets
 from lowlat.runtime.kthreads import Threads
 from lowlat.runtime.targets import CurrentValue
 
-#: The values before ``start``, and the outcome of each write. /run ends with the boot.
+#: The values before ``start``, and the outcome of each write. A reboot clears /run.
 JOURNAL = "/run/lowlat/runtime.json"
 
 SCHEMA = "lowlat.runtime/1"
@@ -36,9 +36,9 @@ SCHEMA = "lowlat.runtime/1"
 
 @dataclass(frozen=True)
 class RuntimeRecord:
-    """By path: the values before ``start``, why the kernel refused a value (managed and per-CPU
-    interrupts do), and every value that was effective after ``start``. Among the old values stands
-    how each control group was made."""
+    """By path: the values before ``start``, the reasons why the kernel refused a value (as for
+    managed and per-CPU interrupts), and the values that were effective after ``start``. ``old``
+    also records how each control group was made."""
 
     old: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class RuntimeRecord:
 
 @dataclass(frozen=True)
 class Inspected:
-    """One file or kernel thread: what it holds now (None: not there, or not to be read), whether
-    that is what the plan wants, and what hinders it. ``fixed``: an interrupt or a thread that the
-    kernel keeps in its place. ``entry`` is the setting's in the catalogue."""
+    """One file or kernel thread: its present value (None: missing or unreadable), whether the
+    planned value is effective, and what prevents it. ``fixed``: the kernel does not move this
+    interrupt or thread. ``entry`` is the setting's tunable in the catalogue."""
 
     setting: PlannedSetting
     entry: Tunable
@@ -72,19 +72,19 @@ class Inspected:
 
 @dataclass(frozen=True)
 class Leftovers:
-    """The values that ``stop`` could not put back, and the groups that stay, with reasons."""
+    """The values that ``stop`` could not restore, and the groups that stay, with reasons."""
 
     problems: tuple[str, ...]
     kept: tuple[str, ...]
 
 
 def ours(plan: Plan) -> Iterator[PlannedSetting]:
-    """The settings this module sets: all but those TuneD sets natively."""
+    """The settings that this module sets: all that TuneD does not support natively."""
     return (item for item in plan.runtime if lookup(item.name).tuned is None)
 
 
 def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
-    """Whether the text a file holds means the wanted value."""
+    """Whether the text in a file means the wanted value."""
     if held is None:
         return False
     try:
@@ -106,21 +106,21 @@ def equal(reads: Reads, held: Optional[str], wanted: str) -> bool:
 
 
 def _ways(text: str) -> set[tuple[str, str, int]]:
-    """The share of each cache, as resctrl prints it: name, number, mask. Raises ValueError."""
+    """Each cache's share, as resctrl prints it: name, number, mask. Raises ValueError."""
     lines = (line.partition(":") for line in text.splitlines())
     each = ((name.strip(), part.split("=")) for name, _, rest in lines for part in rest.split(";"))
     return {(name, number, int(mask, 16)) for name, (number, mask) in each}
 
 
-#: How the kernel refuses to move managed and per-CPU interrupts (before 6.12; read-only since):
-#: irq_do_set_affinity() in kernel/irq/manage.c. One for which a CPU had no vector left is no such.
+#: The errors with which irq_do_set_affinity() in kernel/irq/manage.c refuses to move managed and
+#: per-CPU interrupts (before 6.12; read-only since). A lack of free vectors has another errno.
 _KEPT_IRQ = frozenset(map(os.strerror, (errno.EIO, errno.EPERM)))
-#: And its own threads of a CPU: set_cpus_allowed_ptr() in kernel/sched/core.c.
+#: The same for per-CPU kernel threads: set_cpus_allowed_ptr() in kernel/sched/core.c.
 _KEPT_THREAD = frozenset({os.strerror(errno.EINVAL)})
 
 
 def kept_interrupts(root: Root) -> frozenset[str]:
-    """The numbers of the interrupts that the kernel keeps in their place."""
+    """The numbers of the interrupts that the kernel refuses to move."""
     refused = read_journal(root).refused
     paths = glob(root, "/proc/irq/[0-9]*/smp_affinity")
     kept = (path for path in paths if _keeps(path, refused.get(path, ""), root))
@@ -128,7 +128,7 @@ def kept_interrupts(root: Root) -> frozenset[str]:
 
 
 def _keeps(path: str, refused: str, root: Root) -> bool:
-    """Whether the kernel refuses every change of what is at a path; ``refused`` is what it said."""
+    """Whether the kernel refuses every change at a path; ``refused`` is its error message."""
     if kthreads.is_path(path):
         return refused in _KEPT_THREAD
     mode = root.mode(path)
@@ -137,7 +137,7 @@ def _keeps(path: str, refused: str, root: Root) -> bool:
 
 
 def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
-    """The present value of every file and kernel thread that the settings name."""
+    """The present value of every file and kernel thread of the settings."""
     refused = read_journal(root).refused
     known = Threads(root)
     return [
@@ -158,7 +158,7 @@ def _inspect(
     if value is None:
         why = refused or ("is not there" if root.absent(path) else "cannot be read")
         return found(False, why)
-    # The text of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
+    # The content of cpuset.cpus.partition for an invalid partition (cgroup-v2.rst).
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
         return found(False, invalid[1])
@@ -167,22 +167,22 @@ def _inspect(
 
 
 def pending(outcomes: Iterable[Inspected]) -> list[Inspected]:
-    """The settings that ``start`` writes: different and writable, or in a group to be made."""
+    """The settings that ``start`` writes: not effective, and writable or in a group to be made."""
     return [
         item for item in outcomes if item.failed and (item.value is not None or item.entry.cgroup)
     ]
 
 
 def start(plan: Plan, root: Root) -> list[Inspected]:
-    """Set what differs. The old values are on disk before the first of them is overwritten. Raises
-    Refused where the journal of old values cannot be written."""
+    """Set what differs. The old values are on disk before the first write. Raises Refused if the
+    journal of old values cannot be written."""
     settings = list(ours(plan))
     journal = _make_groups(plan, pending(inspect(settings, root)), root)
     todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
     old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
     _write_journal(root, replace(journal, old=old))
     problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
-    # A value that an earlier start did set is remembered, though this one was refused.
+    # An old value from an earlier successful start is kept, even if this write was refused.
     kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
     _write_journal(root, RuntimeRecord(kept, refused, journal.done))
@@ -193,7 +193,7 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
 
 
 def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRecord:
-    """Make the control groups of what is to be set, and note how; the journal from then on."""
+    """Make the control groups of these settings; returns the journal with how each was made."""
     journal = read_journal(root)
     wanted = [(item.entry.cgroup, item.path) for item in todo]
     for group in dict.fromkeys(group for group, _ in wanted if group):
@@ -209,8 +209,8 @@ def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRe
 
 
 def _wanted(outcome: Inspected, root: Root) -> str:
-    """The planned value; of a mask that reaches beyond it, what lies within stays as it is, and
-    without any such CPU an interrupt stays on its device's node where that has planned ones."""
+    """The planned value. Of an affinity mask that reaches beyond the planned CPUs, those within
+    stay; if there are none, the planned CPUs on the device's node are taken, if any."""
     if outcome.entry.reads is not Reads.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)
@@ -222,7 +222,7 @@ def _wanted(outcome: Inspected, root: Root) -> str:
 
 
 def _node_of(path: str, root: Root) -> CpuSet:
-    """The CPUs of the NUMA node of an interrupt's device; none where it has none."""
+    """The CPUs of the NUMA node of an interrupt's device; empty if it has no node."""
     found = re.fullmatch(r"(/proc/irq/\d+)/smp_affinity", path)
     node = root.read_int(f"{found[1]}/node") if found else None
     folder = f"/sys/devices/system/node/node{node}"
@@ -230,7 +230,7 @@ def _node_of(path: str, root: Root) -> CpuSet:
 
 
 def _writable_form(outcome: Inspected) -> str:
-    """The text to write to get the present value back."""
+    """The text that restores the present value when written."""
     value = outcome.value or ""
     reads = outcome.entry.reads
     if reads is Reads.CHOICE:
@@ -243,7 +243,7 @@ def _writable_form(outcome: Inspected) -> str:
 
 
 def stop(root: Root) -> Leftovers:
-    """Put every remembered value back; twice in a row does no harm."""
+    """Restore every recorded value; a second call does no harm."""
     old = read_journal(root).old
     groups = [path for path in old if cgroup.is_key(path)]
     kernel = [path for path in old if kthreads.is_path(path)]
@@ -252,7 +252,7 @@ def stop(root: Root) -> Leftovers:
     kept = {}
     for key in groups:
         problems[key], kept[key] = cgroup.unmake(root, key[len(cgroup.SCHEME) :], old[key])
-    # Last: no thread may return to the CPUs of a partition while there is one.
+    # Last: while the partition exists, no thread may return to its CPUs.
     problems.update({path: _put_back(root, path, old[path]) for path in kernel})
     left = {path: old[path] for path in old if problems[path] or kept.get(path)}
     if left:
@@ -273,8 +273,8 @@ def _put_back(root: Root, path: str, value: str) -> str:
 
 
 def read_journal(root: Root) -> RuntimeRecord:
-    """The journal of this boot, empty before ``start`` and where it is of another boot. Raises
-    LowlatError where it is damaged, or, for root, where others could have written it."""
+    """The journal of this boot; empty before ``start``, or if it comes from another boot. Raises
+    LowlatError if it is damaged or, for root, if others can write it."""
     root.check_owned(JOURNAL)
     try:
         document = json.loads(root.read(JOURNAL) or "{}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Targets of run-time settings: files of the running kernel, one or a glob, and kernel threads."""
+"""Targets of run-time settings: kernel files, given by path or glob, and kernel threads."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from lowlat.runtime.kthreads import Threads
 
 @dataclass(frozen=True)
 class CurrentValue:
-    """The value at a path now; None where it is missing or unreadable. ``bound``: a kernel thread
+    """The present value at a path; None if it is missing or unreadable. ``bound``: a kernel thread
     that the kernel refuses to move."""
 
     path: str
@@ -22,7 +22,7 @@ class CurrentValue:
 
 
 def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
-    """Every path that a setting's target names, with what it holds; a glob may name none."""
+    """Every path of a setting's target, with its value; a glob may match none."""
     if target.startswith(kthreads.SCHEME):
         for thread, path in known.matching(target):
             value = known.value(thread, path)
@@ -35,21 +35,21 @@ def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
 
 
 def read(root: Root, path: str) -> Optional[str]:
-    """The value at a path; None where it is missing or unreadable."""
+    """The value at a path; None if it is missing or unreadable."""
     return kthreads.read(root, path) if kthreads.is_path(path) else root.read(path)
 
 
 def gone(root: Root, path: str) -> bool:
-    """Whether nothing is at a path any more: an interrupt's driver was removed, a thread ended."""
+    """Whether a path no longer exists: an interrupt's driver was removed, a thread ended."""
     return kthreads.gone(root, path) if kthreads.is_path(path) else root.absent(path)
 
 
 def write(root: Root, path: str, value: str) -> str:
-    """Write one value to what is there already; the problem in words, or ""."""
+    """Write one value to an existing path. Returns the problem as text, or ""."""
     if kthreads.is_path(path):
         return kthreads.write(root, path, value)
-    # The kernel takes an empty line for "nothing"; a write of no bytes would not reach it. Of
-    # resctrl's schemata it takes whole lines only.
+    # The kernel takes an empty line for "nothing"; a write of 0 bytes would not reach it. resctrl's
+    # schemata accepts whole lines only.
     data = value.encode() + b"\n" * (not value or path.endswith("/schemata"))
     try:
         fd = root.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -57,7 +57,7 @@ def write(root: Root, path: str, value: str) -> str:
         return error.strerror or "cannot be opened"
     try:
         if not root.live:
-            os.ftruncate(fd, 0)  # a file of the kernel takes the write as a whole
+            os.ftruncate(fd, 0)  # a file of the kernel takes each write as a whole
         return "" if os.write(fd, data) == len(data) else "was written in part only"
     except OSError as error:
         return error.strerror or "cannot be written"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gate before promoting: whether the tuned boot has the effect that it was planned for. The
-size of the effect is the report's claim, from enough boots."""
+"""The gate before promoting: whether the tuned boot has the effect that was planned. The size of
+the effect is the report's claim, which needs enough boots."""
 
 from collections.abc import Iterator, Sequence
 from typing import Optional
@@ -14,15 +14,15 @@ from lowlat.report.wording import number
 
 NOISE = "noise_ppm"
 
-#: Noise may be this many times what it was: less than it differs from run to run.
+#: Noise may grow by this factor, which is less than it varies from run to run.
 _NOISE_LIMIT = 1.1
 
 
 def misses(
     report: Report, isolated: CpuSet, bad: Sequence[str], margin: Optional[float] = None
 ) -> tuple[str, ...]:
-    """Why the gate is not passed, one reason each; ``bad`` are the settings that verify found not
-    in effect, and ``margin`` is the share of throughput that may be lost (None: not measured)."""
+    """The reasons not to promote, none if the gate is passed; ``bad`` are settings not in effect,
+    ``margin`` is the share of throughput that may be lost (None: not measured)."""
     reasons = [f"verify finds not in effect: {', '.join(dict.fromkeys(bad))}"] if bad else []
     if report.verdict == REFUSED:
         return (*reasons, f"the runs cannot be compared: {report.why}")
@@ -34,7 +34,7 @@ def misses(
 
 
 def passed(report: Report) -> str:
-    """The figures of the gate, in words."""
+    """The figures on which the gate was passed, in words."""
     words = [_change("interrupts per second", report.get(INTERRUPTS))]
     if not report.emulated:
         words.append(_change("noise ppm", report.get(NOISE)))
@@ -69,7 +69,7 @@ def _noise(found: Optional[Endpoint]) -> Iterator[str]:
 
 
 def _throughput(loss: Optional[Loss], margin: float) -> Iterator[str]:
-    """Not inferior is what loses no more than the margin at the far end of the interval."""
+    """The loss counts as tolerable if the far end of its interval is within the margin."""
     if loss is None:
         yield "the throughput is not known in every boot"
     elif loss.at_most > margin:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Taking the loop on: step after step in this boot, until the next one or the end.
+"""Run the loop: step after step in this boot, until the next boot or the end.
 
-The state on disk goes ahead of what it tells, and every step can be done twice: whatever stops
-one, the next call does it again or gives the tuned boot up.
+Each state is written to disk before its step, and every step can be repeated: if a step is
+interrupted, the next call repeats it or gives up the tuned boot.
 """
 
 import re
@@ -25,21 +25,21 @@ from lowlat.tune import gate, steps
 from lowlat.tune.schedule import LoopStep, decide
 from lowlat.tune.state import TUNED, LoopState, Outcome, Phase, read, write
 
-#: The systemd unit that takes the loop on after a reboot: in /etc while there is a loop.
+#: The systemd unit that continues the loop after a reboot; it exists only during a loop.
 UNIT = "lowlat-tune.service"
 _UNIT_PATH = f"/etc/systemd/system/{UNIT}"
 _WANTED = f"/etc/systemd/system/multi-user.target.wants/{UNIT}"
 
 
 def alone(root: Root) -> AbstractContextManager[None]:
-    """For the one run that takes the loop on: two measuring at once would measure each other.
-    Raises Refused where another one does. The lock goes with its process."""
+    """The lock for running the loop: two measurements at once would disturb each other. Raises
+    Refused if another process holds it. The lock ends with its process."""
     taken = Refused("another 'lowlat-gen tune' is at work", hint="--status tells, --abort ends it")
     return runstate.locked(root, f"{runstate.FOLDER}/tune.lock", taken)
 
 
 def boot_id(root: Root) -> str:
-    """Raises Refused where boots cannot be distinguished: the loop would reboot for ever."""
+    """This boot's id. Raises Refused if it cannot be read: the loop would reboot for ever."""
     found = root.read(BOOT_ID)
     if not found:
         raise Refused(f"{BOOT_ID} cannot be read")
@@ -47,12 +47,12 @@ def boot_id(root: Root) -> str:
 
 
 def here(root: Root, state: LoopState) -> status.Running:
-    """The boot that runs, as far as its command line tells."""
+    """The running boot, according to its command line."""
     return status.read_boot(root, {state.plan})
 
 
 class Loop:
-    """One loop on one host; ``go`` leaves it waiting for a reboot, or at its end."""
+    """One loop on one host; ``go`` returns while it waits for a reboot, or at its end."""
 
     def __init__(self, root: Root, state: LoopState) -> None:
         self._root = root
@@ -60,8 +60,8 @@ class Loop:
         self._loader: Optional[Loader] = None
 
     def go(self) -> LoopStep:
-        """Returns WAIT or REST. Raises LowlatError where what was set up cannot be put back, or
-        another lowlat-gen has taken the loop over."""
+        """Returns WAIT or REST. Raises LowlatError if the preparations cannot be undone, or another
+        lowlat-gen has taken over the loop."""
         actions = {
             LoopStep.ARM: self._arm,
             LoopStep.MEASURE: self._measure,
@@ -83,19 +83,19 @@ class Loop:
                 self.end(Outcome.FELL_BACK, str(error))
 
     def end(self, outcome: Outcome, why: str, report: Optional[str] = None) -> None:
-        """Decide it; what was set up is put back next."""
+        """Set the outcome; the next step undoes the preparations."""
         self._move(phase=Phase.CLOSE, outcome=outcome, why=why, report=report)
 
     def _move(self, **changes: Any) -> None:
-        """Write the next state. Raises Unmet where another process, such as --abort, changed it."""
+        """Write the next state. Raises Unmet if another process, such as --abort, changed it."""
         if read(self._root) != self.state:
             raise Unmet("another lowlat-gen ended the loop meanwhile: nothing more is done here")
         self.state = replace(self.state, **changes)
         write(self._root, self.state)
 
     def reboot(self) -> None:
-        """Raises LowlatError where the system does not."""
-        # Another's kernel may be loaded: a plain loop goes by the boot loader.
+        """Reboot. Raises LowlatError if systemctl fails."""
+        # Another program may have loaded a kernel: without --kexec, boot by the boot loader.
         verb = "kexec" if self.state.kexec and kexec.is_loaded(self._root) else "reboot"
         argv = [programs.need(self._root, "systemctl"), verb]
         done = programs.run(self._root, argv)
@@ -104,7 +104,7 @@ class Loop:
             raise LowlatError(why, hint="reboot by hand: the loop goes on after it")
 
     def _arm(self) -> None:
-        """Set the next boot up. A stock one needs nothing but the unit: it is the default."""
+        """Prepare the next boot. A stock boot needs only the unit, for its entry is the default."""
         found = self._found()
         check_default(found.describe(), self.state.kernel)
         enable_unit(self._root, steps.limit(self.state))
@@ -141,7 +141,7 @@ class Loop:
             self.end(Outcome.PROMOTED, gate.passed(report), path)
 
     def _close(self) -> None:
-        """Put back what was set up: the one shot, where it was not spent, and the unit."""
+        """Undo the preparations: the unit, and the one-shot entry if it was not used."""
         found = self._found()
         with lock(Disk(self._root), PATIENT_S):
             boot = found.describe()
@@ -154,14 +154,14 @@ class Loop:
                 trials.write(self._root, replace(known, pending=None))
         if self.state.outcome is not Outcome.PROMOTED:
             self._restore_default(found, boot.default)
-        # In the boot that runs it, the unit goes on to its end.
+        # If the unit runs this boot's step, it continues to its end.
         with Transaction(self._root) as change:
             change.put_back(_WANTED)
             change.put_back(_UNIT_PATH)
         self._move(phase=Phase.DONE)
 
     def _restore_default(self, found: Loader, default: Optional[BootEntry]) -> None:
-        """The default was a stock entry when the loop began."""
+        """Restore the default, which was a stock entry when the loop began."""
         if default is None or default.id == self.state.default:
             return
         if not default.ours:
@@ -186,8 +186,8 @@ class Loop:
 
 
 def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
-    """The entry that every boot falls back to. Raises Refused where that is a tuned one, or not
-    of the kernel that is measured."""
+    """The entry that every boot falls back to. Raises Refused if it is a tuned entry, or not of the
+    measured kernel."""
     if boot.default is None:
         raise Refused("the boot loader's default entry is not known", hint="set a default first")
     if boot.default.ours:
@@ -203,7 +203,7 @@ def check_default(boot: BootMenu, kernel: Optional[str]) -> BootEntry:
 
 
 def enable_unit(root: Root, seconds: float) -> None:
-    """Have the unit run in the next boots, each time for at most that long."""
+    """Enable the unit for the next boots, with a time limit in seconds for each."""
     text = hooks.template(f"systemd/{UNIT}", programs.ourselves(root))
     text = re.sub("(?m)^TimeoutStartSec=.*", f"TimeoutStartSec={seconds:.0f}", text)
     with Transaction(root) as change:

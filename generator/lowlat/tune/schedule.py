@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which boot comes when, what to do in the boot that came, and where the loop stands: pure
+"""The order of boots, the next step in each boot, and the state of the loop in words: pure
 functions of the state."""
 
 import random
@@ -25,8 +25,8 @@ class LoopStep(Enum):
 
 
 def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
-    """The boots to measure. Without a number: the one that runs, then a tuned one. With one: that
-    many pairs, each in an order drawn at random, so that the arms take turns."""
+    """The boots to measure. Without a number: the running boot, then a tuned one. With a number N:
+    N pairs, each in random order, so that both arms take turns."""
     if boots is None:
         return (STOCK, TUNED)
     draw = random.Random(seed)  # noqa: S311
@@ -34,7 +34,7 @@ def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
 
 
 def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str]:
-    """The next step in this boot, and for FAIL the reason."""
+    """The next step in this boot; for FAIL also the reason."""
     same = boot_id == state.boot_id
     if state.phase is Phase.ARM:
         return (LoopStep.ARM if same or wrong(state, here) else LoopStep.MEASURE), ""
@@ -59,7 +59,7 @@ _STEPS = {
 
 
 def wrong(state: LoopState, here: Running) -> str:
-    """Why the boot that runs is not the one that is due; "" where it is."""
+    """Why the running boot is not the due one; "" if it is."""
     if here.kernel != state.kernel:
         return f"Linux {here.kernel or '(unknown)'} was booted, not {state.kernel}"
     if state.due == STOCK:
@@ -79,7 +79,7 @@ _OUTCOMES = {
 
 
 def measured(state: LoopState) -> str:
-    """How each boot is measured, in the options of measure."""
+    """How each boot is measured, as options of measure."""
     times = f"--duration {state.duration} --warmup {state.warmup}"
     words = [f"--{name} {value}" for name, value in chosen(state).items() if type(value) is str]
     words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
@@ -87,7 +87,7 @@ def measured(state: LoopState) -> str:
 
 
 def lines(state: LoopState) -> Iterator[str]:
-    """Everything worth knowing of it."""
+    """All facts about the loop, line by line."""
     yield f"profile {state.profile}, plan {state.plan}, Linux {state.kernel}, CPU {state.isolated}"
     if state.boots is not None:
         yield f"order, of seed {state.seed}: {' '.join(state.order)}"
@@ -102,7 +102,7 @@ def lines(state: LoopState) -> Iterator[str]:
 
 
 def where(state: LoopState) -> str:
-    """The state of the loop, as words to follow its name."""
+    """The state of the loop, as a predicate of "the loop"."""
     if state.phase is Phase.DONE:
         return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"
     count = f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Beginning a loop: what could stop it later is asked before anything is done."""
+"""Begin a loop: everything that could stop it later is checked before any change."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ from lowlat.tune.state import MARGIN, STOCK, LoopState, Phase, read, write
 
 @dataclass(frozen=True)
 class Wish(MeasureChoice):
-    """How to measure; ``boots`` is None for one trial. ``kexec`` is for both arms: the devices
-    start warm in the one as in the other."""
+    """How to measure; ``boots`` is None for one trial. ``kexec`` applies to both arms, so that
+    devices start warm in both."""
 
     boots: Optional[int] = option(
         "N", "compare N stock and N tuned boots, in random order; the default entry stays"
@@ -42,7 +42,7 @@ class Wish(MeasureChoice):
 
 @dataclass(frozen=True)
 class Beginning:
-    """A loop that nothing speaks against: what it applies, by which loader, and its first state."""
+    """A loop that passed all checks: the proposal to apply, the boot loader, the first state."""
 
     proposal: Proposal
     found: Loader
@@ -50,7 +50,7 @@ class Beginning:
 
 
 def check_none(root: Root) -> None:
-    """Raises Refused where a loop is under way."""
+    """Raises Refused if a loop is under way."""
     found = read(root)
     if found is not None and found.active:
         hint = "--status tells of it, --resume takes it on, --abort ends it"
@@ -58,7 +58,7 @@ def check_none(root: Root) -> None:
 
 
 def check_boot(root: Root, plan: Plan) -> None:
-    """Raises Refused where this boot is not the stock one that the plan is compared with."""
+    """Raises Refused if this boot is not the stock boot that the plan is compared with."""
     now = status.read_boot(root, set())
     if now.plan is not None:
         why = f"this is a tuned boot, of plan {now.plan[:64]}: nothing to compare with"
@@ -72,7 +72,7 @@ def check_boot(root: Root, plan: Plan) -> None:
 
 
 def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginning:
-    """Raises Refused where the loop could not be walked to its end."""
+    """The loop's first state. Raises Refused if the loop could not run to its end."""
     plan = proposal.plan
     if wish.boots is not None and not wish.reboot:
         why = f"--boots {wish.boots} takes {2 * wish.boots} reboots, which it does by itself"
@@ -111,8 +111,8 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
 
 
 def start(root: Root, beginning: Beginning, accept_pending: bool) -> Loop:
-    """Measure this boot, where it counts, and apply. Until the entries stand there is no loop: what
-    fails before leaves at most a run behind."""
+    """Measure this boot if it counts, then apply. The loop exists only once the entries do: an
+    earlier failure leaves at most a run."""
     state = beginning.state
     if state.boots is None:
         state = replace(state, legs=(steps.measure(root, state, STOCK, state.boot_id),))

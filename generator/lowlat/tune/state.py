@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the loop stands: one file, written whole, in front of every step."""
+"""The state of the loop: one file, written atomically before every step."""
 
 import re
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ SCHEMA = "lowlat.tune/1"
 
 STOCK, TUNED = "stock", "tuned"
 
-#: So many percent of the throughput may be lost where nothing else is asked for.
+#: The tolerated loss of throughput in percent, unless the user gives another.
 MARGIN = 5
 
 
 class Phase(str, Enum):
-    """How far it is: the boot that is due is set up, awaited, measured; then all are judged, what
-    was set up is put back, and it is done."""
+    """The progress: the due boot is prepared, awaited, measured; after the last boot all are
+    judged, the preparations are undone, and the loop is done."""
 
     ARM = "arm"
     BOOT = "boot"
@@ -38,7 +38,7 @@ class Phase(str, Enum):
 
 
 class Outcome(str, Enum):
-    """How it ended. ``COMPARED`` decides nothing: with --boots the default stays."""
+    """The end of the loop. ``COMPARED`` decides nothing: with --boots the default stays."""
 
     NONE = ""
     PROMOTED = "promoted"
@@ -49,7 +49,7 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Leg:
-    """A boot that was measured: its run and what verify found, as paths, the names of the settings
+    """A measured boot: the paths of its run and of verify's findings, the names of the settings
     that were not in effect, and the runs under the further policies."""
 
     arm: str
@@ -64,13 +64,13 @@ class Leg:
 class LoopState:
     """The JSON form is lowlat.tune/1, with these keys.
 
-    ``started`` is UTC and names the runs; ``default`` is the id of the entry that was the default
-    before; ``boots`` the number of each kind that was asked for, null for one trial; ``order`` the
-    boots from first to last, shuffled with ``seed``; ``legs`` those measured; ``boot_id`` the boot
-    in which ``phase`` began; ``reboot`` whether it may reboot by itself; ``policy`` the detectors'
-    scheduling policies, comma-separated, of which the first decides; ``load`` to ``causes`` what
-    else each boot is measured with, null for what measure does by itself; ``throughput_margin``
-    how many percent of the throughput may be lost; ``kexec`` whether boots go past the boot loader.
+    ``started`` is UTC and names the runs; ``default`` is the id of the default entry before the
+    loop; ``boots`` the requested number of each kind, null for one trial; ``order`` the boots from
+    first to last, shuffled with ``seed``; ``legs`` the measured ones; ``boot_id`` the boot in which
+    ``phase`` began; ``reboot`` whether the loop may reboot; ``policy`` the detectors' scheduling
+    policies, comma-separated, of which the first decides; ``load`` to ``causes`` further options of
+    measure, null for its defaults; ``throughput_margin`` the tolerated loss of throughput in
+    percent; ``kexec`` whether boots bypass the boot loader.
     """
 
     started: str
@@ -106,7 +106,7 @@ class LoopState:
 
     @property
     def due(self) -> str:
-        """The kind of boot that is measured next; "" after the last."""
+        """The kind of the next boot to measure; "" after the last."""
         return self.order[len(self.legs)] if len(self.legs) < len(self.order) else ""
 
     @property
@@ -114,7 +114,7 @@ class LoopState:
         return self.phase is not Phase.DONE
 
     def path(self, name: str) -> str:
-        """Where a file of this loop is kept."""
+        """The path of one of this loop's files."""
         return f"{RUNS}/tune-{self.started}-{name}"
 
     def arm(self, arm: str) -> tuple[Leg, ...]:
@@ -125,7 +125,7 @@ class LoopState:
 
 
 def _build(document: Any) -> LoopState:
-    """Raises ValueError, or LowlatError, where a value is none that the loop writes."""
+    """Raises ValueError, or LowlatError, if a value cannot come from the loop."""
     found: LoopState = lenient(LoopState)(document)
     if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
         raise ValueError("a run is missing")
@@ -149,13 +149,13 @@ _FILE = StateFile(
 
 
 def read(root: Root) -> Optional[LoopState]:
-    """The loop there is or was last. Raises Refused where the file is damaged, or, for root, where
-    others could have written it."""
+    """The current or last loop. Raises Refused if the file is damaged or, for root, if others can
+    write it."""
     return _FILE.read(Disk(root))
 
 
 def write(root: Root, state: LoopState) -> None:
-    """Whole or not at all, and on the disk when this returns."""
+    """Write the state atomically, and sync it to disk before returning."""
     disk = Disk(root)
     disk.make_folders(STATE)
     _FILE.write(disk, state)

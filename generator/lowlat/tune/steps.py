@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The work of a boot that is due: one run of the harness, in a tuned boot also verify; and at the
-end the report on all of them."""
+"""The work in a due boot: one run of the harness, and verify in a tuned boot; at the end, the
+report on all boots."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,21 +26,21 @@ from lowlat.report.comparison import Comparison
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
 from lowlat.verify import counters, to_json, verify
 
-#: How long verify counts interrupts.
+#: How long verify counts interrupts, in seconds.
 _COUNT_S = 10.0
 
-#: Changing the boot's default runs GRUB's generator; the rest of verify takes seconds.
+#: In seconds: changing the default entry runs GRUB's generator; the rest of verify is short.
 _SPARE_S = 900.0
 
 
 def limit(state: LoopState) -> float:
-    """Seconds after which what is done in one boot has hung."""
+    """Seconds after which the work in one boot must have hung."""
     runs = [one.seconds() for one in options(state).set_ups()]
     return 3 * sum(runs) + _COUNT_S + _SPARE_S
 
 
 def options(state: LoopState) -> MeasureOptions:
-    """The same in every boot, so that the runs compare."""
+    """The options of measure, the same in every boot, so that runs are comparable."""
     return MeasureOptions(
         label=STOCK,
         cpus=str(state.isolated),
@@ -51,8 +51,8 @@ def options(state: LoopState) -> MeasureOptions:
 
 
 def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
-    """Measure this boot. Raises Refused or LowlatError where nothing came of it, Unmet where the
-    run is kept but counts for nothing."""
+    """Measure this boot. Raises Refused or LowlatError if there is no run, Unmet if the run is kept
+    but does not count."""
     name = f"{len(state.legs) + 1:02d}-{arm}"
     Disk(root).make_folders(f"{RUNS}/run")
     check_folder(root)
@@ -63,13 +63,13 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     leg = Leg(arm, boot_id, path, further=tuple(further))
     if arm == STOCK:
         return leg
-    # Verified after it: what was undone meanwhile is found, and TuneD has had its time.
+    # Verify comes last: it also finds what was undone meanwhile, and TuneD has had time to start.
     found = state.path(f"{name}.verify.json")
     return replace(leg, verify=found, bad=_verify(root, state, found))
 
 
 def _run(one: MeasureOptions) -> str:
-    """One run, and where it is kept."""
+    """Measure once; returns the path of the run."""
     measured = runner.measure(one)
     path = f"{RUNS}/{measured.path.name}"
     if measured.status:
@@ -88,8 +88,8 @@ def _verify(root: Root, state: LoopState, path: str) -> tuple[str, ...]:
 
 
 def compare(root: Root, state: LoopState) -> tuple[Report, str]:
-    """The report on all boots so far, under the first policy, and its path. Files beside it hold it
-    for programs and for people, one for each further policy, and a page of all."""
+    """The report on all boots so far, under the first policy, and its path. Beside it are written
+    its Markdown form, a report for each further policy, and a page of all."""
     before, after = (_runs(root, state.arm(arm)) for arm in (STOCK, TUNED))
     paths = (leg.verify for leg in state.arm(TUNED) if leg.verify)
     boots = [in_effect.read_verify(Path(root.host(path))) for path in paths]
@@ -104,7 +104,7 @@ def compare(root: Root, state: LoopState) -> tuple[Report, str]:
 
 
 def _page(found: Mapping[str, Comparison], plan: Optional[Plan]) -> str:
-    # Imported late: templates and drawings are for the end.
+    # Imported late: only the end needs templates and drawings.
     from lowlat.view.arm import Group
     from lowlat.view.html import render_groups
 
@@ -129,7 +129,7 @@ def _keep(root: Root, path: str, text: str) -> None:
 
 
 def check_folder(root: Root) -> None:
-    """Raises Refused where the runs cannot be kept, or, for root, others could put some there."""
+    """Raises Refused if the runs cannot be stored or, for root, if others can write the folder."""
     root.check_owned(RUNS)
     if not root.absent(RUNS):
         with Disk(root).folder(RUNS):
