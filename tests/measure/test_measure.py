@@ -42,9 +42,9 @@ class Stage:
         self.program.write_text(f"#!/bin/sh\n{script}\n")
         self.program.chmod(0o755)
 
-    def call(self, *words: str) -> int:
+    def call(self, *words: str, **facts: str) -> int:
         asked = cli.asked("measure", ["--label", "stock", "--out", str(self.out), *words])
-        return measure.main(asked, {"arch": "x86_64"})
+        return measure.main(asked, {"arch": "x86_64", **facts})
 
     def kept(self) -> dict[str, object]:
         found: dict[str, object] = json.loads(self.out.read_text())
@@ -147,6 +147,26 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
     assert f"(default {options.THROUGHPUT_RUNS})" in rows["--throughput"]
     help = cli.parser_of("measure").format_help()
     assert f"{tools}, or all" in " ".join(help.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "judged_by", "asked"),
+    [
+        ((), "wakeup_p99.9_ns", "--wakeup=1ms"),
+        (("--wakeup=50us",), "wakeup_p99.9_ns", "--wakeup=50us"),
+        (("--wakeup", "none"), "wakeup_p99.9_ns", ""),
+        ((), "noise_ppm", ""),
+    ],
+)
+def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
+    stage: Stage, words: tuple[str, ...], judged_by: str, asked: str
+) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    assert stage.call(*words, profile="mine", judged_by=judged_by) == 0
+    given = (stage.folder / "argv").read_text().split()
+    assert "".join(word for word in given if word.startswith("--wakeup")) == asked
+    host = stage.kept()["host"]
+    assert isinstance(host, dict) and host["judged_by"] == judged_by
 
 
 def test_defaults_are_left_to_the_harness(stage: Stage) -> None:

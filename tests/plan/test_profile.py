@@ -59,6 +59,7 @@ def test_a_profile_may_name_its_sets(tmp_path: Path) -> None:
         "[cpus]\nkeep_efficiency_cores = perhaps\n",
         "[cpus]\nisolated = 2\n",
         "[main]\nparrent = lowlat\n",
+        "[main]\njudged_by = wakeup_max_ns\n",
         "[DEFAULT]\nskew_tick = on\n",
         "[settings]\nskew_tick = on\nskew_tick = off\n",
         "[settings\n",
@@ -110,6 +111,17 @@ def test_a_child_inherits_whom_it_is_for_and_the_device(tmp_path: Path) -> None:
         assert document["cpus"]["isolated"] == "2-3"
     card, costs = profile.load("card", Root(str(root))), profile.load_packaged("lowlat-nfv").costs
     assert (card.audience, card.costs) == ("my packets", costs)
+    assert card.judged_by == "noise_ppm"
+
+
+def test_what_a_profile_is_judged_by_is_said_and_inherited(tmp_path: Path) -> None:
+    root = host(tmp_path, mine="[main]\nparent = lowlat-rt\n")
+    assert profile.load("mine", Root(str(root))).judged_by == "wakeup_p99.9_ns"
+    for name in ("lowlat-rt", "lowlat-audio"):
+        assert "wakeup_p99.9_ns (report's primary endpoint)" in " ".join(
+            lowlat("explain", name).out.split()
+        )
+    assert "primary endpoint" not in lowlat("explain", "lowlat").out
 
 
 def test_a_child_may_isolate_again(tmp_path: Path) -> None:

@@ -92,6 +92,108 @@ def test_other_intervals_do_not_compare(bench: Bench) -> None:
     assert result["verdict"] == "descriptive-only"
 
 
+# As the primary endpoint
+
+
+def judged(runs: list[dict[str, Any]], profile: str = "lowlat-rt", **changes: Any) -> Any:
+    """Runs of boots of a profile that is judged by wake-ups."""
+    host = {"profile": profile, "judged_by": "wakeup_p99.9_ns"}
+    return [{**run, "host": host, **changes} for run in runs]
+
+
+def primary(result: dict[str, Any]) -> str:
+    (found,) = [e for e in result["endpoints"] if e["primary"]]
+    assert found["cpu"] == "all"
+    return str(found["name"])
+
+
+def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench: Bench) -> None:
+    """The noise fell, and threads wake later: that is what this profile is for."""
+    before, after = woken("s", BEFORE, 20), judged(woken("t", AFTER, 80, first=1))
+    result = bench.json(before, after)
+    assert (primary(result), result["verdict"]) == ("wakeup_p99.9_ns", "increased")
+    assert endpoint(result, "noise_ppm")["primary"] is False
+    # Beside what a run without a profile says: the noise decides.
+    noise = bench.json(before, woken("t", AFTER, 80, first=1))
+    assert (primary(noise), noise["verdict"]) == ("noise_ppm", "reduced")
+    assert not any("primary" in flag for flag in noise["flags"])
+    # The p of the one that decides stands alone.
+    assert endpoint(result, "wakeup_p99.9_ns")["p"] == pytest.approx(2 / 252)
+
+
+def test_every_form_says_which_it_is_and_why(bench: Bench) -> None:
+    before = bench.runs("b", *woken("stock", BEFORE, 80))
+    after = bench.runs("a", *judged(woken("tuned", AFTER, 20, first=1)))
+    page = bench.folder / "page.html"
+    _, out = bench.call(*before, "--against", *after, "--html", str(page))
+    why = "the primary endpoint is wakeup_p99.9_ns: profile lowlat-rt is judged by it"
+    finding = "Wake-up latency (p99.9) on the isolated CPUs fell from 80.0 us in stock to 20.0 us"
+    assert out.startswith(finding)
+    assert (
+        f"Note: {why}" in out
+        and "(the primary endpoint is wakeup_p99.9_ns; the p of the others is adjusted;" in out
+    )
+    assert "ratio of wake-up latency (p99.9)" in out
+    told = page.read_text()
+    for words in (finding, why, "Wake-up latency (p99.9), us", "how late a thread woke"):
+        assert words in told
+    assert "us, p99.9 of each CPU" in told and "<strong>80.0</strong>" in told
+    _, markdown = bench.call(*before, "--against", *after, "--markdown")
+    assert markdown.startswith(f"**{finding}") and f"- {why}" in markdown.replace("\\_", "_")
+
+
+def test_of_several_arms_all_are_about_the_same(bench: Bench) -> None:
+    arms = [
+        bench.runs(name, *runs)
+        for name, runs in (
+            ("stock", woken("stock", BEFORE, 80)),
+            ("plain", woken("plain", AFTER, 60, first=1)),
+            ("rt", judged(woken("rt", AFTER, 20, first=2))),
+        )
+    ]
+    words = [*arms[0], "--arm", "plain", *arms[1], "--arm", "rt", *arms[2]]
+    status, out = bench.call(*words)
+    assert status == 0
+    assert out.startswith("Wake-up latency (p99.9) against stock: ")
+    assert "80.0 -> 60.0 us" in out and "80.0 -> 20.0 us" in out
+    assert "Wake-up latency (p99.9), us: boots" in out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        # Not every run has them; nor every CPU.
+        ({"cpus": [cpu_run(cpu, 10.0) for cpu in (2, 3)]}, {}, "but not every run has it"),
+        ({}, {"cpus": [cpu_run(2, 10.0), cpu_run(3, 10.0)]}, "but not every run has it"),
+        # Another profile.
+        ({"host": {"profile": "lowlat"}}, {}, "judged by different ones"),
+        ({"host": {"profile": "mine", "judged_by": "nonsense"}}, {}, "judged by different ones"),
+    ],
+)
+def test_else_the_noise_is_and_the_report_says_why(
+    bench: Bench, before: dict[str, Any], after: dict[str, Any], why: str
+) -> None:
+    one = [{**run, **before} for run in woken("s", BEFORE, 80)]
+    result = bench.json(one, judged(woken("t", AFTER, 20, first=1), **after))
+    assert primary(result) == "noise_ppm"
+    (flag,) = [flag for flag in result["flags"] if "primary endpoint" in flag]
+    assert flag.startswith("the primary endpoint is noise_ppm: ") and why in flag
+
+
+def test_an_endpoint_that_nobody_knows_is_none(bench: Bench) -> None:
+    runs = judged(woken("t", AFTER, 20, first=1))
+    for run in runs:
+        run["host"]["judged_by"] = "nonsense"
+    assert primary(bench.json(woken("s", BEFORE, 80), runs)) == "noise_ppm"
+
+
+def test_under_emulation_interrupts_decide_as_ever(bench: Bench) -> None:
+    before = [{**run, "emulated": True} for run in woken("s", BEFORE, 80)]
+    result = bench.json(before, judged(woken("t", AFTER, 20, first=1), emulated=True))
+    assert primary(result) == "interrupts_per_s"
+    assert not any("primary" in flag for flag in result["flags"])
+
+
 def test_a_notebook_has_it(bench: Bench) -> None:
     (path, *_) = bench.runs("b", *woken("s", BEFORE, 80))
     assert [row["wakeup_p99.9_ns"] for row in load(path).cpus] == [80_000, 80_000]

@@ -14,7 +14,7 @@ import pytest
 from lowlat import __version__
 from lowlat.host.root import Root
 from lowlat.model.plan import digest
-from lowlat.plan.store import named_sets
+from lowlat.plan.store import facts
 from trees import CPU, fair_server, lowlat, machine, write_tree
 
 VALUES = {
@@ -409,8 +409,10 @@ def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> Non
     (bare / "proc/cmdline").write_text(f"quiet lowlat.plan={plan.json()['id']}\n")
     for name, cpus in (("feed", "1"), ("engine", "2-3"), ("isolated", "1-3")):
         assert lowlat("cpus", name, "--root", bare).out == f"{cpus}\n"
-    # What a run keeps of them, for the report.
-    assert named_sets(Root(str(bare))) == {"feed": "1", "engine": "2-3"}
+    # What a run keeps of the plan, for the report.
+    sets = {"feed": "1", "engine": "2-3"}
+    found = {"sets": sets, "profile": "lowlat", "judged_by": "noise_ppm"}
+    assert facts(Root(str(bare))) == found
     asked = ("run", "--root", bare, "--dry-run", "--set", "engine", "--one-per-thread")
     assert "on CPU 2-3 (each thread on one of its own, in the order 2,3)" in (
         lowlat(*asked, "--", "engine").out
@@ -418,6 +420,8 @@ def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> Non
     said = lowlat("cpus", "fed", "--root", bare).refused()
     assert "no set of CPUs 'fed' (there are: isolated, housekeeping, feed, engine;" in said
     assert "give one of the two" in lowlat(*asked, "--cpus", "2", "--", "engine").refused()
+    (bare / "proc/cmdline").write_text("quiet\n")
+    assert facts(Root(str(bare))) == {"sets": {}, "profile": None, "judged_by": None}
 
 
 def test_a_plan_whose_sets_are_not_isolated_is_refused(bare: Path, tmp_path: Path) -> None:

@@ -84,6 +84,24 @@ def test_every_boot_is_measured_as_it_was_asked_for(machine: Machine) -> None:
     )
 
 
+def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: Machine) -> None:
+    for name, entries, us in (("stock", 100.0, 80.0), ("tuned", 1.0, 20.0)):
+        late = {"p99.9": 1e3 * us, "max": 2e3 * us}
+        woken = {"interval_ns": 1e6, "late_ns": late, "skipping_ns": late, "longest": []}
+        machine.record(name, entries, wakeup=woken)
+    machine.begin("--profile", "lowlat-rt", "--boots", 1, "--reboot")
+    for _ in machine.state()["order"]:
+        machine.power_on()
+    boots = [row for row in machine.host.read("recorded/argv").splitlines() if "--help" not in row]
+    assert len(boots) == 2 and all("--wakeup=1ms" in row.split() for row in boots)
+    state = machine.state()
+    assert state["wakeup"] == "1ms"
+    report = json.loads(machine.host.read(state["report"].lstrip("/")))
+    (primary,) = [one for one in report["endpoints"] if one["primary"]]
+    assert (primary["name"], primary["ratio"]) == ("wakeup_p99.9_ns", 4.0)
+    assert any("profile lowlat-rt is judged by it" in flag for flag in report["flags"])
+
+
 def test_what_loses_throughput_falls_back(machine: Machine) -> None:
     for name, rate, noise in (("stock", 1000.0, 1000.0), ("tuned", 900.0, 100.0)):
         runs = [{"value": rate + n} for n in range(3)]

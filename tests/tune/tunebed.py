@@ -80,7 +80,9 @@ class Machine:
         self.record("stock", 100.0)
         self.record("tuned", 1.0, noise=100.0)
 
-    def record(self, arm: str, entries: float, noise: float = 1000.0, **changes: Any) -> None:
+    def record(
+        self, arm: str, entries: float, noise: float = 1000.0, wakeup: object = None, **changes: Any
+    ) -> None:
         """What the harness says in such a boot: a recorded run with these figures."""
         document = {
             **json.loads(RECORDED.read_text()),
@@ -90,7 +92,8 @@ class Machine:
             **changes,
         }
         first = document["cpus"][0]
-        figures = {"noise_ppm": noise, "interrupts_per_s": {"LOC": entries, "total": entries}}
+        rows = {"LOC": entries, "total": entries}
+        figures = {"noise_ppm": noise, "interrupts_per_s": rows, "wakeup": wakeup}
         document["cpus"] = [{**first, **figures, "cpu": cpu} for cpu in (1, 2, 3)]
         self.host.write(f"recorded/{arm}.json", json.dumps(document))
 

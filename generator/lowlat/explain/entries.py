@@ -11,6 +11,7 @@ from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
 from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
+from lowlat.model.run import NOISE
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 
@@ -95,6 +96,8 @@ def explain_profile(wanted: Profile) -> str:
     ]
     if wanted.needs:
         lines.append(_paragraph("Needs", _sentence(wanted.needs)))
+    if wanted.judged_by != NOISE:
+        lines.append(_paragraph("Judged by", f"{wanted.judged_by} (report's primary endpoint)"))
     if not wanted.isolates:
         lines.append(_paragraph("CPUs", "isolates none"))
     if harmless:

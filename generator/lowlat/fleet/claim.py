@@ -105,12 +105,13 @@ def _claim(hosts: Sequence[Host]) -> Report:
         boots_to_find=None,
     )
     if len({one.name for one in primaries}) > 1:
-        return replace(frame, why="some hosts were emulated and some were not")
+        return replace(frame, why="the primary endpoint is not the same on all hosts")
     tested = [
         (samples, order)
         for host in hosts
         if host.claimed
-        and (samples := Pair.of(*host.arms).primary_samples())
+        and (primary := host.report.primary)
+        and (samples := Pair.of(*host.arms, primary.name).primary_samples())
         and (order := verdict.order_of(*host.arms))
     ]
     if len(tested) < _HOSTS:

@@ -13,6 +13,7 @@ from typing import Any, Optional
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
 from lowlat.model.policy import parse_policies, word
+from lowlat.model.run import WAKEUP
 
 # All numbers of lowlat-measure that Python knows; a guest's harness cannot be asked from here. A
 # test compares them with its help.
@@ -29,6 +30,9 @@ _THROUGHPUT_S = 2.0
 
 #: The number of runs if ``--throughput`` has no value.
 THROUGHPUT_RUNS = "10"
+
+#: The interval if ``--wakeup`` has no value.
+WAKEUP_INTERVAL = "1ms"
 
 #: Options with the same name in lowlat-measure.
 _PASSED_ON = (
@@ -88,10 +92,11 @@ class MeasureOptions(MeasureChoice):
     work_alone: bool = flag("time them on one CPU after another, not on all at once")
     work_mixed: bool = flag("time a different kind on each CPU, in turns")
     wakeup: Optional[str] = option(
-        "INTERVAL",
-        "then measure how late a thread wakes on a schedule, beside cyclictest (%(const)s)",
+        "INTERVAL|none",
+        "then measure how late a thread wakes on a schedule, beside cyclictest (%(const)s; the "
+        "default in a boot of a profile that is judged by it)",
         nargs="?",
-        const="1ms",
+        const=WAKEUP_INTERVAL,
     )
     seed: Optional[str] = option("N", "random seed of the loads")
     events: Optional[str] = option("FILE", "write every gap as cpu,begin,end")
@@ -159,6 +164,14 @@ class MeasureOptions(MeasureChoice):
             )
         if len(policies) < 2:
             yield self
+
+
+def wakeups(asked: Optional[str], judged_by: object) -> Optional[str]:
+    """The interval of the wake-ups, None for none: as asked, else the usual one where it is them
+    that a profile is ``judged_by``."""
+    if asked is None:
+        return WAKEUP_INTERVAL if judged_by == WAKEUP else None
+    return None if asked == "none" else asked
 
 
 def _count(names: Optional[str], everything: int) -> int:

@@ -23,6 +23,9 @@ from lowlat.model.machine import Core, Cpus, Machine, Processor
 
 SCHEMA = "lowlat.run/1"
 
+#: The endpoints that a profile may be judged by.
+NOISE, WAKEUP = "noise_ppm", "wakeup_p99.9_ns"
+
 
 @dataclass(frozen=True)
 class RunClock:
@@ -289,7 +292,10 @@ class HostFacts:
     layout: tuple[Core, ...] = ()
     #: The kernel's ticks per second on each CPU.
     hz: Optional[int] = None
-    #: The isolated CPUs by the names of their sets.
+    #: Of the plan in whose boot it was made: its profile, the endpoint that this is judged by, and
+    #: the isolated CPUs by the names of their sets.
+    profile: str = ""
+    judged_by: str = NOISE
     sets: Mapping[str, CpuSet] = field(default_factory=dict)
     #: By CPU, the share of the run in which the CPU was busy.
     busy: Mapping[str, float] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.run import NOISE, WAKEUP
 from lowlat.plan.cpu_request import NONE, CpuRequest, merge, set_lists
 
 USER_PROFILES = "/etc/lowlat/profiles"
@@ -24,7 +25,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 class Profile:
     """``settings`` maps catalogue names to "on", "off" or a value; ``request`` is the profile's
     choice of CPUs. ``audience`` is for whom it is made ("for" in the file), ``costs`` its
-    drawbacks, and ``needs`` what the user must do; each plan warns of these needs."""
+    drawbacks, and ``needs`` what the user must do; each plan warns of these needs. ``judged_by``
+    is the endpoint of the verdict on it."""
 
     name: str
     summary: str
@@ -33,6 +35,7 @@ class Profile:
     audience: str = ""
     costs: str = ""
     needs: str = ""
+    judged_by: str = NOISE
 
     @property
     def isolates(self) -> bool:
@@ -88,8 +91,11 @@ def _build(
     if unknown:
         raise Refused(f"profile {name}: there is no section [{sorted(unknown)[0]}]")
     main = _section(parser, "main")
-    if set(main) - {"parent", "summary", "for", "costs", "needs"}:
-        raise Refused(f"profile {name}: [main] has only parent, summary, for, costs and needs")
+    if set(main) - {"parent", "summary", "for", "costs", "needs", "judged_by"}:
+        known = "parent, summary, for, costs, needs and judged_by"
+        raise Refused(f"profile {name}: [main] has only {known}")
+    if main.get("judged_by", NOISE) not in (NOISE, WAKEUP):
+        raise Refused(f"profile {name}: judged_by is {NOISE} or {WAKEUP}")
     for key, text in main.items():
         encode.line(text, f"profile {name}: {key}")
     parent = _load(main["parent"], root, children) if "parent" in main else Profile(name, "", {})
@@ -101,6 +107,7 @@ def _build(
         audience=main.get("for", parent.audience),
         costs=main.get("costs", parent.costs),
         needs=main.get("needs", parent.needs),
+        judged_by=main.get("judged_by", parent.judged_by),
     )
 
 

@@ -65,13 +65,16 @@ def applied(root: Root) -> Optional[Plan]:
     return plan if plan and plan.id in marker else None
 
 
-def named_sets(root: Root) -> dict[str, str]:
-    """The CPUs of the applied plan's sets by name, if this boot is one of that plan; empty if the
-    plan is damaged."""
+def facts(root: Root) -> dict[str, object]:
+    """The facts of the applied plan for a run, if this boot is one of that plan: the CPUs of its
+    sets by name, its profile, and that profile's endpoint; empty if the plan is damaged."""
+    found: dict[str, object] = {"sets": {}, "profile": None, "judged_by": None}
     with suppress(Refused):
-        plan = applied(root)
-        return {name: str(cpus) for name, cpus in (plan.cpus.sets or {}).items()} if plan else {}
-    return {}
+        if plan := applied(root):
+            found["sets"] = {name: str(cpus) for name, cpus in (plan.cpus.sets or {}).items()}
+            judged_by = profile.load(plan.profile, root).judged_by
+            found.update(profile=plan.profile, judged_by=judged_by)
+    return found
 
 
 def in_use(root: Root) -> Optional[Plan]:

@@ -12,7 +12,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import comparable, in_effect, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
-from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps, primary_name
+from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps
 from lowlat.report.figures import Key
 from lowlat.report.pace import SLOWER
 from lowlat.report.stats.power import POWER
@@ -69,8 +69,8 @@ class Report:
         return CpuSet.of(e.cpu for e in self.endpoints if isinstance(e.cpu, int))
 
 
-def build(before: Arm, after: Arm) -> Report:
-    """Compare two arms of at least one run."""
+def build(before: Arm, after: Arm, primary: str) -> Report:
+    """Compare two arms of at least one run; the verdict is about the ``primary`` endpoint."""
     flags = [*comparable.flags(before, after), *in_effect.unknown(after.effect or ())]
     figures: tuple[Endpoint, ...] = ()
     needed = None
@@ -81,7 +81,7 @@ def build(before: Arm, after: Arm) -> Report:
     if why:
         concluded = Verdict(REFUSED, why)
     else:
-        pair = Pair.of(before, after)
+        pair = Pair.of(before, after, primary)
         concluded, figures = _concluded(pair)
         guard = [(e.ratio, e.ci95) for e in figures if e.name == throughput.NAME and e.ratio]
         if guard and not before.runs[0].emulated:
@@ -128,8 +128,7 @@ def _concluded(pair: Pair) -> tuple[Verdict, tuple[Endpoint, ...]]:
     found = endpoints(pair, None if without else verdict.order_of(pair.before, pair.after))
     primary = next((endpoint for endpoint in found if endpoint.primary), None)
     if primary is None:
-        name = primary_name(pair.before.runs[0].emulated)
-        return Verdict(REFUSED, f"{name} is not known for every measured CPU"), ()
+        return Verdict(REFUSED, f"{pair.primary} is not known for every measured CPU"), ()
     if without or primary.p is None:
         return Verdict(DESCRIPTIVE, without or f"{primary.name} is not known in every boot"), found
     return verdict.of(primary, (len(pair.before.boots), len(pair.after.boots))), found

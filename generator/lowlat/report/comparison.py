@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Optional
 
-from lowlat.report import verdict
+from lowlat.report import primary, verdict
 from lowlat.report.arm import Arm
 from lowlat.report.build import Report, build
 from lowlat.report.stats import permutation
@@ -40,8 +40,12 @@ class Comparison:
 
 
 def compare(*arms: Arm) -> Comparison:
-    """Build a report for each arm except the first."""
-    return Comparison(arms, _adjusted([build(arms[0], after) for after in arms[1:]]))
+    """Build a report for each arm except the first, all about the same endpoint."""
+    name, why = primary.chosen([run for arm in arms for run in arm.runs])
+    reports = [build(arms[0], after, name) for after in arms[1:]]
+    if why:
+        reports = [replace(report, flags=(why, *report.flags)) for report in reports]
+    return Comparison(arms, _adjusted(reports))
 
 
 def set_ups(*arms: Arm) -> Iterator[tuple[str, Comparison]]:
@@ -74,8 +78,8 @@ def _adjusted(reports: Sequence[Report]) -> tuple[Report, ...]:
     many = len(tested)
     if many < 2:
         return tuple(reports)
-    primary = [report.primary for report in tested.values()]
-    adjusted = holm([one.p for one in primary if one is not None and one.p is not None])
+    tests = [report.primary for report in tested.values()]
+    adjusted = holm([one.p for one in tests if one is not None and one.p is not None])
     least = min(permutation.smallest_p(report.boots) for report in tested.values())
     for report, p in zip(tuple(tested.values()), adjusted):
         few = least * many > ALPHA
@@ -100,8 +104,8 @@ def _untested(report: Report, arms: int) -> Report:
 
 def _with(report: Report, p: float, arms: int) -> Report:
     endpoints = tuple(replace(e, p=p) if e.primary else e for e in report.endpoints)
-    (primary,) = (endpoint for endpoint in endpoints if endpoint.primary)
-    found = verdict.of(primary, report.boots)
+    (tested,) = (endpoint for endpoint in endpoints if endpoint.primary)
+    found = verdict.of(tested, report.boots)
     why = f"{found.why}; p is adjusted for {arms} arms"
     if found.word != report.verdict:
         why = f"{why}: alone this would be a change, among so many it is none"

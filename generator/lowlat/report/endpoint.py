@@ -60,13 +60,12 @@ class Pair:
     primary: str
 
     @classmethod
-    def of(cls, before: Arm, after: Arm) -> Pair:
+    def of(cls, before: Arm, after: Arm, primary: str) -> Pair:
         """For comparable arms only; others are refused before (comparable.py)."""
         runs = (*before.runs, *after.runs)
         cpus = comparable.common_cpus(runs)
-        emulated = runs[0].emulated
-        compared = measures(runs, cpus, emulated=emulated)
-        return cls(before, after, cpus, tuple(compared), primary_name(emulated))
+        compared = measures(runs, cpus, emulated=runs[0].emulated)
+        return cls(before, after, cpus, tuple(compared), primary)
 
     def primary_samples(self) -> Optional[TwoSamples]:
         """The primary figure of all CPUs for a test; None if not every boot has it."""
@@ -80,11 +79,6 @@ class Pair:
         measures = [measure for measure in self.measures if measure.name == self.primary]
         arms = (arm.values(self.cpus, measures) for arm in (self.before, self.after))
         return tuple(values.get((self.primary, "all"), ()) for values in arms)
-
-
-def primary_name(emulated: bool) -> str:
-    """The endpoint that the verdict is about; under emulation durations mean nothing."""
-    return figures.INTERRUPTS if emulated else "noise_ppm"
 
 
 def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:

@@ -5,10 +5,11 @@ the reference of the others."""
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lowlat.model.run import NOISE
 from lowlat.report import wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import INTERRUPTS
+from lowlat.report.primary import SUBJECTS, Subject
 from lowlat.report.tables import Table, by_class, longest_gaps, tables
 from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import change, interval, noise, per, probability, values
@@ -25,12 +26,13 @@ def headline(found: Comparison) -> str:
     if not found.several:
         return wording.headline(found.reports[0])
     told = map(_told, found.reports) if len(found.reports) <= _FEW else _counted(found)
-    return f"{subject(found)} against {found.first}: {', '.join(told)}."
+    return f"{subject(found).name} against {found.first}: {', '.join(told)}."
 
 
-def subject(found: Comparison) -> str:
+def subject(found: Comparison) -> Subject:
     """The subject of the verdicts."""
-    return "Interrupts" if of_interrupts(found) else "Noise"
+    known = (report.primary.name for report in found.reports if report.primary)
+    return SUBJECTS[next(known, NOISE)]
 
 
 def _told(report: Report) -> str:
@@ -67,8 +69,7 @@ def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
 
 def table(found: Comparison) -> Table:
     """A row for each arm: boots, the primary endpoint, its ratio, interval, p and the verdict."""
-    figure = "interrupts of a CPU" if of_interrupts(found) else "noise, of the time"
-    header = (found.first, "boots", figure, "ratio", "95 %", "p", "verdict")
+    header = (found.first, "boots", subject(found).column, "ratio", "95 %", "p", "verdict")
     return Table(
         header,
         tuple(_row(report) for report in found.reports),
@@ -83,8 +84,8 @@ def _row(report: Report) -> tuple[str, ...]:
     if primary is None:
         return report.name, boots, "-", "-", "", "", report.verdict
     figure = f"{noise(primary.before)} -> {noise(primary.after)}"
-    if primary.name == INTERRUPTS:
-        figure = f"{' -> '.join(values(primary, report))} {per(primary, report)}"
+    if primary.name != NOISE:
+        figure = f"{' -> '.join(values(primary, report))} {per(primary, report).strip()}"
     words = change(primary), interval(primary), probability(primary.p)
     return report.name, boots, figure, *words, report.verdict
 
@@ -118,9 +119,3 @@ def missing(found: Comparison) -> Iterator[str]:
             lost.setdefault(f"{item.name}: {item.why}", []).append(report.name)
     for words, names in lost.items():
         yield words if not found.several else f"{', '.join(names)}: {words}"
-
-
-def of_interrupts(found: Comparison) -> bool:
-    """Whether the verdicts are about interrupts, not noise."""
-    primary = (report.primary for report in found.reports)
-    return any(figure is not None and figure.name == INTERRUPTS for figure in primary)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional, Union
 
+from lowlat.model.run import NOISE
 from lowlat.report import osnoise, wakeup, work
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import (
@@ -18,6 +19,7 @@ from lowlat.report.figures import (
     TOGETHER,
 )
 from lowlat.report.osnoise import OsnoiseArm
+from lowlat.report.primary import SUBJECTS
 from lowlat.report.wording import change, interval, noise, number, per, probability, source, values
 
 #: More rows than this do not fit on one screen; the JSON has all of them.
@@ -47,7 +49,7 @@ SUMMARY = (
 
 _TESTED = ("95 %", "p")
 _ADJUSTED = (
-    "the first p is unadjusted, the others are adjusted for each other; rows without p are untested"
+    "the primary endpoint is {}; the p of the others is adjusted; rows without p are untested"
 )
 
 #: The columns of the table per CPU.
@@ -92,7 +94,7 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
 
 def _summary(report: Report) -> Table:
     noun = "CPU" if len(report.cpus) == 1 else "mean of CPUs"
-    tested = report.primary is not None and report.primary.p is not None
+    tested = report.primary and report.primary.p is not None and report.primary.name
     return Table(
         (f"{noun} {report.cpus}", *_arms(report), *(_TESTED if tested else ())),
         tuple(
@@ -100,7 +102,7 @@ def _summary(report: Report) -> Table:
             for name, title, unit in SUMMARY
             if (e := report.get(name)) is not None
         ),
-        note=_ADJUSTED if tested else "",
+        note=_ADJUSTED.format(tested) if tested else "",
         wide=True,
     )
 
@@ -171,7 +173,7 @@ def _per_cpu(report: Report) -> Table:
         (
             "CPU",
             *(title for _, title, _ in shown),
-            f"ratio of {'interrupts' if primary == INTERRUPTS else 'noise'}",
+            f"ratio of {SUBJECTS[primary or NOISE].name.lower()}",
         ),
         tuple(
             (

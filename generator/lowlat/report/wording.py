@@ -5,8 +5,9 @@ import math
 from typing import Optional
 
 from lowlat.base.terminal import plain
+from lowlat.model.run import NOISE
 from lowlat.report.build import Endpoint, Report
-from lowlat.report.figures import INTERRUPTS
+from lowlat.report.primary import SUBJECTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
 
 #: With fewer events of a CPU in a boot, the text has counts instead of rates.
@@ -91,13 +92,16 @@ def values(endpoint: Endpoint, report: Report) -> tuple[str, str]:
     """The value of each arm: a rate, or the events of a CPU in a boot."""
     both = (endpoint.before, endpoint.after)
     if not in_counts(endpoint, report):
-        return number(both[0]), number(both[1])
+        size = SUBJECTS[endpoint.name].size if endpoint.name in SUBJECTS else 1.0
+        return number(both[0] / size), number(both[1] / size)
     one, other = (number(value * report.seconds[0]) for value in both)
     return _bare(one), _bare(other)
 
 
 def per(endpoint: Endpoint, report: Report) -> str:
-    """The unit of values(): "/s", "in 30 s"."""
+    """The unit of values(): "/s", "in 30 s", " us"."""
+    if endpoint.unit == "ns":
+        return f" {SUBJECTS[endpoint.name].unit}"
     return f"in {report.seconds[0]:.4g} s" if in_counts(endpoint, report) else "/s"
 
 
@@ -126,8 +130,8 @@ def finding(report: Report) -> tuple[str, str]:
     if primary is None:
         return f"Not comparable: {report.why}", ""
     one, other = _both(primary, report)
-    what = "Interrupts" if primary.name == INTERRUPTS else "Noise"
-    subject = f"{what} on the {'isolated' if report.isolated else 'measured'} CPUs"
+    where = "isolated" if report.isolated else "measured"
+    subject = f"{SUBJECTS[primary.name].name} on the {where} CPUs"
     apart = f"{one} in {report.first}, {other} in {report.name}"
     if report.verdict == DESCRIPTIVE:
         return f"{subject}: {apart}", f"descriptive only: {report.why}"
@@ -140,10 +144,11 @@ def finding(report: Report) -> tuple[str, str]:
 
 
 def _both(primary: Endpoint, report: Report) -> tuple[str, str]:
-    if primary.name != INTERRUPTS:
+    if primary.name == NOISE:
         return noise(primary.before), noise(primary.after)
     unit = per(primary, report)
-    unit = f" a CPU {unit}" if unit != "/s" else unit
+    if in_counts(primary, report):
+        unit = f" a CPU {unit}"
     one, other = (f"{words}{unit}" for words in values(primary, report))
     return one, other
 

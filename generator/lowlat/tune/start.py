@@ -13,8 +13,9 @@ from lowlat.boot.apply import Proposal
 from lowlat.boot.loaders.interface import Loader
 from lowlat.host.root import Root
 from lowlat.measure import runner
-from lowlat.measure.options import MeasureChoice
+from lowlat.measure.options import MeasureChoice, wakeups
 from lowlat.model.plan import Plan
+from lowlat.plan import profile
 from lowlat.tune import steps
 from lowlat.tune.loop import Loop, boot_id, check_default
 from lowlat.tune.schedule import order
@@ -94,6 +95,7 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     seed = secrets.randbits(32)
     margin = wish.throughput_margin or MARGIN
     known = {"policy": wish.policy or "other", "throughput_margin": margin}
+    judged_by = profile.load(plan.profile, root).judged_by
     return LoopState(
         started=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}",
         profile=plan.profile,
@@ -106,6 +108,7 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
         order=order(wish.boots, seed),
         phase=Phase.ARM,
         boot_id=boot_id(root),
+        wakeup=wakeups(None, judged_by),
         **{**vars(wish), **known},
     )
 

@@ -68,7 +68,7 @@ class LoopState:
     loop; ``boots`` the requested number of each kind, null for one trial; ``order`` the boots from
     first to last, shuffled with ``seed``; ``legs`` the measured ones; ``boot_id`` the boot in which
     ``phase`` began; ``reboot`` whether the loop may reboot; ``policy`` the detectors' scheduling
-    policies, comma-separated, of which the first decides; ``load`` to ``causes`` further options of
+    policies, comma-separated, of which the first decides; ``load`` to ``wakeup`` further options of
     measure, null for its defaults; ``throughput_margin`` the tolerated loss of throughput in
     percent; ``kexec`` whether boots bypass the boot loader.
     """
@@ -97,6 +97,7 @@ class LoopState:
     work: Optional[str] = None
     throughput: Optional[str] = None
     causes: Optional[bool] = None
+    wakeup: Optional[str] = None
     throughput_margin: int = MARGIN
     kexec: bool = False
 

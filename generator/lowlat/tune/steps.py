@@ -46,6 +46,7 @@ def options(state: LoopState) -> MeasureOptions:
         cpus=str(state.isolated),
         duration=state.duration,
         warmup=state.warmup,
+        wakeup=state.wakeup,
         **chosen(state),
     )
 
@@ -56,7 +57,7 @@ def measure(root: Root, state: LoopState, arm: str, boot_id: str) -> Leg:
     name = f"{len(state.legs) + 1:02d}-{arm}"
     Disk(root).make_folders(f"{RUNS}/run")
     check_folder(root)
-    host = {**host_facts(root), "sets": store.named_sets(root)}
+    host = {**host_facts(root), **store.facts(root)}
     out = Path(root.host(state.path(f"{name}.json")))
     asked = replace(options(state), label=arm, out=out, host=host)
     path, *further = [_run(one) for one in asked.set_ups()]

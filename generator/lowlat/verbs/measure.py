@@ -10,7 +10,7 @@ from typing import Optional
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
-from lowlat.measure.options import MeasureOptions
+from lowlat.measure.options import MeasureOptions, wakeups
 from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
 from lowlat.verbs.options import show
 
@@ -30,7 +30,9 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     or invalid or could not be written (the others are made), and what else measure() raises.
     """
     complaints, runs = [], []
-    wanted = replace(asked.wanted, host=_host() if host is None else host)
+    host = _host() if host is None else host
+    interval = wakeups(asked.wanted.wakeup, host.get("judged_by"))
+    wanted = replace(asked.wanted, host=host, wakeup=interval)
     for options in wanted.set_ups():
         try:
             measured = measure(options, quiet=asked.json)
@@ -82,4 +84,4 @@ def _host() -> Mapping[str, object]:
     from lowlat.plan import store
     from lowlat.probe import host_facts
 
-    return {**host_facts(Root()), "sets": store.named_sets(Root())}
+    return {**host_facts(Root()), **store.facts(Root())}

@@ -11,6 +11,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import summary, wording
 from lowlat.report.comparison import Comparison
+from lowlat.report.primary import SUBJECTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import in_counts, per, values
 from lowlat.view import method, next_steps, settings
@@ -23,8 +24,8 @@ from lowlat.view.sections import of_comparison
 _MOST_CPUS = 64
 
 VERDICTS = {
-    REDUCED: "Less noise",
-    INCREASED: "More noise",
+    REDUCED: "Reduced",
+    INCREASED: "Increased",
     UNCHANGED: "No measurable change",
     DESCRIPTIVE: "Described, not tested",
     REFUSED: "Not comparable",
@@ -106,9 +107,6 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
     return Data("figures.csv", header, rows)
 
 
-UNITS = {"1/s": "interrupts a second on each CPU", "ppm": "ppm of each CPU's time lost"}
-
-
 @dataclass(frozen=True)
 class Number:
     """A figure for the eye: whose it is, with the class of its colour."""
@@ -139,7 +137,7 @@ def numbers(found: Comparison) -> Iterator[Number]:
     end = best.primary
     if end:
         counts = f"interrupts on each CPU {per(end, best)}"
-        unit = counts if in_counts(end, best) else UNITS[end.unit]
+        unit = counts if in_counts(end, best) else SUBJECTS[end.name].each
         one, other = values(end, best)
         yield Number(found.first, "before", one, unit)
         yield Number(best.name, "after", other, unit)

@@ -67,7 +67,7 @@ def about(found: Comparison) -> dict[str, object]:
     every = len(found.reports)
     return {
         "compared": True,
-        "of_interrupts": summary.of_interrupts(found),
+        "subject": summary.subject(found).name,
         "tested": every - sum(map(len, untested.values())),
         "untested": [(why, own if len(own) < every else []) for why, own in untested.items()],
     }

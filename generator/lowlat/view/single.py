@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.run import NOISE
 from lowlat.report import description
 from lowlat.report.arm import Arm
 from lowlat.report.description import Description
 from lowlat.report.figures import INTERRUPTS
+from lowlat.report.primary import SUBJECTS
 from lowlat.report.wording import number
 from lowlat.view import contents, costs, method, next_steps
 from lowlat.view.arm import view_arms
-from lowlat.view.contents import UNITS, Number, Opening
+from lowlat.view.contents import Number, Opening
 from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Data
 from lowlat.view.sections import RunsShown, Section, of_runs
@@ -23,19 +25,19 @@ _MOST_CPUS = 12
 
 #: The figures for the eye, as far as they are known: measure, title, unit, and divisor.
 _NUMBERS = (
-    ("noise_ppm", "noise", UNITS["ppm"], 1.0),
+    (NOISE, "noise", SUBJECTS[NOISE].each, 1.0),
     ("max_ns", "longest gap", "us", 1e3),
     (INTERRUPTS, "interrupts", "a second on each CPU", 1.0),
 )
 
 #: The one that the CPUs are drawn by, where durations mean something and where they do not.
-_PRIMARY = (("noise_ppm", "Noise", "ppm of the time"), (INTERRUPTS, "Interrupts", "a second"))
+_PRIMARY = (NOISE, INTERRUPTS)
 
 
 def tell(arm: Arm, found: Description) -> dict[str, object]:
     """The content of a page of the runs of one arm, as its templates name it; pure."""
     cpus, timed = found.cpus, not found.emulated
-    name, title, unit = _PRIMARY[found.emulated]
+    name = _PRIMARY[found.emulated]
     noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
     worst = CpuSet.of(noisiest[:_MOST_CPUS])
     arms = (replace(*view_arms([arm]), kind="after"),)
@@ -56,7 +58,9 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
             headline=f"{headline}.",
             basis=basis,
             numbers=tuple(_numbers(found)),
-            figures=forest_plot.of_cpus({n: found.get(name, n) or 0.0 for n in worst}, title, unit),
+            figures=forest_plot.of_cpus(
+                {n: found.get(name, n) or 0.0 for n in worst}, SUBJECTS[name]
+            ),
             facts=tuple(filter(None, contents.facts(arm.runs))),
         ),
         "emulated": found.emulated,

@@ -9,6 +9,7 @@ from lowlat.report import summary
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.figures import ENDPOINTS
+from lowlat.report.primary import SUBJECTS, Subject
 from lowlat.report.wording import change, number
 from lowlat.view.arm import common_cpus
 from lowlat.view.plot.axis import END, Axis, fitting, short
@@ -60,28 +61,31 @@ def rows(found: Comparison) -> tuple[ForestRow, ...]:
     _, one = known[0]
     measures = [measure for measure in ENDPOINTS if measure.name == one.name]
     compared = {found.first, *(report.name for report, _ in known)}
+    size, cpus = SUBJECTS[one.name].size, common_cpus(found)
     boots = {
-        arm.name: arm.values(common_cpus(found), measures).get((one.name, "all"), ())
+        arm.name: tuple(v / size for v in arm.values(cpus, measures).get((one.name, "all"), ()))
         for arm in found.arms
         if arm.name in compared
     }
-    words = number(one.before)
-    first = ForestRow(found.first, found.first, "", words, one.before, boots[found.first])
+    begin = one.before / size
+    first = ForestRow(found.first, found.first, "", number(begin), begin, boots[found.first])
     others = (_row(found.first, report, end, boots[report.name]) for report, end in known)
     return (first, *others)
 
 
 def _row(first: str, report: Report, primary: Endpoint, boots: tuple[float, ...]) -> ForestRow:
     low, high = primary.ci95 or (primary.ratio_at_least, None)
+    size = SUBJECTS[primary.name].size
+    before, after = primary.before / size, primary.after / size
     return ForestRow(
         name=report.name,
         label=report.name.removeprefix(f"{first}-"),
         verdict=report.verdict.replace("-", " "),
-        words=f"{number(primary.after)}, ratio {change(primary)}",
-        value=primary.after,
+        words=f"{number(after)}, ratio {change(primary)}",
+        value=after,
         boots=boots,
-        low=(primary.before / high if high else 0.0) if low else None,
-        high=primary.before / low if low else None,
+        low=(before / high if high else 0.0) if low else None,
+        high=before / low if low else None,
     )
 
 
@@ -92,16 +96,15 @@ def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Axis:
 def figure(found: Comparison) -> tuple[Figure, ...]:
     """The drawing; none where no arm compares."""
     drawn = rows(found)
-    unit = "a second" if summary.of_interrupts(found) else "ppm of the time"
-    title = f"{summary.subject(found)}, {unit}"
-    return _figure(title, unit, drawn, _caption(drawn)) if drawn else ()
+    of = summary.subject(found)
+    return _figure(f"{of.name}, {of.unit}", of.unit, drawn, _caption(drawn)) if drawn else ()
 
 
-def of_cpus(values: Mapping[int, float], title: str, unit: str) -> tuple[Figure, ...]:
+def of_cpus(values: Mapping[int, float], of: Subject) -> tuple[Figure, ...]:
     """One arm by itself, a row for each CPU."""
     named = ((f"CPU {cpu}", value) for cpu, value in values.items())
     drawn = [ForestRow(name, name, "", number(value), value, ()) for name, value in named]
-    return _figure(f"{title}, {unit}", unit, drawn, "")
+    return _figure(f"{of.name}, {of.unit}", of.unit, drawn, "")
 
 
 def of_hosts(named: Iterable[tuple[str, Report]]) -> tuple[Figure, ...]:
@@ -116,10 +119,10 @@ def of_hosts(named: Iterable[tuple[str, Report]]) -> tuple[Figure, ...]:
 
 def _of_host(name: str, report: Report, primary: Endpoint) -> ForestRow:
     row = _row("", report, primary, ())
-    scale = 1.0 / primary.before
+    scale = SUBJECTS[primary.name].size / primary.before
     ends = (None if end is None else end * scale for end in (row.low, row.high))
     words = f"ratio {change(primary)}"
-    return ForestRow(name, name, row.verdict, words, primary.after * scale, (), *ends)
+    return ForestRow(name, name, row.verdict, words, row.value * scale, (), *ends)
 
 
 def _figure(title: str, unit: str, drawn: Sequence[ForestRow], caption: str) -> tuple[Figure, ...]:
@@ -179,8 +182,8 @@ def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
         room = min(max(left - name, _FEWEST), _CHARACTERS)
         name = max(min(name, left - room), 1)
     across = _scale(drawn, 0, room - 1)
-    unit = "a second" if summary.of_interrupts(found) else "ppm of the time"
-    yield f"{summary.subject(found)}, {unit}: boots (.), all of them (o), interval of the change []"
+    of = summary.subject(found)
+    yield f"{of.name}, {of.unit}: boots (.), all of them (o), interval of the change []"
     yield f"{'':{name}}{_GAP}{_scale_text(across)}"
     for row in drawn:
         label = f"{clipped(row.label, name):{name}}"
