@@ -13,6 +13,7 @@ import platform
 import shutil
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 
 needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
 needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
+#: A kernel with task isolation, which no distribution packages; its features and an errno follow.
+ISOLATING_KERNEL = (sys.executable, str(Path(__file__).with_name("isolating_kernel.py")))
+needs_notification = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64"), reason="no number of seccomp() is known"
+)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
 
 VERSION = """#!/bin/sh

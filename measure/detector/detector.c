@@ -134,10 +134,10 @@ static void measure(struct detector *detector)
 	detector->spin.live = &detector->live;
 	getrusage(RUSAGE_THREAD, &before);
 	if (detector->all->isolation)
-		detector->isolation = isolation_enter();
+		detector->isolation = isolation_enter(detector->all->isolation);
 	run_loop(detector, &detector->all->stop);
 	if (detector->all->isolation)
-		isolation_leave();
+		isolation_leave(detector->all->isolation);
 	getrusage(RUSAGE_THREAD, &after);
 	detector->page_faults =
 		after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;

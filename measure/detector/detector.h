@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "cpulist.h"
+#include "isolation.h"
 #include "policy.h"
 #include "spin.h"
 #include "throttle.h"
@@ -50,7 +51,7 @@ struct detectors {
 	const struct clock_source *clock;
 	struct policy policy;
 	/* The kernel offers task isolation: the loops use it. */
-	bool isolation;
+	enum isolation isolation;
 	/* Capacity of one CPU's log, in gaps; 0: no log. */
 	size_t log_size;
 	struct detector *items;

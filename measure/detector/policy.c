@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -206,29 +205,4 @@ int policy_check(const struct policy *policy, const struct cpulist *measured,
 		return check_deadline(policy, text, measured, online);
 	err = try_policy(policy);
 	return err ? not_permitted(text, err) : 0;
-}
-
-/* From include/uapi/linux/prctl.h of the patched kernels. */
-#define SET_TASK_ISOLATION 48
-#define ISOLATION_ENABLE (1UL << 0)
-/* With signal number 0: no signal is sent. */
-#define ISOLATION_USERSIG (1UL << 1)
-
-bool isolation_offered(const char *root)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/task_isolation", root);
-	return access(path, F_OK) == 0;
-}
-
-int isolation_enter(void)
-{
-	return prctl(SET_TASK_ISOLATION, ISOLATION_ENABLE | ISOLATION_USERSIG, 0, 0, 0) ? -errno :
-											  0;
-}
-
-void isolation_leave(void)
-{
-	prctl(SET_TASK_ISOLATION, 0, 0, 0, 0);
 }

@@ -49,15 +49,3 @@ int policy_apply(const struct policy *policy);
  */
 int policy_check(const struct policy *policy, const struct cpulist *measured,
 		 const struct cpulist *online);
-
-/*
- * Task isolation by prctl(), which no mainline kernel has. Kernels with the patches of Metcalf and
- * Belits have /sys/devices/system/cpu/task_isolation; only there the number means this.
- *
- * root: "" for this machine, else a folder laid out like its root.
- */
-bool isolation_offered(const char *root);
-
-/* For the calling thread, which must be pinned; no signal is sent if isolation is broken. */
-int isolation_enter(void);
-void isolation_leave(void);

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from measuring import (
+    ISOLATING_KERNEL,
     METRICS,
     OPTIONS,
     SHORT,
@@ -24,6 +25,7 @@ from measuring import (
     Harness,
     Result,
     names,
+    needs_notification,
     needs_root,
     needs_two_cpus,
     online,
@@ -99,6 +101,31 @@ def test_json_holds_the_contract(harness: Harness) -> None:
         assert set(cpu["pace"] or EMPTY_PACE) == set(EMPTY_PACE)
         assert set(cpu["power"]) == {"smi", "aperf_mperf", "khz", "governor", "idle_us"}
         assert not any("the kernel's own" in problem for problem in run["problems"])
+
+
+@needs_notification
+@pytest.mark.parametrize(
+    ("features", "error", "word"), [(1, 0, "used"), (1, 1, "refused"), (2, 0, "not offered")]
+)
+def test_the_loop_runs_under_task_isolation_where_the_kernel_has_it(
+    bench: Bench, features: int, error: int, word: str
+) -> None:
+    words = ("--cpus", str(online()[-1]), *SHORT, "--json", str(bench.json))
+    done = subprocess.run(
+        [*ISOLATING_KERNEL, str(features), str(error), bench.program, *words],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    run = json.loads(bench.json.read_text())
+    assert run["task_isolation"] == word
+    asked = [row for row in done.stdout.splitlines() if re.match(r"6[3-7] ", row)]
+    # The feature; it is configured for the VM statistics, switched on, and off behind the loop.
+    calls = ["63 0 pointer", "65 1 1 1 pointer 0 1", "67 pointer 0 0 0 1 ", "67 pointer 0 0 0 0 "]
+    assert len(asked) == (4 if features & 1 else 1)
+    assert all(row.startswith(call) for row, call in zip(asked, calls))
+    refused = [text for text in run["problems"] if "task isolation" in text]
+    assert len(refused) == (word == "refused")
+    assert all("refused it (Operation not permitted)" in text for text in refused)
 
 
 def test_the_steps_of_a_run_add_up_to_it(harness: Harness) -> None:

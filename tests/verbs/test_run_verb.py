@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import pty
 import select
 import shutil
@@ -19,6 +18,7 @@ import pytest
 import synthetic
 import trees
 from lowlat.model.cpuset import CpuSet
+from measuring import ISOLATING_KERNEL, needs_notification
 from ordinary_user import AS_NOBODY, OrdinaryUser
 from trees import lowlat
 
@@ -31,9 +31,6 @@ GEN = (sys.executable, "-m", "lowlat")
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
 two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
-no_notification = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "aarch64"), reason="no number of seccomp() is known"
-)
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: real-time policy")
 
 #: Ends once its threads have the CPUs that are expected, or after a while without them.
@@ -379,15 +376,14 @@ ISOLATION = [
 
 def isolated_task(features: int, error: int, *words: str) -> subprocess.CompletedProcess[str]:
     """Where a stand-in answers for the kernel, as no packaged one has the patches."""
-    stand_in = (sys.executable, str(Path(__file__).parents[1] / "isolating_kernel.py"))
     asked = ("--cpus", LAST, "--task-isolation", *words, "--", "sh", "-c", "echo ran; exit 7")
     return subprocess.run(
-        [*stand_in, str(features), str(error), *GEN, "run", *asked],
+        [*ISOLATING_KERNEL, str(features), str(error), *GEN, "run", *asked],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
 
 
-@no_notification
+@needs_notification
 @pytest.mark.parametrize("words", [(), ("--one-per-thread",)])
 def test_a_kernel_with_task_isolation_is_told(words: tuple[str, ...]) -> None:
     done = isolated_task(1, 0, *words)
@@ -395,7 +391,7 @@ def test_a_kernel_with_task_isolation_is_told(words: tuple[str, ...]) -> None:
     assert done.stdout.splitlines() == [*ISOLATION, "ran"]
 
 
-@no_notification
+@needs_notification
 @pytest.mark.parametrize(
     ("features", "error", "asked", "words"),
     [

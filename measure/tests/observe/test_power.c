@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "power.h"
-#include "policy.h"
+#include "isolation.h"
 #include "tap.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void test_nothing(const char *root)
 	ok(!got[0].has_smi && !got[0].has_clocks && !got[0].state_count && !*got[0].governor,
 	   "has nothing to tell");
 	free(got);
-	ok(!isolation_offered(root), "and no task isolation");
+	ok(isolation_offered(root) == ISOLATION_NONE, "and no task isolation");
 }
 
 static void test_all(const char *root)
@@ -60,7 +60,7 @@ static void test_all(const char *root)
 	is_text(first->states[1].name, "C1", "by their names");
 	ok(!got[1].has_smi && !got[1].state_count, "of the other CPU, nothing");
 	free(got);
-	ok(isolation_offered(root), "task isolation is offered");
+	ok(isolation_offered(root) == ISOLATION_TASK, "task isolation is offered");
 }
 
 int main(void)
