@@ -6,7 +6,7 @@ import sys
 
 def main() -> int:
     try:
-        from lowlat import cli  # here, so that Ctrl-C meets one line from the start
+        from lowlat import cli  # imported here, so that Ctrl-C prints no traceback from the start
     except KeyboardInterrupt:
         return 130
     return cli.main()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The command line: find the verb, run it, turn what it raises into one line and a status.
+"""The command line: find the verb, run it, turn its error into one line and an exit status.
 
-Exit status: 0 done; 1 completed, but a check failed; 2 refused. Only the verb's own module is
-imported.
+Exit status: 0 done; 1 completed, but a check failed; 2 refused. Only the module of the called verb
+is imported.
 """
 
 import argparse
@@ -27,7 +27,7 @@ class _Parser(argparse.ArgumentParser):
         raise Refused(message[:200].replace("\n", " "), hint=f"see '{self.prog} --help'")
 
     def print_help(self, file: object = None) -> None:
-        # argparse's own keeps quiet where it cannot be written.
+        # argparse's own method hides errors of a failed write.
         sys.stdout.write(self.format_help())
 
 
@@ -49,15 +49,15 @@ def _main(argv: list[str]) -> int:
         return _ended("interrupted", 130)
     except BrokenPipeError:
         _discard(sys.stdout)
-        return 0  # the reader went away (a pager, head): nothing is left to say
+        return 0  # the reader is gone (a pager, head)
     except OSError as error:
-        # What files may answer is handled where they are used: this is our own output.
+        # Verbs handle errors of other files; this one is about standard output.
         what = error.filename or "standard output"
         return _ended(f"{what}: {error.strerror or error}", 1)
 
 
 def _ended(why: str, status: int) -> int:
-    """Say why in one line, and nothing of an output that cannot take what was printed before."""
+    """Print the reason on one line; discard buffered output that standard output cannot take."""
     for stream, text in ((sys.stderr, f"lowlat-gen: {why}\n"), (sys.stdout, "")):
         try:
             stream.write(text)
@@ -68,7 +68,7 @@ def _ended(why: str, status: int) -> int:
 
 
 def _prepare_output() -> None:
-    # A closed output is not read; no name of a file or device may break a line.
+    # Replace closed outputs, and characters that an output cannot encode.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     if sys.stderr is None:
@@ -106,12 +106,12 @@ def _run(argv: list[str]) -> int:
     try:
         wanted = asked(argv[0], argv[1:])
     except SystemExit:
-        return 0  # its help was asked for
+        return 0  # the help was printed
     return int(module.main(wanted))
 
 
 def asked(verb: str, words: Sequence[str]) -> Any:
-    """What the arguments of a verb ask for, as its main() takes it."""
+    """The arguments of a verb, as its main() takes them."""
     return filled(_arguments(verb), parser_of(verb).parse_args(words))
 
 
@@ -123,7 +123,7 @@ def _arguments(verb: str) -> Callable[..., object]:
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
-    """The options of a verb."""
+    """The parser of a verb's options."""
     text = VERBS[verb]
     parser = _Parser(
         prog=f"lowlat-gen {verb}", allow_abbrev=False, description=text[0].upper() + text[1:] + "."

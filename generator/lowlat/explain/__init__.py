@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The catalogue and the profiles in words: entries, reference pages."""
+"""The catalogue and the profiles in words: entries and reference pages."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Effect, cost and needs of a tunable or a profile: the catalogue, in words."""
+"""The effect, cost and needs of a tunable or a profile, in words."""
 
 import re
 import textwrap
@@ -17,12 +17,12 @@ from lowlat.plan.profile import Profile
 
 
 def explain(entry: Tunable) -> str:
-    """One entry, at most a screen."""
+    """One entry on at most one screen."""
     return "\n".join([entry.name, *(_paragraph(*part) for part in parts(entry))])
 
 
 def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
-    """Everything there is to say of an entry, each with its label."""
+    """All parts of an entry's text, each with its label."""
     yield "What", _sentence(entry.why)
     if entry.note:
         yield "Note", _sentence(entry.note)
@@ -42,7 +42,7 @@ def parts(entry: Tunable) -> Iterator[tuple[str, str]]:
 
 
 def _signs(entry: Tunable) -> Iterator[str]:
-    """How to see the effect, by what verify looks at."""
+    """How to see the effect; the signs are those that verify checks."""
     sign = entry.sign
     if entry.value is None:
         yield ", or ".join(_holds(row.path, entry.reads, row.value) for row in entry.rows)
@@ -75,18 +75,18 @@ def _holds(path: str, reads: Reads, value: str) -> str:
 
 
 def profiles_with(entry: Tunable) -> list[str]:
-    """The packaged profiles that have the entry on."""
+    """The packaged profiles in which the entry is on."""
     return [found.name for found in packaged() if found.settings.get(entry.name, "off") != "off"]
 
 
 @cache
 def packaged() -> tuple[Profile, ...]:
-    """The packaged profiles, by name."""
+    """The packaged profiles, sorted by name."""
     return tuple(map(profile.load_packaged, profile.packaged_names()))
 
 
 def explain_profile(wanted: Profile) -> str:
-    """One profile: whom it is for, what it costs, what it sets."""
+    """One profile: for whom it is, what it costs, and what it sets."""
     on = {name: value for name, value in wanted.settings.items() if value != "off"}
     harmless = [name for name in on if lookup(name).risk is Risk.NONE]
     lines = [
@@ -117,7 +117,7 @@ def _named(settings: Mapping[str, str], names: list[str]) -> str:
 
 
 def overview(own: Iterable[str] = ()) -> str:
-    """Every name with the first words of what it does; ``own`` are the user's profiles."""
+    """Every name with the beginning of its text; ``own`` are the user's profiles."""
     profiles = {found.name: found.summary for found in packaged()}
     groups = (
         ("Guides, one for each kind of work", {one.name: one.title for one in guides()}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guides: a screen for each kind of work, found by the words that people use for it."""
+"""The guides: one screen for each kind of work, found by the words that people use for it."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from lowlat.base import resources
 
 @dataclass(frozen=True)
 class Guide:
-    """``words`` are other names that lead to it; ``text`` begins with "NAME: TITLE"."""
+    """``words`` are other names of the guide; ``text`` begins with "NAME: TITLE"."""
 
     name: str
     title: str
@@ -22,7 +22,7 @@ class Guide:
 
 @cache
 def guides() -> tuple[Guide, ...]:
-    """Every guide in templates/guides, by name."""
+    """Every guide in templates/guides, sorted by name."""
     return tuple(_read(name) for name in resources.template_names("guides"))
 
 
@@ -33,13 +33,13 @@ def _read(file: str) -> Guide:
 
 
 def find(asked: str) -> Optional[Guide]:
-    """The guide of that name or word, however it is spelt: "C-States", "raspberry pi"."""
+    """The guide of that name or word in any spelling: "C-States", "raspberry pi"."""
     key = _key(asked)
     return next((one for one in guides() if key in map(_key, (one.name, *one.words))), None)
 
 
 def names() -> Iterator[str]:
-    """All that find() knows."""
+    """All names and words that find() knows."""
     for one in guides():
         yield from (one.name, *one.words)
 

@@ -13,7 +13,7 @@ PRODUCED = "Produced from the catalogue by packaging/produce."
 
 
 def everything() -> str:
-    """The whole reference as one document."""
+    """The reference of all tunables as one document."""
     lines = ["# Tunables", ""]
     for area, entries in AREAS:
         lines += [f"## {area}", ""]

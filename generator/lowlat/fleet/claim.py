@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One claim over many hosts: the host is the block, the boot the unit."""
+"""One claim over many hosts; statistically, a host is a block and a boot the unit."""
 
 import math
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from lowlat.report.endpoint import Pair
 from lowlat.report.stats.blocks import infer_within
 from lowlat.report.verdict import DESCRIPTIVE, TESTED
 
-#: Over one host there is nothing to claim but what its own report claims.
+#: The fewest hosts for a claim; a single host has its own report.
 _HOSTS = 2
 
 
 @dataclass(frozen=True)
 class Host:
-    """One host with runs of both sides, and its own report."""
+    """One host with runs before and after, and its own report."""
 
     name: str
     arms: tuple[Arm, Arm]
@@ -29,19 +29,19 @@ class Host:
 
     @property
     def claimed(self) -> bool:
-        """Whether the claim is about this host too: its own runs can be tested."""
+        """Whether the claim includes this host: its own runs can be tested."""
         return self.report.verdict in TESTED
 
     @property
     def gain(self) -> float:
-        """Before/after of its own report, 1 where there is none."""
+        """Before/after in the host's report, 1 if unknown."""
         return (self.report.primary and self.report.primary.ratio) or 1.0
 
 
 @dataclass(frozen=True)
 class FleetReport:
-    """``claim`` is one report on all claimed hosts. ``missing`` are hosts with runs of one side
-    only."""
+    """``claim`` is one report on all claimed hosts. ``missing`` are hosts with runs of only one
+    side."""
 
     claim: Report
     hosts: tuple[Host, ...]
@@ -49,12 +49,12 @@ class FleetReport:
 
     @property
     def ratios(self) -> list[tuple[float, str]]:
-        """Before/after of each claimed host by its own report, with its name, the least first."""
+        """Before/after in the report of each claimed host, with its name, the least first."""
         known = ((host.report.primary, host) for host in self.hosts if host.claimed)
         return sorted((own.ratio, host.name) for own, host in known if own and own.ratio)
 
     def stands_out(self, host: Host) -> bool:
-        """Whether the host's own interval leaves out the ratio of the host in the middle."""
+        """Whether the host's interval excludes the ratio of the median host."""
         own, ratios = host.report.primary, self.ratios
         if not (self.claim.primary and host.claimed and own and ratios):
             return False
@@ -64,8 +64,8 @@ class FleetReport:
 
 
 def fleet_report(before: Sequence[Run], after: Sequence[Run]) -> FleetReport:
-    """Compare the runs host by host, and all hosts together. Raises Refused where a run does not
-    tell its host, or no host has runs of both sides."""
+    """Compare the runs host by host and over all hosts. Raises Refused if a run does not name its
+    host, or no host has runs of both sides."""
     sides = [_by_host(runs) for runs in (before, after)]
     hosts = []
     for name in sorted(sides[0].keys() & sides[1].keys()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines in classes: those of one class have the same hardware and the same plan."""
+"""Machines in classes: all machines of a class have the same hardware and the same plan."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from lowlat.base.typed_json import encode
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 
-#: Before the names of run-time settings.
+#: The prefix of run-time settings' names.
 RUN_TIME = "run time: "
 
 
-#: A fact's name, what it is in a class and what in another one; "" where it has none.
+#: A fact's name, its value in a class and in another one; "" if the fact is missing.
 Difference = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class MachineClass:
-    """``machine`` and ``plan`` are its first machine's and stand for all of its ``members``, which
-    are named by their captures. ``facts`` is what all of them have in common, hardware first.
-    ``nearest`` is the place of the larger class that it ``differs`` least from; the first class has
-    none, and is its own."""
+    """``machine`` and ``plan`` come from the first of its ``members``, which are named by their
+    captures. ``facts`` are common to all of them, hardware first. ``nearest`` is the index of the
+    larger class from which it ``differs`` least; for the first class, its own."""
 
     machine: Machine
     plan: Plan
@@ -37,14 +36,14 @@ class MachineClass:
         return len(self.members) == 1
 
     def differences(self, other: MachineClass) -> tuple[Difference, ...]:
-        """The differences of this class from another one."""
+        """The facts in which this class differs from another one."""
         names = {**other.facts, **self.facts}
         both = ((name, self.facts.get(name, ""), other.facts.get(name, "")) for name in names)
         return tuple(one for one in both if one[1] != one[2])
 
 
 def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]:
-    """The classes of named machines, the largest first. Of each class one machine is kept."""
+    """The classes of named machines, the largest first; each keeps only one machine."""
     found: dict[tuple[tuple[str, str], ...], MachineClass] = {}
     for name, machine, plan in machines:
         facts = _facts(machine, plan)
@@ -55,7 +54,7 @@ def classes(machines: Iterable[tuple[str, Machine, Plan]]) -> list[MachineClass]
 
 
 def _placed(place: int, found: Sequence[MachineClass]) -> MachineClass:
-    """With what it differs in from a larger class: from one of several machines, else the first."""
+    """The class with its differences from the nearest larger one; odd machines do not count."""
     one = found[place]
     larger = [n for n in range(place) if not found[n].odd] or [0]
     near = min(larger, key=lambda n: len(one.differences(found[n])))
@@ -63,8 +62,8 @@ def _placed(place: int, found: Sequence[MachineClass]) -> MachineClass:
 
 
 def _facts(machine: Machine, plan: Plan) -> dict[str, str]:
-    """The traits that equal machines share. Traits that change from boot to boot are left out, such
-    as counts of interrupts and the last KiB of memory."""
+    """The facts that equal machines share. Facts that change from boot to boot are left out, such
+    as interrupt counts and the last KiB of memory."""
     devices = (f"{one.kind} {one.model}, node {one.node}" for one in machine.devices)
     known = {
         "architecture": machine.arch,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of a fleet: the claim, every host on one scale, and a row for each."""
+"""The page of a fleet: the claim, all hosts on one scale, and a row for each host."""
 
 from lowlat.fleet.claim import FleetReport
 from lowlat.report import wording
@@ -8,12 +8,12 @@ from lowlat.view import html, method
 from lowlat.view.contents import VERDICTS, Opening, facts
 from lowlat.view.plot import forest_plot
 
-#: A page draws so many hosts, those that gained least; the table has all.
+#: The most hosts in the drawing, those with the least gain; the table has all.
 _MOST_HOSTS = 60
 
 
 def render(found: FleetReport, hosts: Table, notes: Table) -> str:
-    """The page, with the table of the hosts and what to know of single ones."""
+    """The page, with the table of hosts and the notes on single hosts."""
     return html.filled("fleet.html.j2", [_tell(found, hosts, notes)], "Fleet")
 
 

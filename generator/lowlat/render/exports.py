@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Plan in the forms of other systems, each with what is lost on the way; and housekeeping that a
-kubelet can live on."""
+"""A Plan in the formats of other systems, each with what the format cannot carry; and a request
+with enough housekeeping CPUs for a kubelet."""
 
 import json
 import re
@@ -20,10 +20,10 @@ from lowlat.plan.split import split
 from lowlat.render.files import expand
 from lowlat.render.hooks import RenderedFile
 
-#: Boot parameters that the Node Tuning Operator writes itself, from the two CPU lists.
+#: Boot parameters that the Node Tuning Operator derives from the two CPU lists.
 _OPERATORS = {"isolcpus", "nohz_full", "rcu_nocbs", "skew_tick", "systemd.cpu_affinity"}
 
-#: Run-time settings that the operator's own TuneD profile, or one that it includes, sets as well.
+#: Run-time settings that the operator's TuneD profile, or one that it includes, sets too.
 _OPERATOR_SETS = re.compile(
     r"hugepages|irq\.(default_)?smp_affinity|kernel\.(numa_balancing|timer_migration)|"
     r"kthread\.affinity|workqueue\.(writeback\.)?cpumask"
@@ -32,20 +32,20 @@ _OPERATOR_SETS = re.compile(
 _HUGE_PAGES = re.compile(r".*/node/node(\d+)/hugepages/hugepages-(\d+)kB/nr_hugepages")
 _SIZES = {64: "64k", 2 << 10: "2M", 32 << 10: "32M", 512 << 10: "512M", 1 << 20: "1G"}
 
-#: Slices and scopes that hold what is no pod.
+#: Slices and scopes of everything that is not a pod.
 _SYSTEM = {"init.scope": "Scope", "system.slice": "Slice", "user.slice": "Slice"}
 
 
 @dataclass(frozen=True)
 class Export:
-    """The files, and what they cannot carry or the other side adds: ``gaps``, a sentence each."""
+    """The files; ``gaps`` are sentences on what they cannot carry or the other system adds."""
 
     files: tuple[RenderedFile, ...]
     gaps: tuple[str, ...] = ()
 
 
 def export(name: str, plan: Plan) -> Export:
-    """A plan in the form of that name. Raises Refused where it isolates no CPU."""
+    """A plan in the format of that name. Raises Refused if the plan isolates no CPU."""
     if not plan.isolated:
         why = f"--format {name}: profile {plan.profile} isolates no CPU"
         raise Refused(why, hint="choose another --profile")
@@ -64,7 +64,7 @@ def _performance_profile(plan: Plan) -> Iterator[RenderedFile]:
 
 
 def _kubelet(plan: Plan) -> Iterator[RenderedFile]:
-    """For a plain kubelet: its drop-in, and what keeps services and the runtime on its CPUs."""
+    """For a plain kubelet: its drop-in, and those for services and the container runtime."""
     kept = str(plan.housekeeping)
     text = expand("exports/kubelet.conf.j2", encode.yaml, plan=plan)
     yield RenderedFile("/etc/kubernetes/kubelet.conf.d/90-lowlat.conf", 0o644, text)
@@ -76,7 +76,7 @@ def _kubelet(plan: Plan) -> Iterator[RenderedFile]:
 
 
 def _ignition(plan: Plan) -> Iterator[RenderedFile]:
-    """For Ignition, specification 3.3.0, the first with kernel arguments."""
+    """For Ignition, specification 3.3.0, the first version with kernel arguments."""
     files = [
         {
             "path": f.path,
@@ -95,13 +95,13 @@ def _ignition(plan: Plan) -> Iterator[RenderedFile]:
 
 
 def _bootc(plan: Plan) -> Iterator[RenderedFile]:
-    """For an image of bootc's: the boot line and the run-time values as its build copies them."""
+    """For a bootc image: the boot line and the run-time values, to be copied by its build."""
     words = ", ".join(encode.yaml(parameter.word) for parameter in plan.parameters)
     yield RenderedFile("/usr/lib/bootc/kargs.d/90-lowlat.toml", 0o644, f"kargs = [{words}]\n")
     yield from _by_systemd(plan, "/usr/lib/tmpfiles.d", "/usr/share/lowlat")
 
 
-#: By the name that --format takes.
+#: By the format's name in --format.
 FORMATS = {
     "performance-profile": _performance_profile,
     "kubelet": _kubelet,
@@ -109,13 +109,13 @@ FORMATS = {
     "bootc": _bootc,
 }
 
-#: Those of nodes on whose housekeeping CPUs a kubelet has to live.
+#: Formats for nodes whose kubelet runs on the housekeeping CPUs.
 KUBERNETES = ("performance-profile", "kubelet")
 
 
 def _known(plan: Plan) -> dict[str, object]:
-    """``balanced``: the boot line leaves the isolated CPUs in load balancing. ``realtime``: what
-    "rt" in a kernel's release says to the operator, too."""
+    """``balanced``: the boot line leaves the isolated CPUs in load balancing. ``realtime``: the
+    kernel's release contains "rt", which the operator interprets too."""
     isolated = [p.value for p in plan.parameters if p.name == "isolcpus"]
     return {
         "plan": plan,
@@ -133,7 +133,7 @@ def _pages(plan: Plan) -> Iterator[dict[str, object]]:
 
 
 def _by_systemd(plan: Plan, tmpfiles: str, folder: str) -> Iterator[RenderedFile]:
-    """The run-time values as systemd-tmpfiles writes them at boot, and the plan for verify."""
+    """The run-time values for systemd-tmpfiles at boot, and the plan for verify."""
     settings = [setting for setting in plan.runtime if _is_written(setting)]
     text = expand("exports/lowlat.conf.j2", encode.tmpfiles, plan=plan, settings=settings)
     yield RenderedFile(f"{tmpfiles}/lowlat.conf", 0o644, text)
@@ -141,7 +141,7 @@ def _by_systemd(plan: Plan, tmpfiles: str, folder: str) -> Iterator[RenderedFile
 
 
 def _is_written(setting: PlannedSetting) -> bool:
-    """Whether writing a file of the kernel is all that the setting takes."""
+    """Whether the setting needs no more than writing a kernel file."""
     return setting.target.startswith("/") and lookup(setting.name).cgroup is None
 
 
@@ -153,13 +153,13 @@ def _plain(value: object) -> str:
     return plain(str(value))
 
 
-#: The kubelet, the container runtime, the network's agents and all that the node ran before.
+#: Hardware threads for the kubelet, the container runtime, network agents and other services.
 _THREADS = 4
 
 
 def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
-    """The request with as many housekeeping cores a node as make four hardware threads, or as
-    leave the work half of the machine; one that chooses by itself stays as it is."""
+    """The request with enough housekeeping cores per node for four hardware threads, while half of
+    the machine stays isolated; a request that chooses the CPUs is unchanged."""
     if request.choose or request.housekeeping_cores:
         return request
     best = request

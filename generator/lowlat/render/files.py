@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Plan as files, laid out as they will lie below /."""
+"""A Plan as files, with their paths below /."""
 
 import os
 import tempfile
@@ -27,8 +27,8 @@ _HINT = "name a folder you can write"
 
 
 def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[RenderedFile, ...]:
-    """Every file of a plan. ``root`` tells where the installed TuneD looks for profiles, and holds
-    the user's own ones; ``program`` is lowlat-gen where all of them call it."""
+    """Every file of a plan. ``root`` has the user's profiles, and tells where the installed TuneD
+    looks for its own; ``program`` is the lowlat-gen that all files call."""
     document = plan.text()
     return (
         RenderedFile(PLAN, 0o644, document),
@@ -42,9 +42,9 @@ def render(plan: Plan, root: Root, program: str = hooks.PROGRAM) -> tuple[Render
 def tuned_files(
     plan: Plan, root: Root, program: str, *, by_plugin: bool = False
 ) -> Iterator[RenderedFile]:
-    """The profile of this machine, ``by_plugin`` with the line for TuneD's bootloader plugin, and
-    the one it includes: in TuneD's first folder (/usr/lib) where it is packaged, in its last (/etc)
-    where it is the user's."""
+    """This machine's profile, ``by_plugin`` with the line for TuneD's bootloader plugin, and the
+    profile that it includes: in TuneD's first folder (/usr/lib) if it is packaged, in its last one
+    (/etc) if it is the user's."""
     wanted = profile.load(plan.profile, root)
     folders = tuned.profile_folders(root)
     script = hooks.template("tuned/script.sh", program)
@@ -61,7 +61,7 @@ def tuned_files(
 
 
 def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
-    """The TuneD form of a profile: for a packaged one, what is committed as its tuned.conf."""
+    """The TuneD form of a profile; for a packaged profile, the committed tuned.conf."""
     sections: dict[str, dict[str, str]] = {}
     for entry in _native(wanted):
         sections.setdefault(str(entry.tuned), {})[entry.name] = entry.rows[0].value
@@ -70,12 +70,12 @@ def tuned_profile(wanted: Profile, program: str = hooks.PROGRAM) -> str:
 
 
 def systemd_drop_in(where: Launch) -> str:
-    """A systemd drop-in (for NAME.service.d) that places the service on these CPUs."""
+    """A systemd drop-in (for NAME.service.d) that puts the service on these CPUs."""
     return expand("systemd/workload.conf.j2", encode.unit, place=where)
 
 
 def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
-    """The plan's settings that TuneD sets by itself; the profile must add no others."""
+    """The plan's settings that TuneD supports natively; any others of the profile are dropped."""
     sections: dict[str, dict[str, str]] = {}
     for setting in plan.runtime:
         section = lookup(setting.name).tuned
@@ -89,15 +89,15 @@ def _local_sections(plan: Plan, wanted: Profile) -> dict[str, dict[str, str]]:
 
 
 def _native(wanted: Profile) -> Iterator[Tunable]:
-    """The entries of a profile that TuneD sets by itself."""
+    """The entries of a profile that TuneD supports natively."""
     on = (name for name, value in wanted.settings.items() if value != "off")
     return (entry for name in on if (entry := lookup(name)).tuned is not None)
 
 
 def write(files: Iterable[RenderedFile], out: str) -> list[str]:
-    """Write the files below a folder and return their paths. They are written beside it first: a
-    new folder appears complete or not at all, in one that is there files are replaced only once all
-    could be written. Raises Refused where that is not possible."""
+    """Write the files below a folder; returns their paths. The files are staged beside the folder:
+    a new folder appears complete or not at all, and existing files are replaced only once all files
+    are staged. Raises Refused if that fails."""
     kept, target = tuple(files), Path(out)
     with told(f"--out {out}", _HINT):
         _check_target(target, kept, out)
@@ -119,7 +119,7 @@ def write(files: Iterable[RenderedFile], out: str) -> list[str]:
 
 
 def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None:
-    """Raises Refused, before anything is written, for what could only be half replaced."""
+    """Raises Refused, before any write, if only some of the files could be replaced."""
     if not out or target.resolve() == Path("/"):
         raise Refused(f"--out '{out}': is this machine's own tree", hint=_HINT)
     if not os.path.lexists(target):
@@ -143,7 +143,7 @@ def _write(folder: Path, file: RenderedFile) -> None:
 
 
 def _folder(folder: Path, top: Path) -> None:
-    """Make a folder and those above it up to ``top``, readable by all whatever the umask says."""
+    """Make a folder and those above it below ``top``, readable by all whatever the umask."""
     if folder != top and not folder.exists():
         _folder(folder.parent, top)
         folder.mkdir()
@@ -151,7 +151,7 @@ def _folder(folder: Path, top: Path) -> None:
 
 
 def expand(name: str, encoded: Callable[[object], str], **values: object) -> str:
-    """A template filled in; whatever it shows goes through the encoder of its grammar."""
+    """A filled template; every inserted value goes through its grammar's encoder."""
     import jinja2  # a plan alone does not need it
 
     environment = jinja2.Environment(

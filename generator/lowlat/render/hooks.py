@@ -9,7 +9,7 @@ from lowlat.base import encode, resources
 
 @dataclass(frozen=True)
 class RenderedFile:
-    """A file to be: its path below /, its permission bits and its whole content."""
+    """A file to write: its path below /, its permission bits and its content."""
 
     path: str
     mode: int
@@ -19,7 +19,7 @@ class RenderedFile:
         return folder / self.path.lstrip("/")
 
 
-#: The program as it is packaged, and as templates name it.
+#: The packaged program, by the path that templates contain.
 PROGRAM = "/usr/bin/lowlat-gen"
 
 SETTINGS = "/etc/lowlat/boot.conf"
@@ -31,7 +31,7 @@ def grub(lowlat_gen: str) -> tuple[RenderedFile, ...]:
 
 
 def settings(lowlat_gen: str) -> RenderedFile:
-    """Where lowlat-gen is, for all hooks."""
+    """The file that tells all hooks where lowlat-gen is."""
     text = (
         "# SPDX-License-Identifier: GPL-2.0-or-later\n"
         "# Written by lowlat-gen; its hooks read it as a shell does.\n"
@@ -41,5 +41,5 @@ def settings(lowlat_gen: str) -> RenderedFile:
 
 
 def template(name: str, lowlat_gen: str) -> str:
-    """The text of a file below templates/, with the program where it lies."""
+    """The text of a file below templates/, with the program's actual path."""
     return resources.template(name).replace(PROGRAM, encode.path(lowlat_gen))

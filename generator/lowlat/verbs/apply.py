@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``apply``: write the tuned boot entries and TuneD's profile beside what is there."""
+"""``apply``: add the tuned boot entries and TuneD's profile to the existing ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def propose(
     boot: str = "own",
     runtime: str = "tuned",
 ) -> tuple[Proposal, Loader]:
-    """The change and the loader that makes it. Raises Refused where this host is not ready."""
+    """The change, and the boot loader for it. Raises Refused if this host is not ready."""
     found = detect(root)
     apply.check(root, found, boot, runtime)
     decision = Decision(choice.profile, plan.isolated, choice.wanted, boot, runtime)

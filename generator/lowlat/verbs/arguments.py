@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a verb is asked for, as a frozen dataclass: its fields (base/arguments.py) are the verb's
-arguments in the order of its help, and a field that is such a dataclass itself stands for all of
-its fields. Other fields nobody is asked for."""
+"""The arguments of a verb, as a frozen dataclass: its fields (base/arguments.py) are the arguments,
+in the order of the help. A field that is itself such a dataclass stands for all of its fields.
+Fields without option data are no arguments."""
 
 import argparse
 from dataclasses import Field, fields, is_dataclass
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 def add_arguments(parser: argparse.ArgumentParser, kind: Any) -> None:
-    """The arguments that a dataclass declares."""
+    """Add the arguments that a dataclass declares."""
     kinds = get_type_hints(kind)
     groups: dict[object, argparse._MutuallyExclusiveGroup] = {}
     for item in _asked(kind):
@@ -53,7 +53,7 @@ def positive(text: str) -> int:
 
 
 def filled(kind: Callable[..., _T], args: argparse.Namespace) -> _T:
-    """The value of what was parsed."""
+    """The dataclass's value from the parsed arguments."""
     kinds = get_type_hints(kind)
     return kind(**{item.name: _value(kinds[item.name], item, args) for item in _asked(kind)})
 

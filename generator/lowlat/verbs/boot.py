@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``boot``: what the distribution's hooks and units call; not for people."""
+"""``boot``: called by the distribution's hooks and units, not by people."""
 
 import sys
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def _kernel(root: Root) -> None:
     if root.absent(decision.DECISION):
         return
     with lock(Disk(root), PATIENT_S):
-        if not root.absent(decision.DECISION):  # no rollback was faster
+        if not root.absent(decision.DECISION):  # no rollback came first
             _tell(detect(root).refresh(_Plans(root).of, _follow(root)))
 
 
@@ -87,15 +87,15 @@ def _follow(root: Root) -> bool:
 
 
 def _tell(note: str) -> None:
-    """Print a note where the user sees the output of the hook's caller."""
+    """Print a note to stderr, which the hook's caller shows."""
     if note:
         print(f"lowlat: {note}", file=sys.stderr)
 
 
 class _Plans:
-    """The plan of each kernel that is asked for. A kernel without one gets no entry: whatever is
-    wrong, the hook's own program goes on, and a person reads why. Without the decision they are
-    those that were stored."""
+    """The plan of each kernel. A kernel without a plan gets no entry: on any error the hook's
+    caller continues, and a note tells the reason. Without a readable decision, these are the stored
+    plans."""
 
     def __init__(self, root: Root) -> None:
         self._root = root

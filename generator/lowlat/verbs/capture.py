@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``capture``: everything that probe reads, as one text archive for ``--root``; with ``--evidence``
-what verify reads too."""
+"""``capture``: everything that probe reads, as one text archive for ``--root``; ``--evidence`` adds
+what verify reads."""
 
 import gzip
 import os
@@ -48,8 +48,8 @@ def main(asked: CaptureArguments) -> int:
 
 
 def capture(root: Root, evidence_s: Optional[float] = None) -> str:
-    """The archive of what a probe of ``root`` reads; with ``evidence_s`` also of what verify
-    reads, interrupts being counted for so many seconds."""
+    """The archive of all reads of a probe of ``root``; with ``evidence_s`` also those of verify,
+    which counts interrupts for so many seconds."""
     recorder = Recorder(root)
     probe(recorder)
     contents = recorder.contents

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``cpus``: the bare list of isolated or housekeeping CPUs, or of a named set, for scripts and
+"""``cpus``: the plain list of isolated or housekeeping CPUs, or of a named set, for scripts and
 TuneD."""
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from lowlat.runtime import launch
 from lowlat.runtime.launch import Launch
 from lowlat.verbs import options
 
-#: Files that show CPUs which this boot isolates: by isolcpus=, by a partition.
+#: Files that list the CPUs isolated in this boot: by isolcpus=, by a cpuset partition.
 _ISOLATED = (f"{CPU}/isolated", "/sys/fs/cgroup/cpuset.cpus.isolated")
 
 _FORMS = ("list", "docker", "dpdk", "libvirt", "systemd")
@@ -41,11 +41,11 @@ class CpusArguments:
 
 
 def main(asked: CpusArguments) -> int:
-    """Raises Unmet where nothing is isolated, unless a planned list will do."""
+    """Raises Unmet if nothing is isolated, unless a planned list was requested."""
     root = open_root(asked.root)
     plan = plan_of(root, asked.profile)
     cpus = plan.cpus_of(asked.which)
-    # On a captured machine no program can start on CPUs that nothing isolates.
+    # No program can start on a captured machine, so its planned list does no harm.
     will_do = asked.planned or asked.profile is not None or not root.live
     if not will_do and not (plan.isolated and _divided(root)):
         hint = "--planned prints what a plan would isolate"
@@ -58,12 +58,12 @@ def main(asked: CpusArguments) -> int:
 
 
 def _divided(root: Root) -> bool:
-    """Whether this boot isolates CPUs, by lowlat's settings or others."""
+    """Whether this boot isolates CPUs, by lowlat or by other means."""
     return store.applied(root) is not None or any(root.read_cpus(path) for path in _ISOLATED)
 
 
 def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:
-    """The list as a program takes it: an option, an element, or a drop-in."""
+    """The list in a program's format: an option, an element, or a drop-in."""
     first = min(plan.housekeeping)
     if form == "docker":
         yield f"--cpuset-cpus={cpus}"
@@ -83,7 +83,7 @@ def _formed(form: str, cpus: CpuSet, plan: Plan, root: Root) -> Iterator[str]:
 
 
 def plan_of(root: Root, name: Optional[str] = None) -> Plan:
-    """The plan whose CPUs count: that of the profile where one is named, else the applied one in a
-    boot of it, else the default profile's."""
+    """The plan for the list: of the named profile; else the applied plan, if this boot is one of
+    it; else of the default profile."""
     plan = None if name else store.applied(root)
     return plan or current.plan(name or options.DEFAULT_PROFILE, root)

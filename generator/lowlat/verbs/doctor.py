@@ -37,8 +37,8 @@ class DoctorArguments:
 
 @dataclass(frozen=True)
 class Lack:
-    """A thing that ``verbs`` lack; ``use`` is the part of them that needs it, "" where they all
-    fail without it; ``mend`` is the remedy."""
+    """A thing that ``verbs`` lack. ``use`` is the function that needs it, "" if the whole verb
+    does; ``mend`` is the remedy."""
 
     verbs: tuple[str, ...]
     what: str
@@ -55,7 +55,7 @@ class Lack:
 
 
 def main(asked: DoctorArguments) -> int:
-    """1 where a verb that was asked for lacks what it cannot work without."""
+    """Returns 1 if a requested verb lacks something that it cannot work without."""
     unknown = [verb for verb in asked.verbs if verb not in VERBS]
     if unknown:
         raise Refused(f"there is no verb '{unknown[0][:40]}'", hint="'lowlat-gen help' lists them")
@@ -92,7 +92,7 @@ def _describe(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> Iterator[str]:
 
 
 def lacks(root: Root) -> Iterator[Lack]:
-    """The gaps on this machine, verb by verb; those that stop a verb come first."""
+    """What verbs lack on this machine; gaps that stop a verb come first."""
     yield from _rights()
     yield from _boot(root)
     yield from _measuring(root)
@@ -190,7 +190,7 @@ def _rehearsing() -> Iterator[Lack]:
 
 
 def _kernel(root: Root) -> Iterator[Lack]:
-    """Options that the running kernel is built without and the default profile asks for."""
+    """Options that the default profile needs and the running kernel was built without."""
     try:
         plan = current.plan(options.DEFAULT_PROFILE, root)
     except Refused as error:
@@ -205,7 +205,7 @@ def _kernel(root: Root) -> Iterator[Lack]:
 
 
 def _refusal(check: Callable[[], object]) -> Optional[str]:
-    """Why a check fails, in one line; None where it does not."""
+    """The error of a check in one line; None if the check passes."""
     try:
         check()
     except LowlatError as error:

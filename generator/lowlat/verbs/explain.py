@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``explain``: what one tunable or profile does, costs and needs."""
+"""``explain``: the effect, cost and needs of one tunable or profile."""
 
 from dataclasses import dataclass
 

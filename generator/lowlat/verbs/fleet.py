@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``fleet``: classes of machines with a plan for each; one report on the runs of many hosts."""
+"""``fleet``: classes of machines with a plan for each; one report on runs of many hosts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from lowlat.verbs.options import PlanChoice
 
 SCHEMA = "lowlat.fleet-plan/1"
 
-#: So many machines of a class are named.
+#: The number of machines named in each class.
 _NAMED = 4
 
-#: A longer text says that two machines differ, and not how.
+#: Longer texts are not shown, only that they differ.
 _SHOWN = 40
 
 
@@ -66,7 +66,7 @@ def main(asked: FleetArguments) -> int:
 
 
 def _plan(asked: FleetArguments) -> int:
-    # Contradictory options are refused once, not once a machine.
+    # Refuse contradictory options once, not for each machine.
     options.consistent(asked.fresh.wanted)
     bad: list[tuple[str, str]] = []
     found = classes(_planned(_captures(asked.given), asked.fresh, bad))
@@ -79,7 +79,7 @@ def _plan(asked: FleetArguments) -> int:
 
 
 def _captures(given: Sequence[str]) -> list[str]:
-    """Each capture once, in order. Raises Refused where a pattern fits nothing."""
+    """Each capture once, in order. Raises Refused if a pattern matches nothing."""
     found: dict[str, str] = {}
     for text in given:
         fitting = [text] if Path(text).exists() else sorted(glob(text))  # noqa: PTH207  # Path.glob takes no absolute pattern
@@ -92,7 +92,7 @@ def _captures(given: Sequence[str]) -> list[str]:
 
 
 def _within(path: Path) -> Iterable[Path]:
-    """A captured machine, or those in a folder."""
+    """The captured machine at a path, or all those in a folder."""
     if not path.is_dir() or (path / "proc").is_dir() or (path / "sys").is_dir():
         return [path]
     return sorted(path.iterdir())
@@ -101,7 +101,7 @@ def _within(path: Path) -> Iterable[Path]:
 def _planned(
     captures: Iterable[str], choice: PlanChoice, bad: list[tuple[str, str]]
 ) -> Iterator[tuple[str, Machine, Plan]]:
-    """The machines that can be planned, one at a time; why others cannot goes to ``bad``."""
+    """The machines that can be planned, one at a time; ``bad`` collects the others' errors."""
     for capture in captures:
         try:
             yield (capture, *options.make_plan(choice, open_root(capture)))
@@ -128,7 +128,7 @@ def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
 
 
 def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Each class drawn once, the odd machines by what differs, and what has no plan."""
+    """A drawing of each class, the differences of odd machines, and captures without a plan."""
     count = sum(len(one.members) for one in found)
     yield bold(f"{count} machines in {len(found)} classes; {len(bad)} captures without a plan")
     for number, one in enumerate(found, 1):
@@ -146,7 +146,7 @@ def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> I
 
 
 def _told(one: MachineClass) -> Iterator[str]:
-    """The differences in words: of run-time settings, which follow from the CPUs, the names."""
+    """The differences in words; of run-time settings, which follow from the CPUs, only names."""
     later = [name[len(RUN_TIME) :] for name, _, _ in one.differs if name.startswith(RUN_TIME)]
     words = [_words(*item) for item in one.differs if not item[0].startswith(RUN_TIME)]
     if words:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``fleet report``: the claim over many hosts, and each host beside it."""
+"""``fleet report``: the claim over many hosts, and each host's report beside it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ def main(
         )
         files.write("--csv", csv, text.encode())
     if html:
-        # Imported late: templates and drawings are for those who ask for a page.
+        # Imported late: only a page needs templates and drawings.
         from lowlat.fleet.page import render
 
         page = render(found, _table(found), Table(("host", "what to know"), _notes(found)))
@@ -46,7 +46,7 @@ def main(
 
 
 def document(found: FleetReport) -> dict[str, Any]:
-    """``lowlat.fleet-report/1``: every report in it is a lowlat.report/1."""
+    """``lowlat.fleet-report/1``; each report in it is a lowlat.report/1."""
     hosts = [
         {
             "name": host.name,
@@ -61,7 +61,7 @@ def document(found: FleetReport) -> dict[str, Any]:
 
 
 def describe(found: FleetReport) -> Iterator[str]:
-    """The finding, a row for each host, and what to know of single ones."""
+    """The finding, a row for each host, and notes on single hosts."""
     yield wording.headline(found.claim) if found.claim.primary else f"No claim: {found.claim.why}."
     yield ""
     yield from as_text.aligned(_table(found))
@@ -83,7 +83,7 @@ def _table(found: FleetReport) -> Table:
 
 
 def _notes(found: FleetReport) -> tuple[tuple[str, str], ...]:
-    """What to know of single hosts."""
+    """Notes on single hosts."""
     out = ((host.name, "stands out") for host in found.hosts if found.stands_out(host))
     left = ((host.name, host.report.why) for host in found.hosts if not host.claimed)
     return (*out, *left, *((name, "has runs of one side only") for name in found.missing))

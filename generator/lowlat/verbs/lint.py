@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lint``: any boot line judged word by word for this machine, and against lowlat's."""
+"""``lint``: judge any boot line word by word for this machine, and against lowlat's line."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,7 +74,7 @@ def main(asked: LintArguments) -> int:
 
 
 def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
-    """The line that the arguments give; None where they give none."""
+    """The line from the arguments; None without arguments."""
     if not arguments:
         return None
     text = " ".join(arguments)
@@ -103,7 +103,7 @@ def _decoded(file: BinaryIO) -> str:
 
 
 def shown(line: BootLine, root: Root) -> Shown:
-    """The kernel's evidence for its own line, by the name of the parameter."""
+    """The kernel's evidence for the running line, by parameter."""
     found = {}
     messages = read_messages(root)
     for row in BootFindings(_as_plan(line), root, messages, None).rows():
@@ -121,7 +121,7 @@ def shown(line: BootLine, root: Root) -> Shown:
 
 
 def _as_plan(line: BootLine) -> Plan:
-    """The line's own words of the catalogue as a plan, for verify to hold against the kernel."""
+    """The line's words that the catalogue knows, as a plan, so that verify can check them."""
     parameters = tuple(
         PlannedParameter(entry.name, line.values[name], entry.why, entry.source, entry.risk.value)
         for entry in CATALOGUE
@@ -135,7 +135,7 @@ def _as_plan(line: BootLine) -> Plan:
 
 
 def run_time(line: BootLine, root: Root) -> Iterator[tuple[str, str]]:
-    """The run-time settings of lowlat's plan for these CPUs that do not hold, each once."""
+    """The run-time settings of lowlat's plan for these CPUs that are not in effect, each once."""
     if not line.target.isolated:
         return
     try:
@@ -153,7 +153,7 @@ def run_time(line: BootLine, root: Root) -> Iterator[tuple[str, str]]:
 def describe(
     result: Lint, machine: Machine, kernel: Kernel, undone: tuple[tuple[str, str], ...]
 ) -> Iterator[str]:
-    """Findings first, then the other verdicts, missing words and lowlat's own line."""
+    """Findings first, then the other verdicts, missing words and lowlat's line."""
     yield bold(f"For kernel {kernel.release or 'unknown'}, CPU {machine.cpus.online}")
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]

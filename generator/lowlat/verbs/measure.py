@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``measure``: one run of lowlat-measure, labelled and kept with the facts of its host."""
+"""``measure``: one labelled run of lowlat-measure, stored with the facts of its host."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,12 +22,12 @@ class MeasureArguments:
 
 
 def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -> int:
-    """Measure each set-up and print the path of its result last, or lowlat.measured/1: {"schema",
+    """Measure each set-up. Prints the path of the result last, or lowlat.measured/1: {"schema",
     "changed": bool, "runs": [{"path", "complete": bool, "problems": [str]}]}; ``host`` are the
-    host's facts, where they are known.
+    host's facts, if known.
 
-    Returns 0, or 130 and 143 where a signal ended a run early. Raises Unmet where a run is partial
-    or invalid or could not be written (the others are made), and what else measure() raises.
+    Returns 0, or 130 or 143 if a signal ended a run early. Raises Unmet if a run is partial,
+    invalid or could not be written (all other runs are still made), and the errors of measure().
     """
     complaints, runs = [], []
     host = _host() if host is None else host
@@ -63,9 +63,9 @@ def _to_json(runs: Sequence[Measured]) -> dict[str, object]:
 
 
 def _tell(path: Path) -> None:
-    """The summary of a run, and its path last."""
+    """Print a run's summary, then its path."""
     try:
-        # Imported late: `--help` and refused input need none of it.
+        # Imported late: `--help` and refused input do not need it.
         from lowlat.measure.run_file import read_run
         from lowlat.report import as_text
         from lowlat.report.arm import Arm

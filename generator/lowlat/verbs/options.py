@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What several verbs share: options and how they become values, and how they answer."""
+"""What several verbs share: options, the values made from them, and output."""
 
 import json
 import sys
@@ -41,13 +41,13 @@ def as_json() -> Any:
 
 @dataclass(frozen=True)
 class HostArguments:
-    """Of every verb that writes the host."""
+    """The arguments of every verb that writes to the host."""
 
     root: str = option("PATH", "act on the system whose tree lies at PATH", "/")
     dry_run: bool = flag("print what would be done, and do nothing")
 
     def open(self) -> Root:
-        """The tree to write. Raises Refused where it is an archive."""
+        """The tree to write to. Raises Refused if it is an archive."""
         root = open_root(self.root)
         if not Path(self.root).is_dir() or not root.exists("/etc"):
             raise Refused(f"--root {self.root}: is not the tree of a system")
@@ -56,7 +56,7 @@ class HostArguments:
 
 @dataclass(frozen=True)
 class PlanChoice:
-    """All that decides a plan."""
+    """All options that determine a plan."""
 
     profile: str = option("P", f"profile to plan with; default: {DEFAULT_PROFILE}", DEFAULT_PROFILE)
     wanted: Options = Options()
@@ -64,7 +64,7 @@ class PlanChoice:
 
 
 def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple[Machine, Plan]:
-    """Probe the machine and plan for it as the options say, with room for a ``kubelet``."""
+    """Probe the machine and plan by the options; ``kubelet`` adds housekeeping CPUs for one."""
     machine = probe(root)
     kernel = read_release(root, choice.kernel, machine.kernel)
     named = profile.load(choice.profile, root)
@@ -76,7 +76,7 @@ def make_plan(choice: PlanChoice, root: Root, *, kubelet: bool = False) -> tuple
 
 
 def consistent(wanted: Options) -> Options:
-    """The same options. Raises Refused where two of them cannot both hold."""
+    """The same options. Raises Refused if two of them contradict each other."""
     cpus = wanted.request
     if (cpus.isolate or cpus.housekeeping) and (
         cpus.housekeeping_cores or cpus.keep_efficiency_cores
@@ -87,13 +87,13 @@ def consistent(wanted: Options) -> Options:
 
 
 def refuse_plan_options(choice: PlanChoice, why: str) -> None:
-    """Raises Refused where an option that decides a plan was given though it decides nothing."""
+    """Raises Refused if an option for a fresh plan was given, although no plan is made."""
     if choice != PlanChoice():
         raise Refused(f"{why}: the options of a fresh plan have no effect", hint="leave them out")
 
 
 def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) -> None:
-    """Print the JSON form where --json asks for it, else the lines."""
+    """Print the JSON form for --json, else the lines."""
     if as_json:
         print(json.dumps(document(), indent=2))
     else:
@@ -102,7 +102,7 @@ def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) ->
 
 
 def bullets(texts: Iterable[str]) -> Iterator[str]:
-    """The lines of a list of sentences."""
+    """Sentences as the lines of a list."""
     for text in texts:
         yield from textwrap.wrap(
             plain(text), 98, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
@@ -114,16 +114,16 @@ def svg_option() -> Any:
 
 
 def drawing(machine: Machine, isolated: Optional[CpuSet] = None, indent: str = "") -> Iterator[str]:
-    """The machine, with the roles of its CPUs where a plan's isolated ones are given."""
+    """The drawing of a machine, with the roles of its CPUs if isolated ones are given."""
     for line in draw(arrange(machine, isolated), colour=colour_wanted(sys.stdout)):
         yield Encoded(f"{indent}{line}")
 
 
 def write_svg(out: Optional[str], machine: Machine, isolated: Optional[CpuSet] = None) -> None:
-    """Write the file of ``--svg``. Raises Refused where it cannot be written."""
+    """Write the file of ``--svg``. Raises Refused if it cannot be written."""
     if out is None:
         return
-    from lowlat.draw.svg import svg  # rarely asked for
+    from lowlat.draw.svg import svg  # rarely needed
 
     files.write("--svg", out, svg(arrange(machine, isolated, roomy=True)).encode())
 
@@ -140,12 +140,12 @@ def line_of(entry: Optional[BootEntry]) -> str:
 def show_change(
     as_json: bool, changed: bool, said: Iterable[str], before: str = "", after: str = ""
 ) -> None:
-    """Print what was said, or the contract lowlat.change/1:
+    """Print the messages, or the contract lowlat.change/1:
 
     {"schema", "changed": bool, "before": str, "after": str, "said": [str]}
 
-    ``changed`` tells whether there was anything to do, or with --dry-run is; ``before`` and
-    ``after`` are the boot line, or the run-time values, that the verb is about.
+    ``changed`` tells whether the verb changed something, or with --dry-run would; ``before`` and
+    ``after`` are the boot line or the run-time values that the verb changes.
     """
 
     def document() -> dict[str, Any]:

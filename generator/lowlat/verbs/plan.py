@@ -18,7 +18,7 @@ from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
 from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 
-#: How many reasons a brief plan tells.
+#: The number of reasons in a brief plan.
 _BRIEFLY = 5
 
 
@@ -52,8 +52,8 @@ def main(asked: PlanArguments) -> int:
 
 
 def describe_briefly(plan: Plan) -> Iterator[str]:
-    """The plan on one screen: what matters most are the warnings, then why these CPUs, then what
-    the first parameters do."""
+    """The plan on one screen. The most important come first: warnings, the reasons for the CPUs,
+    and the effects of the first parameters."""
     yield f"  {plan.cmdline.text or '(nothing to add)'}"
     yield f"  isolated CPU {plan.isolated or '(none)'}, housekeeping CPU {plan.housekeeping}"
     yield ""
@@ -75,7 +75,7 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
 
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
-    """The plan in words: CPUs, what is set, what is left out, what is at your own risk."""
+    """The plan in words: CPUs, settings, settings left out, and those at your own risk."""
     yield ""
     yield from drawing
     yield ""
@@ -84,7 +84,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
-    # Of several files that a setting has, the first stands for all.
+    # A setting with several files is shown by its first one.
     settings = reversed({setting.name: setting for setting in reversed(plan.runtime)}.values())
     shown = list(
         _items((f"{one.name} = {_listed(one.name, one.value)}", one.why) for one in settings)
@@ -131,12 +131,12 @@ def _becomes(change: Change) -> str:
 
 
 def _listed(name: str, value: str) -> str:
-    """The value of a setting, CPUs always as a list."""
+    """The value of a setting; CPUs are always shown as a list."""
     return lookup(name).reads.listed(value)
 
 
 def _by_reason(items: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Each reason once, with the names of all that it holds for."""
+    """Each reason once, with all names that it applies to."""
     names: dict[str, list[str]] = {}
     for name, why in items:
         names.setdefault(why, []).append(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``probe``: draw the machine, and its facts a line each."""
+"""``probe``: draw the machine, and list its facts line by line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def main(asked: ProbeArguments) -> int:
 
 
 def describe(machine: Machine) -> Iterator[str]:
-    """Facts that the drawing does not show, one a line."""
+    """The facts that the drawing does not show, one a line."""
     for facts in (_cpus(machine), _hardware(machine), _system(machine)):
         for label, value in facts:
             if value:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``profile``: check a profile of one's own before it is used."""
+"""``profile``: check a user's profile before its use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ProfileArguments:
 
 
 def main(asked: ProfileArguments) -> int:
-    """Raises Refused where the file is no profile, or no plan can be made of it here."""
+    """Raises Refused if the file is no profile, or no plan can be made from it here."""
     machine = probe(open_root(asked.root))
     found = profile.check(asked.file)
     plan = planner.make_plan(machine, machine.kernel, found, Options())

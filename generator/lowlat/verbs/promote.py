@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``promote``: make the entry that was tried the default."""
+"""``promote``: make the tried entry the default."""
 
 from dataclasses import dataclass
 

@@ -35,7 +35,7 @@ class RehearseArguments:
 
 
 def main(asked: RehearseArguments) -> int:
-    """Rehearse, print what it showed and the report; 1 where something is not as planned."""
+    """Rehearse, then print the findings and the report; 1 if a finding deviates from the plan."""
     _end_guests_too()
     results, wanted = _begun(asked)
     try:
@@ -56,7 +56,7 @@ def main(asked: RehearseArguments) -> int:
 
 
 def _end_guests_too() -> None:
-    """An end asked for politely ends QEMU too, and so does a closed terminal, but under nohup."""
+    """End QEMU too on SIGTERM, or if the terminal closes; nohup's ignored SIGHUP stays ignored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda got, _: sys.exit(128 + got))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``render``: the files of a plan, below a folder, or the plan in another system's form."""
+"""``render``: write the files of a plan below a folder, or the plan in another system's format."""
 
 from dataclasses import dataclass
 from typing import Optional

@@ -20,14 +20,14 @@ from lowlat.verbs import report_output
 from lowlat.verbs.report_output import ReportArguments
 from lowlat.view import screen
 
-#: The first two arms; further ones have names of their own.
+#: The first two arms; further arms have the user's names.
 _BEFORE = "before"
 _AFTER = "after"
 
 
 def main(args: ReportArguments) -> int:
-    """Compare the runs, or describe those of one arm, and print that: 0 done, 1 not comparable.
-    Raises Refused on bad input (nothing is printed then) and Unmet where a gate was missed."""
+    """Compare the runs, or describe those of one arm, and print the result: 0 done, 1 not
+    comparable. Raises Refused on bad input, before any output, and Unmet if a gate was missed."""
     gates = [gate.parse(words) for words in args.require]
     report_output.check(args)
     if not args.before:
@@ -83,7 +83,7 @@ def _arms(args: ReportArguments) -> list[Arm]:
 
 
 def _labelled(arms: list[Arm]) -> list[Arm]:
-    """The first two arms by the labels of their runs, where these tell all arms apart."""
+    """The first two arms renamed after their runs' labels, if these distinguish all arms."""
     roles = (_BEFORE, _AFTER)
     names = [named(arm.name, arm.runs) if arm.name in roles else arm.name for arm in arms]
     if len(set(names)) < len(names):

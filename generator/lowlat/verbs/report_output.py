@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The files that ``report`` writes beside what it prints: ``--html``, ``--csv``, and ``--open``."""
+"""The files that ``report`` writes beside its output: ``--html``, ``--csv``, and ``--open``."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ class ReportArguments:
 
 
 def check(args: ReportArguments) -> None:
-    """Raises Refused where the options contradict each other."""
+    """Raises Refused if options contradict each other."""
     if args.open and (args.json or args.markdown):
         raise Refused("--open is for a person, --json and --markdown are not", hint="leave one out")
     if args.plan and not (args.html or args.open):
@@ -70,7 +70,7 @@ def check(args: ReportArguments) -> None:
 def check_files(
     written: Mapping[str, Optional[str]], read: Iterable[Union[Path, str, None]]
 ) -> None:
-    """Raises Refused where what an option names is no file, or is read or written already."""
+    """Raises Refused if an option names no file, or a file that is read or written already."""
     taken = {os.path.realpath(path) for path in read if path}
     for name, path in written.items():
         if path in ("", "-"):
@@ -81,8 +81,8 @@ def check_files(
 
 
 def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
-    """Write what was asked for, and tell in a line each what came of it. Raises Refused where a
-    file cannot be written or the plan cannot be read."""
+    """Write the requested files; returns a line about each. Raises Refused if a file cannot be
+    written or the plan cannot be read."""
     told = []
     if args.csv:
         from lowlat.view.contents import endpoint_data
@@ -90,7 +90,7 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
         _write_csv(args.csv, endpoint_data(found))
         told.append(f"Table: {args.csv}")
     if args.html or args.open:
-        # Imported late: templates and drawings are for those who ask for a page.
+        # Imported late: only a page needs templates and drawings.
         from lowlat.view.arm import Group
         from lowlat.view.html import render
 
@@ -100,7 +100,7 @@ def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
 
 
 def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[str, ...]:
-    """Write what was asked for of one arm by itself, as write() does."""
+    """Write the requested files on a single arm, as write() does."""
     told = []
     if args.csv:
         rows = [(found.label, one.name, one.unit, str(one.cpu), one.value) for one in found.figures]
@@ -124,7 +124,7 @@ def _write_csv(out: str, data: Data) -> None:
 
 
 def _stored(after: Arm) -> Optional[Plan]:
-    """The plan applied on this machine, where the runs after were booted with it."""
+    """The plan applied on this machine, if the runs after were booted with it."""
     markers = {
         marker for run in after.runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)
     }
@@ -134,12 +134,12 @@ def _stored(after: Arm) -> Optional[Plan]:
     return None
 
 
-#: An opener that fails does so within this time; one that goes on shows the page.
+#: In seconds: an opener that fails does so within this time, others keep running.
 _SOON_S = 2.0
 
 
 def _show(page: Path) -> str:
-    """Open the page with the desktop's own opener; what came of it in one line."""
+    """Open the page with the desktop's opener; returns the outcome as one line."""
     opener = process.find("xdg-open")
     if opener is None or not {"DISPLAY", "WAYLAND_DISPLAY"}.intersection(os.environ):
         return f"No browser to open it in: the page is {page}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``rollback``: take back everything apply, trial and promote did."""
+"""``rollback``: undo all changes of apply, trial and promote."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lowlat.verbs import options
 
 @dataclass(frozen=True)
 class RollbackArguments(options.ChangeArguments):
-    """The tree, and whether to write it."""
+    """The tree, and whether to write to it."""
 
 
 def main(asked: RollbackArguments) -> int:
@@ -27,7 +27,7 @@ def main(asked: RollbackArguments) -> int:
             rollback.tidy(root)
         options.show_change(asked.json, False, ["nothing is applied"])
         return 0
-    # Damaged state is refused before anything is locked.
+    # Refuse damaged state before any lock is taken.
     disk = Disk(root)
     journal = journals.read(disk)
     kept = edited(disk, journal)
@@ -39,7 +39,7 @@ def main(asked: RollbackArguments) -> int:
         options.show_change(asked.json, True, said)
         return 0
     programs.check_mounted(root)
-    # Also where the machine boots by something else by now.
+    # Also if the machine boots by another loader by now.
     found = None if by_hand.is_used(root) else find(root)
     if found is not None:
         found.check()
@@ -62,13 +62,13 @@ def main(asked: RollbackArguments) -> int:
 
 
 def _added(root: Root) -> str:
-    """The plan whose line a person gave to a loader that lowlat does not write."""
+    """The plan whose line a person added to a loader that lowlat does not write to, or ""."""
     here = status.read_boot(root, set())
     return "" if here.trial else here.plan or ""
 
 
 def _by_tuned(root: Root) -> bool:
-    with suppress(LowlatError):  # a damaged decision must not prevent it
+    with suppress(LowlatError):  # a damaged decision must not prevent a rollback
         made = decision.read(root)
         by_tuned = made is not None and made.boot == "tuned"
         return by_tuned and "$tuned_params" in (root.read("/etc/default/grub") or "")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``run``: the user's own program on the isolated CPUs.
+"""``run``: start the user's program on the isolated CPUs.
 
-The program has the output and the exit status for itself, so ``--dry-run``
-is what says beforehand what there is to know.
+Output and exit status belong to the program, so only ``--dry-run`` prints warnings about it.
 """
 
 import argparse

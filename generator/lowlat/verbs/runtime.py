@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``runtime``: set, undo or check the run-time settings of a plan; TuneD calls this."""
+"""``runtime``: set, undo or check the run-time settings of a plan; TuneD calls this verb."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def _failed(outcome: Inspected) -> str:
 
 
 def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The present values, or those ``due`` instead, a row each."""
+    """The present values, or those in ``due`` instead, a row each."""
     return "".join(f"{item.path}: {due.get(item.path, item.value)}\n" for item in outcomes)
 
 

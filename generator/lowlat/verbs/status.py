@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``status``: what is applied, tried, and booted next."""
+"""``status``: what is applied, what was tried, and what boots next."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from lowlat.model.machine import Machine
 from lowlat.probe import probe
 from lowlat.verbs import options
 
-#: By state what it is ("is"), then what to type next, and what for.
+#: By state: its meaning ("is"), the next command, and the purpose of that command.
 _STATES = resources.texts("verbs/status.ini")
 
 _LOADED = "the trial is loaded: run 'systemctl kexec' when convenient"
@@ -35,7 +35,7 @@ def main(asked: StatusArguments) -> int:
 
 
 def standing() -> int:
-    """Print where this machine stands and what comes next, as lowlat-gen does without a verb."""
+    """Print this machine's state and the next step, as lowlat-gen does without a verb."""
     root = Root()
     for line in _standing(status.read(root), probe(root)):
         say(line)

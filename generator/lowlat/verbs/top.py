@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``top``: each second, who interrupts which isolated CPU, and what would remove it."""
+"""``top``: each second, the interrupters of each isolated CPU, and their remedies."""
 
 import signal
 import sys
@@ -19,12 +19,12 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.plan import current
 from lowlat.verbs.options import DEFAULT_PROFILE
 
-#: As long as the harness may run at most.
+#: The harness's longest duration.
 _FOREVER = "24h"
 
 _COLUMNS = ("CPU", "gaps/s", "ppm", "longest", "who", "us/s", "times/s", "remedy")
 
-#: Columns of text: the first takes what room is left.
+#: Columns with text; the first one gets the remaining width.
 _WHO = 4
 _LEFT = (_WHO, 7)
 
@@ -53,7 +53,7 @@ def main(asked: TopArguments) -> int:
 
 @contextmanager
 def _harness(asked: TopArguments) -> Iterator[process.Child]:
-    """The harness, ended with the block; a signal to end ends the block."""
+    """The harness, which ends with the block; SIGTERM and Ctrl-C end the block."""
     options = [f"--duration={asked.duration or _FOREVER}", "--warmup=0s", "--no-oslat", "--follow"]
     given = (("cpus", asked.cpus), ("threshold", asked.threshold))
     options += [f"--{name}={value}" for name, value in given if value is not None]
@@ -62,7 +62,7 @@ def _harness(asked: TopArguments) -> Iterator[process.Child]:
     try:
         yield child
     except KeyboardInterrupt:
-        say()  # asked to end: nothing has gone wrong
+        say()  # the user ended it: no error
     finally:
         process.end_group(child)
         signal.signal(signal.SIGTERM, before)
@@ -77,9 +77,9 @@ def _follow(
         second = parse_line(process.text(line), occupants.look() if occupants else ())
         if occupants is None:
             cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
-            process.keep_off(cpus)  # its own work is not to be seen there
+            process.keep_off(cpus)  # this process must not appear there
             occupants = Occupants(Root(), cpus, child.pid)
-            continue  # threads are seen by comparing: the next line is the first whole one
+            continue  # threads are seen by comparison, so only the next line is complete
         show(second, lines)
         shown = True
         if once:
@@ -88,7 +88,7 @@ def _follow(
 
 
 def _check(child: process.Child, shown: bool) -> None:
-    """The harness has ended by itself."""
+    """Raises the harness's error, after it ended by itself."""
     status, said = child.wait(), process.text(child.stderr.read() if child.stderr else b"")
     words = (
         process.last_line(said).removeprefix("lowlat-measure: ") or f"ended with status {status}"
@@ -100,7 +100,7 @@ def _check(child: process.Child, shown: bool) -> None:
 
 
 def _screen() -> Callable[[Second, int], None]:
-    """Shows one second after the other: in place on a terminal, else one below the other."""
+    """A function that shows each second: in place on a terminal, else below the last."""
     home = "\033[H\033[J" if is_screen(sys.stdout) else ""
     end = "" if home else "\n"
     useless = _useless()
@@ -112,8 +112,7 @@ def _screen() -> Callable[[Second, int], None]:
 
 
 def table(second: Second, lines: int, useless: frozenset[str]) -> str:
-    """A second as a table that fits the terminal; remedies that are ``useless`` here are left
-    out."""
+    """A second as a table that fits the terminal; ``useless`` remedies are left out."""
     cpus = CpuSet.of(cpu.cpu for cpu in second.cpus)
     title = f"lowlat-gen top: CPU {cpus}, {second.time_s:.0f} s; Ctrl-C ends"
     rows = [_COLUMNS, *_rows(second, lines, useless)]
@@ -146,10 +145,10 @@ def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]
 
 
 def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
-    """The rows of a CPU, in the order of the time they take: "~" marks an estimate."""
+    """The rows of a CPU, sorted by the time they take; "~" marks an estimate."""
     found = second.interrupters(cpu)
     if not found:
-        # Gaps without any source are not the kernel's.
+        # Gaps without any source do not come from the kernel.
         who = "hardware or hypervisor" if cpu.gaps else "nothing of the kernel's"
         yield who, "", "", ""
     for one in found[:lines]:
@@ -164,7 +163,7 @@ def _sources(second: Second, cpu: CpuSecond, lines: int, useless: frozenset[str]
 
 
 def _useless() -> frozenset[str]:
-    """Settings that this kernel or machine cannot have, or has already: no remedy here."""
+    """Settings that are no remedy: this kernel or machine cannot have them, or already has."""
     try:
         plan = current.plan(DEFAULT_PROFILE, Root())
     except Refused:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``trial``: boot the tuned entry once; the boot after it is stock."""
+"""``trial``: boot the tuned entry once; the next boot is stock again."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
 
 
 def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:
-    """The tree, its boot loader, and the tuned entry of --kernel. Raises Refused where nothing is
-    applied, or where the loader or its entries are not as needed."""
+    """The tree, its boot loader, and the tuned entry of --kernel. Raises Refused if nothing is
+    applied, or the loader or its entries are not ready."""
     root = asked.open()
     promote.check_applied(root)
     found = detect(root)
@@ -64,7 +64,7 @@ def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:
 def _hard_hang(root: Root, trial: BootEntry) -> str:
     if not entry_line.is_watched(root, trial.words):
         return "no hardware watchdog guards that boot: a hard hang needs a power cycle"
-    # That of QEMU's q35 up to 7.2 resets nothing, and its driver cannot tell.
+    # The watchdog of QEMU's q35 up to 7.2 resets nothing, and its driver cannot tell.
     if read_hypervisor(root, root.read("/proc/cpuinfo") or ""):
         return "a virtual watchdog guards that boot: whether it resets a hang is up to the host"
     return "the hardware watchdog resets a hang once its driver is loaded"

@@ -21,7 +21,7 @@ from lowlat.verbs import options
 from lowlat.verbs.apply import propose
 from lowlat.verbs.options import PlanChoice
 
-#: Where a call of the unit may leave the loop.
+#: The phases in which the unit's call may leave the loop.
 _AT_REST = (Phase.BOOT, Phase.DONE)
 
 
@@ -108,7 +108,7 @@ def _resume(root: Root, asked: TuneArguments) -> int:
 
 
 def _ended(root: Root, asked: TuneArguments) -> int:
-    """Its unit's last call in a boot: what was begun there and stands still is given up."""
+    """The unit's last call in a boot: a step that began there and hangs is given up."""
     if asked.dry_run:
         raise Refused("--ended is called by lowlat-tune.service", hint="--abort ends the loop")
     with alone(root):
@@ -141,7 +141,7 @@ def _abort(root: Root, asked: TuneArguments) -> int:
 
 
 def _go(root: Root, loop: Loop) -> int:
-    """Take it as far as this boot goes, and on to the next where that is allowed."""
+    """Run the loop as far as this boot allows, then reboot if that is allowed."""
     step = loop.go()
     state = loop.state
     if step is LoopStep.WAIT:

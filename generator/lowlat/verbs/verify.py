@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``verify``: planned against effective, with the evidence."""
+"""``verify``: compare planned and effective settings, with the evidence."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,11 @@ from lowlat.verbs import options
 from lowlat.verify import counters, to_json, verify
 from lowlat.verify.finding import Finding, Standing
 
-#: Longer tells no more: what comes once an hour is for watch.
+#: A longer count adds nothing: watch finds interrupts that come once an hour.
 _SPAN = (0.0, 3600.0, "0s to 1h")
 _USUAL = "10s"
 
-#: States by section; of several rows with the same text the first one stands for all.
+#: States by section; of several rows with equal text only the first is shown.
 _GROUPS = (
     ("Findings", (Standing.IGNORED, Standing.NOT_APPLIED, Standing.UNDONE)),
     ("Overridden by a profile", (Standing.OVERRIDDEN,)),
@@ -47,7 +47,7 @@ class VerifyArguments:
 
 
 def duration(given: Optional[str]) -> float:
-    """The option's seconds. Raises Refused where it is no time, or too long."""
+    """The option's time in seconds. Raises Refused if it is no time, or too long."""
     return seconds("--duration", given or _USUAL, _SPAN)
 
 
@@ -64,8 +64,8 @@ def main(asked: VerifyArguments) -> int:
 
 
 def the_plan(path: Optional[str], root: Root) -> Plan:
-    """The named plan, else the applied one, else the one the run-time half was started with. Raises
-    Refused where there is none."""
+    """The named plan, else the applied one, else the one that the run-time settings were started
+    with. Raises Refused if there is none."""
     if path is None and root.absent(store.PLAN):
         used = store.in_use(root)
         if used is not None:
@@ -91,7 +91,7 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
 
 
 def _left_undone(row: Finding) -> bool:
-    """Whether a run-time setting is not as planned, so that a person has to apply it again."""
+    """Whether a run-time setting differs from the plan, so that it must be applied again."""
     return row.state in (Standing.NOT_APPLIED, Standing.UNDONE) and row.where.startswith(
         ("/sys/", "/proc/irq/", "/proc/sys/", SCHEME)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``watch``: verify's run-time settings again and again, in the background."""
+"""``watch``: check verify's run-time settings again and again, in the background."""
 
 import signal
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def main(asked: WatchArguments) -> int:
     interval = seconds("--interval", asked.interval, _SPAN)
     plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
     watch = Watch(root, plan, restore=asked.restore)
-    # They arrive between two looks only: none is left half done.
+    # Signals take effect only between two checks, so that no restore is left incomplete.
     signal.pthread_sigmask(signal.SIG_BLOCK, {*_END, signal.SIGALRM})
     try:
         while True:
@@ -40,11 +40,11 @@ def main(asked: WatchArguments) -> int:
                 say(printable(line))
             if asked.once:
                 return 1 if watch.bad else 0
-            # Not sigtimedwait(): stopped for longer than this, it returns uninitialized memory.
+            # Not sigtimedwait(): stopped longer than its timeout it returns uninitialized memory.
             signal.setitimer(signal.ITIMER_REAL, interval)
             if signal.sigwait({*_END, signal.SIGALRM}) in _END:
                 return 0
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        # Not SIGALRM: one that came last would end what is being left.
+        # SIGALRM stays blocked: a last pending one would kill the process here.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _END)

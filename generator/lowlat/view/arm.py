@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The arms of a comparison as they are drawn, and which of their CPUs have room."""
+"""The arms of a comparison as they are drawn, and the CPUs that are drawn."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.verdict import REFUSED
 
-#: Colours of the style sheet. More arms than these look alike in one drawing.
+#: Classes of the style sheet, each with its colour; a drawing has at most this many arms.
 _KINDS = ("before", "after", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)
 class ViewArm:
-    """One arm, its runs in time order; ``kind`` is the class of the style sheet that gives it its
-    colour and its kind of line."""
+    """One arm with its runs in time order; ``kind`` is its class in the style sheet, which sets its
+    colour and line style."""
 
     name: str
     kind: str
@@ -32,7 +32,7 @@ class ViewArm:
 
 @dataclass(frozen=True)
 class Group:
-    """A comparison with its title on a page of several, and the plan with the reasons."""
+    """A comparison with its title on a page of several, and the plan for the reasons."""
 
     title: str
     found: Comparison
@@ -40,8 +40,8 @@ class Group:
 
 
 def view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
-    """The first arms, each with a look of its own; more would look alike."""
-    # Times of one form (ISO 8601, UTC) sort as text.
+    """The first arms, as many as there are distinct looks."""
+    # Times in the same format (ISO 8601, UTC) sort as text.
     return tuple(
         ViewArm(arm.name, kind, tuple(sorted(arm.runs, key=lambda run: run.started)))
         for arm, kind in zip(arms, _KINDS)
@@ -49,38 +49,38 @@ def view_arms(arms: Sequence[Arm]) -> tuple[ViewArm, ...]:
 
 
 def drawn(found: Comparison) -> tuple[ViewArm, ...]:
-    """The first arm and those that compare with it; of many those that differ most from it."""
+    """The first arm and those compared with it; of many, those that differ most from it."""
     known = [report for report in found.reports if report.verdict != REFUSED]
     kept = {report.name for report in sorted(known, key=_apart, reverse=True)[: len(_KINDS) - 1]}
     return view_arms([arm for arm in found.arms if arm.name in {found.first, *kept}])
 
 
 def _apart(report: Report) -> float:
-    """How far from the first arm, in either direction."""
+    """The distance from the first arm, in either direction."""
     primary = report.primary
     ratio = primary.ratio if primary else 1.0
     return abs(math.log(ratio)) if ratio else math.inf
 
 
 def emulated(found: Comparison) -> bool:
-    """Whether some runs were made under emulation, where durations mean nothing."""
+    """Whether some runs were made under emulation, so that durations mean nothing."""
     return any(report.emulated for report in found.reports)
 
 
 def quietest(found: Comparison) -> int:
-    """The place of the report with the smallest primary figure; the first where none is known."""
+    """The index of the report with the smallest primary figure; 0 if none is known."""
     primary = [(report.primary, place) for place, report in enumerate(found.reports)]
     return min([(one.after, place) for one, place in primary if one], default=(0.0, 0))[1]
 
 
 def common_cpus(found: Comparison) -> CpuSet:
-    """The CPUs that every arm which compares has figures of."""
+    """The CPUs for which every comparable arm has figures."""
     known = [report.cpus for report in found.reports if report.verdict != REFUSED]
     return reduce(and_, known) if known else CpuSet()
 
 
 def noisiest(found: Comparison, most: int) -> CpuSet:
-    """At most so many of the common CPUs, those with the greatest primary figure after."""
+    """The common CPUs with the greatest primary figures after, at most ``most`` of them."""
     worst = dict.fromkeys(common_cpus(found), 0.0)
     for report in found.reports:
         name = report.primary.name if report.primary else ""

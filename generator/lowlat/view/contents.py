@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everything a page tells, the finding first."""
+"""The content of a page, the finding first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Cell, Data, Figure
 from lowlat.view.sections import of_comparison
 
-#: A page carries the figures of so many single CPUs; ``--csv`` writes those of all.
+#: A page has the figures of at most this many single CPUs; ``--csv`` writes those of all.
 _MOST_CPUS = 64
 
 VERDICTS = {
@@ -33,12 +33,11 @@ VERDICTS = {
 
 
 def tell(group: Group, place: int = 0) -> dict[str, object]:
-    """The content of a page, or of its part at this place, from 1, as its templates name it; pure.
+    """The content of a page, or of part ``place`` of it (from 1), by its templates' names; pure.
 
-    ``prefix`` makes its addresses its own on the page, and ``spoken`` its names for those who
-    cannot see where they stand. ``arms`` are those that are drawn. ``endpoints`` are the figures
-    over all CPUs and of the noisiest ones; so many ``others`` have theirs not here. In the boots of
-    ``unlooked`` verify did not look.
+    ``prefix`` makes the part's anchors unique on the page, ``spoken`` its labels for screen
+    readers. ``arms`` are the drawn ones. ``endpoints`` are the figures over all CPUs and of the
+    noisiest; ``others`` counts the CPUs left out. verify did not check boots of ``unlooked`` arms.
     """
     found, plan = group.found, group.plan
     reasons = settings.reasons(plan, found.arms)
@@ -70,7 +69,7 @@ def _opening(found: Comparison) -> Opening:
     report = found.reports[quietest(found)]
     headline, basis = summary.headline(found), ""
     if not found.several:
-        # The basis of the finding is too long for large letters.
+        # The finding's basis is too long for the large font.
         headline, basis = wording.finding(report)
     return Opening(
         verdict="several" if found.several else report.verdict,
@@ -84,13 +83,13 @@ def _opening(found: Comparison) -> Opening:
 
 
 def _left(found: Comparison) -> Optional[str]:
-    """The largest cause of noise in the quietest arm, where its runs were traced."""
+    """The largest cause of noise in the quietest arm, if its runs were traced."""
     cpus, arm = common_cpus(found), found.arms[quietest(found) + 1]
     return parts.largest(parts.causes(view_arms([arm]), cpus)) if cpus else None
 
 
 def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
-    """The figures of all arms, a row each; of single CPUs those given, or all of them."""
+    """The figures of all arms, one per row; for single CPUs only those in ``cpus``, or all."""
     header = (
         *("arm", "name", "unit", "cpu", "before", "after", "ratio", "ratio_at_least"),
         *("ci95_low", "ci95_high", "p", "primary"),
@@ -109,7 +108,7 @@ def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:
 
 @dataclass(frozen=True)
 class Number:
-    """A figure for the eye: whose it is, with the class of its colour."""
+    """A figure in large print: its arm, and the class that sets its colour."""
 
     name: str
     kind: str
@@ -119,8 +118,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Opening:
-    """``badge`` is the verdict in two words, ``verdict`` its class of the style sheet; ``basis`` is
-    what the headline rests on; ``facts`` tell the host, the processor, the kernel and the dates."""
+    """``badge`` is the verdict in two words, ``verdict`` its class in the style sheet; ``basis`` is
+    the headline's basis; ``facts`` are the host, the processor, the kernel and the dates."""
 
     verdict: str
     badge: str
@@ -132,7 +131,7 @@ class Opening:
 
 
 def numbers(found: Comparison) -> Iterator[Number]:
-    """The figure the verdict is about, of the first arm and of the quietest other."""
+    """The verdict's figure, for the first arm and for the quietest other arm."""
     best = found.reports[quietest(found)]
     end = best.primary
     if end:
@@ -144,8 +143,7 @@ def numbers(found: Comparison) -> Iterator[Number]:
 
 
 def facts(runs: Sequence[Run]) -> Iterator[str]:
-    """Where and when the runs were made, "" where that is not known; what they do not agree in is
-    listed."""
+    """Where and when the runs were made, "" if unknown; if runs differ, all values are listed."""
     yield _listed(run.host.name for run in runs)
     yield _listed(run.host.processor or run.host.arch for run in runs)
     yield _listed(run.kernel_words for run in runs)

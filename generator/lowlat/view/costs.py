@@ -15,7 +15,7 @@ _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def stated(names: Iterable[str]) -> Iterator[Table]:
-    """The costs of the settings with these names, by the catalogue."""
+    """The catalogue's costs of the settings with these names."""
     entries = [_BY_NAME[name] for name in dict.fromkeys(names) if name in _BY_NAME]
     costly = [e for e in entries if e.cost != "none" or e.risk is not Risk.NONE]
     rows = tuple((entry.name, entry.cost, entry.risk.value) for entry in costly)
@@ -24,8 +24,8 @@ def stated(names: Iterable[str]) -> Iterator[Table]:
 
 
 def power(arms: Sequence[ViewArm]) -> Table:
-    """Power control of the processors, means of CPUs and runs: a row for each arm, if any is
-    known."""
+    """Power control of the processors, averaged over CPUs and runs: a row for each arm; empty if
+    unknown."""
     found = {arm.name: [dict(_known(one)) for one in _readings(arm)] for arm in arms}
     columns = dict.fromkeys(name for own in found.values() for one in own for name in one)
     rows = tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page: one HTML file that holds everything it shows and loads nothing."""
+"""The page: one HTML file that contains everything it shows and loads nothing."""
 
 import base64
 import hashlib
@@ -26,18 +26,18 @@ def render(group: Group) -> str:
 
 
 def render_arm(arm: Arm, found: Description) -> str:
-    """The page of one arm by itself, with what was found of it."""
+    """The page of one arm by itself, with its description."""
     return filled("page.html.j2", [single.tell(arm, found)], arm.name)
 
 
 def render_groups(title: str, groups: Sequence[Group]) -> str:
-    """The page of several comparisons, at least one: what each of them found, then each of them."""
+    """The page of several comparisons, at least one: first all findings, then each comparison."""
     told = [tell(group, place) for place, group in enumerate(groups, 1)]
     return filled("groups.html.j2", told, title)
 
 
 def filled(template: str, told: Sequence[Mapping[str, object]], title: str) -> str:
-    """A page with the style sheet in it; what is told has the runs that it was made from."""
+    """A page with the style sheet inside; ``told`` includes the runs it was made from."""
     style = resources.template("view/page.css")
     page = _environment().get_template(template)
     return page.render(
@@ -63,7 +63,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         devices=text.device_lines, absent=text.absent_lines, more=text.more, names=text.names
     )
-    # All drawings share the positions and the form of numbers.
+    # All drawings share the positions and the number format.
     environment.globals.update(room=axis, short=axis.short, duration=axis.duration, number=number)
     return environment
 
@@ -76,7 +76,7 @@ def _safe(value: object) -> Markup:
 
 
 def _pixels(value: float) -> str:
-    """With as many digits as a drawing needs."""
+    """A length with two digits at most after the point."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

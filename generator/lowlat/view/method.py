@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How the numbers were made: the instrument, the runs, and what was done with them."""
+"""How the numbers were made: the instrument, the runs, and their evaluation."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -13,7 +13,7 @@ from lowlat.report.verdict import TESTED
 from lowlat.report.wording import number
 from lowlat.view.plot.axis import duration
 
-#: A command line of a load in a table; the run has it in full.
+#: The longest command line of a load in a table; the run has the whole line.
 _LONG = 160
 
 _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
@@ -32,7 +32,7 @@ _FACTS: tuple[tuple[str, Callable[[Run], str]], ...] = (
 
 
 def facts(arms: Sequence[Arm]) -> Table:
-    """The circumstances of all runs; a row for each arm where they differ."""
+    """The circumstances of all runs; a row for each arm if they differ."""
     return Table(("", "in the runs"), tuple(_facts(arms)))
 
 
@@ -46,7 +46,7 @@ def _facts(arms: Sequence[Arm]) -> Iterator[tuple[str, str]]:
 
 
 def runs(arms: Sequence[Arm]) -> Table:
-    """Every run, with its file."""
+    """Every run with its file."""
     rows = tuple(
         (
             *(arm.name, run.started, run.boot_id[:8], run.label, run.path.name),
@@ -59,7 +59,7 @@ def runs(arms: Sequence[Arm]) -> Table:
 
 
 def about(found: Comparison) -> dict[str, object]:
-    """The method's figures: the number of arms tested, and the others with the reason."""
+    """The number of arms tested, and the other arms with the reason."""
     untested: dict[str, list[str]] = {}
     for report in found.reports:
         if report.verdict not in TESTED:
@@ -95,7 +95,7 @@ def _clipped(text: str) -> str:
 
 
 def _listed(values: Iterable[str]) -> str:
-    # The clock's floor differs a little in each run: three stand for all.
+    # The clock's floor differs a little in each run: three values stand for all.
     different = list(dict.fromkeys(filter(None, values)))
     more = f" | and {len(different) - 3} more" if len(different) > 3 else ""
     return f"{' | '.join(different[:3])}{more}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Next steps, each with its command, the most urgent first."""
+"""Next steps with their commands, the most urgent first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class NextStep:
-    """Why, in a sentence, and the command to type."""
+    """The reason in one sentence, and the command to type."""
 
     why: str
     command: str
@@ -30,8 +30,8 @@ class NextStep:
 def steps(
     found: Comparison, plan: Optional[Plan] = None, cause: Optional[str] = None
 ) -> tuple[NextStep, ...]:
-    """The next steps after the report of the quietest arm; ``cause`` ("class: cause") made most of
-    the noise that is left, None where none is known."""
+    """The next steps after the report of the quietest arm; ``cause`` ("class: cause") is the
+    largest remaining cause of noise, None if unknown."""
     report = found.reports[quietest(found)]
     where = f" in {report.name}" if found.several else ""
     return (
@@ -45,7 +45,7 @@ def steps(
 
 
 def alone(cause: Optional[str]) -> tuple[NextStep, ...]:
-    """The next steps after runs that are compared with nothing."""
+    """The next steps after runs without a comparison."""
     why = "Only runs with a setting and runs without it, in turn, show what it changes."
     return (*(_remedy(cause, "") if cause else ()), NextStep(why, "lowlat-gen tune --dry-run"))
 
@@ -88,7 +88,7 @@ def _boots(found: Comparison, report: Report) -> Iterator[NextStep]:
 
 def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
     if report.verdict == INCREASED and several:
-        # The first arm may be the tuned one, and the others lack a part of it.
+        # The first arm may be tuned, and the others lack a part of its settings.
         return
     if report.verdict == INCREASED:
         yield NextStep("The noise rose: undo the settings.", "lowlat-gen rollback")
@@ -113,7 +113,7 @@ def _remedy(cause: str, where: str) -> Iterator[NextStep]:
 
 
 def _left(report: Report, where: str) -> Iterator[NextStep]:
-    """The largest source that is left, and how to know more."""
+    """The largest remaining source, and how to learn more about it."""
     if not report.emulated and report.verdict != REFUSED:
         why = "The runs name no causes of single gaps: as root, the kernel's trace shows them."
         yield NextStep(why, "lowlat-gen measure --label NAME --causes")

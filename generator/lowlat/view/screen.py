@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report on one screen: with rich where it is installed and a person looks, else plain text."""
+"""The report on one screen: by rich if it is installed and a person looks, else plain text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from lowlat.view.plot import forest_plot, histogram
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-#: Lines that the finding and what follows the tables may take, and the parts of one arm that are
-#: always shown.
+#: The lines reserved for the finding and for all below the tables, and the number of parts of one
+#: arm that are always shown.
 _AROUND = 12
 _LEAST = 2
 
-#: Notes that fit below the tables.
+#: The number of notes below the tables.
 _NOTES = 6
 
 _COLOURS = {
@@ -40,7 +40,7 @@ _COLOURS = {
     DESCRIPTIVE: "yellow",
 }
 
-#: Columns between two of a table, and those that are left to a name at least.
+#: The columns between two columns of a table, and the fewest for a name.
 _PADDING = 3
 _NAME = 12
 
@@ -66,7 +66,7 @@ def _histograms(found: Comparison) -> Iterator[str]:
 
 
 def _blocks() -> bool:
-    """Whether standard output can carry block elements."""
+    """Whether the encoding of standard output has block elements."""
     try:
         "\u2581\u2588".encode(sys.stdout.encoding or "ascii")
     except (UnicodeError, LookupError):
@@ -99,7 +99,7 @@ def _rich(found: Comparison) -> str:
 
 
 def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> None:
-    """One below the other, as many as fit on a screen, but ``least`` of them."""
+    """The parts below each other, as many as fit on a screen, but ``least`` at least."""
     room = float(shutil.get_terminal_size().lines - _AROUND if sys.stdout.isatty() else "inf")
     for number, part in enumerate(parts):
         room -= len(console.render_lines(part))
@@ -111,7 +111,7 @@ def _stack(console: Console, parts: Sequence[RenderableType], *, least: int) -> 
 
 
 def _table(table: Table, width: int) -> RenderableType:
-    """A row each; where they are too wide, the first cells lose their beginnings."""
+    """One row each; if rows are too wide, the first cells lose their beginnings."""
     from rich import box
     from rich.table import Table as Grid
 
@@ -143,5 +143,5 @@ def _ending(found: Comparison) -> Iterator[tuple[str, str]]:
 def _line(words: str, style: str = "") -> RenderableType:
     from rich.text import Text
 
-    # Text, not markup of rich: a name in brackets stays what it is.
+    # Text, not rich's markup: a name in brackets stays as it is.
     return Text(printable(words), style=style)

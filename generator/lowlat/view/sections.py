@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The sections of a page that show figures: tables and drawings. Empty ones are left out."""
+"""The sections of a page with figures: tables and drawings. Empty sections are left out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from lowlat.view.plot.axis import short
 from lowlat.view.plot.figure import Figure
 from lowlat.view.plot.run_series import RunQuantity
 
-#: A page shows the histograms of so many CPUs, the worst after.
+#: A page shows the histograms of this many CPUs, the worst after.
 _MOST_CPUS = 12
 
 _MEASURES = {measure.name: measure for measure in (*ENDPOINTS, *OBSERVATIONS)}
@@ -32,7 +32,7 @@ COUNTED = (RunQuantity(_MEASURES[INTERRUPTS], "Interrupts", "a second"),)
 
 @dataclass(frozen=True)
 class Fold:
-    """Tables that are folded away below their title."""
+    """Tables folded away below a title."""
 
     title: str
     tables: tuple[Table, ...]
@@ -40,8 +40,8 @@ class Fold:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page. Its title and its words are the template's (sections.html.j2), and
-    ``about`` is what they depend on; ``words`` are tables of words rather than numbers."""
+    """A part of the page. The template has its title and text (sections.html.j2), which depend on
+    ``about``; ``words`` are tables of words rather than numbers."""
 
     id: str
     figures: tuple[Figure, ...] = ()
@@ -57,8 +57,8 @@ class Section:
 
 @dataclass(frozen=True)
 class RunsShown:
-    """The runs to draw: arms, the CPUs that all of them measured, those of them that have room, and
-    for each arm its interrupts a second by their row. Durations only where they were ``timed``."""
+    """The runs to draw: arms, the CPUs measured in all of them, the CPUs that are drawn, and for
+    each arm its interrupts a second by row. Durations are drawn only if ``timed``."""
 
     arms: Sequence[ViewArm]
     cpus: CpuSet
@@ -68,7 +68,7 @@ class RunsShown:
 
 
 def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
-    """The sections in the order in which they are read; ``names`` are the settings made."""
+    """The sections in reading order; ``names`` are the settings made."""
     arms, timed = drawn(found), not emulated(found)
     measured = RunsShown(
         arms, common_cpus(found), noisiest(found, _MOST_CPUS), _by_row(found, arms), timed
@@ -88,7 +88,7 @@ def _by_row(found: Comparison, arms: Sequence[ViewArm]) -> Sequence[Mapping[str,
 
 
 def _figures(found: Comparison) -> Section:
-    # A drawing shows the parts of the noise.
+    # Without the parts of the noise, which a drawing shows.
     if not found.several:
         return Section("figures", tables=tables.figures(found.reports[0], parts=False))
     folds = (
@@ -100,7 +100,7 @@ def _figures(found: Comparison) -> Section:
 
 
 def of_runs(found: RunsShown) -> Iterator[Section]:
-    """The sections on the runs of one arm or more, some of them empty."""
+    """The sections on the runs of one or more arms; some may be empty."""
     arms, cpus = found.arms, found.cpus
     if cpus:
         yield _sources(found)
@@ -139,13 +139,13 @@ def _sources(found: RunsShown) -> Section:
     return Section("causes", (*traced, *counted), about=about)
 
 
-#: The most periods that a page shows; the runs have all.
+#: The most periods on a page; the runs have all.
 _MOST_PERIODS = 12
 
 
 def _periods(arms: Sequence[ViewArm], cpus: CpuSet) -> Table:
-    """The gaps that came at one period, and what makes them: a row each, the strongest first;
-    without rows where none was found."""
+    """The periodic gaps and their causes: a row each, the strongest first; no rows if none was
+    found."""
     found = {arm.name: _combs(arm, cpus) for arm in arms}
     alike: dict[str, list[Comb]] = {}
     for comb in (comb for combs in found.values() for comb in combs):
@@ -175,5 +175,5 @@ def _cause(combs: Sequence[Comb]) -> str:
 
 
 def _told(combs: Sequence[Comb]) -> str:
-    """How often it came where it was found."""
+    """The mean rate over the CPUs with this period."""
     return f"{number(fmean(comb.rate_per_s for comb in combs))}/s" if combs else "-"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The settings, why they were made, and whether they held."""
+"""The settings, the reasons for them, and whether they held."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ from lowlat.report.tables import Table
 from lowlat.runtime.kthreads import spoken
 from lowlat.verify.finding import Finding, Standing
 
-#: Parameters that differ by the entry, not by its settings.
+#: Parameters that differ between boot entries without being settings.
 _OWN = (cmdline.MARKER, "BOOT_IMAGE")
 
-#: Who set a parameter that a rehearsal gives every boot, its stock ones too, and its state.
+#: The origin and the state of a parameter that a rehearsal adds to every boot, even to stock ones.
 OWN = "the rehearsal's own"
 
 _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
@@ -26,7 +26,7 @@ _BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 
 @dataclass(frozen=True)
 class SettingReason:
-    """One setting: as it is written, where it is set, and why."""
+    """One setting as written, where it is set, and why."""
 
     name: str
     written: str
@@ -37,7 +37,7 @@ class SettingReason:
 
 @dataclass(frozen=True)
 class SettingReasons:
-    """Every setting of the tuned arm; ``origin`` tells in a sentence where that is known from."""
+    """Every setting of the tuned arm; ``origin`` is a sentence on the source of this knowledge."""
 
     origin: str
     settings: tuple[SettingReason, ...]
@@ -49,7 +49,7 @@ class SettingReasons:
 
 
 def reasons(plan: Optional[Plan], arms: Sequence[Arm]) -> SettingReasons:
-    """From the plan, else from the catalogue by the command lines of the runs after."""
+    """From the plan, else from the catalogue for the command lines of the runs after."""
     if plan is not None:
         return _planned(plan)
     return SettingReasons(
@@ -89,7 +89,7 @@ def _booted(arms: Sequence[Arm]) -> Iterator[SettingReason]:
 
 
 def changes(arms: Sequence[Arm]) -> Iterator[Table]:
-    """The words that only one of an arm's command line and the first arm's has."""
+    """The words in which each arm's command line differs from the first arm's."""
     first, *others = map(_line, arms)
     rows = [
         (
@@ -110,43 +110,43 @@ def _line(arm: Arm) -> dict[str, None]:
 
 @dataclass(frozen=True)
 class Effect:
-    """The findings of verify in the boots of an arm, settings that did not hold first."""
+    """The findings of verify in the boots of an arm, lost settings first."""
 
     arm: str
     rows: tuple[Finding, ...]
 
     @property
     def counted(self) -> str:
-        """How many settings are in which state."""
+        """The number of settings in each state."""
         counts = Counter(map(stands, self.rows))
         words = (f"{count} {state}" for state, count in counts.items())
         return ", ".join(words) or "nothing was planned"
 
 
 def effects(arms: Sequence[Arm]) -> tuple[Effect, ...]:
-    """Of every arm in whose boots verify looked."""
+    """The effects in each arm whose boots verify checked."""
     looked = ((arm.name, arm.effect) for arm in arms if arm.effect is not None)
     return tuple(Effect(name, ordered(rows)) for name, rows in looked)
 
 
 def ordered(settings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of verify, settings that did not hold first."""
+    """The findings of verify, lost settings first."""
     return tuple(sorted(settings, key=lambda row: (row.by == OWN, rank(row))))
 
 
 def stands(row: Finding) -> str:
-    """The state of a setting in a word."""
+    """The state of a setting in words."""
     return OWN if row.by == OWN else row.state.value
 
 
 def listed(value: Optional[str], name: str) -> str:
-    """The value of a setting of this name, CPUs as a list."""
+    """A setting's value, CPUs as a list."""
     entry = _BY_NAME.get(name.replace("-", "_"))
     return entry.reads.listed(value) if entry and value else value or "nothing"
 
 
 def mark(row: Finding) -> str:
-    """A sign beside the state, so that colour is never the only sign."""
+    """A sign beside the state, so that colour is never the only signal."""
     if row.by == OWN:
         return "–"
     return "✓" if row.state is Standing.EFFECTIVE else "✗" if row.state.lost else "?"

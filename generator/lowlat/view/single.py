@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of one arm by itself, with nothing to compare it with."""
+"""The page of one arm by itself, without a comparison."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,22 +20,22 @@ from lowlat.view.plot.figure import Data
 from lowlat.view.sections import RunsShown, Section, of_runs
 from lowlat.view.settings import SettingReasons
 
-#: A page shows so many CPUs one by one, the noisiest.
+#: A page shows this many single CPUs, the noisiest.
 _MOST_CPUS = 12
 
-#: The figures for the eye, as far as they are known: measure, title, unit, and divisor.
+#: The figures in large print, as far as known: measure, title, unit, and divisor.
 _NUMBERS = (
     (NOISE, "noise", SUBJECTS[NOISE].each, 1.0),
     ("max_ns", "longest gap", "us", 1e3),
     (INTERRUPTS, "interrupts", "a second on each CPU", 1.0),
 )
 
-#: The one that the CPUs are drawn by, where durations mean something and where they do not.
+#: The figure by which CPUs are drawn: if durations mean something, and if they do not.
 _PRIMARY = (NOISE, INTERRUPTS)
 
 
 def tell(arm: Arm, found: Description) -> dict[str, object]:
-    """The content of a page of the runs of one arm, as its templates name it; pure."""
+    """The content of the page of one arm's runs, with the names that its templates use; pure."""
     cpus, timed = found.cpus, not found.emulated
     name = _PRIMARY[found.emulated]
     noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
@@ -44,7 +44,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     measured = RunsShown(arms, cpus, worst, [dict(description.parts_of(found, INTERRUPTS))], timed)
     power = costs.power(arms)
     every = (
-        # Over all CPUs, and those of each: what the noise is made of is drawn.
+        # Over all CPUs and for each; a drawing shows the parts of the noise.
         Section("figures", tables=tuple(description.tables(found, parts=False))),
         *of_runs(measured),
         Section("costs", tables=(power,) if power.rows and timed else ()),
@@ -68,7 +68,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
         "sections": [section for section in every if not section.empty],
         "method": {"compared": False, "tested": 0, "untested": []},
         "steps": next_steps.alone(parts.largest(parts.causes(arms, cpus))),
-        # Nothing is tested, and nothing was set.
+        # There is no test and no setting.
         **{"missing": (), "effects": (), "unlooked": (), "changes": (), "others": 0},
         **{"reasons": SettingReasons("", ()), "endpoints": Data("", (), ())},
         "facts": method.facts([arm]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Axes: where a value lies in a drawing, and which values are written beside it."""
+"""Axes: the position of a value in a drawing, and the values written beside it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Optional, Union
 
 from lowlat.report.wording import number
 
-#: A drawing of the size of a telephone's screen: what is readable there is readable elsewhere. And
-#: the room for the axes' numbers and names.
+#: A drawing is as large as a telephone's screen; if it is readable there, it is everywhere. The
+#: second line is the room for the axes' numbers and names.
 WIDTH, HEIGHT = 360.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 30.0, 40.0
 
-#: Where a drawing's axes end, and where the one below lies.
+#: The end of the horizontal axis and the position of the lower one.
 END, FLOOR = WIDTH - RIGHT, HEIGHT - BOTTOM
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
-#: Values further apart than this are drawn on a logarithmic axis.
+#: Values whose ratio exceeds this get a logarithmic axis.
 _WIDE = 15.0
 
-#: The part of a logarithmic axis that is zero's where there is one.
+#: The share of a logarithmic axis for zero, if a value is zero.
 _ZERO = 0.1
 
-#: More decades than this are labelled every other one.
+#: With more decades than this, every other one is labelled.
 _MANY = 6
 
 
@@ -38,7 +38,7 @@ class Linear:
     start: float
     end: float
 
-    #: Nothing parts zero from the other values.
+    #: Zero lies on the scale, so there is no gap.
     gap = None
 
     def at(self, value: float) -> float:
@@ -53,8 +53,8 @@ class Linear:
 
 @dataclass(frozen=True)
 class Log:
-    """Whole decades from ``low`` to ``high``. Zero, which no decade holds, has a place of its own
-    at ``start`` where a value is zero; the decades begin at ``begin`` then."""
+    """Whole decades from ``low`` to ``high``. If a value is zero, which no decade contains, zero
+    lies at ``start`` and the decades begin at ``begin``."""
 
     low: float
     high: float
@@ -64,7 +64,7 @@ class Log:
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float) -> Log:
-        """The decades that hold all positive values."""
+        """The decades that contain all positive values."""
         values = tuple(values)
         known = [value for value in values if value > 0] or [1.0]
         low = math.floor(math.log10(min(known)) + 1e-9)
@@ -74,7 +74,7 @@ class Log:
 
     @property
     def gap(self) -> Optional[float]:
-        """The middle between zero and the first decade, None where zero has no place."""
+        """The middle between zero and the first decade; None without zero."""
         return (self.start + self.begin) / 2 if self.begin != self.start else None
 
     def at(self, value: float) -> float:
@@ -93,7 +93,7 @@ Axis = Union[Linear, Log]
 
 
 def fitting(values: Iterable[float], start: float, end: float) -> Axis:
-    """Logarithmic where values lie far apart, else linear from zero."""
+    """A logarithmic axis if the values lie far apart, else a linear one from zero."""
     values = tuple(values)
     known = [value for value in values if value > 0]
     if known and max(known) > _WIDE * min(known):

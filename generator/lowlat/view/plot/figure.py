@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A drawing with what belongs to it: its title, a sentence, and its data as a table and a file."""
+"""A drawing with its title, a sentence, and its data as a table and a file."""
 
 import base64
 import csv
@@ -13,13 +13,13 @@ from lowlat.report.tables import Table
 
 Cell = Union[str, int, float]
 
-#: Rows of data that a page shows; the file holds all of them.
+#: The rows of data on a page; the file has all.
 _SHOWN = 60
 
 
 @dataclass(frozen=True)
 class Data:
-    """Rows of texts and numbers below a header; ``name`` becomes the file's name."""
+    """Rows of texts and numbers below a header; the file takes its name from ``name``."""
 
     name: str
     header: tuple[str, ...]
@@ -32,21 +32,21 @@ class Data:
 
     @property
     def hidden(self) -> int:
-        """How many rows are in the file only."""
+        """The number of rows that only the file has."""
         return max(len(self.rows) - _SHOWN, 0)
 
     @property
     def link(self) -> str:
-        """The CSV file as an address of its own, so that a page alone can hand it out."""
+        """The CSV file as a data: address, so that a page can offer it without other files."""
         encoded = base64.b64encode(csv_text(self.header, self.rows).encode())
         return f"data:text/csv;charset=utf-8;base64,{encoded.decode()}"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One drawing of a section: ``chart`` has what the macro of this ``kind`` (charts.html.j2)
-    draws, and as ``label`` what it shows to those who cannot see it. ``key`` tells what its
-    numbered parts are, a row each."""
+    """One drawing of a section: ``chart`` is the input of the macro of this ``kind``
+    (charts.html.j2), with a ``label`` for screen readers. ``key`` explains its numbered parts, a
+    row each."""
 
     kind: str
     title: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All arms on one scale: each boot, what stands for them, and the interval of the change."""
+"""All arms on one scale: each boot, the arm's figure, and the interval of the change."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from lowlat.view.arm import common_cpus
 from lowlat.view.plot.axis import END, Axis, fitting, short
 from lowlat.view.plot.figure import Data, Figure
 
-#: Letters of a line of a drawing; characters of an axis on a terminal, at most and at least.
+#: Characters in a line of a drawing; the most and the fewest characters of a terminal's axis.
 _WIDE = 50
 _CHARACTERS = 40
 _FEWEST = 16
 
-#: Between the columns there.
+#: The gap between columns on a terminal.
 _GAP = "  "
 
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One arm: its primary figure, that of each of its boots, and the ends of the interval, as the
-    first arm's figure divided by those of the ratio's; None where there is none. ``label`` is the
-    name without that of the first, where it begins with it."""
+    """One arm: its primary figure, that of each boot, and the ends of its interval (the first arm's
+    figure divided by the ratio's ends; None if there is none). ``label`` is the name without the
+    first arm's name, if it begins with that."""
 
     name: str
     label: str
@@ -54,7 +54,7 @@ class ForestRow:
 
 
 def rows(found: Comparison) -> tuple[ForestRow, ...]:
-    """A row for each arm that has the figure, the first one first; none where no other has it."""
+    """A row for each arm that has the figure, the first arm first; empty if no other arm has it."""
     known = [(report, report.primary) for report in found.reports if report.primary]
     if not known:
         return ()
@@ -94,21 +94,21 @@ def _scale(drawn: Sequence[ForestRow], start: float, end: float) -> Axis:
 
 
 def figure(found: Comparison) -> tuple[Figure, ...]:
-    """The drawing; none where no arm compares."""
+    """The drawing; none if no arm can be compared."""
     drawn = rows(found)
     of = summary.subject(found)
     return _figure(f"{of.name}, {of.unit}", of.unit, drawn, _caption(drawn)) if drawn else ()
 
 
 def of_cpus(values: Mapping[int, float], of: Subject) -> tuple[Figure, ...]:
-    """One arm by itself, a row for each CPU."""
+    """One arm by itself, with a row for each CPU."""
     named = ((f"CPU {cpu}", value) for cpu, value in values.items())
     drawn = [ForestRow(name, name, "", number(value), value, ()) for name, value in named]
     return _figure(f"{of.name}, {of.unit}", of.unit, drawn, "")
 
 
 def of_hosts(named: Iterable[tuple[str, Report]]) -> tuple[Figure, ...]:
-    """Each host's after/before with its interval, a row for each that has one; all begin at 1."""
+    """Each host's after/before with its interval, a row each if known; all begin at 1."""
     known = [(name, report, report.primary) for name, report in named if report.primary]
     others = [_of_host(name, report, end) for name, report, end in known if end.ratio]
     drawn = [ForestRow("before", "before", "", "1", 1.0, ()), *others]
@@ -132,9 +132,9 @@ def _figure(title: str, unit: str, drawn: Sequence[ForestRow], caption: str) -> 
         "across": _scale(drawn, 12.0, END),
         "unit": unit,
         "rows": drawn,
-        # Where a name and a finding do not fit side by side, they stand one below the other.
+        # If a name and a finding do not fit side by side, they stand one below the other.
         "below": any(len(row.label) + len(row.finding) >= _WIDE for row in drawn),
-        # The first arm is what the others are measured by; of CPUs none is.
+        # Arms are compared with the first one; CPUs are not compared.
         "compared": bool(caption),
     }
     return (Figure("forest", title, caption, chart, _data(drawn, unit)),)
@@ -151,7 +151,7 @@ def _caption(drawn: Sequence[ForestRow]) -> str:
 
 
 def clipped(label: str, room: int) -> str:
-    """Names of arms differ at their ends."""
+    """The label cut at its beginning, since names of arms differ at their ends."""
     return label if len(label) <= room else f"…{label[1 - room :]}"
 
 
@@ -168,8 +168,8 @@ def _data(drawn: Sequence[ForestRow], unit: str) -> Data:
 
 
 def text(found: Comparison, width: Optional[int] = None) -> Iterator[str]:
-    """The same of several arms in characters. In ``width`` columns, where they are given, the axis
-    is shorter and long names lose their beginnings."""
+    """The drawing of at least two compared arms in characters. If ``width`` (columns) is given, the
+    axis shrinks to fit and long names lose their beginnings."""
     drawn = rows(found)
     if len(drawn) < 3:
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Latency histograms as the field draws them: how often, logarithmic, over how long.
+"""Latency histograms in the usual form: gap counts over gap lengths, both logarithmic.
 
-Counts are given per hour of measured time, so that runs of any length can be laid over each other.
-In characters it is a line for each CPU and arm, all of them to one scale.
+Counts are per hour of measured time, so that runs of different lengths can be overlaid. In
+characters, each CPU and arm gets one line, all on one scale.
 """
 
 import math
@@ -15,18 +15,18 @@ from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Log, duration, short
 from lowlat.view.plot.figure import Data, Figure
 
-#: Bins of a decade in a drawing.
+#: Bins per decade in a drawing.
 FINE = 20
 
 _HOUR_NS = 3600e9
 
-#: A bin's number, counted from 1 ns, and its gaps an hour.
+#: By bin number, counted from 1 ns, the gaps per hour.
 Bins = Mapping[int, float]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The gaps of one arm on some CPUs; ``longest_ns`` is None where there was none."""
+    """The gaps of one arm on some CPUs; ``longest_ns`` is None if there was no gap."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class Curve:
 
 
 def curve(arm: ViewArm, cpus: Iterable[int], fine: int = FINE) -> Curve:
-    """The gaps of a arm's runs, in bins of 1/``fine`` decade."""
+    """The gaps of an arm's runs, in bins of 1/``fine`` decade."""
     found = [run.cpu(cpu) for run in arm.runs for cpu in cpus]
     hours = max(sum(cpu.runtime_ns for cpu in found), 1.0) / _HOUR_NS
     bins: dict[int, float] = {}
@@ -53,12 +53,12 @@ def _bin(lower: float, upper: float, fine: int) -> int:
 
 
 def edges(place: int, fine: int = FINE) -> tuple[float, float]:
-    """The lower and upper end of a bin in nanoseconds."""
+    """The lower and upper end of a bin in ns."""
     return 10.0 ** (place / fine), 10.0 ** ((place + 1) / fine)
 
 
 def figures(arms: Sequence[ViewArm], cpus: CpuSet) -> tuple[Figure, ...]:
-    """A drawing for each CPU, all with the same axes; none where no run has a histogram."""
+    """A drawing for each CPU, all with the same axes; none if no run has a histogram."""
     drawn = {n: [curve(arm, [n]) for arm in arms] for n in cpus}
     every = [one for curves in drawn.values() for one in curves if one.bins]
     if not every:
@@ -92,7 +92,7 @@ def _told(one: Curve) -> str:
 
 
 def _outline(one: Curve, across: Log, upward: Log) -> Iterable[tuple[float, float]]:
-    """Steps along the tops of the bins, down to zero where a bin is empty."""
+    """Steps along the tops of the bins, down to zero at empty bins."""
     if not one.bins:
         return
     first, last = min(one.bins), max(one.bins)
@@ -111,19 +111,19 @@ def _data(name: str, curves: Sequence[Curve]) -> Data:
     return Data(f"histogram-{name}.csv", header, rows)
 
 
-#: Bins of a decade.
+#: Bins per decade in characters.
 _COARSE = 6
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:-=+*%#"
 
-#: CPUs that fit on a screen.
+#: The CPUs that fit on a screen.
 MOST = 8
 
 
 def text(arms: Sequence[ViewArm], cpus: CpuSet, *, blocks: bool) -> Iterator[str]:
-    """The histograms of these CPUs as lines of text; none where no run has any. ``blocks``: the
-    terminal shows block elements, else plain ASCII is used."""
+    """The histograms of these CPUs as lines of text; none if no run has one. ``blocks``: the
+    terminal can show block elements; otherwise ASCII is used."""
     curves = [
         (f"CPU {cpu}" if arm is arms[0] else "", curve(arm, [cpu], _COARSE))
         for cpu in cpus
@@ -151,7 +151,7 @@ def _drawing(one: Curve, places: Iterable[int], ends: tuple[float, float], steps
 
 
 def _height(rate: float, ends: tuple[float, float], steps: int) -> int:
-    """0 for nothing, else 1 to ``steps`` - 1 by the logarithm."""
+    """0 for no gaps, else 1 to ``steps`` - 1 on a logarithmic scale."""
     if not rate:
         return 0
     low, high = map(math.log, ends)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The measured machine with the roles of its CPUs, from what the runs tell of it."""
+"""The measured machine with the roles of its CPUs, as far as the runs record it."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from lowlat.view.plot.figure import Data, Figure
 
 
 def figure(run: Run) -> tuple[Figure, ...]:
-    """The machine of a run, in the boot it was made in; none where the run tells of no CPU."""
+    """The machine in the boot of a run; none if the run records no CPU."""
     machine, online = run.machine, run.machine.cpus.online
     if not online:
         return ()

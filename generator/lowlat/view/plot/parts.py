@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parts of the noise: a bar for each arm, all to one scale, and a table."""
+"""The parts of the noise: a bar for each arm, all on one scale, and a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, Linear
 from lowlat.view.plot.figure import Cell, Data, Figure
 
-#: Parts with a colour of their own; the others are added up.
+#: The parts that get a colour; all others are added up.
 _MOST = 7
 
 
@@ -28,14 +28,14 @@ class Part:
 
     @property
     def remedy(self) -> str:
-        """The setting that removes a cause ("class: cause"), "" where none is known."""
+        """The setting that removes the cause ("class: cause"), "" if none is known."""
         kind, _, cause = self.name.partition(": ")
         return remedy(kind, cause) or ""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Its parts, the largest first; ``what`` names it and ``unit`` its sizes."""
+    """A sum with its parts, the largest first; ``what`` is its name, ``unit`` that of its sizes."""
 
     what: str
     unit: str
@@ -48,7 +48,7 @@ class Whole:
 
 
 def causes(arms: Sequence[ViewArm], cpus: CpuSet) -> Whole:
-    """The noise by the cause that was traced, in ppm of the time, the mean of the CPUs."""
+    """The noise by traced cause, in ppm of the time, averaged over the CPUs."""
     found = [_mean([_traced(run, cpus) for run in arm.runs]) for arm in arms]
     return _whole("noise by cause", "ppm of the time", arms, found)
 
@@ -64,13 +64,13 @@ def _traced(run: Run, cpus: CpuSet) -> Mapping[str, float]:
 
 
 def interrupts(arms: Sequence[ViewArm], found: Sequence[Mapping[str, float]]) -> Whole:
-    """The interrupts a second, for each arm by the row of /proc/interrupts that counted them."""
+    """The interrupts a second, for each arm by their row in /proc/interrupts."""
     named = [{source(row): rate for row, rate in rows.items()} for rows in found]
     return _whole("interrupts by source", "a second", arms, named)
 
 
 def largest(whole: Whole) -> Optional[str]:
-    """The part that is the largest of the first arm, None where it has nothing."""
+    """The largest part in the first arm, None without parts."""
     return max(whole.parts, key=lambda part: part.sizes[0]).name if whole.parts else None
 
 
@@ -89,7 +89,7 @@ def _whole(
 
 
 def figures(whole: Whole) -> tuple[Figure, ...]:
-    """One drawing; none where nothing is known."""
+    """One drawing; none if no part is known."""
     if not whole.parts:
         return ()
     shown = _shown(whole.parts)
@@ -109,7 +109,7 @@ def figures(whole: Whole) -> tuple[Figure, ...]:
 
 
 def _key(arms: Sequence[str], parts: Sequence[Part]) -> Table:
-    """The parts with their sizes, and where any is known, what removes them."""
+    """The parts with their sizes and, if known, the settings that remove them."""
     remedies = [part.remedy for part in parts]
     rows = (
         (part.name, *map(number, part.sizes), *([see] if any(remedies) else []))
@@ -121,7 +121,7 @@ def _key(arms: Sequence[str], parts: Sequence[Part]) -> Table:
 def _bar(
     parts: Sequence[Part], arm: int, across: Linear
 ) -> Iterator[tuple[Part, float, float, float]]:
-    """The parts of a bar, each with its size and where it lies."""
+    """The parts of a bar, each with its size and its position."""
     begin = 0.0
     for part in parts:
         size = part.sizes[arm]

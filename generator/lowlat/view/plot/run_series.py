@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A figure over time: a mark for each run, in the order they were made, boots set apart."""
+"""A figure over time: one mark per run in time order, with a line at each reboot."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lowlat.view.plot.figure import Data, Figure
 
 @dataclass(frozen=True)
 class Point:
-    """A run's figure: over all CPUs, and the least and the greatest of one CPU."""
+    """A run's figure over all CPUs, and the least and the greatest of a single CPU."""
 
     run: Run
     arm: ViewArm
@@ -24,13 +24,13 @@ class Point:
 
     @property
     def minute(self) -> str:
-        """When it started, without the seconds."""
+        """The start of the run, to the minute."""
         return self.run.started[:16].replace("T", " ")
 
 
 @dataclass(frozen=True)
 class RunQuantity:
-    """A quantity to draw: a measure, its name for people, its unit, and the divisor of values."""
+    """A quantity to draw: a measure, its title, its unit, and the divisor of its values."""
 
     measure: Measure
     title: str
@@ -39,7 +39,7 @@ class RunQuantity:
 
 
 def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[Figure, ...]:
-    """One drawing, or none where no arm has several runs that know the figure."""
+    """One drawing; none if no arm has several runs with the figure."""
     points = sorted(_points(arms, cpus, shown), key=lambda point: point.run.started)
     if len(points) <= len(arms):
         return ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A figure over the time of a run, a line for each run."""
+"""A figure over the time of a run, with a line for each run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, short
 from lowlat.view.plot.figure import Cell, Data, Figure
 
-#: A drawing has room for so many steps of a run.
+#: The most steps of a run in a drawing.
 _MOST = 120
 
-#: So many changes of the pace of a run are marked.
+#: The most changes of a run's pace that are marked.
 _MARKED = 10
 
 
 @dataclass(frozen=True)
 class SeriesQuantity:
-    """A quantity to draw: the counts of a step that ``of`` takes, ``scale`` times a second; or a
-    ``pace``, 0 in the steps in which it is not known."""
+    """A quantity to draw: the counts per step that ``of`` extracts, times ``scale`` per second; or
+    a ``pace``, which is 0 in steps where it is unknown."""
 
     name: str
     title: str
@@ -40,15 +40,15 @@ INTERRUPTS = SeriesQuantity(
 
 
 def pace_of(cpu: int) -> SeriesQuantity:
-    """The pace of one CPU, whose changes are marked."""
+    """The pace of one CPU; its changes are marked."""
     title, unit = f"Pace of CPU {cpu}", "readings a ms"
     return SeriesQuantity(f"pace-cpu{cpu}", title, unit, lambda s: s.readings_per_ms, pace=True)
 
 
 @dataclass(frozen=True)
 class _Course:
-    """One run in steps: from when, to when, and the figure, mean of the CPUs; and where the pace
-    changed."""
+    """One run in steps: begin, end and figure (the mean of the CPUs); and the changes of the
+    pace."""
 
     arm: ViewArm
     run: Run
@@ -57,7 +57,7 @@ class _Course:
 
 
 def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tuple[Figure, ...]:
-    """One drawing; none where no run is known in two steps at least, or a pace never varied."""
+    """One drawing; none if no run is known in at least two steps, or a pace never varied."""
     every = (_curve(arm, run, cpus, shown) for arm in arms for run in arm.runs)
     curves = [curve for curve in every if curve and len(curve.steps) > 1]
     values = [value for curve in curves for *_, value in curve.steps]
@@ -90,7 +90,7 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tup
 
 
 def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optional[_Course]:
-    """None where some CPU's are not known."""
+    """One run's curve; None if some CPUs have no figures."""
     every = [run.cpu(cpu).series for cpu in cpus]
     known = [shown.of(series) for series in every if series and shown.of(series)]
     if len(known) < len(every) or not every or not run.ends_s:
