@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The catalogue: every tunable, declared once. Plan, render, runtime, verify and explain read it.
 
-The order matters in one way: an entry that asks whether another is enabled comes after it.
+Entries are in order of decision: an entry whose needs ask for another one comes after it.
 """
 
 import difflib
@@ -30,7 +30,7 @@ from lowlat.catalogue import (
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
 
-#: The areas, in the order of the catalogue, with their entries.
+#: The areas with their entries, in the order of the catalogue.
 AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (
     ("Partitions", cpusets.ENTRIES),
     ("Isolation", isolation.ENTRIES),
@@ -50,15 +50,15 @@ AREAS: tuple[tuple[str, tuple[Tunable, ...]], ...] = (
 
 CATALOGUE: tuple[Tunable, ...] = tuple(entry for _, entries in AREAS for entry in entries)
 
-#: The files whose presence on the running kernel decides about an entry.
+#: The files whose existence on the running kernel decides about an entry.
 FEATURES = frozenset(path for entry in CATALOGUE for need in entry.needs for path in need.features)
 
 _BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def unset(name: str) -> Optional[str]:
-    """Why a name that is no entry is not set, as "is never set: WHY"; also given with its value.
-    None where nothing is stated of it."""
+    """Why a name without an entry is not set, as "is never set: WHY"; the name may carry its value.
+    None if no reason is stated."""
     for said, table in (("is never set", NEVER), ("is not set by lowlat", ELSEWHERE)):
         why = _stated(table, name)
         if why:
@@ -67,7 +67,7 @@ def unset(name: str) -> Optional[str]:
 
 
 def alias(name: str) -> Optional[str]:
-    """The name an entry has here, where it is known by another one; None for any other name."""
+    """The catalogue's name of an entry that has this other name; None for any other name."""
     return _stated(ALIASES, name)
 
 
@@ -78,8 +78,8 @@ def _stated(table: dict[str, str], name: str) -> Optional[str]:
 
 
 def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
-    """The entry of that name, also given as it stands on a command line ("idle=poll"). Raises
-    Refused, naming the nearest known name or one of ``others``, or why it is never set."""
+    """The entry of that name; the name may carry its value ("idle=poll"). Raises Refused, with the
+    nearest known name or one of ``others``, or with the reason why it is never set."""
     why = unset(name)
     if why:
         raise Refused(f"'{name[:60]}' {why}")
@@ -92,7 +92,7 @@ def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
 
 
 def _nearest(name: str, others: Iterable[str]) -> str:
-    """One that is spelt nearly alike, else up to three that have the word in them."""
+    """A name that is spelt nearly alike, else up to three names that contain the word."""
     names = [*_BY_NAME, *others, *ALIASES, *NEVER, *ELSEWHERE]
     near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.8)
     if not near and len(name) > 2:
@@ -103,8 +103,8 @@ def _nearest(name: str, others: Iterable[str]) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def remedy(kind: str, cause: str) -> Optional[str]:
-    """The name of the tunable that removes a cause, by the most specific of the patterns that the
-    catalogue's entries give; None where none does."""
+    """The name of the tunable that removes a cause, by the most specific of the entries' patterns;
+    None if none matches."""
     text = f"{kind}: {cause}"
     found = [
         (len(pattern), entry.name)
@@ -112,5 +112,5 @@ def remedy(kind: str, cause: str) -> Optional[str]:
         for pattern in entry.silences
         if fnmatch.fnmatchcase(text, pattern)
     ]
-    # Of equal patterns, the entry that stands first: others are what may be had instead.
+    # Among equal patterns the first entry wins: later ones are alternatives to it.
     return max(found, key=lambda one: one[0])[1] if found else None

@@ -18,7 +18,7 @@ def _trusted_tsc(target: Target) -> Optional[bool]:
 
 
 def _watchdog_off_already(target: Target) -> Optional[str]:
-    # check_system_tsc_reliable(), arch/x86/kernel/tsc.c; 2 nodes is the oldest kernels' limit.
+    # check_system_tsc_reliable(), arch/x86/kernel/tsc.c; the oldest kernels allow 2 nodes.
     flags = {"constant_tsc", "nonstop_tsc", "tsc_adjust"}
     if flags <= target.machine.processor.flags and 1 <= len(target.machine.nodes) <= 2:
         return "the kernel trusts this TSC (TSC_ADJUST) and runs no watchdog"
@@ -77,7 +77,7 @@ ENTRIES = (
         cost="a TSC that drifts is no longer noticed",
         risk=Risk.HIDES_FAULTS,
         accepts=r"nowatchdog",
-        # The clock source is the TSC without this too.
+        # The clock source is the TSC even without this.
         sign=Sign(shows=Shows.COPY, contradiction=UNSTABLE_CLOCK),
     ),
     Tunable(

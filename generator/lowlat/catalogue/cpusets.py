@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Isolation by a cpuset partition (control groups v2), which needs no reboot to be undone."""
+"""Isolation by a cpuset partition (control groups v2), which can be undone without a reboot."""
 
 from dataclasses import replace
 
@@ -11,8 +11,8 @@ GROUP = "/sys/fs/cgroup/lowlat.slice"
 
 _ISOLATED = "/sys/fs/cgroup/cpuset.cpus.isolated"
 
-# isolcpus= is what remains where these fail: what is not known counts as missing, so that one of
-# the two always isolates.
+# If these fail, isolcpus= isolates instead. Unknown therefore counts as missing, so that one of the
+# two always isolates.
 _UNIFIED = Need(
     lambda target: target.machine.services.cgroup == "v2",
     "this machine is not known to use control groups v2",
@@ -28,8 +28,8 @@ _PARTITIONS = Need(
     features=(_ISOLATED,),
 )
 
-# A partition takes its CPUs out of the unbound workqueues, in workqueue_unbound_exclude_cpumask():
-# the change of masks that workqueue.cpumask makes too.
+# workqueue_unbound_exclude_cpumask() removes a partition's CPUs from the unbound workqueues; it
+# changes the same masks as workqueue.cpumask.
 _SAFE = replace(SAFE_MASKS, test=lambda target: bool(SAFE_MASKS.test(target)), assumed="")
 
 _NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _SAFE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Devices: links that sleep, address translation, network receive work."""
+"""Devices: sleeping links, address translation, network receive work."""
 
 from typing import Optional
 
@@ -34,7 +34,7 @@ _TRANSLATES = Need(
 
 
 def _left_out_already(target: Target) -> Optional[str]:
-    # Beside a partition isolcpus=managed_irq leaves the scheduler's domains alone.
+    # With a partition, isolcpus=managed_irq leaves the scheduler's domains alone.
     domains = "isolcpus" if "cpuset.partition" not in target.enabled else "nohz_full"
     why = "the kernel keeps the CPUs of {} out of these masks (net/core/net-sysfs.c)"
     return done_by((domains, "nohz_full"), why)(target)
@@ -67,7 +67,7 @@ ENTRIES = (
         cost="a faulty or hostile device can read and write all memory",
         risk=Risk.SECURITY,
         accepts=r"1",
-        # The message tells what is meant to be; drivers of some units translate all the same.
+        # The kernel message is only an intention; drivers of some units translate all the same.
         sign=Sign(shows=Shows.IOMMU_GROUPS),
         evidence="/sys/kernel/iommu_groups/N/type is identity",
     ),
@@ -82,7 +82,7 @@ ENTRIES = (
         cost="without iommu.passthrough, a mapping for each transfer of the kernel's own devices",
         risk=Risk.THROUGHPUT,
         accepts=r"on",
-        # The parameter alone makes "DMAR: IOMMU enabled"; this comes when the units run.
+        # "DMAR: IOMMU enabled" follows from the parameter alone, this message from running units.
         sign=Sign(
             proof=r"DMAR: Intel.* Virtualization Technology for Directed I/O",
             contradiction=r"DMAR: (?:No DMAR devices found|IOMMU hardware disabled)",
@@ -110,7 +110,7 @@ ENTRIES = (
         needs=(ISOLATION, config("XPS")),
         cost="isolated CPUs that send share the queues with others, chosen by the connection",
         risk=Risk.THROUGHPUT,
-        # A device with one queue answers ENOENT.
+        # A device with a single queue answers ENOENT.
         tolerant=True,
     ),
     Tunable(
@@ -122,7 +122,7 @@ ENTRIES = (
         needs=(feature("/sys/class/net/lo/threaded", (5, 12)),),
         cost="a context switch for each batch of packets",
         risk=Risk.THROUGHPUT,
-        # Interfaces without polling, such as lo before 5.12, refuse.
+        # Interfaces without NAPI polling, such as lo before 5.12, refuse.
         tolerant=True,
     ),
     Tunable(

@@ -12,15 +12,15 @@ from typing import Callable, Optional
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine, Node
 
-#: The values for a text without places.
+#: The values for a text without placeholders.
 NOWHERE: Mapping[str, object] = MappingProxyType({})
 
 PARAMETERS = "admin-guide/kernel-parameters.txt"
 
 
 class Risk(Enum):
-    """The price of a tunable; the default profile has none that hides faults, weakens security or
-    takes a protection away."""
+    """The price of a tunable. The default profile has no tunable that hides faults, weakens
+    security or removes a protection."""
 
     NONE = "none"
     POWER = "power"
@@ -32,16 +32,16 @@ class Risk(Enum):
 
 
 class Reads(Enum):
-    """How the kernel prints a value back, which decides whether it equals the planned one."""
+    """The form in which the kernel prints a value; it decides how values are compared."""
 
     TEXT = "text"
     LIST = "list"
     MASK = "mask"
-    WITHIN = "within"  # a mask that names none but the planned CPUs
+    WITHIN = "within"  # a mask that contains none but planned CPUs
     CHOICE = "choice"  # always [madvise] never
     HEX = "hex"
-    WAYS = "ways"  # of caches, among the lines of others: L3:0=00f;1=00f; or a list of CPUs
-    FLAG = "flag"  # of a module: Y, which older kernels print as 1
+    WAYS = "ways"  # shares of caches, among other lines: L3:0=00f;1=00f; or a list of CPUs
+    FLAG = "flag"  # a module's flag: Y, which older kernels print as 1
 
     def listed(self, value: str) -> str:
         """A mask as the list of its CPUs, for people; any other value unchanged."""
@@ -53,8 +53,8 @@ class Reads(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """The inputs of a value. ``enabled`` holds the names decided before this one; ``interrupts``
-    are those of the device that the work is for."""
+    """The inputs of a value. ``enabled`` are the names of the entries enabled so far;
+    ``interrupts`` are those of the device of --for-device."""
 
     machine: Machine
     kernel: Kernel
@@ -65,8 +65,8 @@ class Target:
     interrupts: tuple[int, ...] = ()
 
     def places(self, path: str, parts: Mapping[str, object]) -> Iterable[Mapping[str, object]]:
-        """The values for the places in a path, once for each file; ``parts`` are those of a value
-        that the user chose."""
+        """The values for a path's placeholders, one mapping for each file; ``parts`` come from the
+        user's value."""
         if "{cpu}" in path:
             return [{"cpu": cpu} for cpu in self.isolated]
         if "{interrupt}" in path:
@@ -79,15 +79,15 @@ class Target:
         return [parts]
 
     def memory(self, wanted: object) -> list[Node]:
-        """The memory node of that number; for None those of the isolated CPUs, else all that have
-        CPUs."""
+        """The memory node of that number; for None the nodes of the isolated CPUs, else all nodes
+        with CPUs."""
         nodes = [node for node in self.machine.nodes if node.cpus or node.id == wanted]
         near = [node for node in nodes if node.cpus & self.isolated] or nodes
         return near if wanted is None else [node for node in nodes if node.id == wanted]
 
     def fill(self, text: str, reads: Reads, place: Mapping[str, object] = NOWHERE) -> str:
-        """A text of the catalogue with the CPUs of this machine in it, as ``reads`` says, and what
-        else it has places for."""
+        """A catalogue text with its placeholders filled: this machine's CPUs, in the form of
+        ``reads``, and the values in ``place``."""
         known = self._masks if reads in (Reads.MASK, Reads.WITHIN) else self._lists
         return text.format(**known, **place)
 
@@ -105,30 +105,30 @@ class Target:
             "isolated": isolated,
             "housekeeping": housekeeping,
             "isolated_or_all": isolated or "all",
-            # The lowest ones: devices write into the highest.
+            # The lowest ways, since devices write into the highest.
             "few_ways": ";".join(
                 f"{domain}={(1 << max(ways // 4, 2)) - 1:x}"
                 for domain, ways in self.machine.power.l3_ways.items()
             ),
-            # 0 would mean no bound at all.
+            # 0 would mean no limit.
             "wake_us": max((each.latency_us or 1 for each in sleeps), default=2),
         }
 
     def since(self, major: int, minor: int) -> Optional[bool]:
-        """Whether the kernel is this version or newer; None where its version is not known."""
+        """Whether the kernel is this version or newer; None if its version is unknown."""
         version = self.kernel.version
         return None if version is None else version >= (major, minor)
 
     def sure_of(self, name: str) -> bool:
-        """Whether an entry is enabled, and what it needs of the kernel's build is known."""
+        """Whether an entry is enabled, and the kernel's configuration confirms its needs."""
         return name in self.enabled and self.kernel.config is not None
 
 
 @dataclass(frozen=True)
 class Need:
-    """A condition. ``test`` answers None where the machine does not tell: then the setting is
-    emitted with ``assumed`` beside its reason. ``wants`` says the same as a requirement, for the
-    documentation; ``features`` are the files whose presence on the running kernel it asks for."""
+    """A condition. ``test`` returns None if the machine does not tell; the setting is then emitted
+    with ``assumed`` beside its reason. ``wants`` states the requirement for the documentation;
+    ``features`` are the files whose existence on the running kernel the test checks."""
 
     test: Callable[[Target], Optional[bool]]
     missing: str
@@ -139,12 +139,12 @@ class Need:
 
 @dataclass(frozen=True)
 class Value:
-    """One file of the running kernel, or a glob of files, with the value it shall hold. A path with
-    a place in it, such as ``{cpu}``, is one for each of what Target.places says.
+    """One file of the running kernel, or a glob of files, with its planned value. A path with a
+    placeholder, such as ``{cpu}``, stands for one file for each result of Target.places.
 
-    What the kernel offers by system call only has a name of its own instead of a path:
-    ``kthread:GLOB:affinity`` (a CPU mask) and ``kthread:GLOB:policy`` ("other" or "fifo:N") of the
-    kernel threads whose name matches.
+    A setting that the kernel offers by system call only has a name instead of a path:
+    ``kthread:GLOB:affinity`` (a CPU mask) or ``kthread:GLOB:policy`` ("other" or "fifo:N"), for the
+    kernel threads whose names match.
     """
 
     path: str
@@ -152,11 +152,11 @@ class Value:
 
 
 class Shows(Enum):
-    """The kind of evidence that the kernel does what a parameter asks for, not just reads it."""
+    """The kind of evidence that the kernel does what a parameter asks, and did not only read it."""
 
-    STATE = "state"  # the file holds what the kernel works with
-    COPY = "copy"  # the file is read when something is made, if at all: no proof
-    MESSAGE = "message"  # the message proves it; the file may only contradict
+    STATE = "state"  # the file holds the value that the kernel uses
+    COPY = "copy"  # the file is a copy that the kernel reads at creation or never: no proof
+    MESSAGE = "message"  # the message proves it; the file can only contradict
     MANAGED_IRQ = "managed interrupts"
     DEVICE_IRQS = "device interrupts"
     CALLBACK_THREADS = "callback threads"
@@ -170,18 +170,17 @@ class Shows(Enum):
 
 @dataclass(frozen=True)
 class Sign:
-    """How the effect of a setting shows, by what it cannot fake.
+    """How the effect of a setting shows, by evidence that a mere copy of the value cannot give.
 
-    ``path`` is a file that holds ``expected(value)``, of which ``part`` (a regular expression with
-    one group) may name the line that counts, unless no file shows that value (None). What the file
-    is worth, and what else is looked at, says ``shows``. ``proof`` is a kernel message; a group in
-    it holds ``expected(value)``, and of several messages the last one counts. ``contradiction``
-    is one that tells against it; so does a boot word that matches ``spoiled``. ``gone`` is what
-    the kernel makes unless the parameter holds.
+    ``path`` is a file that contains ``expected(value)``; None from ``expected`` means that no file
+    shows this value. ``part`` (a regular expression with one group) selects the relevant text.
+    ``shows`` tells how much the file proves, and what else is checked. ``proof`` is a kernel
+    message; its group, if any, contains ``expected(value)``, and the last of several messages
+    counts. ``contradiction`` is a message that disproves the effect; a boot word that matches
+    ``spoiled`` does so too. ``gone`` is a path that exists unless the parameter holds.
 
-    Of a run-time setting ``path`` is a file beside the one that is written, or a glob of others, in
-    which the kernel shows what it made of the value: ``expected``, or what the file ``like`` beside
-    it holds.
+    For a run-time setting, ``path`` is a file beside the written one, or a glob of others, in which
+    the kernel shows the result: ``expected``, or the content of the file ``like`` beside it.
     """
 
     path: Optional[str] = None
@@ -200,22 +199,21 @@ class Sign:
 class Tunable:
     """One tunable, declared once.
 
-    ``why`` says which noise it removes and how; ``cost`` what it takes away; ``note`` what is to be
-    known besides. Exactly one of ``value`` (boot; "" for a flag without value) and ``rows`` is
-    given; {isolated} and {housekeeping} in them stand for these CPUs, {wake_us} for how long the
-    isolated ones wake from their lightest sleep, {few_ways} for a quarter of each last-level cache.
-    ``instead`` are values that take the place of ``value``, each where its test holds. Of rows that
-    are ``either``, only the first file that is there is set. ``evidence`` tells how to see the
-    effect where ``sign`` and ``rows`` do not. ``unneeded`` answers why the setting would change
-    nothing here. ``accepts`` is the grammar of values a user may give instead; ``parts`` takes such
-    a value apart, for places of these names, ``refuses`` says why it (None: the entry's own) is
-    impossible on this machine, and ``example`` is one, where the entry has none of its own.
-    ``implies`` names entries whose effect this one includes. An entry with ``tuned``, a section of
-    TuneD's, has the same value on every machine, and TuneD sets it itself; ``tolerant`` ones may
-    fail for single files. ``cgroup`` is the control group (v2), or the group of resctrl, whose
-    files the rows are: it is made before they are written, and removed with them.
-    ``silences`` are patterns (fnmatch) of the causes of noise that the entry removes, "class:
-    cause" as in a run.
+    ``why`` says which noise it removes and how, ``cost`` its drawbacks, ``note`` other facts to
+    know. Exactly one of ``value`` (boot; "" for a flag without value) and ``rows`` is given. Their
+    placeholders {isolated} and {housekeeping} stand for these CPUs, {wake_us} for the exit latency
+    (us) of the isolated CPUs' lightest sleep, {few_ways} for a quarter of each last-level cache.
+    ``instead`` are values that replace ``value`` if their test holds. Of ``either`` rows, only the
+    first existing file is written. ``evidence`` tells how to see an effect that ``sign`` and
+    ``rows`` do not show. ``unneeded`` returns why the setting would have no effect here.
+    ``accepts`` is the grammar of values that a user may give instead; ``parts`` splits such a value
+    into placeholders, ``refuses`` returns why it (None: the entry's value) is impossible on this
+    machine, and ``example`` is one, if the entry has no value itself. ``implies`` names entries
+    whose effect this one includes. ``tuned`` is the section of TuneD that sets this entry natively,
+    with the same value on every machine. Single files of a ``tolerant`` entry may fail. ``cgroup``
+    is the control group (v2) or resctrl group of the rows: it is made before they are written, and
+    removed with them. ``silences`` are patterns (fnmatch) of the causes of noise that the entry
+    removes, "class: cause" as in a run.
     """
 
     name: str
@@ -246,7 +244,7 @@ class Tunable:
 
     @property
     def at_boot(self) -> bool:
-        """Whether it is set on the kernel's command line, and not in the running kernel."""
+        """Whether it is set on the kernel's command line rather than in the running kernel."""
         return self.value is not None
 
     def own_value(self, target: Target) -> str:
@@ -255,7 +253,7 @@ class Tunable:
         return target.fill(value or "", Reads.LIST)
 
     def settings(self, target: Target, given: Optional[str] = None) -> Iterator[Value]:
-        """The files to write in the running kernel; ``given`` is a value that a user chose."""
+        """The files to write in the running kernel; ``given`` is the user's value."""
         there = [row for row in self.rows if row.path in target.kernel.features]
         rows = there[:1] or self.rows if self.either else self.rows
         parts = self.parts(given) if given else NOWHERE
@@ -266,9 +264,9 @@ class Tunable:
 
     @property
     def usage(self) -> str:
-        """How a user asks for it."""
+        """The text with which a user enables it."""
         return self.parameter(self.example)
 
     def parameter(self, value: str) -> str:
-        """The boot parameter as it stands on the command line."""
+        """The boot parameter as written on the command line."""
         return f"{self.name}={value}" if value else self.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Frequency of the CPUs, energy preference, turbo. For a guest where its host hands them on."""
+"""CPU frequency, energy preference and turbo. For a guest only if its host passes them on."""
 
 from typing import Optional
 
@@ -9,7 +9,7 @@ from lowlat.catalogue.needs import ISOLATION, OWNS_FREQUENCY, PHYSICAL, config, 
 _CPU = "/sys/devices/system/cpu"
 _PREFERENCE = f"{_CPU}/cpufreq/policy0/energy_performance_preference"
 
-#: The file that switches turbo off, and the value that does it.
+#: The files that switch turbo off, each with the value for it.
 _TURBO = (Value(f"{_CPU}/intel_pstate/no_turbo", "1"), Value(f"{_CPU}/cpufreq/boost", "0"))
 
 
@@ -17,7 +17,7 @@ def _has_driver(target: Target) -> Optional[bool]:
     power = target.machine.power
     if power.frequency_driver:
         return True
-    # A machine that shows its idle driver and no frequency driver has none.
+    # A machine that reports an idle driver but no frequency driver has none.
     return False if power.idle_driver else None
 
 
@@ -35,7 +35,7 @@ _PERFORMANCE = Need(
 
 
 def _shows(*paths: str) -> Need:
-    """One of these files is there; on a machine that does not show its driver that is unknown."""
+    """One of these files exists; unknown on a machine that does not report its driver."""
 
     def test(target: Target) -> Optional[bool]:
         if any(path in target.kernel.features for path in paths):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Idle states: how deep CPUs sleep, and how long waking takes. For a guest only where its host
-hands them on."""
+"""Idle states: how deep CPUs sleep, and how long waking takes. For a guest only if its host passes
+them on."""
 
 from typing import Optional
 
@@ -37,9 +37,9 @@ def _idle_driver(name: str) -> Need:
 
 
 def _skips_first(target: Target) -> bool:
-    """Whether the lightest sleep is number 2 of intel_idle's table, which counts states that are
-    switched off too: on Alder Lake and its like C1, so that 1 would leave nothing but polling, on
-    siblings of SMT too (adl_cstates: C1E of 2 us; where C1E is number 1, it takes 1 us)."""
+    """Whether the lightest sleep is number 2 in intel_idle's table, which also counts states that
+    are switched off. On Alder Lake and similar CPUs it is C1, even for SMT siblings, so 1 would
+    leave only polling (adl_cstates: C1E has 2 us; a C1E that is number 1 has 1 us)."""
     lightest = target.machine.power.lightest_sleeps
     return any(state.name == "C1E" and (state.latency_us or 0) > 1 for state in lightest)
 
@@ -71,7 +71,7 @@ ENTRIES = (
         sign=Sign(
             path=_DRIVER,
             expected=lambda value: "none",
-            # Without the parameter there may be no driver either.
+            # Even without the parameter there may be no driver.
             shows=Shows.MESSAGE,
             proof=r"using polling idle threads",
         ),
@@ -104,7 +104,7 @@ ENTRIES = (
         name="intel_idle.max_cstate",
         why="keeps CPUs in the shallowest sleep, so that waking takes a microsecond or two",
         source="admin-guide/pm/intel_idle.rst",
-        # 0 would not mean C0: it hands over to acpi_idle.
+        # 0 does not mean C0: it hands over to acpi_idle.
         value="1",
         instead=(("2", _skips_first),),
         needs=(X86, OWNS_IDLE, _idle_driver("intel_idle"), _FIRST_STATE),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where interrupts go, at run time."""
+"""Interrupt affinity, at run time."""
 
 from lowlat.catalogue.entry import Need, Reads, Risk, Sign, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION
@@ -29,12 +29,12 @@ ENTRIES = (
         why="moves interrupts that are already set up to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/[0-9]*/smp_affinity", "{housekeeping}"),),
-        # Where a driver or irqbalance placed it among the housekeeping CPUs, it stays.
+        # An interrupt that a driver or irqbalance placed on housekeeping CPUs stays there.
         reads=Reads.WITHIN,
         evidence="effective_affinity of each in /proc/irq lies within the housekeeping CPUs",
         sign=Sign(path="effective_affinity", reads=Reads.WITHIN),
         needs=(ISOLATION,),
-        # Managed interrupts answer EIO or EPERM, and per-CPU ones cannot move: no failure.
+        # Managed interrupts answer EIO or EPERM, per-CPU ones cannot move: neither is a failure.
         tolerant=True,
     ),
     Tunable(

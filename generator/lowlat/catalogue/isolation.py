@@ -10,7 +10,7 @@ from lowlat.model.cpuset import CpuSet
 
 _ISOLATION = "kernel/sched/isolation.c"
 
-#: No kernel of these can be built to stop the tick (NO_HZ_FULL in kernel/time/Kconfig).
+#: Architectures whose kernels cannot be built to stop the tick (NO_HZ_FULL in kernel/time/Kconfig).
 _TICKING = re.compile(r"i[3-6]86|ia64|s390x?|alpha|m68k|sh4|parisc(64)?|ppc|sparc")
 
 
@@ -28,13 +28,13 @@ _STOPS_TICKS = Need(
 
 
 def _knows_managed_irq(target: Target) -> Optional[bool]:
-    """Since 11ea68f553e2 (Linux 5.6), at Red Hat since 4.18.0-193.el8. A kernel that does not know
-    the flag drops the whole parameter."""
+    """Since 11ea68f553e2 (Linux 5.6), in Red Hat's kernels since 4.18.0-193.el8. A kernel that does
+    not know the flag ignores the whole parameter."""
     found = re.match(r"4\.18\.0-(\d+)\..*el8", target.kernel.release or "")
     return True if found and int(found[1]) >= 193 else target.since(5, 6)
 
 
-#: Never missing: an older kernel gets the list alone.
+#: Never missing: an older kernel gets the bare list.
 _MANAGED_IRQ = Need(
     lambda target: None if _knows_managed_irq(target) is None else True,
     "not known",
@@ -58,7 +58,7 @@ def _isolated_already(target: Target) -> Optional[str]:
 
 
 def _domains(value: str) -> Optional[str]:
-    """The list of a value that takes CPUs out of the scheduler's domains."""
+    """The CPU list of an isolcpus= value that isolates scheduler domains, else None."""
     return None if re.match("managed_irq,[0-9]", value) else re.sub(r"^[a-z_,]+,", "", value)
 
 
@@ -82,7 +82,7 @@ ENTRIES = (
         note="this parameter is not deprecated: current kernel documents no longer say so. Nothing "
         "else isolates work from the first process on, or without a control group of its own",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
-        # managed_irq alone drops the default flag and leaves the scheduler domains untouched.
+        # managed_irq alone replaces the default flag, so scheduler domains would stay.
         value="managed_irq,domain,{isolated}",
         instead=(("{isolated}", _is_old), ("managed_irq,{isolated}", _beside_a_partition)),
         needs=(ISOLATION, config("CPU_ISOLATION"), _MANAGED_IRQ),

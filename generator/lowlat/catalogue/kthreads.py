@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel threads: where they run, and before whom."""
+"""Kernel threads: where they run, and with which priority."""
 
 from typing import Optional
 
 from lowlat.catalogue.entry import Reads, Risk, Target, Tunable, Value
 from lowlat.catalogue.needs import ISOLATION, REALTIME
 
-#: Threads of every CPU, and the priority TuneD's realtime-virtual-host profile gives them.
+#: Per-CPU threads, with the priority that TuneD's realtime-virtual-host profile gives them.
 _PRIORITIES = (
     Value("kthread:ksoftirqd/{cpu}:policy", "fifo:2"),
     Value("kthread:ktimers/{cpu}:policy", "fifo:2"),
@@ -14,7 +14,7 @@ _PRIORITIES = (
 
 
 def _kept_away(target: Target) -> Optional[str]:
-    # HK_TYPE_KTHREAD: set by nohz_full, from 7.0 on the same as HK_TYPE_DOMAIN.
+    # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN.
     if target.since(7, 0):
         if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
             return "from 7.0 on isolated CPUs are closed to kernel threads (kernel/kthread.c)"
@@ -34,7 +34,7 @@ ENTRIES = (
         reads=Reads.WITHIN,
         needs=(ISOLATION,),
         unneeded=_kept_away,
-        # A CPU's own threads answer EINVAL: no failure.
+        # Per-CPU threads answer EINVAL, which is no failure.
         tolerant=True,
     ),
     Tunable(
@@ -47,7 +47,7 @@ ENTRIES = (
         needs=(ISOLATION, REALTIME),
         cost="softirqs and timers go before ordinary tasks on the isolated CPUs",
         risk=Risk.THROUGHPUT,
-        # Kernels before 6.17 have ktimers only with the real-time patches.
+        # Before 6.17, only kernels with the real-time patches have ktimers.
         tolerant=True,
     ),
 )

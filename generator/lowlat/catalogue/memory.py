@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Memory: work the kernel does on pages by itself, and the interrupts that come of it."""
+"""Memory: the kernel's own work on pages, and the interrupts that it causes."""
 
 from collections.abc import Mapping
 from typing import Optional
@@ -10,7 +10,7 @@ from lowlat.catalogue.needs import ISOLATION, NODES, NOT_REALTIME, config, done_
 _HUGE = "/sys/kernel/mm/transparent_hugepage"
 _NODE = "/sys/devices/system/node/node{node}"
 _KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20}
-#: Of the housekeeping CPUs: tasks in no other group, on these CPUs, go by it.
+#: The resctrl group of the housekeeping CPUs; it applies to their tasks without another group.
 _LIMITED = "/sys/fs/resctrl/lowlat"
 _HUGE_NEEDS = (config("TRANSPARENT_HUGEPAGE"), NOT_REALTIME)
 
@@ -176,7 +176,7 @@ ENTRIES = (
         why="stops kernel samepage merging, which scans memory, write-protects pages and makes "
         "writers fault",
         source="admin-guide/mm/ksm.rst; TuneD's realtime-virtual-host profile",
-        # 2 would also take merged pages apart: more memory at once than there may be.
+        # 2 would also split merged pages, which may need more memory than there is.
         rows=(Value("/sys/kernel/mm/ksm/run", "0"),),
         needs=(config("KSM"),),
         cost="guests and programs no longer share identical pages: they need more memory",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Names that are no entries. Every boot parameter that the kernel has a name for, by
-packaging/kernel-names out of its sources, tells a foreign parameter from a misspelt one. Documents
-about low latency name others: NEVER, harmful, useless or unknown to the kernel, with the reason;
+"""Names without an entry. All boot parameters that the kernel knows, extracted from its sources by
+packaging/kernel-names, tell foreign parameters from misspelt ones. never.ini has the names in
+documents on low latency: NEVER, harmful, useless or unknown to the kernel, with the reason;
 ELSEWHERE, useful but not lowlat's to set, with what to do instead; and ALIASES, other names of
-entries. never.ini holds the texts."""
+entries."""
 
 import difflib
 import re
@@ -24,19 +24,19 @@ NEVER = _table("never")
 ELSEWHERE = _table("elsewhere")
 ALIASES = _table("aliases")
 
-#: Two names this alike are one of them misspelt.
+#: From this similarity on, one of two names counts as a misspelling of the other.
 _ALIKE = 0.84
 
 
 @cache
 def kernel_names() -> frozenset[str]:
-    """The names, "-" being "_" in them."""
+    """The names, with "_" for "-"."""
     return frozenset(line for line in _lines() if not line.startswith("#"))
 
 
 @cache
 def newest() -> tuple[int, int]:
-    """The newest kernel whose names are known."""
+    """The newest kernel whose names are known, as (major, minor)."""
     versions = re.findall(r"(\d+)\.(\d+)", _lines()[0])
     return max((int(major), int(minor)) for major, minor in versions)
 
@@ -46,8 +46,8 @@ def _lines() -> list[str]:
 
 
 def nearest(name: str, preferred: frozenset[str]) -> Optional[str]:
-    """The known name that this one is meant for; None where nothing is like it. A dotted name is
-    held against dotted ones, whose parts are to be alike too."""
+    """The known name that a misspelt one probably means; None if no name is similar. A dotted
+    name is compared with dotted ones only, and must share one part with the result."""
     dotted = "." in name
     for names in (preferred, kernel_names()):
         pool = [known for known in sorted(names) if ("." in known) == dotted]
@@ -63,6 +63,6 @@ def _half_alike(name: str, known: str) -> bool:
 
 
 def is_boot_parameter(entry: Tunable, name: str) -> bool:
-    """Whether a name that is an entry's can stand on the boot line: a run-time entry's can where
-    the file is a module parameter, or the kernel knows the name besides."""
+    """Whether an entry's name may stand on the boot line. A run-time entry's may if its file is a
+    module parameter, or the kernel also knows the name as a boot parameter."""
     return entry.at_boot or name.replace("-", "_") in kernel_names()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Conditions that several tunables share, and reasons not to need one."""
+"""Needs that several tunables share, and reasons why one is unneeded."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +8,12 @@ from typing import Callable, Optional
 from lowlat.catalogue.entry import Need, Target
 from lowlat.model.machine import ARM
 
-#: Hypervisors that run their guests by KVM (probe/hypervisor.py names them).
+#: Hypervisors whose guests run on KVM (probe/hypervisor.py names them).
 _KVM = frozenset({"kvm", "amazon", "google", "alibaba"})
 
 
 def config(*names: str) -> Need:
-    """Built with at least one of these configuration options."""
+    """The kernel is built with at least one of these configuration options."""
 
     def test(target: Target) -> Optional[bool]:
         known = target.kernel.config
@@ -29,8 +29,8 @@ def config(*names: str) -> Need:
 
 
 def feature(path: str, since: tuple[int, int]) -> Need:
-    """The kernel has this file, or is at least the version that brought it: distributions take
-    features into older kernels, so the file is asked first."""
+    """The kernel has this file, or is at least the version that introduced it. The file counts
+    first, for distributions backport features to older kernels."""
     major, minor = since
     missing = f"kernels before {major}.{minor} do not have it"
     wants = f"Linux {major}.{minor}, or an older kernel with {path}"
@@ -38,14 +38,14 @@ def feature(path: str, since: tuple[int, int]) -> Need:
 
 
 def before(path: str, gone: tuple[int, int]) -> Need:
-    """The kernel has this file, or is older than the version that dropped it."""
+    """The kernel has this file, or is older than the version that removed it."""
     major, minor = gone
     missing = f"kernels from {major}.{minor} on do not have it"
     return _file(path, gone, False, missing, f"Linux before {major}.{minor}")
 
 
 def _file(path: str, version: tuple[int, int], newer: bool, missing: str, wants: str) -> Need:
-    """Where the file is not there, the version tells: of ``newer`` kernels, or of older ones."""
+    """Without the file, the version decides: ``newer`` kernels have it, or older ones."""
 
     def test(target: Target) -> Optional[bool]:
         known = target.since(*version)
@@ -64,7 +64,7 @@ PHYSICAL = Need(
     wants="hardware, not a virtual machine",
 )
 
-#: Large instances of clouds give a guest the processor's own idle states and frequencies.
+#: Large cloud instances give a guest the processor's own idle states and frequencies.
 OWNS_IDLE = replace(
     PHYSICAL,
     test=lambda target: not target.guest or target.machine.power.idle_driver == "intel_idle",
@@ -108,7 +108,7 @@ ARM_ONLY = Need(lambda target: target.machine.arch in ARM, "ARM only", wants="AR
 def _by_kvm(target: Target) -> Optional[bool]:
     if not target.guest:
         return False
-    # An emulator's name, or none at all, does not tell whether KVM runs it.
+    # An emulator's name, or none, does not tell whether the guest runs on KVM.
     return True if target.machine.hypervisor in _KVM else None
 
 
@@ -135,7 +135,7 @@ NOT_REALTIME = Need(
 
 
 def built_in(option: str, how: str) -> Callable[[Target], Optional[str]]:
-    """Unneeded where the kernel is built with this option, which does it."""
+    """Unneeded if the kernel is built with this option, which has the same effect."""
 
     def reason(target: Target) -> Optional[str]:
         known = target.kernel.config
@@ -146,10 +146,10 @@ def built_in(option: str, how: str) -> Callable[[Target], Optional[str]]:
 
 
 def done_by(names: Sequence[str], why: str) -> Callable[[Target], Optional[str]]:
-    """Unneeded where one of these tunables is set; ``why`` has a place for its name."""
+    """Unneeded if one of these tunables is set; ``why`` has a placeholder for its name."""
     return lambda target: next((why.format(name) for name in names if name in target.enabled), None)
 
 
 def done_by_realtime(why: str) -> Callable[[Target], Optional[str]]:
-    """Unneeded where the kernel is PREEMPT_RT."""
+    """Unneeded if the kernel is PREEMPT_RT."""
     return lambda target: why if target.kernel.realtime else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""RCU: grace periods that interrupt, callbacks, and the threads that run them."""
+"""RCU: grace periods that interrupt, callbacks, and the threads that run callbacks."""
 
 from lowlat.catalogue.entry import PARAMETERS, Need, Risk, Shows, Sign, Tunable
 from lowlat.catalogue.needs import ISOLATION, REALTIME, built_in, config, done_by_realtime, feature
@@ -31,7 +31,7 @@ ENTRIES = (
         needs=(config("RCU_NOCB_CPU"),),
         cost="constant wake-ups on the housekeeping CPUs",
         risk=Risk.POWER,
-        # With no CPU offloaded the kernel says the first too, and nothing polls.
+        # Without offloaded CPUs the kernel prints the first message too, but nothing polls.
         sign=Sign(
             proof=r"Poll for callbacks from no-CBs CPUs",
             contradiction=r"Offload RCU callbacks from CPUs: .none.",
@@ -48,7 +48,7 @@ ENTRIES = (
         cost="more wake-ups of the RCU threads",
         risk=Risk.POWER,
         accepts=r"0|1",
-        # call_rcu() asks this variable each time (kernel/rcu/tree.c).
+        # call_rcu() reads this variable at each call (kernel/rcu/tree.c).
         sign=Sign(
             path=f"{_FOLDER}/enable_rcu_lazy", expected=lambda value: "Y" if value == "1" else "N"
         ),

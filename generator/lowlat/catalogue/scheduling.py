@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scheduler: preemption, priorities, protection from starvation, where tasks start."""
+"""Scheduler: preemption, priorities, protection from starvation, placement of tasks."""
 
 from typing import Optional
 
@@ -27,7 +27,7 @@ from lowlat.model.machine import Kernel
 
 FAIR_SERVER = "/sys/kernel/debug/sched/fair_server"
 
-#: The causes of the interrupts that the fair server brings to isolated CPUs.
+#: The causes of the fair server's interrupts on isolated CPUs.
 _BY_SERVER = (
     "irq: * (*dl_task_timer*",
     "ipi: * from *dl_task_timer*",
@@ -53,7 +53,7 @@ def _full_already(target: Target) -> Optional[str]:
 
 
 def throttles(kernel: Kernel) -> bool:
-    """Whether sched_rt_runtime_us bounds real-time tasks in this kernel."""
+    """Whether this kernel throttles real-time tasks by sched_rt_runtime_us."""
     groups = kernel.config is not None and kernel.config.enabled("RT_GROUP_SCHED")
     return groups or kernel.version is None or kernel.version < (6, 12)
 
@@ -146,8 +146,8 @@ ENTRIES = (
         "seconds instead of every second: it interrupts isolated CPUs a quarter as often under the "
         "same guarantee (values in ns)",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
-        # In this order: 6.12 may have lost count of what isolated CPUs have promised, and then
-        # refuses any change to less than it was (__dl_overflow() in kernel/sched/deadline.c).
+        # The order matters: 6.12 may miscount the bandwidth that isolated CPUs reserved; it then
+        # refuses any change below the old value (__dl_overflow() in kernel/sched/deadline.c).
         rows=(
             Value(f"{FAIR_SERVER}/cpu{{cpu}}/runtime", "209715200"),
             Value(f"{FAIR_SERVER}/cpu{{cpu}}/period", "4194304000"),

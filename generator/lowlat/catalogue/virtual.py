@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Virtual machines by KVM: what a guest with CPUs of its own does without, and its host too."""
+"""KVM: what a guest with dedicated CPUs does not need, and what its host does not need."""
 
 from typing import Optional
 
@@ -31,7 +31,7 @@ ENTRIES = (
         cost="if the host overcommits its physical CPUs after all, a lock holder that is not "
         "running blocks every waiter",
         risk=Risk.THROUGHPUT,
-        # "no host support" leaves the lock that virtual machines take instead of the plain one.
+        # "no host support" leaves the lock that guests use instead of the plain one.
         sign=Sign(
             proof=r"PV spinlocks disabled(?:, forced by|, single CPU| with KVM_HINTS_REALTIME)"
         ),
@@ -83,7 +83,7 @@ ENTRIES = (
         cost="huge pages that once held code stay split, and the guest has more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
-        # The thread asks it each time (calc_nx_huge_pages_recovery_period()).
+        # The thread reads it at each round (calc_nx_huge_pages_recovery_period()).
         sign=Sign(path=_RECOVERY),
     ),
     Tunable(
@@ -104,7 +104,7 @@ ENTRIES = (
         value="1",
         needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
         cost="guests with nested virtualization or some clocks of Windows fall back to exits",
-        # The module clears it where the processor cannot (avic_hardware_setup()).
+        # The module clears it if the processor lacks the feature (avic_hardware_setup()).
         sign=Sign(path=_AVIC, reads=Reads.FLAG, expected=lambda value: "Y"),
     ),
 )

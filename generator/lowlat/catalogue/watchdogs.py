@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The kernel's search for faults: lockup detectors, machine checks, split locks."""
+"""The kernel's fault detection: lockup detectors, machine checks, split locks."""
 
 from typing import Optional
 

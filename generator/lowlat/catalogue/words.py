@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rules for the words of any boot line: those that harm, mislead or change nothing, the values that
-the kernel takes, and the words that are missing beside others. ``lint`` judges by these, by the
-entries and by NEVER and ELSEWHERE, which have the reason where a rule has none. words.ini holds the
-rules and the tables."""
+"""Rules for the words of any boot line: harmful, misleading and ineffective words, the values that
+the kernel accepts, and words that others require. ``lint`` judges by these rules, by the entries,
+and by NEVER and ELSEWHERE, which have the reason for a rule without one. words.ini has the rules
+and the tables."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from lowlat.model.machine import Machine
 
 
 class WordVerdict(Enum):
-    """The verdict on a word; the first three are findings."""
+    """The verdict on a word; the first three verdicts are findings."""
 
     CONTRADICTORY = "contradictory"
     HARMFUL = "harmful"
@@ -34,10 +34,10 @@ class WordVerdict(Enum):
 
 @dataclass(frozen=True)
 class BootLine:
-    """A boot line on a machine. ``words`` are the kernel's, "-" in their names being "_", and
-    ``values`` holds the value that counts of each parameter;
-    ``domains``, ``tickless``, ``offloaded`` and ``managed`` are the CPUs that isolcpus takes from
-    the scheduler, nohz_full, rcu_nocbs and isolcpus=managed_irq. Target.isolated joins them."""
+    """A boot line on a machine. ``words`` are the kernel's words, with "_" for "-" in their names;
+    ``values`` has the effective value of each parameter. ``domains``, ``tickless``, ``offloaded``
+    and ``managed`` are the CPUs of isolcpus (scheduler domains), nohz_full, rcu_nocbs and
+    isolcpus=managed_irq. Target.isolated joins them."""
 
     target: Target
     words: frozenset[str]
@@ -52,7 +52,7 @@ class BootLine:
         return name in self.values and (not sign or self.values[name] == value)
 
     def built(self, option: str) -> Optional[bool]:
-        """Whether the kernel is built with an option; None where its configuration is missing."""
+        """Whether the kernel is built with an option; None if its configuration is missing."""
         config = self.target.kernel.config
         return None if config is None else config.enabled(option)
 
@@ -76,8 +76,8 @@ class BootLine:
 
 @dataclass(frozen=True)
 class WordRule:
-    """``words`` is a regular expression for whole words, "-" in their names being "_"; ``when``
-    says whether the rule holds on this line. Without ``why`` NEVER or ELSEWHERE tell it."""
+    """``words`` is a regular expression for whole words, with "_" for "-" in their names; ``when``
+    tells whether the rule applies to a line. Without ``why``, NEVER or ELSEWHERE has the reason."""
 
     verdict: WordVerdict
     words: str
@@ -102,7 +102,7 @@ def _uses_iommu(line: BootLine) -> bool:
     return bool(asking & line.words) or any(word.startswith("vfio") for word in line.words)
 
 
-#: When a rule of words.ini may hold, by the name that it has there.
+#: The conditions of rules, by their names in words.ini.
 _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "a tick shall stop": lambda line: line.tickless,
     "no CPU is offloaded": lambda line: (
@@ -158,25 +158,25 @@ def _table(section: str) -> dict[str, str]:
 _TOLD = resources.texts("catalogue/words.ini")
 _PATTERNS = _table("patterns")
 
-#: The first that holds decides.
+#: The first rule that applies decides.
 RULES = tuple(_rule(keys) for keys in _TOLD.values() if "verdict" in keys)
 
-#: The values that the kernel takes, as patterns.
+#: The values that the kernel accepts, as patterns.
 VALUES = _table("values")
 
-#: Words of other names that do what an entry does.
+#: Words with other names that have the effect of an entry.
 STANDS_FOR = _table("stands for")
 
-#: The value that turns a parameter of that name into what was meant.
+#: By parameter, the value that was probably meant.
 MEANT = _table("meant")
 
 #: The kernel's reaction to a list that it cannot read.
 UNREADABLE = _table("unreadable")
 
-#: Parameters that may be given twice.
+#: Parameters that may stand on a line twice.
 REPEATED = re.compile(_PATTERNS["repeated"])
 
-#: Words that other programs read, and the kernel only passes on.
+#: Words that the kernel only passes on to other programs.
 USER_SPACE = re.compile(_PATTERNS["user space"])
 
 #: The effect of isolcpus without the flags that lowlat gives it.
@@ -185,13 +185,13 @@ MANAGED_ONLY = "keeps managed interrupts away; a flag given, domain is not the d
 
 _NONE_RESERVED = "no hugepages= follows this size: none is reserved"
 
-#: Lists of CPUs that are to lie outside the isolated ones, and those that make these.
+#: Lists of CPUs that should lie outside the isolated ones; and these with the isolating lists.
 KEPT_LISTS = frozenset({"irqaffinity", "systemd.cpu_affinity", "workqueue.unbound_cpus"})
 CPU_LISTS = KEPT_LISTS | {"isolcpus", "nohz_full", "rcu_nocbs"}
 
 
 def missing(line: BootLine) -> Iterator[tuple[str, str]]:
-    """The words that the line lacks beside those it has, each with the reason."""
+    """The words that the line lacks, each with the reason."""
     target, at_hand = line.target, line.target.isolated
     hz = target.kernel.config.options.get("HZ") if target.kernel.config else None
     if line.domains - line.tickless and line.built("NO_HZ_FULL") is not False:
@@ -226,8 +226,8 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
 
 
 def hugepages(words: list[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
-    """Of (name, value) in order: the place of each word about huge pages that the kernel ignores,
-    why, and what to write (mm/hugetlb.c: a count belongs to the size before it)."""
+    """For (name, value) in order: the index of each word on huge pages that the kernel ignores, the
+    reason, and what to write (mm/hugetlb.c: a count belongs to the size before it)."""
     size: Optional[int] = None
     counted = False
     for place, (name, _) in enumerate(words):
@@ -248,8 +248,8 @@ def hugepages(words: list[tuple[str, str]]) -> Iterator[tuple[int, str, str]]:
 
 
 def too_many_hugepages(words: list[tuple[str, str]], machine: Machine) -> Optional[str]:
-    """Why the huge pages of these (name, value) leave the system too little; None where they do
-    not, or the machine's memory is not known."""
+    """Why huge pages by these (name, value) leave too little memory to the system; None if they do
+    not, or if the machine's memory is unknown."""
     memory = [node.memory_kib for node in machine.nodes if node.memory_kib is not None]
     size, asked = _kib(dict(words).get("default_hugepagesz", "2M")), 0
     for name, value in words:

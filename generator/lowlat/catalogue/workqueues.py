@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Workqueues: which CPUs run the work that the kernel puts off."""
+"""Workqueues: the CPUs that run the kernel's deferred work."""
 
 import re
 from typing import Optional
@@ -13,9 +13,9 @@ _WRITEBACK = "/sys/bus/workqueue/devices/writeback/cpumask"
 
 
 def workqueue_masks_safe(release: str) -> Optional[bool]:
-    """Whether writing unbound workqueue masks is safe; None where the release does not tell. From
-    6.9 on a changed mask could stall ordered workqueues for good; fixed by 703ccb63ae9f
-    ("workqueue: Fix ordered workqueue plugging"), in 6.12.82, 6.18.23, 6.19.13 and 7.0."""
+    """Whether writing unbound workqueue masks is safe; None if the release does not tell. From 6.9
+    on a changed mask could stall ordered workqueues for ever; fixed by 703ccb63ae9f ("workqueue:
+    Fix ordered workqueue plugging"), in 6.12.82, 6.18.23, 6.19.13 and 7.0."""
     found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
     if not found:
         return None
