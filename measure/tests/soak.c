@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The loop under 100,000 gaps a second for so many seconds (argument, default 3600): nothing is
- * lost, and the memory stays what it was. The gaps are its own reader's, which stalls.
+ * The loop with 100,000 gaps per second for so many seconds (argument, default 3600): no gap is
+ * lost, and the memory does not grow. The loop's own reader makes the gaps by stalling.
  *
- * Exit 0: held; 1: not.
+ * Exit 0: passed; 1: failed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static long resident_pages(void)
 	return resident;
 }
 
-/* Of the time that was its own: what others took can't be stalled in. */
+/* In its own time only: no stall can be made while another program runs. */
 static double stalls_per_s(const struct spin *spin, const struct staller *staller, long seconds)
 {
 	const double own = (double)staller->stalls * (double)staller->stall;

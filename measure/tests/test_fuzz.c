@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parsers under mutated input, a bounded number of times and always the same ones. What they accept
- * has to mean what it says; the sanitizers' builds see what they touch.
+ * Parsers under mutated input: a bounded number of mutations, the same in every run. Accepted input
+ * must have its meaning; the sanitizers' builds check the memory accesses.
  */
 #include "counters.h"
 #include "cpulist.h"

@@ -13,7 +13,7 @@
 #include "text.h"
 #include "units.h"
 
-/* Starts a shell script whose output tells the process it left behind; returns that. */
+/* Starts a shell script that prints the process it leaves behind; returns that process. */
 static pid_t run_script(const char *script, const struct scratch *scratch, bool kill_it,
 			struct child *child)
 {
@@ -113,7 +113,7 @@ static void test_ignored_signal(const struct scratch *scratch)
 	signal(SIGINT, SIG_DFL);
 }
 
-/* Its reaper waits for the exec, and that for somebody to read the output. */
+/* Its reaper waits for the exec, which waits for a reader of the output. */
 static void test_a_harness_that_dies_while_starting(void)
 {
 	char path[PATH_MAX + 16], family[64];

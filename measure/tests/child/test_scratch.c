@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Private folders: held by who made them, and taken away once nobody holds them. */
+/* Private folders: locked by the process that made them, removed once no process locks them. */
 #include "scratch.h"
 #include "tap.h"
 #include "tree.h"

@@ -15,7 +15,7 @@
 #define STORE_TICKS 30
 #define STORING_MAX 2000
 
-/* A clock that says what the test wrote; behind the end it goes on by one tick. */
+/* A clock with the test's readings; after the last one it advances by one tick per reading. */
 struct tape {
 	uint64_t *stamps;
 	size_t count;
@@ -139,9 +139,9 @@ static void test_replay(void)
 }
 
 /*
- * What this machine's clock really said, its gaps included. The expectation is made by the
- * definition: a reading further than the limit from the one before ends a gap, and the reading after
- * that ends the storing. The last reading ends no gap: one after it ends each storing.
+ * Readings of this machine's clock, its gaps included. The expectation follows the definition: a
+ * reading further than the limit from the previous one ends a gap, and the next reading ends the
+ * storing. The last reading ends no gap; a gap before it ends with its storing.
  */
 static struct expected expect_recorded(const struct tape *tape, const struct spin *spin)
 {
@@ -167,7 +167,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What one step in fifty exceeds, however slow this build is. */
+/* A threshold that one step in fifty exceeds, however slow this build is. */
 static uint64_t choose_limit(const struct tape *tape)
 {
 	uint64_t *steps = calloc(tape->count, sizeof(*steps)), limit;
@@ -313,7 +313,7 @@ static void test_backwards(void)
 	   "a clock that goes back is counted and makes no gap");
 }
 
-/* What strikes while a gap is stored, and again while that one is. */
+/* An interruption while a gap is stored, and another one while that is stored. */
 static void test_interrupted_storing(void)
 {
 	const uint64_t far = 1000000;
@@ -339,7 +339,7 @@ static void test_stop(void)
 	ok(spin.reads == SPIN_BATCH, "stop ends the loop after one batch");
 }
 
-/* What the check is for: time that went missing. */
+/* The purpose of the check: lost time. */
 static void test_unaccounted(void)
 {
 	struct spin spin = { .end = 1000000,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Takes one CPU away from whatever runs there, at random moments, and notes when it had it.
+ * Preempts one CPU at random times, and records when it had the CPU.
  *
  *     inject CPU SECONDS SEED MEAN_US TRUTH
  *
- * SCHED_FIFO, so that it preempts at once. It wakes at absolute moments, exponentially distributed
- * around MEAN_US, and spins for 1 to 500 us, each magnitude as likely. TRUTH gets a table `begin,end`
- * in ticks of the counter. Exit 77: this machine has no counter to read; 78: SCHED_FIFO is not
- * permitted.
+ * It runs as SCHED_FIFO, so that it preempts at once. It wakes at absolute times, at exponentially
+ * distributed intervals with mean MEAN_US, and spins for 1 to 500 us, log-uniformly distributed.
+ * TRUTH gets a table `begin,end` in ticks of the counter. Exit 77: this machine has no readable
+ * counter; 78: SCHED_FIFO is not permitted.
  */
 #include <errno.h>
 #include <inttypes.h>

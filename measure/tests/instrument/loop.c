@@ -4,9 +4,9 @@
  *
  *     loop lowlat|sysjitter CPU THRESHOLD_NS SECONDS EVENTS [PLAN TRUTH]
  *
- * lowlat is spin_loop() as lowlat-measure compiles it. EVENTS gets the gaps as a table `begin,end` in
- * ticks. With a PLAN (see stall.h) the run ends when it is through, at the latest after SECONDS.
- * What was found is one line of JSON. Exit 77: this machine has no counter to read.
+ * lowlat is spin_loop() as lowlat-measure compiles it. EVENTS gets the gaps as a table `begin,end`
+ * in ticks. With a PLAN (see stall.h) the run ends with the plan, at the latest after SECONDS. It
+ * prints the results as one line of JSON. Exit 77: this machine has no readable counter.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 /*
  * A memmove() that stalls, for `LD_PRELOAD=memmove.so oslat --workload memmove`.
  *
- * oslat calls it once in each turn of its loop. STALL_PLAN and STALL_TRUTH name the files of stall.h,
- * STALL_SIZE the bytes of oslat's --workload-mem, by which its calls are told. oslat's first thread
- * preheats; the stalls are in its second one, which counts.
+ * oslat calls it once in each turn of its loop. STALL_PLAN and STALL_TRUTH name the files of
+ * stall.h, STALL_SIZE the bytes of oslat's --workload-mem, which identify its calls. oslat's first
+ * thread preheats; the stalls are in its second one, which counts.
  */
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Exact stalls: readings of the counter that take as long as a plan says, and what they took.
+ * Exact stalls: readings of the counter with planned durations, and their measured durations.
  *
- * A plan is a text file with a line `NS READINGS` for each stall: its length in nanoseconds, and how
- * many readings pass before it. The truth is a table in ticks of the counter, see stalls_write().
+ * A plan is a text file with a line `NS READINGS` for each stall: its length in nanoseconds, and
+ * how many readings pass before it. The truth is a table in ticks of the counter, see
+ * stalls_write().
  */
 #pragma once
 
@@ -13,7 +14,7 @@
 
 #include "clock.h"
 
-/* Stalls from this length on last by another clock; one reading of that one is too long for others. */
+/* Stalls from this length on are timed by another clock; its reading takes too long for others. */
 #define STALL_RAW_NS 10000
 
 struct stall {
@@ -48,17 +49,14 @@ struct stalls {
 int stalls_init(const char *path, double ticks_per_ns, struct stalls *ret);
 
 /*
- * Writes what was done so far: `ns,begin,end,raw_ns,before,struck_ns` and a row each.
- *
- * Returns 0 or -errno.
+ * Writes the stalls so far: a header `ns,begin,end,raw_ns,before,struck_ns` and a row each. Returns
+ * 0 or -errno.
  */
 int stalls_write(const struct stalls *stalls, const char *path);
 
 /*
- * A stall, or a few readings before it one of no length: cold code and memory around a stall would
- * lengthen the gap, but not what is known of it.
- *
- * before: see struct stall.
+ * A stall or, a few readings before it, one of no length: else cold code and memory around a stall
+ * would lengthen the gap, but not its known length. before: see struct stall.
  */
 void stalls_next(struct stalls *stalls, uint64_t before);
 

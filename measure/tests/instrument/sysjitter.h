@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The method of sysjitter, written anew from its description, to stand beside ours.
+ * The method of sysjitter, reimplemented from its description, for comparison with lowlat's.
  *
- * Every reading and its distance to the one before are stored in the current slot of the log, and
- * the log goes on by a slot when the distance reaches the threshold. There is nothing but the log:
- * when it is full, the run is over. The rate is whole megahertz, from half a millisecond or so
- * against gettimeofday(), as soon as two in a row differ by at most a thousandth.
+ * Every reading and its distance to the previous one are stored in the current slot of the log; the
+ * log advances by a slot when the distance reaches the threshold. The run ends when the log is
+ * full. The rate is in whole MHz, measured for about 0.5 ms against gettimeofday(), until two
+ * measurements in a row differ by at most 0.1 %.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Instances of the kernel's trace: made, held, and removed once nobody holds them. */
+/* Instances of the kernel's trace: made, held open, and removed once no process holds them. */
 #include "tap.h"
 #include "trace.h"
 #include "tree.h"
