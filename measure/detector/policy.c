@@ -149,8 +149,8 @@ static int explain_deadline(const struct policy *policy, const char *text, unsig
 	int everywhere;
 
 	if (err == -EBUSY)
-		return refuse("--policy %s: so much time is not free on CPU %u; give a shorter "
-			      "runtime",
+		return refuse("--policy %s: CPU %u has less free time than that; give a "
+			      "shorter runtime",
 			      text, cpu);
 	cpulist_bind(online);
 	everywhere = try_policy(policy);

@@ -100,8 +100,8 @@ int argument_names(const struct argument *given)
 		row = names_find(given->option->rows, one, length);
 		if (!given->option->rows(row))
 			return argument_refuse(given,
-					       "'%.*s' is none of them; use all, or some "
-					       "of %s with commas between",
+					       "'%.*s' is unknown; use all, or some of %s, "
+					       "separated by commas",
 					       length < 100 ? (int)length : 100, one,
 					       names_join(given->option->rows));
 		flags[row] = true;

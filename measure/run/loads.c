@@ -95,7 +95,7 @@ static void report_load(struct run *run, const struct load *load, bool early)
 	/* A stressor that is stopped midway may have a wrong count. */
 	if (miscounted && !early && load->child.file)
 		run_note(run,
-			 "stress-ng doubts its own counts (status %d: %s); the load was there, "
+			 "stress-ng doubts its own counts (status %d: %s); the load ran, but "
 			 "its throughput may be wrong",
 			 code, complaint ? complaint : "no message");
 	else if (early)
@@ -118,8 +118,8 @@ static void report_kills(struct run *run)
 		return;
 	if (wanted)
 		run_partial(run,
-			    "--load %s: nothing was killed for want of memory, so there was less "
-			    "load than asked for",
+			    "--load %s: no process ran out of memory, so the load was lower "
+			    "than requested",
 			    run->options.load->name);
 	else
 		run_partial(run,

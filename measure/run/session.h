@@ -80,8 +80,8 @@ struct run {
 #define run_invalid(run, ...) ((run)->valid = false, strings_add(&(run)->problems, __VA_ARGS__))
 
 /* For a program with child->truncated set. */
-#define run_truncated(run, program)                                                       \
-	run_partial(run, "%s wrote more than %zu MiB; what lies beyond is lost", program, \
+#define run_truncated(run, program)                                               \
+	run_partial(run, "%s wrote more than %zu MiB; the rest is lost", program, \
 		    CHILD_TEXT_MAX >> 20)
 
 /* The signals that end the run. */

@@ -135,7 +135,7 @@ static int check_capture(const char *path)
 		if (folder == known[i].err)
 			return refuse("--capture '%.200s': %s", path, known[i].words);
 	}
-	return check_written("capture", path, folder, "a folder of yours");
+	return check_written("capture", path, folder, "a folder that you can write");
 }
 
 /* In the order in which they are reported. */

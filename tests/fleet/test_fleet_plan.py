@@ -62,7 +62,7 @@ def test_an_odd_machine_is_held_against_the_class_most_like_it(racks: Path) -> N
     assert differs["kernel"] == ("6.1.0-odd", "6.12.107-test")
     assert "CPUs" not in differs
     told = fleet(racks).out
-    assert "as class 1 but for: kernel 6.1.0-odd, not 6.12.107-test" in told
+    assert "like class 1, except: kernel 6.1.0-odd, not 6.12.107-test" in told
 
 
 def test_each_class_is_drawn_once_and_an_odd_machine_is_not(racks: Path) -> None:

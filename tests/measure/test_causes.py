@@ -232,7 +232,7 @@ def test_what_the_buffer_lost_is_said_and_blamed_on_nobody(tmp_path: Path) -> No
     # The second gap began before what was kept did.
     assert table(cpu)["not-recorded: the trace's buffer was full"] == (2, 2000)
     assert table(cpu)["hardware-or-hypervisor: no kernel event"] == (1, 100)
-    assert any("CPU 1: 12 records found no room" in note for note in cpu["notes"])
+    assert any("CPU 1: 12 records were lost" in note for note in cpu["notes"])
 
 
 def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> None:

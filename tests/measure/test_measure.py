@@ -142,7 +142,7 @@ def test_what_python_knows_of_the_harness_is_what_its_help_says() -> None:
         (tools, "--second-opinion", replace(alone, second_opinion="all")),
         (kinds, "--work", replace(alone, work="all")),
     ):
-        longest = int(rows[row].split("each ")[1].split("s at most")[0])
+        longest = int(rows[row].split("at most ")[1].split("s each")[0])
         assert asked.seconds() - alone.seconds() == longest * len(names.split(", "))
     assert f"(default {options.THROUGHPUT_RUNS})" in rows["--throughput"]
     help = cli.parser_of("measure").format_help()

@@ -77,9 +77,9 @@ def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--work", "sleep"], "'sleep' is none of them; use all, or some of usleep"),
-        (["--work", "kill,,usleep"], "'' is none of them"),
-        (["--second-opinion", "hwlat"], "'hwlat' is none of them; use all, or some of oslat"),
+        (["--work", "sleep"], "'sleep' is unknown; use all, or some of usleep"),
+        (["--work", "kill,,usleep"], "'' is unknown"),
+        (["--second-opinion", "hwlat"], "'hwlat' is unknown; use all, or some of oslat"),
         (["--throughput", "0"], "from 1 to 1000"),
         (["--throughput=x"], "from 1 to 1000"),
     ],

@@ -139,7 +139,7 @@ def test_every_boot_is_measured_as_it_was_asked_for(bench: Bench) -> None:
     assert re.search(r"(?m)^lowlat-fifo1 +1 / 1 .* descriptive-only$", out)
 
     status, _, err = bench.call("--resume", str(bench.out), "--load", "vm")
-    assert (status, err.count("\n")) == (2, 1) and "goes on as it was asked for" in err
+    assert (status, err.count("\n")) == (2, 1) and "continues with its own options" in err
 
 
 def test_from_five_boots_on_the_difference_is_tested(bench: Bench) -> None:

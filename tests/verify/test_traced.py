@@ -68,7 +68,7 @@ def test_who_interrupts_is_told_with_cpu_task_and_call_site() -> None:
     assert traced.origin(found(), 3, "CAL") == " from on_each_cpu_cond_mask"
     told = traced.sender_words(found(), 3, "RES")
     assert told == "sent by CPU 0, bash (31497) from wakeup_preempt (1 of 1)"
-    assert traced.sender_words(found(), 2, "RES") == "the kernel's trace names nobody who sent it"
+    assert traced.sender_words(found(), 2, "RES") == "the kernel's trace names no sender"
     assert traced.origin(found(), 2, "RES") == ""
     assert {cpu for cpu, _, _ in found().seen} == {2, 3}, "nobody asked for the others"
 

@@ -535,7 +535,7 @@ seen 1 CAL 9 CPU 3, other (5) from elsewhere
             "(8 of 10); CPU 0, bash (77) from on_each_cpu_cond_mask (2 of 10)",
             "rcupdate.rcu_normal_after_boot",
         ),
-        ("traced\n", "the kernel's trace names nobody who sent it", "interrupts"),
+        ("traced\n", "the kernel's trace names no sender", "interrupts"),
         (
             "traced\nunseen CAL this kernel does not have the event ipi:ipi_send_cpu\n",
             "who sends it is not known: this kernel does not have the event ipi:ipi_send_cpu",

@@ -88,7 +88,7 @@ class Disk:
                 target = os.fsencode(os.readlink(name, dir_fd=at))
                 return FileSnapshot(target, 0o777, found.st_uid, found.st_gid, link=True)
             if not stat.S_ISREG(found.st_mode):
-                raise OSError(errno.EINVAL, "is no plain file")
+                raise OSError(errno.EINVAL, "is not a regular file")
             return _read(os.open(name, _READ, dir_fd=at))
 
     def put(self, path: str, held: FileSnapshot) -> None:

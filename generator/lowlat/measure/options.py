@@ -49,12 +49,11 @@ class MeasureChoice:
 
     policy: Optional[str] = option(
         "POLICY[,...]",
-        "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); of several, "
-        "such as other,fifo:1, each gets a run of its own, its word in the label; tune decides by "
-        "the first",
+        "other, fifo:N, rr:N or deadline:RUNTIME/PERIOD for the detectors (other); a list such as "
+        "other,fifo:1 makes a run of each, the policy in its label; tune decides by the first",
     )
     load: Optional[str] = option(
-        "SCENARIO", "what stress-ng does meanwhile (default: nothing, of rehearse mixed)"
+        "SCENARIO", "load by stress-ng during the run (default: none; rehearse: mixed)"
     )
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     throughput: Optional[str] = option(
@@ -66,7 +65,7 @@ class MeasureChoice:
     causes: Optional[bool] = option(
         None,
         "join the gaps with the kernel's trace, which lengthens them somewhat (default: with the "
-        "detectors' own context switches, of rehearse not at all)",
+        "detectors' own context switches; rehearse: no causes)",
     )
 
 
@@ -79,8 +78,8 @@ def chosen(given: object) -> dict[str, Any]:
 class MeasureOptions(MeasureChoice):
     """The options of one measurement."""
 
-    label: str = option("NAME", "names the run, such as 'stock'", required=True)
-    out: Optional[Path] = option("FILE", "where to write (default: the state folder)")
+    label: str = option("NAME", "name of the run, such as 'stock'", required=True)
+    out: Optional[Path] = option("FILE", "file for the result (default: in the state folder)")
     cpus: Optional[str] = option("LIST", "CPUs to measure (default: the isolated ones)")
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
@@ -88,12 +87,14 @@ class MeasureOptions(MeasureChoice):
     stop_on: Optional[str] = option("TIME", "end the run at the first gap of at least this length")
     load_cpus: Optional[str] = option("LIST|all", "CPUs for the load (default: the other CPUs)")
     oslat: Optional[bool] = option(None, "cross-check with oslat")
-    second_opinion: Optional[str] = option("TOOLS", "oslat, cyclictest, osnoise, timerlat, or all")
-    work_alone: bool = flag("time them on one CPU after another, not on all at once")
-    work_mixed: bool = flag("time a different kind on each CPU, in turns")
+    second_opinion: Optional[str] = option(
+        "TOOLS", "cross-check with oslat, cyclictest, osnoise, timerlat, or all"
+    )
+    work_alone: bool = flag("time work on one CPU after another, not on all at once")
+    work_mixed: bool = flag("time a different kind of work on each CPU, in turns")
     wakeup: Optional[str] = option(
         "INTERVAL|none",
-        "then measure how late a thread wakes on a schedule, beside cyclictest (%(const)s; the "
+        "then measure wake-up latency on a schedule, beside cyclictest (%(const)s; the "
         "default in a boot of a profile that is judged by it)",
         nargs="?",
         const=WAKEUP_INTERVAL,

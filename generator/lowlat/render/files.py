@@ -127,7 +127,7 @@ def _check_target(target: Path, files: Iterable[RenderedFile], out: str) -> None
     for file in files:
         path = file.below(target)
         if path.is_dir() or path.is_symlink():
-            raise Refused(f"--out {out}: {path} is there and is no plain file", hint=_HINT)
+            raise Refused(f"--out {out}: {path} is there and is not a regular file", hint=_HINT)
         for folder in list(path.parents)[: len(path.relative_to(target).parts)]:
             if os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
                 raise Refused(f"--out {out}: {folder} is there and is no folder", hint=_HINT)

@@ -108,5 +108,5 @@ def _with(report: Report, p: float, arms: int) -> Report:
     found = verdict.of(tested, report.boots)
     why = f"{found.why}; p is adjusted for {arms} arms"
     if found.word != report.verdict:
-        why = f"{why}: alone this would be a change, among so many it is none"
+        why = f"{why}: alone this would be a finding, among so many arms it is not"
     return replace(report, verdict=found.word, why=why, endpoints=endpoints)

@@ -93,4 +93,4 @@ def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[
             if link in longest:
                 yield f"- {link.kind}: {link.cause}", number(link.time_ns / 1e3)
         if shorter := [link.time_ns for link in one.chain if link not in longest]:
-            yield f"- {len(shorter)} shorter ones among them", number(sum(shorter) / 1e3)
+            yield f"- {len(shorter)} shorter causes", number(sum(shorter) / 1e3)

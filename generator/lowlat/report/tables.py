@@ -138,7 +138,7 @@ def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Tabl
     traced = [one for one in reports if any(CLASSES in e.name for e in one.endpoints)]
     arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
     header, *rows = osnoise.rows(arms, cpus, reports[0].sets)
-    note = "of a boot: how many there were, and the time they took together"
+    note = "per boot: the number of events, and their total time in ms"
     return Table(header, tuple(rows), note=note)
 
 

@@ -12,8 +12,8 @@ _NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
 
 #: The note below the rows.
 NOTE = (
-    "cyclictest leaves out the moments that passed while it was held up, and cuts to whole us; "
-    "skipping, so does lowlat-measure. The agreement is of these two: 1 is the same"
+    "cyclictest skips wake-ups that come due while it is delayed, and truncates to whole us; "
+    "skipping: lowlat-measure with the same rule; agreement: the ratio of these two, 1 if equal"
 )
 
 

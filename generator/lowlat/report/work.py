@@ -22,7 +22,7 @@ _FIGURES = (
 _SHOWN = [(name, title) for name, title, _ in _FIGURES if title]
 
 #: The note below the rows.
-NOTE = "of a piece of work; a sleep of usleep and clock_nanosleep asks for 100,000"
+NOTE = "per piece of work; usleep and clock_nanosleep request a sleep of 100,000 ns"
 
 #: A system call that became slower by this factor is reported.
 _DEARER = 1.05

@@ -150,9 +150,9 @@ def _told(one: MachineClass) -> Iterator[str]:
     later = [name[len(RUN_TIME) :] for name, _, _ in one.differs if name.startswith(RUN_TIME)]
     words = [_words(*item) for item in one.differs if not item[0].startswith(RUN_TIME)]
     if words:
-        yield f"as class {one.nearest + 1} but for: {'; '.join(words)}"
+        yield f"like class {one.nearest + 1}, except: {'; '.join(words)}"
     if later:
-        yield f"otherwise than class {one.nearest + 1} at run time: {', '.join(later)}"
+        yield f"run-time settings that differ from class {one.nearest + 1}: {', '.join(later)}"
 
 
 def _words(name: str, here: str, there: str) -> str:

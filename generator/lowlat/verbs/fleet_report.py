@@ -39,7 +39,7 @@ def main(
         # Imported late: only a page needs templates and drawings.
         from lowlat.fleet.page import render
 
-        page = render(found, _table(found), Table(("host", "what to know"), _notes(found)))
+        page = render(found, _table(found), Table(("host", "note"), _notes(found)))
         files.write("--html", html, page.encode())
     options.show(json, lambda: document(found), describe(found))
     return 1 if any(host.report.verdict == REFUSED for host in found.hosts) else 0
@@ -70,7 +70,7 @@ def describe(found: FleetReport) -> Iterator[str]:
         told = [f"{wording.significant(ratio, 3)} ({name})" for ratio, name in ends]
         yield f"Spread of the hosts' own before/after: {' to '.join(told)}"
     out = [host.name for host in found.hosts if found.stands_out(host)]
-    title = "Stands out: its interval leaves out the figure of the host in the middle"
+    title = "Stands out: its interval excludes the median host's figure"
     yield from section(title, options.bullets(out))
     left = (f"{host.name}: {host.report.why}" for host in found.hosts if not host.claimed)
     yield from section("Not in the claim", options.bullets(left))

@@ -79,6 +79,6 @@ def _begun(asked: RehearseArguments) -> tuple[Path, RehearseOptions]:
         options.consistent(asked.wanted.plan)
         return store.name(asked.out), asked.wanted
     if asked.wanted != RehearseOptions() or asked.out:
-        why = f"--resume {asked.resume}: goes on as it was asked for"
+        why = f"--resume {asked.resume}: continues with its own options"
         raise Refused(why, hint="leave all other options but --jobs out")
     return store.resumed(asked.resume)

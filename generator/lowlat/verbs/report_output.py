@@ -47,7 +47,7 @@ class ReportArguments:
         "'ENDPOINT>=N'",
         "exit with 1 unless the lower end of the interval of the ratio before/after reaches N; "
         "such as 'interrupts_per_s>=40', or 'ARM:interrupts_per_s>=40'; or 'throughput_loss<=5%%': "
-        "unless the throughput is at most that much lower, by the interval",
+        "unless the interval of the loss stays within that",
         (),
     )
     html: Optional[str] = option("FILE", "write a page with drawings, in one file")

@@ -55,7 +55,7 @@ def main(asked: RollbackArguments) -> int:
         said.append("$tuned_params stays where TuneD put it, /etc/default/grub: it is empty now")
     options.show_change(asked.json, True, said)
     if kept:
-        raise Unmet(f"kept because somebody edited it since: {', '.join(kept)}")
+        raise Unmet(f"kept because it was edited since: {', '.join(kept)}")
     if left:
         raise Unmet("; ".join(left), hint="remove it there")
     return 0

@@ -36,7 +36,7 @@ class RunArguments:
     )
     one_per_thread: bool = flag("give each thread a CPU of its own")
     task_isolation: bool = flag("have the kernel do its deferred work when system calls return")
-    dry_run: bool = flag("print where the program would run, and what speaks against that")
+    dry_run: bool = flag("print where the program would run, with warnings")
     systemd_drop_in: bool = flag("print a drop-in that places a systemd service; run nothing")
     root: str = options.root()
     command: tuple[str, ...] = positional(

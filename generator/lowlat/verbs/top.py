@@ -96,7 +96,7 @@ def _check(child: process.Child, shown: bool) -> None:
     if status == 2:
         raise Refused(words)
     if not shown or status < 0:
-        raise LowlatError(f"lowlat-measure told nothing: {words}")
+        raise LowlatError(f"lowlat-measure printed nothing: {words}")
 
 
 def _screen() -> Callable[[Second, int], None]:

@@ -175,7 +175,7 @@ def _status(root: Root, asked: TuneArguments) -> int:
     state = read(root)
     if state is None:
         none = {"schema": SCHEMA, "phase": None}
-        options.show(asked.json, lambda: none, ["there was no loop yet"])
+        options.show(asked.json, lambda: none, ["no loop was started yet"])
     else:
         options.show(asked.json, state.to_json, schedule.lines(state))
     return 0

@@ -21,7 +21,7 @@ _SPAN = (1.0, 86400.0, "1s to 24h")
 @dataclass(frozen=True)
 class WatchArguments:
     interval: str = option("TIME", "time between two checks (%(default)s)", "60s")
-    restore: bool = flag("restore what somebody else has undone")
+    restore: bool = flag("restore settings that another program has undone")
     once: bool = flag("check once, and exit with 1 on a finding")
     plan: Optional[str] = option("FILE", "default: the plan of 'lowlat-gen runtime start'")
     root: str = options.root()

@@ -129,14 +129,14 @@ class Effects:
             why = f"{held.evidence}; too few managed interrupts to tell what managed_irq does"
             return held._replace(evidence=why)
         if sign.shows is Shows.COPY:
-            why = f"{_GIVEN}; nothing shows what the kernel made of it"
+            why = f"{_GIVEN}; nothing shows its effect in the kernel"
             why = f"{held.evidence}, but that is the parameter's own copy" if held else why
         elif sign.shows is Shows.STATE and sign.path is not None:
             why = f"{_GIVEN}; {sign.path}, which would show it, cannot be read"
         elif sign.proof:
             why = f"{_GIVEN}; the kernel messages of the start of this boot are gone"
         else:
-            why = f"{_GIVEN}; {sign.shows.value} would show it, of which there are none to see"
+            why = f"{_GIVEN}; {sign.shows.value} would show it, but none can be seen"
         return Judged(Standing.UNVERIFIABLE, None, why)
 
     def _complaints(self, parameter: str, sign: Sign) -> Iterator[str]:

@@ -61,7 +61,7 @@ class RuntimeFindings:
     def _shown(self, outcomes: Sequence[Inspected]) -> tuple[Standing, Optional[str], str]:
         """The state of values that are as planned, by their effect in the kernel."""
         if not outcomes:
-            return Standing.UNVERIFIABLE, None, "nothing of that name is here"
+            return Standing.UNVERIFIABLE, None, "nothing of that name exists here"
         evidence = self._held(outcomes)
         sign, value = outcomes[0].entry.sign, outcomes[0].setting.value
         if sign.path is None or sign.expected(value) is None:
@@ -110,7 +110,7 @@ class RuntimeFindings:
             )
         if len(outcomes) == 1:
             return f"{kthreads.spoken(outcomes[0].path)} is {outcomes[0].value}"
-        return "all hold it"
+        return "all have this value"
 
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
         """Messages about interrupts that the kernel keeps on an isolated CPU."""

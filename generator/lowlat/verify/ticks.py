@@ -80,7 +80,7 @@ class Ticks:
     def _running(self, cpu: int) -> str:
         if cpu in self.counted.spinning:
             return "one ordinary task spun there"
-        return "somebody's work ran there" if cpu in self.counted.watching else "it was idle"
+        return "a user's work ran there" if cpu in self.counted.watching else "it was idle"
 
     def _cause(self, nohz_full: Finding, cpu: int) -> str:
         """The kernel's reason why the tick goes on."""

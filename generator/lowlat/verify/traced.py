@@ -101,7 +101,7 @@ def sender_words(traced: Traced, cpu: int, row: str) -> str:
         return f"who sends it is not known: {traced.errors[row]}"
     own = traced.of(cpu, row)
     if not own:
-        return "the kernel's trace names nobody who sent it"
+        return "the kernel's trace names no sender"
     each = [f"{who} {share}" for who, share in _shares(own)]
     more = f" and {len(own) - _NAMED} more" if len(own) > _NAMED else ""
     return f"sent by {'; '.join(each[:_NAMED])}{more}"

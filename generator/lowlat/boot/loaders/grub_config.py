@@ -32,7 +32,7 @@ class GrubConfig:
     def live(self) -> str:
         held = self._disk.get(self.path)
         if held is None or held.link:
-            raise Refused(f"{self.path}: is no plain file", hint="is /boot mounted?")
+            raise Refused(f"{self.path}: is not a regular file", hint="is /boot mounted?")
         return held.content.decode("utf-8", "replace")
 
     def generate(self) -> str:

@@ -60,18 +60,18 @@ def _notes(capture: Capture) -> Iterator[str]:
     if capture.trace_error:
         yield f"the kernel's trace could not be used ({capture.trace_error}): it needs root"
     if capture.observer == "none":
-        yield "the detectors' switches could not be recorded: root may do it"
+        yield "the detectors' switches could not be recorded: run as root"
     elif capture.observer == "switches":
-        yield "only the detectors' own switches were recorded: as root, --causes tells more"
+        yield "only the detectors' own switches were recorded: as root, --causes shows more"
     elif not capture.counter:
         yield "the trace's times are cut to microseconds"
     if capture.missing:
         yield f"this kernel has no trace events {', '.join(capture.missing)}"
     for cpu in capture.cpus:
         if cpu.lost:
-            yield f"CPU {cpu.cpu}: {cpu.lost} records found no room, the oldest or latest ones"
+            yield f"CPU {cpu.cpu}: {cpu.lost} records were lost: the buffer was full"
     if capture.senders_lost:
-        yield f"{capture.senders_lost} records of who sent interrupts found no room"
+        yield f"{capture.senders_lost} records of senders were lost: the buffer was full"
 
 
 class _Analyst:
