@@ -80,6 +80,7 @@ _shtab_lowlat_gen_measure___work_COMPGEN=_lowlat_works
 _shtab_lowlat_gen_measure___out_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_measure___load_cpus_COMPGEN=_lowlat_all
 _shtab_lowlat_gen_measure___second_opinion_COMPGEN=_lowlat_tools
+_shtab_lowlat_gen_measure___wakeup_COMPGEN=_lowlat_wakeup
 _shtab_lowlat_gen_measure___events_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report_pos_0_COMPGEN=_lowlat_file
 _shtab_lowlat_gen_report___against_COMPGEN=_lowlat_file
@@ -333,6 +334,9 @@ _lowlat_all() {
 }
 _lowlat_tools() {
   compgen -P "${1%"${1##*,}"}" -W "$(printf '%s\n' all oslat cyclictest osnoise timerlat)" -- "${1##*,}"
+}
+_lowlat_wakeup() {
+  compgen -W "$(printf '%s\n' none)" -- "$1"
 }
 _lowlat_verb() {
   compgen -W "$(printf '%s\n' probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top)" -- "$1"

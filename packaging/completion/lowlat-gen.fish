@@ -55,6 +55,9 @@ end
 function _lowlat_tools
   __fish_complete_list , "printf '%s\n' all oslat cyclictest osnoise timerlat"
 end
+function _lowlat_wakeup
+  printf '%s\n' none
+end
 function _lowlat_verb
   printf '%s\n' probe capture plan cpus run explain profile lint render rehearse measure report fleet apply trial promote rollback doctor status boot runtime tune verify watch top
 end
@@ -240,7 +243,7 @@ complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l oslat -l no-oslat
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l second-opinion -xka "(_lowlat_tools)" -d 'cross-check with oslat, cyclictest, osnoise, timerlat, or all'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work-alone -d 'time work on one CPU after another, not on all at once'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l work-mixed -d 'time a different kind of work on each CPU, in turns'
-complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l wakeup -x -d 'then measure wake-up latency on a schedule, beside cyclictest (1ms)'
+complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l wakeup -xka "(_lowlat_wakeup)" -d 'then measure wake-up latency on a schedule, beside cyclictest (1ms; the default in a boot of a profile that is judged by it)'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l seed -x -d 'random seed of the loads'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l events -xka "(_lowlat_file)" -d 'write every gap as cpu,begin,end'
 complete -c lowlat-gen -n '_shtab_lowlat_gen_using measure' -l json -d 'print the stable JSON form: where the runs were written'
