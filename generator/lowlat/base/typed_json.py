@@ -215,9 +215,11 @@ def encode_fields(value: Any) -> dict[str, Any]:
     return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
 
 
-def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: str) -> _T:
-    """A measured document from a file with this ``schema``; the hints name its ``writer`` and how
-    to ``redo`` it if it is damaged.
+def read_document(
+    path: Path, build: Callable[[dict[str, Any]], _T], schema: str, writer: str, redo: str
+) -> _T:
+    """What ``build`` makes of the object in a file with this ``schema``; the hints name its
+    ``writer`` and how to ``redo`` it if it is damaged.
 
     Raises Refused if the file cannot be read, is not JSON, has another schema or is damaged.
     """
@@ -230,10 +232,8 @@ def read_document(path: Path, kind: type[_T], schema: str, writer: str, redo: st
         raise Refused(f"{path}: not JSON: {error}", hint=hint) from error
     if not isinstance(data, dict) or data.get("schema") != schema:
         raise Refused(f"{path}: not a {schema} document", hint=hint)
-    wanted: Any = kind
     try:
-        found: _T = _decoded(_decoder(wanted, True), data, "")
-        return found
+        return build(data)
     except Mistyped as error:
         raise Refused(f"{path}: {error.message}", hint=redo) from error
 

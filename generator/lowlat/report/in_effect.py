@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lowlat.base.typed_json import read_document
+from lowlat.base.typed_json import decode, read_document
 from lowlat.model import cmdline
 from lowlat.model.run import Run
 from lowlat.verify import SCHEMA
@@ -24,17 +24,15 @@ class Missing:
     why: str
 
 
-@dataclass(frozen=True)
-class _Verified:
-    settings: tuple[Finding, ...]
-
-
 def read_verify(path: Path) -> tuple[Finding, ...]:
     """Read the output of ``lowlat-gen verify --json``. Raises Refused if it cannot be read or is
     another document."""
-    return read_document(
-        path, _Verified, SCHEMA, "'lowlat-gen verify --json'", "verify again"
-    ).settings
+    writer = "'lowlat-gen verify --json'"
+    return read_document(path, _findings, SCHEMA, writer, "verify again")
+
+
+def _findings(value: dict[str, object]) -> tuple[Finding, ...]:
+    return decode(tuple[Finding, ...], value.get("settings"), "settings")
 
 
 def of_boots(boots: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:

@@ -8,12 +8,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
-from lowlat.base.typed_json import read_document
+from lowlat.base.typed_json import decode_fields, read_document
 
 SCHEMA = "lowlat.run-capture/1"
 
@@ -100,7 +100,8 @@ class GapTimes:
 def read_capture(folder: Path) -> Capture:
     """Read the summary in the folder. Raises Refused if it is missing or damaged."""
     path, writer = folder / "capture.json", "'lowlat-measure --capture'"
-    return replace(read_document(path, Capture, SCHEMA, writer, "measure again"), folder=folder)
+    build = partial(decode_fields, Capture, measured=True)
+    return replace(read_document(path, build, SCHEMA, writer, "measure again"), folder=folder)
 
 
 def read_gaps(path: Path) -> defaultdict[int, GapTimes]:
