@@ -3,11 +3,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Callable, Optional, Union
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Cause, CpuRun, Run
+from lowlat.model.run import Cause, CpuRun, Run, ToolResult
 
 #: A figure's name and its CPU; "all" is the mean over the CPUs (the largest, for a maximum).
 Key = tuple[str, Union[int, str]]
@@ -171,18 +172,14 @@ def _shares(names: tuple[str, str], title: str, named: Callable[[Cause], str]) -
 
 
 def _sources(name: str, cpus: Iterable[CpuRun], of: _Rows) -> Iterator[Measure]:
-    rates = (item for cpu in cpus for item in (of(cpu) or {}).items())
-    for row in dict.fromkeys(row for row, rate in rates if rate and row != "total"):
-        yield _source(name, row, of)
-
-
-def _source(name: str, row: str, of: _Rows) -> Measure:
-    def rate(cpu: CpuRun) -> Optional[float]:
+    def rate(row: str, cpu: CpuRun) -> Optional[float]:
         rows = of(cpu)
         # A missing row did not grow.
         return None if rows is None else rows.get(row, 0.0)
 
-    return _counts(f"{name}@{row}", rate)
+    rates = (item for cpu in cpus for item in (of(cpu) or {}).items())
+    for row in dict.fromkeys(row for row, rate in rates if rate and row != "total"):
+        yield _counts(f"{name}@{row}", partial(rate, row))
 
 
 def figures(run: Run, cpus: CpuSet, measures: Iterable[Measure]) -> dict[Key, float]:
@@ -205,21 +202,23 @@ def of_run(run: Run, cpus: CpuSet) -> dict[Key, float]:
 
 
 def _worst_seconds(run: Run, cpus: CpuSet) -> dict[Key, float]:
-    found: dict[Key, float] = {
-        (WORST_SECOND.name, cpu): 1e6 * series.worst(run.ends_s)
+    found = {
+        cpu: 1e6 * series.worst(run.ends_s)
         for cpu in cpus
         if (series := run.cpu(cpu).series) and run.ends_s
     }
-    return {**found, (WORST_SECOND.name, "all"): max(found.values())} if found else {}
+    return _with_largest(WORST_SECOND, found)
 
 
 def _oslat(run: Run, cpus: CpuSet) -> dict[Key, float]:
     """oslat's maximum in us, by CPU and over all of them."""
     limits = run.oslat.result.figures if run.oslat and run.oslat.result else {}
-    found: dict[Key, float] = {
-        (OSLAT_MAX.name, cpu): limits[str(cpu)] for cpu in cpus if str(cpu) in limits
-    }
-    return {**found, (OSLAT_MAX.name, "all"): max(found.values())} if found else {}
+    return _with_largest(OSLAT_MAX, {cpu: limits[str(cpu)] for cpu in cpus if str(cpu) in limits})
+
+
+def _with_largest(measure: Measure, found: Mapping[int, float]) -> dict[Key, float]:
+    largest: dict[Key, float] = {(measure.name, "all"): max(found.values())} if found else {}
+    return largest | {(measure.name, cpu): value for cpu, value in found.items()}
 
 
 def opinions(run: Run) -> dict[Key, float]:
@@ -246,10 +245,8 @@ def together(run: Run) -> dict[Key, float]:
 
 def throughput(run: Run) -> dict[Key, float]:
     """stress-ng's bogo operations per second of real time, by stressor."""
-    result = dict(dose(run))
-    for stressor, rate in (run.throughput.figures if run.throughput else {}).items():
-        result[stressor] = result.get(stressor, 0.0) + rate
-    return {(f"{THROUGHPUT}@{stressor}", "all"): rate for stressor, rate in result.items()}
+    rates = _summed(*(load.result for load in run.loads), run.throughput)
+    return {(f"{THROUGHPUT}@{stressor}", "all"): rate for stressor, rate in rates.items()}
 
 
 def _major_faults(run: Run) -> dict[Key, float]:
@@ -261,11 +258,15 @@ def _major_faults(run: Run) -> dict[Key, float]:
 
 def dose(run: Run) -> dict[str, float]:
     """The work of the load beside the detector: bogo operations per second, by stressor."""
-    result: dict[str, float] = {}
-    for load in run.loads:
-        for stressor, rate in (load.result.figures if load.result else {}).items():
-            result[stressor] = result.get(stressor, 0.0) + rate
-    return result
+    return _summed(*(load.result for load in run.loads))
+
+
+def _summed(*results: Optional[ToolResult]) -> dict[str, float]:
+    rates: dict[str, float] = {}
+    for one in filter(None, results):
+        for stressor, rate in one.figures.items():
+            rates[stressor] = rates.get(stressor, 0.0) + rate
+    return rates
 
 
 def printed(unit: str, found: Iterable[Mapping[Key, float]]) -> Iterator[Measure]:

@@ -9,7 +9,6 @@ interval misses its gate.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Union
 
 from lowlat.base.errors import Refused, Unmet
 from lowlat.report import throughput
@@ -20,11 +19,9 @@ from lowlat.report.figures import ENDPOINTS, OBSERVATIONS, OSLAT_MAX
 from lowlat.report.verdict import DESCRIPTIVE, REFUSED
 
 _GRAMMAR = re.compile(
-    rf"\s*(?:({NAME}):)?([A-Za-z0-9_.@-]+)\s*>=\s*(\d{{1,15}}(?:\.\d{{1,15}})?)\s*", re.ASCII
-)
-
-_LOSS = re.compile(
-    rf"\s*(?:({NAME}):)?throughput_loss\s*<=\s*(\d{{1,2}}(?:\.\d{{1,15}})?)\s*%\s*", re.ASCII
+    rf"\s*(?:({NAME}):)?(?:([A-Za-z0-9_.@-]+)\s*>=\s*(\d{{1,15}}(?:\.\d{{1,15}})?)"
+    r"|throughput_loss\s*<=\s*(\d{1,2}(?:\.\d{1,15})?)\s*%)\s*",
+    re.ASCII,
 )
 
 NAMES = tuple(measure.name for measure in (*ENDPOINTS, *OBSERVATIONS, OSLAT_MAX))
@@ -32,65 +29,55 @@ NAMES = tuple(measure.name for measure in (*ENDPOINTS, *OBSERVATIONS, OSLAT_MAX)
 
 @dataclass(frozen=True)
 class Gate:
-    """At least this ratio before/after over all measured CPUs; for every arm if ``arm`` is ""."""
+    """At least the ratio ``bound`` before/after over all measured CPUs; of stress-ng's throughput,
+    not inferior: at most that share is lost. For every arm if ``arm`` is ""."""
 
     arm: str
     name: str
-    least: float
+    bound: float
 
     def missed(self, report: Report) -> str:
         """The reason why the gate is missed, "" if it is met."""
-        wanted = f"{self.name}>={self.least:g}"
+        if self.name == throughput.NAME:
+            return self._lost(report)
+        wanted = f"{self.name}>={self.bound:g}"
         endpoint = report.get(self.name)
         if endpoint is None:
             return f"{wanted}, but the runs cannot be compared: {report.why}"
-        bound = endpoint.ratio_at_least
-        if bound is None:
+        least = endpoint.ratio_at_least
+        if least is None:
             never = endpoint.name not in CLAIMED
             return _unknown(wanted, report, "it is never claimed" if never else "it was not tested")
-        if bound >= self.least:
+        if least >= self.bound:
             return ""
         ratio = "" if endpoint.ratio is None else f", measured {endpoint.ratio:.4g}"
-        return f"{wanted}{ratio}, at least {bound:.4g} (95 %)"
+        return f"{wanted}{ratio}, at least {least:.4g} (95 %)"
 
-
-@dataclass(frozen=True)
-class LossGate:
-    """Not inferior: stress-ng loses at most this share of its throughput; ``arm`` as in a Gate."""
-
-    arm: str
-    most: float
-    name: str = throughput.NAME
-
-    def missed(self, report: Report) -> str:
-        """The reason why the gate is missed, "" if it is met."""
-        wanted = f"throughput_loss<={100 * self.most:g}%"
+    def _lost(self, report: Report) -> str:
+        wanted = f"throughput_loss<={100 * self.bound:g}%"
         loss = report.throughput
         if report.emulated or loss is None:
             why = "time means nothing under emulation" if report.emulated else report.why
             return f"{wanted}, but {why}"
         if not loss.tested:
             return _unknown(wanted, report, "it was not tested")
-        return "" if loss.at_most <= self.most else f"{wanted}, but {loss}"
+        return "" if loss.at_most <= self.bound else f"{wanted}, but {loss}"
 
 
-AnyGate = Union[Gate, LossGate]
-
-
-def parse(text: str) -> AnyGate:
+def parse(text: str) -> Gate:
     """Raises Refused if the text is malformed or names no endpoint."""
-    if loss := _LOSS.fullmatch(text):
-        return LossGate(loss[1] or "", float(loss[2]) / 100)
     found = _GRAMMAR.fullmatch(text)
     if not found:
         why = f"--require {text!r}: not of the form ENDPOINT>=N or throughput_loss<=N%"
         raise Refused(why, hint="such as 'interrupts_per_s>=40'")
+    if found[4]:
+        return Gate(found[1] or "", throughput.NAME, float(found[4]) / 100)
     if found[2] not in NAMES:
         raise Refused(f"--require: no endpoint {found[2]!r}", hint=f"one of {', '.join(NAMES)}")
     return Gate(found[1] or "", found[2], float(found[3]))
 
 
-def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
+def check_names(gates: Sequence[Gate], found: Comparison) -> None:
     """Raises Refused if a gate names an unknown arm, or a figure that an arm's report lacks."""
     names = [report.name for report in found.reports]
     for gate in gates:
@@ -107,7 +94,7 @@ def check_names(gates: Sequence[AnyGate], found: Comparison) -> None:
             raise Refused(why, hint=f"one of {', '.join(name for name in NAMES if name in known)}")
 
 
-def check(gates: Sequence[AnyGate], found: Comparison) -> None:
+def check(gates: Sequence[Gate], found: Comparison) -> None:
     """Raises Unmet, naming every gate that was missed."""
     missed: list[str] = []
     for report in found.reports:
@@ -118,7 +105,7 @@ def check(gates: Sequence[AnyGate], found: Comparison) -> None:
         raise Unmet(f"--require not met: {'; '.join(missed)}")
 
 
-def _for(gates: Sequence[AnyGate], report: Report) -> list[AnyGate]:
+def _for(gates: Sequence[Gate], report: Report) -> list[Gate]:
     return [gate for gate in gates if gate.arm in ("", report.name)]
 
 
