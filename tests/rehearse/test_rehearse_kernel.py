@@ -10,7 +10,7 @@ import pytest
 
 from lowlat.base.errors import Refused
 from lowlat.rehearse import kernel, packages
-from lowlat.rehearse.kernel import BootableKernel, KernelRequest
+from lowlat.rehearse.kernel import BootableKernel, check, newest
 
 RELEASES = (
     "6.1.0-50-amd64",
@@ -44,13 +44,13 @@ RELEASES = (
     ],
 )
 def test_a_wish_names_the_newest_kernel_it_begins(text: str, release: str) -> None:
-    assert KernelRequest.parse(text).best(RELEASES) == release
+    assert newest(text, RELEASES) == release
 
 
 @pytest.mark.parametrize("text", ["rt", "6.1 rt", "-6", "6;reboot", "6.1\n", "x" * 200])
 def test_what_is_no_release_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="neither a file nor a kernel release"):
-        KernelRequest.parse(text)
+        check(text)
 
 
 def test_only_images_that_boot_are_offered() -> None:
@@ -63,7 +63,7 @@ def test_only_images_that_boot_are_offered() -> None:
         "Depends: linux-image-6.12.108-rt-amd64-dbg, libc6\n"
     )
     assert packages.offers(shown) == ["6.12.107+deb13-rt-amd64"]
-    assert KernelRequest.parse("6.12-rt").best(packages.offers(shown)) == "6.12.107+deb13-rt-amd64"
+    assert newest("6.12-rt", packages.offers(shown)) == "6.12.107+deb13-rt-amd64"
 
 
 def _bzimage(path: Path, release: str) -> Path:

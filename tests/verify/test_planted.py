@@ -461,7 +461,7 @@ def test_every_run_time_setting_is_put_back(entry: Tunable, tmp_path: Path) -> N
     assert all(
         settings.equal(Reads.TEXT, root.read(f"/{_path(row.target)}"), row.value) for row in rows
     )
-    assert settings.stop(root) == settings.Leftovers((), ())
+    assert settings.stop(root) == ([], [])
     put_back = {path: root.read(f"/{_path(path)}") for path in others}
     assert put_back == others, "as the kernel takes it: a choice without its brackets"
 

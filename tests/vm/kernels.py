@@ -16,7 +16,7 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
-from lowlat.rehearse.kernel import BootableKernel, KernelRequest
+from lowlat.rehearse.kernel import BootableKernel, newest
 from lowlat.rehearse.rehearsal import find_kernel
 
 #: How long a moving suite's kernel counts as its newest one.
@@ -85,7 +85,7 @@ def packaged_or_skip(wanted: Packaged) -> BootableKernel:
 
 def _kept(wanted: Packaged) -> BootableKernel | None:
     images = {path.parents[1].name: path for path in wanted.cache.glob("*/boot/vmlinuz-*")}
-    release = KernelRequest.parse(wanted.version).best(images)
+    release = newest(wanted.version, images)
     return BootableKernel(release, images[release]) if release else None
 
 

@@ -28,29 +28,18 @@ def config(*names: str) -> Need:
     )
 
 
-def feature(path: str, since: tuple[int, int]) -> Need:
-    """The kernel has this file, or is at least the version that introduced it. The file counts
-    first, for distributions backport features to older kernels."""
-    major, minor = since
-    missing = f"kernels before {major}.{minor} do not have it"
-    wants = f"Linux {major}.{minor}, or an older kernel with {path}"
-    return _file(path, since, True, missing, wants)
-
-
-def before(path: str, gone: tuple[int, int]) -> Need:
-    """The kernel has this file, or is older than the version that removed it."""
-    major, minor = gone
-    missing = f"kernels from {major}.{minor} on do not have it"
-    return _file(path, gone, False, missing, f"Linux before {major}.{minor}")
-
-
-def _file(path: str, version: tuple[int, int], newer: bool, missing: str, wants: str) -> Need:
-    """Without the file, the version decides: ``newer`` kernels have it, or older ones."""
+def feature(path: str, version: tuple[int, int], *, gone: bool = False) -> Need:
+    """The kernel has this file, or by its version should: it is at least the one that brought the
+    file, or before the one in which it was ``gone``. The file is asked first, because distributions
+    backport features."""
 
     def test(target: Target) -> Optional[bool]:
-        known = target.since(*version)
-        return path in target.kernel.features or (None if known is None else known is newer)
+        newer = target.since(*version)
+        return path in target.kernel.features or (None if newer is None else newer is not gone)
 
+    shown = "{}.{}".format(*version)
+    missing = f"kernels {f'from {shown} on' if gone else f'before {shown}'} do not have it"
+    wants = f"Linux before {shown}" if gone else f"Linux {shown}, or an older kernel with {path}"
     return Need(test, missing, "assumed: kernel version not known", wants, (path,))
 
 

@@ -4,7 +4,7 @@
 from typing import Optional
 
 from lowlat.catalogue.entry import PARAMETERS, Reads, Risk, Shows, Sign, Target, Tunable
-from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, before, config, feature
+from lowlat.catalogue.needs import AMD, INTEL, KVM_GUEST, PHYSICAL, X86, config, feature
 
 _SYNC = "/sys/module/kvm/parameters/kvmclock_periodic_sync"
 _GAP = "/sys/module/kvm_intel/parameters/ple_gap"
@@ -55,7 +55,7 @@ ENTRIES = (
         why="stops the host from interrupting every guest CPU each five minutes to set its clock",
         source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
         value="0",
-        needs=(X86, PHYSICAL, config("KVM"), before(_SYNC, (7, 0))),
+        needs=(X86, PHYSICAL, config("KVM"), feature(_SYNC, (7, 0), gone=True)),
         cost="the clocks of guests may drift a little further from the host's",
         accepts=r"0",
         sign=Sign(path=_SYNC, expected=lambda value: "N", shows=Shows.COPY),

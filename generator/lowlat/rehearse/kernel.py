@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The kernel that a rehearsal boots: a file, one of the host's, or one from the cache."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -34,39 +32,31 @@ class BootableKernel:
             raise Refused(f"{self.image}: {self.release[:60]!r} is no kernel's release")
 
 
-@dataclass(frozen=True)
-class KernelRequest:
-    """A whole release, or the beginning of a version with a flavour; "" means any without one."""
-
-    text: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> KernelRequest:
-        """Raises Refused if the text is neither a release nor the beginning of one."""
-        if not text or _RELEASE.fullmatch(text):
-            return cls(text)
+def check(text: str) -> None:
+    """Raises Refused if the text is neither a release nor the beginning of one."""
+    if text and not _RELEASE.fullmatch(text):
         why = f"--kernel {text[:120]!r}: neither a file nor a kernel release"
         raise Refused(why, hint="such as /boot/vmlinuz-6.12.107+deb13-amd64, 6.12 or 6.1-rt")
 
-    def matches(self, release: str) -> bool:
-        if release == self.text:
-            return True
-        parts = frozenset(re.split(r"[-.+~_]", release))
-        found = _PREFIX.fullmatch(self.text)
-        if found is None:
-            return not self.text and not parts & _FLAVOURS
-        version, flavour = found.groups()
-        if not re.match(rf"{re.escape(version)}(?!\d)", release):
-            return False
-        # An architecture stands like a flavour: "6.1-amd64" matches no -rt kernel either.
-        return (not flavour or flavour in parts) and parts & _FLAVOURS <= {flavour}
 
-    def best(self, releases: Iterable[str]) -> Optional[str]:
-        """The newest release that matches."""
-        return max(filter(self.matches, releases), key=_age, default=None)
+def newest(text: str, releases: Iterable[str]) -> Optional[str]:
+    """The newest match of a whole release, or of the beginning of a version with a flavour; ""
+    means any without one."""
+    return max((release for release in releases if _matches(text, release)), key=_age, default=None)
 
-    def __str__(self) -> str:
-        return self.text or "any"
+
+def _matches(text: str, release: str) -> bool:
+    if release == text:
+        return True
+    parts = frozenset(re.split(r"[-.+~_]", release))
+    found = _PREFIX.fullmatch(text)
+    if found is None:
+        return not text and not parts & _FLAVOURS
+    version, flavour = found.groups()
+    if not re.match(rf"{re.escape(version)}(?!\d)", release):
+        return False
+    # An architecture stands like a flavour: "6.1-amd64" matches no -rt kernel either.
+    return (not flavour or flavour in parts) and parts & _FLAVOURS <= {flavour}
 
 
 def _age(release: str) -> tuple[int, ...]:
@@ -85,10 +75,10 @@ def find(
     there is no such release yet. Raises Refused if it is no release or cannot be read."""
     if "/" in text or (text and Path(text).is_file()):
         return _of_file(Path(text))
-    wanted = KernelRequest.parse(text)
+    check(text)
     kept = _listed(cache or cache_folder(), "*/boot/vmlinuz-*")
     for known in (_installed(boot), {path.parents[1].name: path for path in kept}):
-        release = wanted.best(known)
+        release = newest(text, known)
         if release is not None:
             return BootableKernel(release, _readable(known[release]))
     return None

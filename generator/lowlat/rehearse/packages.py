@@ -18,7 +18,7 @@ from typing import Optional
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import step
-from lowlat.rehearse.kernel import BootableKernel, KernelRequest
+from lowlat.rehearse.kernel import BootableKernel, check, newest
 
 _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -85,16 +85,16 @@ class Distribution:
 def fetch(text: str, cache: Path, distribution: Optional[Distribution] = None) -> BootableKernel:
     """Unpack the newest kernel that matches ``text`` from the distribution's packages. Raises
     Refused if there is none, or if this is not Debian or Ubuntu."""
-    wanted = KernelRequest.parse(text)
+    check(text)
     distribution = distribution or detect()
     cache.mkdir(parents=True, exist_ok=True)
     for lines in distribution.rounds():
         with apt(lines, distribution.arch) as environment:
             leads = (*distribution.leads, f"linux-image-{text or distribution.arch}")
-            release = wanted.best(offers(_shown(leads, environment)))
+            release = newest(text, offers(_shown(leads, environment)))
             if release is not None:
                 return _take(release, environment, cache)
-    why = f"--kernel {wanted}: no such kernel in {distribution.name}'s packages"
+    why = f"--kernel {text or 'any'}: no such kernel in {distribution.name}'s packages"
     raise Refused(why, hint=f"'apt-cache search linux-image' lists them; {_BY_HAND}")
 
 

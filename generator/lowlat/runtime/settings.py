@@ -70,14 +70,6 @@ class Inspected:
         return not self.effective and not self.fixed
 
 
-@dataclass(frozen=True)
-class Leftovers:
-    """The values that ``stop`` could not restore, and the groups that stay, with reasons."""
-
-    problems: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
 def ours(plan: Plan) -> Iterator[PlannedSetting]:
     """The settings that this module sets: all that TuneD does not support natively."""
     return (item for item in plan.runtime if lookup(item.name).tuned is None)
@@ -242,8 +234,9 @@ def _writable_form(outcome: Inspected) -> str:
     return value.partition(" invalid (")[0]
 
 
-def stop(root: Root) -> Leftovers:
-    """Restore every recorded value; a second call does no harm."""
+def stop(root: Root) -> tuple[list[str], list[str]]:
+    """Restore every recorded value; a second call does no harm. Returns what could not be restored,
+    and the groups that stay, with reasons."""
     old = read_journal(root).old
     groups = [path for path in old if cgroup.is_key(path)]
     kernel = [path for path in old if kthreads.is_path(path)]
@@ -260,10 +253,8 @@ def stop(root: Root) -> Leftovers:
     else:
         runstate.forget(root, JOURNAL)
         runstate.forget(root, store.IN_USE)
-    return Leftovers(
-        tuple(f"{path}: {problem}" for path, problem in problems.items() if problem),
-        tuple(filter(None, kept.values())),
-    )
+    failed = [f"{path}: {problem}" for path, problem in problems.items() if problem]
+    return failed, [*filter(None, kept.values())]
 
 
 def _put_back(root: Root, path: str, value: str) -> str:

@@ -93,10 +93,8 @@ def _stop(asked: RuntimeArguments, root: Root) -> int:
         options.show_change(asked.json, bool(old), said)
         return 0
     with runstate.alone(root):
-        stopped = settings.stop(root)
-    options.show_change(asked.json, bool(old), stopped.kept)
-    if stopped.problems:
-        raise LowlatError(
-            f"{len(stopped.problems)} values could not be put back, first {stopped.problems[0]}"
-        )
+        problems, kept = settings.stop(root)
+    options.show_change(asked.json, bool(old), kept)
+    if problems:
+        raise LowlatError(f"{len(problems)} values could not be put back, first {problems[0]}")
     return 0
