@@ -27,6 +27,9 @@ static const struct load_scenario scenarios[] = {
 	{ "major-faults", .starves = true, .stressors = {
 		{ .name = "msync", .share = SHARE_DISK, .bytes_option = "--msync-bytes" },
 	} },
+	{ "cpu", .stressors = {
+		{ .name = "cpu" },
+	} },
 	{ "timers", .stressors = {
 		{ .name = "timer", .fixed = "--timer-freq 1000" },
 		{ .name = "timerfd", .fixed = "--timerfd-freq 1000" },

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ class Stage:
         self.program.write_text(f"#!/bin/sh\n{script}\n")
         self.program.chmod(0o755)
 
-    def call(self, *words: str, **facts: str) -> int:
+    def call(self, *words: str, **facts: object) -> int:
         asked = cli.asked("measure", ["--label", "stock", "--out", str(self.out), *words])
         return measure.main(asked, {"arch": "x86_64", **facts})
 
@@ -167,6 +168,62 @@ def test_wake_ups_are_measured_where_the_profile_is_judged_by_them(
     assert "".join(word for word in given if word.startswith("--wakeup")) == asked
     host = stage.kept()["host"]
     assert isinstance(host, dict) and host["judged_by"] == judged_by
+
+
+@pytest.mark.parametrize(
+    ("cpus", "layout", "given"),
+    [
+        ("2-3", ["0,2", "1,3", "4,6"], "0-1"),
+        ("2", ["0,2", "1,3"], "0"),
+        ("1", ["0-3"], "0,2-3"),
+        ("2,0", ["0,2", "1,3"], "the measured CPUs have no others"),
+        ("2", ["0", "2"], "the measured CPUs have no others"),
+        ("2", None, "the measured CPUs have no others"),
+        ("2-", ["0,2"], "--cpus 2-: "),
+        ("", ["0,2"], "name them with --cpus"),
+    ],
+)
+def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
+    stage: Stage, cpus: str, layout: Optional[list[str]], given: str
+) -> None:
+    stage.play(f"echo \"$@\" >{stage.folder}/argv; echo '{RUN}'")
+    words = ("--load=cpu", "--load-cpus", "siblings", *(("--cpus", cpus) if cpus else ()))
+    told = [{"cpus": core} for core in layout] if layout else None
+    if not given[0].isdecimal():
+        with pytest.raises(Refused) as refused:
+            stage.call(*words, layout=told)
+        assert given in str(refused.value)
+        assert stage.nothing_left()
+    else:
+        assert stage.call(*words, layout=told) == 0
+        assert f"--load-cpus={given}" in (stage.folder / "argv").read_text().split()
+
+
+@pytest.mark.measures
+@pytest.mark.skipif(not (REAL.exists() and shutil.which("stress-ng")), reason="no harness or load")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
+def test_a_busy_sibling_is_found_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two CPUs of this machine, told to be siblings; the other arm is the same run beside an idle
+    one, which no test can promise here."""
+    monkeypatch.setattr(sys, "argv", [str(REAL.with_name("lowlat-gen")), "measure"])
+    other, cpu, *_ = sorted(os.sched_getaffinity(0))
+    out, idle = tmp_path / "busy.json", tmp_path / "idle.json"
+    words = ["--label=busy", f"--out={out}", f"--cpus={cpu}", "--duration=1s", "--warmup=0s"]
+    words += ["--no-oslat", "--no-causes", "--load=cpu", "--load-cpus=siblings"]
+    told = {"layout": [{"cpus": f"{other},{cpu}"}]}
+    assert measure.main(cli.asked("measure", words), told) == 0
+    run = json.loads(out.read_text())
+    (load,) = run["loads"]
+    assert (load["scenario"], load["cpus"]) == ("cpu", str(other))
+    assert run["host"]["busy"][str(other)] > 0.5
+    host = {**run["host"], "busy": {str(other): 0.0, str(cpu): 1.0}}
+    idle.write_text(json.dumps({**run, "label": "idle", "boot_id": "another", "host": host}))
+    capsys.readouterr()
+    assert cli.main(["report", str(idle), "--against", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "Note: the SMT siblings were busy for 0 % of the time in idle and " in said
 
 
 def test_defaults_are_left_to_the_harness(stage: Stage) -> None:

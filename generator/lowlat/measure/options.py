@@ -85,7 +85,9 @@ class MeasureOptions(MeasureChoice):
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
     stop_on: Optional[str] = option("TIME", "end the run at the first gap of at least this length")
-    load_cpus: Optional[str] = option("LIST|all", "CPUs for the load (default: the other CPUs)")
+    load_cpus: Optional[str] = option(
+        "LIST|all|siblings", "CPUs for the load (default: the other CPUs)"
+    )
     oslat: Optional[bool] = option(None, "cross-check with oslat")
     second_opinion: Optional[str] = option(
         "TOOLS", "cross-check with oslat, cyclictest, osnoise, timerlat, or all"

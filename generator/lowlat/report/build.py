@@ -10,7 +10,7 @@ from typing import Optional, Union
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import comparable, in_effect, throughput, verdict, work
+from lowlat.report import comparable, in_effect, siblings, throughput, verdict, work
 from lowlat.report.arm import Arm, ArmGap
 from lowlat.report.endpoint import Endpoint, Pair, endpoints, longest_gaps
 from lowlat.report.figures import Key
@@ -96,8 +96,9 @@ def build(before: Arm, after: Arm, primary: str) -> Report:
         ]
         gaps = (*before.longest(pair.cpus), *after.longest(pair.cpus))
         concluded = replace(concluded, why="; ".join([concluded.why, *weighty]))
+        beside = siblings.compared(before, after, pair.cpus, worked)
         told = [str(lost)] if lost and str(lost) not in weighty else []
-        flags = [*weighty, *told, *work.sentences(worked), *flags]
+        flags = [*weighty, *told, *work.sentences(worked), *beside, *flags]
         seconds = _seconds(before, pair.cpus), _seconds(after, pair.cpus)
         if concluded.word != REFUSED:
             flags += _within_longest(pair)

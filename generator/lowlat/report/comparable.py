@@ -13,7 +13,7 @@ from typing import Callable, Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
-from lowlat.report import figures, pace
+from lowlat.report import figures, pace, siblings
 from lowlat.report.arm import Arm
 
 Runs = Sequence[Run]
@@ -30,9 +30,6 @@ _LONG = 60
 
 #: Options of stress-ng that name a file, a folder or a port, and do not change the load.
 _PATH_OPTIONS = {"--yaml", "-Y", "--temp-path", "--log-file", "--sock-port", "--udp-port"}
-
-#: An SMT sibling that was busy for this share of the time is reported.
-_BUSY = 0.05
 
 #: A load whose work differs by this share is reported.
 _DOSE = 0.1
@@ -214,18 +211,8 @@ def _condition(run: Run) -> Iterator[str]:
     for load in run.loads:
         if load.exit:
             yield f"{load.tool} ended with status {load.exit}, so its throughput may be wrong"
-    yield from (*busy_siblings(run), *pace.told(run))
+    yield from (*siblings.busy(run), *pace.told(run))
     yield from (text for text in run.problems if not text.startswith(_SAID))
-
-
-def busy_siblings(run: Run) -> Iterator[str]:
-    """Messages about isolated CPUs whose SMT sibling was busy."""
-    for core in run.host.layout:
-        for cpu in core.cpus & run.isolated & run.measured:
-            others = [run.host.busy.get(str(other), 0.0) for other in core.cpus if other != cpu]
-            if max(others, default=0.0) >= _BUSY:
-                share = f"{100 * max(others):.0f} % of the time"
-                yield f"CPU {cpu} is isolated, but its SMT sibling was busy for {share}"
 
 
 def _cpus(runs: Runs) -> str:

@@ -11,7 +11,7 @@ from typing import Optional, Union
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
 from lowlat.model.cpuset import CpuSet
-from lowlat.report import comparable, osnoise, pace, throughput, wakeup, work
+from lowlat.report import comparable, osnoise, pace, siblings, throughput, wakeup, work
 from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, TOGETHER, Key
@@ -76,7 +76,7 @@ def describe(arm: Arm) -> Description:
     first = arm.runs[0]
     wanted = measures(arm.runs, cpus, emulated=first.emulated)
     values = arm.values(cpus, wanted)
-    each = ((*comparable.busy_siblings(r), *pace.told(r), *r.problems) for r in arm.runs)
+    each = ((*siblings.busy(r), *pace.told(r), *r.problems) for r in arm.runs)
     notes = (text for texts in each for text in texts)
     return Description(
         label=arm.name,

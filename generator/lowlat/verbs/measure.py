@@ -10,8 +10,11 @@ from typing import Optional
 from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
+from lowlat.base.typed_json import decode_fields
 from lowlat.measure.options import MeasureOptions, wakeups
 from lowlat.measure.runner import SIGNALLED, Measured, ending, measure
+from lowlat.model.cpuset import CpuSet, CpuSetError
+from lowlat.model.run import HostFacts
 from lowlat.verbs.options import show
 
 
@@ -33,6 +36,8 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     host = _host() if host is None else host
     interval = wakeups(asked.wanted.wakeup, host.get("judged_by"))
     wanted = replace(asked.wanted, host=host, wakeup=interval)
+    if wanted.load_cpus == "siblings":
+        wanted = replace(wanted, load_cpus=_siblings(wanted.cpus or "", host))
     for options in wanted.set_ups():
         try:
             measured = measure(options, quiet=asked.json)
@@ -54,6 +59,21 @@ def main(asked: MeasureArguments, host: Optional[Mapping[str, object]] = None) -
     if complaints:
         raise Unmet("; ".join(complaints))
     return 0
+
+
+def _siblings(cpus: str, host: Mapping[str, object]) -> str:
+    """The SMT siblings of these CPUs that are not among them, as a list. Raises Refused if there
+    are none."""
+    try:
+        measured = CpuSet.parse_list(cpus)
+    except CpuSetError as error:
+        raise Refused(f"--cpus {cpus[:60]}: {error}") from error
+    layout = decode_fields(HostFacts, host, measured=True).layout
+    found = {cpu for core in layout if core.cpus & measured for cpu in core.cpus - measured}
+    if not found:
+        hint = "name CPUs whose siblings are not measured" if cpus else "name them with --cpus"
+        raise Refused("--load-cpus siblings: the measured CPUs have no others", hint=hint)
+    return str(CpuSet.of(found))
 
 
 def _to_json(runs: Sequence[Measured]) -> dict[str, object]:
