@@ -58,8 +58,8 @@ MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 @dataclass(frozen=True)
 class Start:
-    """What one run of a command cost: seconds by the clock and of CPU time, and KiB resident, 0
-    where that is not known."""
+    """The cost of one run of a command: seconds of wall-clock and CPU time, and KiB resident (0 if
+    not known)."""
 
     seconds: float
     cpu: float
@@ -137,7 +137,7 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
-#: What a report must be able to read: so many runs, half of them an arm, with so many gaps in all.
+#: Input for a report: so many runs, half of them per arm, with so many gaps in all.
 RUNS = 20
 GAPS = 10_000_000
 

@@ -81,7 +81,7 @@ def signals() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one command line gave."""
+    """The result of one command line."""
 
     status: int
     out: str

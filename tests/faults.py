@@ -154,7 +154,7 @@ class _Watch(threading.Thread):
                 answer = self._answer(*struct.unpack("=QIIiIQ6Q", request))
                 fcntl.ioctl(listeners[0], _SEND, answer)
             except OSError as error:
-                # Who called was killed meanwhile.
+                # The caller was killed meanwhile.
                 assert error.errno == errno.ENOENT, error
         os.close(listeners[0])
 

@@ -25,7 +25,7 @@ CALLS = range(FEAT_GET, ACTIVATE_SET + 1)
 
 
 def listen() -> int:
-    """Have this process and its children ask before such a call; returns who is asked."""
+    """Have this process and its children ask before such a call; returns the listener."""
     tell, allow = 0x7FC00000, 0x7FFF0000
     steps = [
         *((0x20, 0, 0, 0), (0x15, 0, 4, PRCTL)),  # the call's number

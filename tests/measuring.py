@@ -53,7 +53,7 @@ END
 """
 #: Numbers of system calls: x86_64, aarch64.
 CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
-#: What oslat and cyclictest are asked first.
+#: The first requests to oslat and cyclictest.
 HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
 WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
 

@@ -50,7 +50,7 @@ def program(path: Path) -> Path:
 
 
 def machine() -> Machine:
-    """What the guest's planner sees."""
+    """The machine that the guest's planner sees."""
     made = Shape(kinds=(Kind(4),)).model().machine()
     return replace(made, kernel=Kernel("6.12.1", None, None), hypervisor="qemu")
 

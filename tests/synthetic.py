@@ -17,7 +17,7 @@ from lowlat.host.archive import Contents, dump
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Machine, Node
 
-#: What a tree can lack or say oddly, each as some real machine does.
+#: Facts that a tree can lack or state in an unusual way, each as on some real machine.
 QUIRKS = frozenset(
     {
         "masks-only",  # no thread_siblings_list, no cpulist: kernels before 2.6.26
@@ -46,7 +46,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Shape:
-    """What to build. Cores are counted per cluster, clusters per die, dies per package."""
+    """The machine to build. Cores are counted per cluster, clusters per die, dies per package."""
 
     packages: int = 1
     dies: int = 1
@@ -171,7 +171,7 @@ class Model:
         return CpuSet.of(t.cpu for t in self.threads if t.online and node in t.nodes)
 
     def machine(self) -> Machine:
-        """What probing the tree of this model must give, as far as CPUs go."""
+        """The expected result of probing the tree of this model, as far as CPUs are concerned."""
         online = self.online
         no_node, no_cache = ("no-node" in self.shape.quirks, "no-cache" in self.shape.quirks)
         return Machine(
@@ -347,7 +347,7 @@ def _thread_files(model: Model, thread: Thread) -> Iterator[tuple[str, str]]:
     folder, quirks = f"{_CPU}/cpu{thread.cpu}", model.shape.quirks
     if thread.cpu or not thread.online:
         yield f"{folder}/online", str(int(thread.online))
-    # What the kernel removes when a CPU goes offline.
+    # The files that the kernel removes when a CPU goes offline.
     if not thread.online:
         return
     if "no-topology" not in quirks:

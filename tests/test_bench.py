@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What ``make bench`` measures and can be judged on any machine: the memory of a report."""
+"""The part of ``make bench`` that can be judged on any machine: the memory of a report."""
 
 from __future__ import annotations
 

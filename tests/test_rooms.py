@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the import contracts of setup.cfg cannot say of the rooms; part of ``make lint``."""
+"""Rules of the rooms that setup.cfg's import contracts cannot express; part of ``make lint``."""
 
 from __future__ import annotations
 

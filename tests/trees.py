@@ -93,7 +93,7 @@ def machine(
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run of lowlat-gen left: its status and both outputs."""
+    """The result of a run of lowlat-gen: its status and both outputs."""
 
     status: int
     out: str

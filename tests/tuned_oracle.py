@@ -92,7 +92,7 @@ class TunedOracle:
     def load(
         self, names: Iterable[str], folders: Iterable[object], prefix: Iterable[str] = ()
     ) -> tuple[dict[str, Any], str]:
-        """What its loader makes of each profile, and its log."""
+        """The result of its loader for each profile, and its log."""
         done = subprocess.run(
             [*prefix, SYSTEM_PYTHON, "-c", LOADER],
             input=json.dumps({"names": [*names], "folders": [str(path) for path in folders]}),
@@ -109,7 +109,7 @@ class TunedOracle:
 
 @cache
 def installed() -> Optional[TunedOracle]:
-    """The host's own TuneD; None where there is none."""
+    """The host's own TuneD, or None."""
     asked = "from tuned.version import *; print(TUNED_VERSION_MAJOR, TUNED_VERSION_MINOR, sep='.')"
     done = subprocess.run(
         [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=30, check=False

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def taken(encoder: Callable[[str], T], text: str) -> Optional[T]:
-    """What becomes of a text; None where it is refused, in one line that can be read."""
+    """The encoded form of a text; None if it is refused, in one readable line."""
     try:
         return encoder(text)
     except Refused as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What root may rely on: a path, every folder above it, where links lead, all of a program."""
+"""Files root may rely on: a path, the folders above it, the targets of links, a whole program."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_folder_above_a_file_counts(config: Path, above: int, weak: str) -
     else:
         place.chmod(place.stat().st_mode | (0o020 if weak == "group" else 0o002))
     assert "others than root can write" in refusal(config)
-    # And before it is there: somebody else could put it there.
+    # Also before the file exists: another user could create it.
     if above:
         config.unlink()
         assert str(place) in refusal(config)
@@ -178,7 +178,7 @@ def test_the_interpreter_is_found_behind_any_first_line(tmp_path: Path, first: s
 
 def test_nothing_is_read_of_a_program_that_others_can_write(tmp_path: Path) -> None:
     write_tree(tmp_path, {"usr/bin/other": ""})
-    os.mkfifo(give(tmp_path / "usr/bin") / "lowlat-gen")  # whoever opens it waits
+    os.mkfifo(give(tmp_path / "usr/bin") / "lowlat-gen")  # opening it blocks
     with pytest.raises(Refused, match="can write /usr/bin,"):
         programs.ourselves(Root(str(tmp_path)))
 
@@ -201,7 +201,7 @@ def test_a_harness_that_others_can_replace_is_not_run(
     give(path)
     with pytest.raises(Refused, match="others than root"):
         child.find_harness()
-    # Out of a folder of theirs lowlat-gen runs as it is, and its harness too.
+    # In a folder of another user lowlat-gen runs nevertheless, and its harness too.
     give(tmp_path)
     monkeypatch.setattr("lowlat.__file__", str(tmp_path / "lowlat.py"))
     assert child.find_harness() == str(path)

@@ -48,7 +48,7 @@ NEEDS = [
 #: Mounted in every host at their own place: the sources, and the Python that runs them.
 _SOURCES = {str(REPOSITORY), os.path.realpath(sys.prefix)}
 
-#: What changes of a host; /usr and /dev are mounted.
+#: The folders of a host that change; /usr and /dev are mounted.
 _TOPS = ("boot", "efi", "etc", "proc", "run", "sys", "tmp", "var")
 
 PROBE = """#!/bin/sh
@@ -71,8 +71,8 @@ drive) echo "(hd0,gpt1)" ;;
 esac
 """
 
-#: bootctl as far as lowlat uses it: it keeps what it is told where the firmware would, and prints
-#: what stands in an image.
+#: bootctl as far as lowlat uses it: it stores its arguments where the firmware would, and prints
+#: the contents of an image.
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
@@ -111,7 +111,7 @@ class Namespace:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._server: Optional[subprocess.Popen[str]] = None
-        #: What GRUB's generator made of the first host, and would of each alike.
+        #: The output of GRUB's generator for the first host, the same for each similar one.
         self.grub: Optional[Path] = None
         #: Of once(): by way and state, where it led and what it returned.
         self.led: dict[tuple[Any, ...], tuple[Path, Any]] = {}
@@ -248,7 +248,7 @@ class Host:
         return found
 
     def inner(self) -> str:
-        """What snapshot() tells, of all that only the namespace sees."""
+        """The files that snapshot() lists, seen from inside the namespace."""
         script = (
             "cd \"$1\" && find boot etc var ! -type f -printf '%p %m %l\\n' | sort && "
             "find boot etc var -type f -printf '%p %m\\n' | sort && "
@@ -362,7 +362,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _parts(tree: Path) -> Iterator[Path]:
-    """What lies in the folders that change; not what join() mounts there, nor what that lies in."""
+    """The contents of the folders that change, without join()'s mounts and their contents."""
     mounted = tuple(f"{path}/" for path in _SOURCES)
     for top in _TOPS:
         for path in sorted((tree / top).iterdir() if (tree / top).is_dir() else ()):

@@ -11,12 +11,12 @@ from typing import Callable
 
 from hosttree import Host
 
-#: What it puts before the words of the line: what this board has.
+#: The words that the firmware puts before the line, depending on this board.
 _ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
 
 _BOARD = "[pi4]"
 
-#: What of a row lies behind this is not read.
+#: The rest of a row after this is not read.
 _LONGEST = 98
 
 _FLAGS = "sys/firmware/flags"
@@ -27,7 +27,7 @@ Read = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Start:
-    """What it starts: names of files; ``initramfs`` is "" for none."""
+    """The files that the firmware starts; ``initramfs`` is "" for none."""
 
     kernel: str
     initramfs: str
@@ -58,7 +58,7 @@ def line_of(text: str, serial: str, more: str = "") -> str:
 
 
 def choose(read: Read, tried: bool) -> Start:
-    """What it starts, with ``tried`` by the configuration for one boot."""
+    """The files that the firmware starts, with ``tried`` by the configuration for one boot."""
     filters = {"[all]", _BOARD, *(["[tryboot]"] if tried else [])}
     found, applies = {}, True
     for row in _rows(read, "tryboot.txt" if tried else "config.txt"):

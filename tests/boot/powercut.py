@@ -123,8 +123,8 @@ def put(source: Path, host: Host) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """What a power cut left: ``folder`` holds /boot, /etc and /var; ``where`` tells the first cut
-    that led to it."""
+    """The state after a power cut: ``folder`` holds /boot, /etc and /var; ``where`` names the first
+    cut that led to it."""
 
     folder: Path
     where: str

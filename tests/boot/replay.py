@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 _OPTIONS = "loop,data=ordered,noauto_da_alloc,commit=300"
-#: What a cut changes, and what the tests put back.
+#: The folders that a cut changes, and that the tests restore.
 KEPT = ("boot", "etc", "var")
 
 
 class Call(NamedTuple):
-    """What was done, in the order of the log; ``number`` is that of cut.c."""
+    """The operations, in the order of the log; ``number`` is that of cut.c."""
 
     number: int
     name: str

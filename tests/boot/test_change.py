@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``--json`` of the verbs that change the boot: what changed is told, and a second time nothing
-does. An engine such as Ansible goes by that."""
+"""``--json`` of the verbs that change the boot: they report changes, and a repetition changes
+nothing. Engines such as Ansible rely on that."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Cut:
         self.stock = self.lines()
 
     def lines(self) -> dict[str, Any]:
-        """What the stock entries boot: lines of grub.cfg, or files."""
+        """The lines or files that the stock entries boot: rows of grub.cfg, or files."""
         if not self._entries:
             return dict(linux_lines(self.host.config))
         files = (self.host.path / self._entries).glob("*.conf")

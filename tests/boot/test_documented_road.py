@@ -19,7 +19,7 @@ ROADS = {
     if any(screen.command == "sudo reboot" for screen in block)
 }
 
-#: What the kernel and the run-time half show in a boot with the plan of this host.
+#: The kernel's state and the run-time settings in a boot with the plan of this host.
 TUNED_BOOT = {
     f"{CPU}/isolated": "1-3\n",
     f"{CPU}/nohz_full": "1-3\n",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What boots where a promoted entry is gone: the same kernel's stock entry, and the hook says so.
-The older of two kernels is promoted here, for the newer one is what boot loaders fall back to."""
+"""The boot after a promoted entry is gone: the same kernel's stock entry, and the hook says so. The
+older of two kernels is promoted here, because boot loaders fall back to the newer one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pin(host: Host, default: str) -> None:
 
 
 def default_of(host: Host) -> Any:
-    """What boots, read with the good decision back in its place."""
+    """The default entry, read with the good decision restored."""
     host.write(DECISION, host.read("tmp/decision.json"))
     return host.status()["default"]
 

@@ -244,7 +244,7 @@ def test_a_dry_run_changes_nothing(host: Host) -> None:
 
 
 def test_a_default_that_counts_beyond_the_last_entry_is_refused(host: Host) -> None:
-    """GRUB boots its first entry then; with ours there it would boot ours."""
+    """GRUB boots its first entry then; with lowlat's there it would boot that."""
     text = host.read("etc/default/grub").replace("GRUB_DEFAULT=0", "GRUB_DEFAULT=2")
     host.write("etc/default/grub", text)
     host.update_grub()
@@ -305,7 +305,7 @@ def test_the_line_through_tuneds_plugin_leaves_the_boot_loader_alone(host: Host)
     assert profile["bootloader"]["cmdline_lowlat"] == "+" + " ".join(plan_of(host, RELEASE))
     for verb in ("trial", "promote"):
         assert "TuneD's bootloader plugin" in refusal(host, verb)
-    # What tuned-adm does.
+    # The effect of tuned-adm.
     host.write("etc/tuned/active_profile", "lowlat-local\n")
     host.write("etc/tuned/profile_mode", "manual\n")
     host.done("rollback")

@@ -34,7 +34,7 @@ def as_earlier(host: Host, name: str) -> None:
 
 
 def upgrade_script(kind: str) -> str:
-    """What the package runs once it is unpacked, for dpkg and for rpm."""
+    """The script that the package runs after unpacking, for dpkg and for rpm."""
     if kind == "deb":
         return (REPOSITORY / "packaging/debian/lowlat.postinst").read_text()
     spec = (REPOSITORY / "packaging/rpm/lowlat.spec").read_text()

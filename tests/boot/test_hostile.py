@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What must not happen to a host, whatever it is given: one line of refusal, nothing changed."""
+"""Hostile input must not change a host: each gives one line of refusal."""
 
 from __future__ import annotations
 

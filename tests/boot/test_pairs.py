@@ -54,7 +54,7 @@ exec grub-mkconfig -o /boot/grub/grub.cfg
 
 
 def with_script(host: Host, text: str) -> None:
-    """As the first of all, a script that somebody has in /etc/grub.d."""
+    """The first script: one of another owner in /etc/grub.d."""
     script = host.path / "etc/grub.d/41_site"
     script.write_text(text)
     script.chmod(0o755)
@@ -95,7 +95,7 @@ def test_a_generator_that_is_at_work_is_waited_for(host: Host) -> None:
     apply_and_try(host)
     host.done("promote")
     words = ("env", "SLOW=6", "grub-mkconfig", "-o", "/boot/grub/grub.cfg")
-    # The last script of all sleeps: ours has been run by then.
+    # The last script sleeps: lowlat's has run by then.
     (host.path / "etc/grub.d/41_site").rename(host.path / "etc/grub.d/99_site")
     other = host.namespace.beside("chroot", host.path, *words)
     time.sleep(1.5)
@@ -126,7 +126,7 @@ class Stage:
             shutil.copytree(self._kept / name, self.host.path / name, symlinks=True)
 
     def end(self) -> dict[str, tuple[Any, ...]]:
-        """What there is, and what there is after a rollback: of the journal only that counts."""
+        """The files now, or after a rollback; of the journal only its existence counts."""
         now = self.host.snapshot()
         for name in ("lock", "journal.json"):
             now.pop(f"var/lib/lowlat/{name}", None)

@@ -105,7 +105,7 @@ def test_what_a_person_gives_stays_strict(host: Host) -> None:
 
 
 def removal_script(kind: str) -> str:
-    """What the package runs before it goes, for dpkg and for rpm."""
+    """The script that the package runs before its removal, for dpkg and for rpm."""
     if kind == "deb":
         return (REPOSITORY / "packaging/debian/lowlat.prerm").read_text()
     spec = (REPOSITORY / "packaging/rpm/lowlat.spec").read_text()

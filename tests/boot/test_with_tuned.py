@@ -111,7 +111,7 @@ def asked(host: Host) -> list[str]:
 
 
 def select(host: Host) -> None:
-    """What tuned-adm writes."""
+    """The files that tuned-adm writes."""
     host.write("etc/tuned/active_profile", "lowlat-local\n")
     host.write("etc/tuned/profile_mode", "manual\n")
 
@@ -153,7 +153,7 @@ def test_rollback_in_a_tuned_boot_has_tuned_undo_the_run_time_half(host: Host) -
     assert back.splitlines() == ["f", "f"]
     start, restart, stop = asked(host)
     assert start.startswith("start tuned.service, selected lowlat-local, ")
-    # The administrator's profile is selected, and ours still there for TuneD to end with.
+    # The administrator's profile is selected, and lowlat's still exists for TuneD to stop.
     assert restart.startswith("restart tuned.service, selected mine, ")
     assert "lowlat-local" in restart and "lowlat-local" not in stop
     assert host.snapshot() == before
@@ -262,7 +262,7 @@ def test_rollback_takes_the_line_away_where_tuned_does_not_run(host: Host) -> No
 
 
 def test_a_line_by_somebody_else_is_told(host: Host) -> None:
-    """It stops nobody from removing the package: the rest is done and forgotten."""
+    """The removal of the package is not blocked: the rest is done and forgotten."""
     text = host.read("etc/default/grub")
     host.write("etc/default/grub", text.replace('="quiet"', '="quiet lowlat.plan=mine"'))
     host.update_grub()

@@ -17,7 +17,7 @@ from lowlat.host.root import Root
 from lowlat.plan import profile
 from trees import lowlat
 
-#: What the mission names; each must be an entry or a stated refusal.
+#: The settings of the mission; each must be an entry or a stated refusal.
 MISSION = [
     "isolcpus",
     "nohz_full",
@@ -126,7 +126,7 @@ IGNORED = """
 
 
 def quoted(text: str) -> Iterator[str]:
-    """What the tables of sections 1 to 9 quote, one parameter or file each."""
+    """The names quoted in the tables of sections 1 to 9, one parameter or file each."""
     section = 0
     for line in text.splitlines():
         heading = re.match(r"## (\d+)\.", line)

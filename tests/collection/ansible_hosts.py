@@ -24,8 +24,8 @@ from trees import Answer
 COLLECTION = REPOSITORY / "packaging/ansible"
 STAND_IN = Path(__file__).parent / "stand_in"
 
-#: What `make ansible` and `make ansible-full` install; packaging/dependencies/ansible.txt has the
-#: versions.
+#: The packages that `make ansible` and `make ansible-full` install;
+#: packaging/dependencies/ansible.txt has the versions.
 VENVS = REPOSITORY / "build/ansible"
 
 
@@ -74,7 +74,7 @@ class Played:
     out: str
 
     def recap(self, host: str) -> dict[str, int]:
-        """What the last lines count for a host."""
+        """The counts of the last lines for a host."""
         rows = re.findall(rf"(?m)^{host} +: (.*)$", self.out)
         assert len(rows) == 1, self.out
         return {key: int(count) for key, count in re.findall(r"(\w+)=(\d+)", rows[0])}

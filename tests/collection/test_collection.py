@@ -25,7 +25,7 @@ ROLE = """
 
 
 class Road:
-    """What one host went through: each play's output, and the host's files after it."""
+    """The results of one host: each play's output, and the host's files after it."""
 
     def __init__(self, ansible: Ansible, host: Host) -> None:
         self.ansible = ansible

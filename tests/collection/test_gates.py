@@ -29,7 +29,7 @@ ARCHIVE = f"lowlat-lowlat-{lowlat.__version__}.tar.gz"
 
 
 def answer(ansible: Ansible, *words: object, cwd: Path | None = None) -> str:
-    """What a program of this Ansible prints, once it ended with 0."""
+    """The output of a program of this Ansible, which must end with 0."""
     done = subprocess.run(
         [str(word) for word in words],
         env={**os.environ, **ansible.env()},

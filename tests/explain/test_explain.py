@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``explain`` from outside: a tunable, a name that is none, a profile, the whole reference."""
+"""``explain`` from outside: a tunable, an unknown name, a profile, the whole reference."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_reference_has_every_entry_once() -> None:
         assert f"| `{name}` |" in out
     rows = [line for line in out.splitlines() if line.startswith("|")]
     for row in rows:
-        # What a cell holds must not end it.
+        # The contents of a cell must not end it.
         assert len(re.findall(r"(?<!\\)\|", row)) in (3, 4), row
 
 

@@ -17,7 +17,7 @@ from trees import lowlat
 
 MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 
-#: What users type, and the guide that it is to lead to.
+#: Words that users type, and the guide for each.
 WORDS = {
     "c-states": "c-states",
     "C-States": "c-states",

@@ -125,7 +125,7 @@ def test_what_cannot_be_is_refused(racks: Path, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_thousand_machines_take_neither_time_nor_memory(tmp_path: Path) -> None:
-    """What packaging/doc/fleet.md quotes: the processor's time, never the wall's."""
+    """The time quoted in packaging/doc/fleet.md: CPU time, never wall-clock time."""
     captures = [path for path in sorted(MACHINES.glob("*.txt")) if "refused" not in path.name]
     for number in range(1000):
         source = captures[number % len(captures)]

@@ -88,7 +88,7 @@ def test_each_host_has_the_report_that_it_has_alone(fleet: Fleet) -> None:
 
 
 def test_what_hosts_differ_in_is_no_effect(fleet: Fleet) -> None:
-    """Pooled, such boots would look like a change; within hosts there is none."""
+    """Pooled, such boots would look like a change; within hosts they show no change."""
     fleet.host("loud", scaled(BEFORE, 9), scaled(BEFORE[::-1], 9))
     fleet.host("quiet", BEFORE, BEFORE[::-1])
     claim = fleet.json()["claim"]

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.security, pytest.mark.slow]
 
 HEAD = f"{SCHEMA} lowlat-gen 1\n".encode()
 
-#: What the audit's 122 KB were.
+#: The size in the audit: 122 KB.
 PACKED = 122_000
 
 

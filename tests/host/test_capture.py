@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A captured machine gives the plan of the machine, keeps nobody's secrets, and harms no reader."""
+"""A captured machine gives the plan of the machine, keeps no secrets, and harms no reader."""
 
 from __future__ import annotations
 

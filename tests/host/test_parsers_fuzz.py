@@ -114,7 +114,7 @@ def test_a_set_written_as_a_mask_is_read_back(cpus: CpuSet) -> None:
     assert all(len(word) == 8 for word in cpus.mask().split(",")[1:])
 
 
-# What looks like a list finds more than what does not.
+# Text that looks like a list reaches more of the parser than other text.
 LISTS = st.text(st.sampled_from("0123456789-,:/N \n"), max_size=30)
 
 

@@ -26,7 +26,7 @@ class Exact:
 
 
 def lowest_threshold(programs: Programs, folder: Path) -> int:
-    """What the harness makes of its least threshold on this machine."""
+    """The harness's choice for its least threshold on this machine."""
     return int(measure(programs, folder, 0.1, "--threshold", "50ns").run["threshold_ns"])
 
 

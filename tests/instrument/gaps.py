@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a detector found, and how much of the truth is in it."""
+"""The gaps of a detector, and the share of the truth in them."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ def period_ns(programs: Programs, folder: Path) -> float:
 
 @dataclass(frozen=True)
 class Bucket:
-    """What became of the stalls of one length. ``recall`` is None where it can't tell one length
-    from others, ``error_ns`` where the others drown it."""
+    """The results for the stalls of one length. ``recall`` is None if oslat cannot distinguish it
+    from others, ``error_ns`` if the others drown it."""
 
     ns: int
     recall: Optional[float] = None
@@ -91,7 +91,7 @@ class Runs:
     before: Oslat
     stalled: Oslat
     after: Oslat
-    #: What the stalls left of the stalled run, s.
+    #: The time of the stalled run without its stalls, in s.
     free_s: float
 
     def background(self, us: int) -> tuple[float, float]:

@@ -244,7 +244,7 @@ def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> No
     ]
     entries = {"LOC": 1.0, "CAL": 1.0, "TLB": 1.0, "36:eth0": 2.0, "total": 5.0}
     sums = explained(tmp_path, lines, [(1000, 2000)], entries=entries)["attribution"]
-    # A TLB shoot-down is one of the function calls; no event told of the two of irq 36.
+    # A TLB shoot-down is one of the function calls; the two of irq 36 have no event.
     assert (sums["interrupts"], sums["interrupts_named"]) == (4, 2)
 
 

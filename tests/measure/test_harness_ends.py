@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How lowlat-measure ends when it is told to, or killed: what it leaves."""
+"""The end of lowlat-measure on request or when killed, and its leftovers."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Be
 def test_an_ignored_signal_is_nohup_s_or_a_script_s(
     bench: Bench, number: signal.Signals, status: int
 ) -> None:
-    """What nohup ignores stays ignored; a job in the background of a script ends all the same."""
+    """A SIGHUP ignored by nohup stays ignored; a script's background job ends nevertheless."""
     process = bench.start(
         *QUICK[2:], "--duration", "2s", "--no-oslat", "--json", str(bench.json),
         preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),

@@ -34,7 +34,7 @@ def _is_run(text: str) -> bool:
 
 
 def _check_kept(done: Faulted, target: Path, measured: bool, where: object) -> None:
-    """What was measured is in the file or on standard output; the file is new or old, but whole."""
+    """The results are in the file or on standard output; the file is new or old, but complete."""
     assert "Traceback" not in done.err, where
     in_file, printed = target.read_text(), done.out.partition("{")[1:]
     assert in_file == "old" or _is_run(in_file), where

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What interrupts the measured CPUs, recorded on this host: by the kernel's trace, and by the
-detectors' own switches; what both cost, and leave."""
+"""Interruptions of the measured CPUs, recorded on this host: by the kernel's trace, and by the
+detectors' own switches; the cost and the leftovers of both."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_tracefs_need_not_be_mounted(program: str, tmp_path: Path) -> None:
 
 @needs_two_cpus
 def test_switches_that_are_not_permitted_are_said_and_done_without(bench: Bench) -> None:
-    """They are what `lowlat-gen measure` asks for unless it is told otherwise."""
+    """The switches are the default of `lowlat-gen measure`."""
     folder = bench.folder / "capture"
     folder.mkdir()
     done = bench.call(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Known periods in the times of events: none where there is none, each where there is one."""
+"""Known periods in the times of events: each one that is there, and no other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def found(times: list[float], span: float) -> list[tuple[float, str]]:
 
 
 def most(number: int, rate: float) -> int:
-    """What a binomial variable exceeds in less than one of 10,000 repetitions."""
+    """A binomial variable exceeds this in less than one of 10,000 repetitions."""
     p, total, count = (1 - rate) ** number, 0.0, 0
     while total + p < 1 - 1e-4:
         total += p

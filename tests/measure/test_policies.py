@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Several scheduling policies in one command: a run each, told apart by label and file."""
+"""Several scheduling policies in one command: a run each, distinguished by label and file."""
 
 from __future__ import annotations
 

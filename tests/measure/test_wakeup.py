@@ -125,7 +125,7 @@ def test_the_percentiles_of_cyclictest(release: str) -> None:
     found = dict(cyclictest.percentiles_us(text))
     middles = []
     for thread in threads:
-        # What is not in the histogram was later than all of it.
+        # Wake-ups beyond the histogram were later than all in it.
         values = [int(us) for us, n in thread["histogram"].items() for _ in range(n)]
         middles.append(sorted(values)[-(-thread["cycles"] // 2) - 1] + 0.5)
     assert found["p50"] == pytest.approx(sum(middles) / len(middles))

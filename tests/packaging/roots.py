@@ -36,7 +36,7 @@ def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
 
 
 def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
-    """The test is skipped, with the reason, where there is none and none can be had."""
+    """The test is skipped, with the reason, if there is no root and none can be made."""
     kept = user_folder("XDG_CACHE_HOME", ".cache") / "roots" / f"{suite}-{'-'.join(more)}"
     if kept.is_dir():
         return kept

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What bash, zsh and fish offer at a line that is not complete."""
+"""Completions of bash, zsh and fish for an incomplete line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 COMPLETION = Path(__file__).parents[2] / "packaging/completion"
 
-#: What is looked up on the machine itself.
+#: The files that are looked up on the machine itself.
 PLACES = ("/etc/lowlat/", "/etc/tuned/", "/usr/lib/tuned/", "/lib/modules/", "/sys/class/")
 FILES = (
     "etc/lowlat/profiles/own/lowlat.conf",
@@ -185,7 +185,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=SHELLS)
 def offered(request: pytest.FixtureRequest, machine: Path) -> dict[str, set[str]]:
-    """What a shell offers for each line: words, without an option's name before and a description
+    """The completions of each line: words, without the option's name before and the description
     behind."""
     shell = SHELLS[request.param]
     if not shutil.which(shell[0]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What installing TuneD by `make setup` must not do: start it."""
+"""Installing TuneD by `make setup` must not start it."""
 
 from __future__ import annotations
 

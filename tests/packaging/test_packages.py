@@ -62,7 +62,7 @@ def done(*words: object, timeout: int = 120) -> str:
 
 
 def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda source: None) -> Built:
-    """The packages of the sources as they are, or after a change of theirs."""
+    """The packages of the unchanged sources, or of changed ones."""
     # Its own copy of the sources: the tree may be edited meanwhile.
     source = folder / "source"
     done(ROOT / "packaging/copy-source", source)
@@ -379,7 +379,7 @@ class RpmTree:
         return {path for path in found if path.parts[len(self.path.parts)] not in ("db", "calls")}
 
     def asked(self) -> list[str]:
-        """What lowlat-gen was asked since the last time."""
+        """The calls of lowlat-gen since the last time."""
         calls = self.path / "calls"
         said = calls.read_text().splitlines() if calls.exists() else []
         calls.unlink(missing_ok=True)
@@ -425,7 +425,7 @@ def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, rpm_tree: Rp
     )
     assert all((tree / "usr/lib/tuned" / name / "tuned.conf").is_file() for name in profiles)
 
-    # What is applied and cannot be taken back keeps the package.
+    # Applied settings that cannot be undone keep the package.
     journal = rpm_tree.apply("damaged")
     refused = rpm_tree.rpm("-e", "lowlat")
     assert refused.returncode != 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What README.md and packaging/doc say of the command line is what the program does."""
+"""The program behaves as README.md and packaging/doc say of the command line."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Clean(Host):
         return answer.out
 
     def apt(self, *words: object, **env: str) -> str:
-        """What lowlat's own scripts say is in it."""
+        """The messages of lowlat's own scripts are in it."""
         unsafe = ("-o", "DPkg::Options::=--force-unsafe-io")
         return self.must("apt-get", "-q", "-y", "--allow-downgrades", *unsafe, *words, **env)
 
@@ -94,7 +94,7 @@ class Clean(Host):
 
 
 def hooks(clean: Clean) -> dict[str, tuple[Any, ...]]:
-    """What an upgrade writes anew."""
+    """The files that an upgrade rewrites."""
     return {name: held for name, held in clean.boots().items() if "/99_lowlat" in name}
 
 
@@ -233,13 +233,13 @@ _PROGRAMS = (
     "kmod", "udev", "tuned", "git",
 )  # fmt: skip
 
-#: What a tuned host runs, but for what measures.
+#: The programs of a tuned host, without those that measure.
 _ROOMS = (
     "base", "host", "catalogue", "probe", "draw", "plan", "render", "explain", "lint", "verify",
     "runtime", "verbs", "boot",
 )  # fmt: skip
 
-#: What Debian 11 cannot run, and why.
+#: The parts that Debian 11 cannot run, with the reasons.
 _LEFT_OUT = {
     "boot/test_units.py::test_systemd_knows_every_directive_of_a_unit": "systemd before 249 warns "
     "of RestrictAddressFamilies=none",

@@ -100,7 +100,7 @@ def test_the_work_of_the_system_gets_a_quarter_of_each_cache(tmp_path: Path) -> 
     assert found[f"/{GROUP}/cpus_list"] == "0"
     write_tree(root, {"sys/fs/resctrl/info/L3/cbm_mask": "fffff\n"})
     assert planned(root, *SHARED)[f"/{GROUP}/schemata"] == "L3:0=1f;1=1f"
-    # With code and data apart (CDP) there is no row L3; a mask that is none is no machine's.
+    # With separate code and data (CDP) there is no row L3; an invalid mask is no machine's.
     for name, text in (("schemata", "L3CODE:0=7ff\n"), ("info/L3/cbm_mask", "zz\n")):
         there = write_tree(tmp_path / name.replace("/", "-"), {**machine(), **RESCTRL})
         write_tree(there, {f"sys/fs/resctrl/{name}": text})

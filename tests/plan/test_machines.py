@@ -84,7 +84,7 @@ def test_this_machine_and_its_capture_have_the_same_plan(lowlat_gen: Gen, tmp_pa
     assert lowlat_gen("plan", "--json", "--root", archive) == live
 
 
-# What the emulated machines are there to show, said once more without the golden files.
+# The purpose of each emulated machine, stated again without the golden files.
 
 SHOWN = {
     "qemu-x86-4s1c": ("1-3", ""),

@@ -497,7 +497,7 @@ def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:
 
 
 def test_a_partition_that_may_not_work_does_not_take_the_place(tmp_path: Path) -> None:
-    """What isolates is not assumed: without a known version and control groups, isolcpus does."""
+    """A partition is not assumed: without a known version and control groups, isolcpus isolates."""
     files = machine(config=CONFIG + "CONFIG_CPUSETS=y\n", release="unknown")
     files["sys/fs/cgroup/cgroup.controllers"] = "\n"
     document = plan(write_tree(tmp_path, files), "--profile", "lowlat-hpc")

@@ -105,7 +105,7 @@ def test_a_child_inherits_whom_it_is_for_and_the_device(tmp_path: Path) -> None:
     }
     root = write_tree(tmp_path, {**machine(), **files})
     assert "--for-device eth9" in lowlat("plan", "--root", root, "--profile", "card").refused()
-    # What chooses otherwise takes its place, in a child and on the command line.
+    # A different choice replaces it, in a child and on the command line.
     for words in (("--profile", "list"), ("--profile", "card", "--isolate", "2-3")):
         document = lowlat("plan", "--root", root, *words, "--json").json()
         assert document["cpus"]["isolated"] == "2-3"

@@ -326,7 +326,7 @@ def test_what_is_for_guests_is_for_guests() -> None:
         assert name not in make("lowlat-kvm-guest", MACHINES["6.12"]).line
 
 
-#: What the default profile costs, and no safety among it: the README says so too.
+#: The costs of the default profile, which include no safety: the README says so too.
 DEFAULT_COSTS = {
     "skew_tick": Risk.POWER,
     "rcupdate.rcu_normal_after_boot": Risk.THROUGHPUT,

@@ -125,7 +125,7 @@ def _device(
     laid: list[tuple[CpuSet, tuple[int, ...], Optional[int]]],
     nodes: tuple[Node, ...],
 ) -> Device:
-    """A device near a node, near some cores, near all, or nobody knows where."""
+    """A device near a node, near some cores, near all, or with unknown locality."""
     home = dice.choice([node.id for node in nodes] or [None]) if dice.random() < 0.5 else None
     near: Optional[CpuSet] = None
     if home is not None:

@@ -40,7 +40,7 @@ Sets = frozenset[CpuSet]
 
 @dataclass(frozen=True)
 class View:
-    """A machine as somebody sees it; None where nothing is said."""
+    """A machine as a tool shows it; None for unknown parts."""
 
     cores: Optional[Sets]
     nodes: Optional[Sets]
@@ -108,7 +108,7 @@ def _by(rows: Iterable[list[str]], column: int) -> Optional[Sets]:
 
 
 def hwloc(tree: Path) -> Optional[View]:
-    """What lstopo writes of a tree; None where it cannot read this machine."""
+    """lstopo's output for a tree; None if it cannot read this machine."""
     environment = {"HWLOC_FSROOT": str(tree), "HWLOC_COMPONENTS": "linux,stop"}
     argv = ["lstopo-no-graphics", "--no-io", "--no-collapse", "--disallowed", "--of", "xml", "-"]
     told = _run(argv, environment)

@@ -149,7 +149,7 @@ except LowlatError as error:
     print(error)
 """
 
-#: What an administrator of this host may have told apt.
+#: A careless administrator's configuration of apt on this host.
 CARELESS = """\
 APT::Get::AllowUnauthenticated "true";
 Acquire::AllowInsecureRepositories "true";

@@ -99,7 +99,7 @@ def test_a_performance_profile_is_the_plan(host: Path) -> None:
     assert schema_errors(profile) == [] and webhook_errors(profile) == []
     spec = profile["spec"]
     assert spec["cpu"]["reserved"] == plan["cpus"]["housekeeping"]
-    # What the operator writes from the lists would stand on the line twice.
+    # The words that the operator writes from the lists would be on the line twice.
     ours = {"isolcpus", "nohz_full", "rcu_nocbs", "skew_tick"}
     words = [p["name"] for p in plan["cmdline"]["parameters"] if p["name"] not in ours]
     assert [word.partition("=")[0] for word in spec["additionalKernelArgs"]] == words

@@ -47,7 +47,7 @@ def test_a_profile_and_its_parents_come_in_tuneds_order(judge: TunedOracle) -> N
     folders = [root.host(path) for path in tuned.profile_folders(root)]
     assert tuned.profile_folders(root)[0] == judge.stock_profiles
     files = sorted(Path(folders[0]).glob("*/tuned.conf"))
-    # What TuneD computes first (virt_check) cannot be told from outside.
+    # TuneD's own first computation (virt_check) cannot be set from outside.
     computed = {file.parent.name for file in files if re.search(r"include=.*\$", file.read_text())}
     names = [file.parent.name for file in files]
     answers, _ = judge.load(names, folders)
@@ -173,14 +173,14 @@ def real(host: Path) -> str:
 
 
 def natively(loaded: dict[str, Any]) -> dict[str, str]:
-    """What TuneD sets by itself of a loaded profile."""
+    """The settings of a loaded profile that TuneD sets itself."""
     sections = {name: options for name, options in loaded["units"].items() if name != "script"}
     assert set(sections) <= {"sysctl"}, "a section that not every TuneD and kernel has"
     return {name: value for options in sections.values() for name, value in options.items()}
 
 
 def assert_together_exactly(loaded: dict[str, Any], document: dict[str, Any], plan: Path) -> None:
-    """What TuneD sets and what its script has set are the plan's settings, and none twice."""
+    """The settings of TuneD and those of its script are the plan's settings, without duplicates."""
     native = natively(loaded)
     script = {item.name for item in settings.ours(store.read(str(plan), Root()))}
     assert not native.keys() & script
@@ -276,7 +276,7 @@ def test_a_tuned_profile_may_include_ours(
     assert_quiet(log)
     loaded = answers["mine"]
     assert loaded["units"]["sysctl"] == {"kernel.timer_migration": "0", "vm.swappiness": "1"}
-    # Its script still tells which profile it is, and the CPUs are ours.
+    # Its script still names its profile, and the CPUs are lowlat's.
     [script] = loaded["scripts"]
     assert Path(script).parent.name == "lowlat-poll"
     assert loaded["variables"]["TUNED_isolated_cores"] == "1-3"
@@ -284,7 +284,7 @@ def test_a_tuned_profile_may_include_ours(
 
 # ------------------------------------------- the program, once, without daemon
 
-#: Notes how it is called and answers as told.
+#: Records its calls and answers as configured.
 STAND_IN = """#!/bin/sh
 echo "$*" >>{calls}
 case "$1" in
@@ -302,7 +302,7 @@ mount --bind etc /etc/tuned && shift && exec "$@"
 
 @dataclass(frozen=True)
 class Applied:
-    """What one run of the program left: its log, lowlat-gen's calls, TuneD's own sysctl."""
+    """The results of one run of the program: its log, lowlat-gen's calls, TuneD's own sysctl."""
 
     log: str
     calls: Sequence[str]

@@ -66,14 +66,14 @@ class Judged:
 
 
 def report(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
-    """What the report says; each campaign is one of its own, not adjusted for the others."""
+    """The report's verdict; each campaign is judged alone, without adjustment for the others."""
     for result in infer(rows, order):
         low, high = result.ci95
         yield low, high, result.p <= 0.05 and not low <= 1 <= high
 
 
 def logarithms(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
-    """What it would say of the logarithm of the count and a half alone."""
+    """Its verdict on the logarithm of the count plus one half alone."""
     plain = []
     for row in rows:
         assert row.seconds is not None
@@ -98,7 +98,7 @@ def quasi_poisson(rows: Sequence[TwoSamples], _: Order) -> Iterator[tuple[float,
 
 
 def judge(cell: Cell, campaigns: int, seed: int, say: Judge = report) -> Optional[Judged]:
-    """What comes of so many campaigns; None where the arms do not take turns, so that there is no
+    """The results of so many campaigns; None if the arms do not take turns, so that there is no
     verdict."""
     draw = np.random.default_rng(seed)
     found = covered = 0

@@ -121,7 +121,7 @@ def test_arms_in_one_table(bench: Bench) -> None:
 
 
 def test_kernels_of_different_hz_are_arms(bench: Bench) -> None:
-    """The tick's rate is a choice as any other: told of each arm, and its change is tested."""
+    """The tick's rate is a choice like any other: named for each arm, and tested."""
     ticks = [arm("k", BEFORE, first=0, host={"hz": 250})]
     for hz, entries in ((1000, [4 * one for one in BEFORE]), (100, AFTER)):
         kernel = f"6.12.9-{hz}hz"

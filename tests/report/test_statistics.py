@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the report claims: its verdicts, what forbids one, and the gate on it."""
+"""The claims of the report: its verdicts, their preconditions, and the gate on them."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ def test_runs_of_a_boot_add_up(bench: Bench) -> None:
 
 
 def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: Bench) -> None:
-    """Less than one gap at the threshold is not told apart: 100 ns in 240 s of two CPUs."""
+    """Less than one gap at the threshold cannot be distinguished: 100 ns in 240 s of two CPUs."""
     found = endpoint(compared(bench, (0.0, 0.0, 1.0, 0.0, 2.0)), "noise_ppm")
     assert found["after"] == pytest.approx((0.1 / 240) ** 0.6 * 2**0.2)
     assert found["ratio"] == pytest.approx(found["before"] / found["after"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a piece of work took, in every form of the report."""
+"""The time of a piece of work, in every form of the report."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_look_that_restores_waits_for_stop(host: Path) -> None:
 
 
 def test_no_two_writers_share_a_name(tmp_path: Path) -> None:
-    """What one left half done under another process's number is nobody's."""
+    """The half-done work of a process with another number has no owner."""
     root = Root(str(tmp_path))
     runstate.keep(root, "/run/lowlat/runtime.json", "one\n")
     left = tmp_path / f"run/lowlat/runtime.json.{os.getpid()}.new"

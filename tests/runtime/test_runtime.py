@@ -32,7 +32,7 @@ VALUES = {
 #: Right already: a tree would not print a chosen value back as the kernel does.
 MADVISE = {"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n"}
 
-#: What isolcpus and nohz_full do in a boot that has them.
+#: The effect of isolcpus and nohz_full in a boot that has them.
 LEFT_TO_BOOT = {
     "proc/sys/kernel/watchdog_cpumask": "0-3\n",
     "proc/sys/vm/stat_interval": "1\n",
@@ -106,7 +106,7 @@ def test_stop_puts_every_value_back_and_twice_is_once(host: Path) -> None:
 
 def test_json_tells_what_changed_and_a_second_time_nothing_did(host: Path) -> None:
     def told(action: str, *words: str) -> tuple[bool, bool]:
-        """What was said to change, and whether before and after differ."""
+        """The reported changes, and whether before and after differ."""
         found = lowlat("runtime", action, "--root", host, "--json", *words).json()
         assert found["schema"] == "lowlat.change/1"
         return found["changed"], found["before"] != found["after"]
@@ -280,12 +280,12 @@ def test_stop_puts_back_what_a_later_version_started(host: Path) -> None:
 def test_what_was_effective_is_on_record(host: Path) -> None:
     lowlat("runtime", "start", "--root", host)
     done = json.loads((host / "run/lowlat/runtime.json").read_text())["done"]
-    # What TuneD sets natively and what was right before are in it too.
+    # TuneD's native settings, and values that were right before, are in it too.
     expected = {**PLANNED, "proc/irq/25/smp_affinity": "1", "proc/sys/kernel/timer_migration": "1"}
     # A tree does not mark the chosen value, as the kernel does: nothing proves this one.
     del expected["sys/kernel/mm/transparent_hugepage/enabled"]
     assert {name: done[f"/{name}"] for name in expected} == expected
-    # What is no longer there keeps its record.
+    # A value that no longer exists keeps its record.
     (host / "proc/sys/vm/compaction_proactiveness").unlink()
     lowlat("runtime", "start", "--root", host)
     again = json.loads((host / "run/lowlat/runtime.json").read_text())["done"]
@@ -409,7 +409,7 @@ def test_a_named_set_of_the_applied_plan_is_found_by_its_name(bare: Path) -> Non
     (bare / "proc/cmdline").write_text(f"quiet lowlat.plan={plan.json()['id']}\n")
     for name, cpus in (("feed", "1"), ("engine", "2-3"), ("isolated", "1-3")):
         assert lowlat("cpus", name, "--root", bare).out == f"{cpus}\n"
-    # What a run keeps of the plan, for the report.
+    # The part of the plan that a run keeps for the report.
     sets = {"feed": "1", "engine": "2-3"}
     found = {"sets": sets, "profile": "lowlat", "judged_by": "noise_ppm"}
     assert facts(Root(str(bare))) == found

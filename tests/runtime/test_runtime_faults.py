@@ -38,7 +38,7 @@ def test_an_error_in_any_call_is_put_right_by_a_stop(
             assert lowlat("runtime", "start", "--root", root).status == 0
         done = faults.run([*lowlat_of, action, "--root", root], root, fault, at)
         assert "Traceback" not in done.err and len(done.err.splitlines()) <= 1, (at, done)
-        # Python tries again what a signal interrupted; an interrupt's refusal is nobody's failure.
+        # Python retries a call that a signal interrupted; a refusal in an interrupt is no failure.
         irq = "/smp_affinity" if action == "start" else "none"
         failed = [call for call in done.failed if fault != "EINTR" and not call.endswith(irq)]
         assert bool(done.status) == bool(failed) and done.status in (0, 1, 2), (at, done)

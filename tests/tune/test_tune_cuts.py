@@ -53,7 +53,7 @@ _DISK = ("boot", "etc", "var", "proc", "sys")
 
 
 def settle(machine: Machine) -> None:
-    """What a person does after a power cut: boot, look, and take the loop on."""
+    """The steps of a person after a power cut: boot, look, and continue the loop."""
     machine.power_on()
     for _ in range(4):
         phase = machine.state()["phase"]

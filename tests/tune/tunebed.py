@@ -83,7 +83,7 @@ class Machine:
     def record(
         self, arm: str, entries: float, noise: float = 1000.0, wakeup: object = None, **changes: Any
     ) -> None:
-        """What the harness says in such a boot: a recorded run with these figures."""
+        """The harness's output in such a boot: a recorded run with these figures."""
         document = {
             **json.loads(RECORDED.read_text()),
             "boot_id": "BOOT",
@@ -137,7 +137,7 @@ class Machine:
         return self.systemd() if units and (self.host.path / WANTED).is_symlink() else []
 
     def tuned(self) -> None:
-        """What TuneD does with lowlat-local; what the kernel shows is a plain file here."""
+        """TuneD's effect with lowlat-local; the kernel's state is a plain file here."""
         plan = json.loads(self.host.read("var/lib/lowlat/plan.json"))
         for item in plan["runtime"]:
             if item["target"].startswith("/") and "*" not in item["target"]:

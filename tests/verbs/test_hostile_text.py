@@ -31,12 +31,12 @@ ODD = [
 ]
 TEXT = st.lists(st.sampled_from(ODD) | st.text(max_size=8), min_size=1, max_size=4).map("".join)
 
-#: Colours of ours, which hide nothing.
+#: lowlat's own colours, which hide nothing.
 _OURS = re.compile(r"\x1b\[(?!8)[0-9;]*m")
 
 
 def check(answer: Answer, statuses: Iterable[int] = (0, 1)) -> Answer:
-    """It did as it was told, and all that it printed can be seen; or one line of refusal."""
+    """The verb did its work and all of its output is visible; or it gave one line of refusal."""
     if answer.status == 2:
         answer.refused()
     else:

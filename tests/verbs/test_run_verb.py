@@ -149,7 +149,7 @@ def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
 
 
 def read_until(terminal: int, word: bytes) -> bytes:
-    """What the terminal shows, up to this word."""
+    """The text on the terminal, up to this word."""
     shown = b""
     while word not in shown:
         ready, _, _ = select.select([terminal], [], [], 60)
@@ -173,7 +173,7 @@ def test_a_terminals_signal_comes_once() -> None:
         "print('first', flush=True)\n"
         "while not told: time.sleep(0.01)\n"
         "print(f'came {len(came)} times', flush=True)\n"
-        # The terminal forgets what nobody has read when its last program ends.
+        # The terminal drops unread output when its last program ends.
         "input()\n"
     )
     words = (*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", sys.executable, "-c", script)

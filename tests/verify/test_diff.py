@@ -75,7 +75,7 @@ def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> No
 
 def test_a_boot_of_another_plan_loses_what_the_new_one_has_not(tmp_path: Path) -> None:
     line = "root=/dev/sda1 mitigations=auto threadirqs idle=poll"
-    # On a stock line somebody else put it there, and it stays.
+    # On a stock line another owner put it there, and it stays.
     stock = diff(host(tmp_path / "stock", line))
     assert not {"threadirqs", "idle"} & {item["name"] for item in stock["changes"]}
     ours = diff(host(tmp_path / "ours", f"{line} lowlat.plan=0123456789ab"))

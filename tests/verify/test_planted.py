@@ -120,7 +120,7 @@ class Made:
     value: str
 
     def found(self, folder: Path, files: Files) -> Finding:
-        """What verify says of the machine in a folder once it has these files."""
+        """verify's rows for the machine in a folder with these files."""
         _change(folder, self.files, files)
         for managed in folder.glob("proc/irq/30/smp_affinity"):
             managed.chmod(0o444)
@@ -173,7 +173,7 @@ def _boot(entry: Tunable) -> Made:
 
 
 def _run_time(entry: Tunable) -> Made:
-    # What is named after a device that this machine has not: any name does.
+    # Settings named after a device that this machine lacks: any name will do.
     rows = [*entry.settings(_TARGET)] or [
         Value(_any(row.path), _any(row.value)) for row in entry.rows
     ]
@@ -198,7 +198,7 @@ def _path(target: str) -> str:
 
 
 def _file(entry: Tunable, target: str, value: str) -> Files:
-    """What makes a target hold a value: a file, or a kernel thread."""
+    """The place where a target holds a value: a file, or a kernel thread."""
     if not target.startswith("kthread:"):
         return {_path(target): _held(entry.reads, value)}
     name = target[len("kthread:") :].rpartition(":")[0].replace("*", "kswapd0")
@@ -299,7 +299,7 @@ def _made(entry: Tunable) -> tuple[Made, Callable[[Made], Iterator[tuple[str, Fi
 #: Told by all: planted and noticed.
 COUNT: Counter[str] = Counter()
 
-#: What once was taken for an effect, by the value that is planned: the sign is there all the same.
+#: Signs once taken for an effect, by the planned value: they exist without the effect too.
 _LOOKALIKES: dict[str, tuple[str, str, Files]] = {
     "the message names fewer CPUs than all": (
         "rcu_nocbs",

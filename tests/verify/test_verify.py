@@ -502,7 +502,7 @@ def test_whatever_interrupts_an_isolated_cpu_is_a_finding(host: Path) -> None:
 
 
 def test_what_hardly_comes_is_no_finding(host: Path) -> None:
-    """An interrupt that was told to go may come once more; the fair server leaves a few calls."""
+    """An interrupt may come once more after it was moved; the fair server causes a few calls."""
     rows: list[float] = [9, 0, 0.1, 0]
     count(host, _QUIET, _30=(_DISK, rows), RES=("Rescheduling interrupts", [0, 4, 4, 4]))
     assert intruders(host, 0) == []

@@ -12,7 +12,7 @@ from typing import Any
 
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
-#: What interrupts a CPU: class, cause, row of /proc/interrupts, how often a second, how long (ns).
+#: Interruptions of a CPU: class, cause, row of /proc/interrupts, count per second, length in ns.
 Source = tuple[str, str, str, float, float]
 
 STOCK: tuple[Source, ...] = (
@@ -96,8 +96,8 @@ def steps(seconds: float) -> int:
 def series(
     rng: random.Random, noise: float, gaps: int, entries: float, number: int
 ) -> dict[str, Any]:
-    """What came in each of so many steps: these sums, a little more towards the end; and a pace
-    that varies as paces do."""
+    """The counts of so many steps: these sums, a little more towards the end; and a pace that
+    varies as paces do."""
     weights = [rng.uniform(0.7, 1.3) * (1 + place / number) for place in range(number)]
     shares = [weight / sum(weights) for weight in weights]
     return {
@@ -253,7 +253,7 @@ def left_out(folder: Path, arms: int, boots: int = 2, **options: Any) -> list[st
 
 
 def verified(path: Path, **states: str) -> str:
-    """What ``lowlat-gen verify --json`` prints, each name with its state."""
+    """The output of ``lowlat-gen verify --json``, each name with its state."""
     rows = [
         {
             "name": name.replace("__", "."),

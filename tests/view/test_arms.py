@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A page of more arms than two: all of them at a glance, and each where it can be told apart."""
+"""A page with more than two arms: an overview of all, and each one distinguishable."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ def test_it_is_accessible_quiet_and_alone(
     view: Callable[..., Viewed], pages: Mapping[str, Path], kind: str, name: str
 ) -> None:
     viewed = view(name, pages[kind])
-    # What is folded away is for everybody too.
+    # Folded parts are accessible to all readers too.
     viewed.run("document.querySelectorAll('details').forEach(one => one.open = true)")
     keep(viewed, f"{kind}-{name}")
     assert viewed.violations() == []
@@ -203,7 +203,7 @@ def test_nothing_is_wider_than_the_window(
 ) -> None:
     viewed = view(name, pages[kind])
     assert viewed.run("document.documentElement.scrollWidth <= window.innerWidth")
-    # What does not fit scrolls by itself, within the reach of the keyboard.
+    # Content that does not fit scrolls separately, within reach of the keyboard.
     wide = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth)"
     assert viewed.run(f"{wide}.every(e => e.tabIndex === 0)")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Noise and pace over the time of a run: that they add up, reach as far as the runs do, and are
-left out where nobody knows them."""
+"""Noise and pace over the time of a run: they add up, reach as far as the runs do, and are left out
+if unknown."""
 
 from __future__ import annotations
 

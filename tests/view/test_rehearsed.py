@@ -17,7 +17,7 @@ from lowlat.view.settings import mark, ordered
 
 pytestmark = pytest.mark.slow
 
-#: What verify finds of the tick: by the kernel's word, and on one CPU; in some boots not there.
+#: verify's findings on the tick: by the kernel's message, and on one CPU; missing in some boots.
 SPOILING = """\
 import json
 status = stand_in_guest.main(sys.argv)

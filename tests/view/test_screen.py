@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
-#: Stands in for a machine without rich: the import system is told that there is none.
+#: A stand-in for a machine without rich: its import fails.
 WITHOUT_RICH = """
 import sys
 sys.modules["rich"] = None
@@ -44,7 +44,7 @@ def call(
 
 
 def watched(*words: str, rows: int, columns: int) -> str:
-    """What a person sees on a terminal of that size, without its colours."""
+    """The text on a terminal of that size, without its colours."""
     control, terminal = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": str(rows)}
     env.pop("NO_COLOR", None)
