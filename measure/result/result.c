@@ -6,9 +6,65 @@
 
 #include "cleanup.h"
 #include "json_value.h"
+#include "steps.h"
 #include "xalloc.h"
 
 #define REAL_DIGITS 12
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+struct figures figures_of(const struct run *run, const struct detector *detector)
+{
+	const struct spin *spin = &detector->spin;
+	const struct clock_source *clock = &run->clock;
+	const double floor = detector->floor[1] < detector->floor[0] ? detector->floor[1] :
+								       detector->floor[0];
+	struct figures figures = {
+		.runtime_ns = clock_ns(clock, (double)(spin->end - spin->begin)),
+		.noise_ns = clock_ns(clock, (double)spin->noise),
+		.dead_ns = clock_ns(clock, (double)spin->dead),
+		.max_ns = clock_ns(clock, (double)spin->max),
+		.floor_ns = clock_ns(clock, floor),
+	};
+
+	figures.noise_ppm = 1e6 * ratio(figures.noise_ns, figures.runtime_ns - figures.dead_ns);
+	figures.unaccounted_ppm = 1e6 * check_unaccounted(spin);
+	figures.events_per_s = 1e9 * ratio((double)spin->gaps, figures.runtime_ns);
+	figures.switches_per_s = 1e9 * ratio((double)detector->switches, figures.runtime_ns);
+	figures.loop_period_ns = ratio(figures.runtime_ns - figures.noise_ns - figures.dead_ns,
+				       (double)(spin->reads - spin->gaps));
+	return figures;
+}
+
+double figures_rate(const struct run *run, const struct counters *before,
+		    const struct counters *after, size_t row, size_t column)
+{
+	const double window = (double)(run->after.raw_ns - run->before.raw_ns);
+
+	return 1e9 * ratio((double)counters_growth(before, after, row, column), window);
+}
+
+/* Sets only floor and loop period: means over the measured CPUs, 0 if there are none. */
+static struct figures figures_means(const struct run *run)
+{
+	struct figures means = { 0 };
+	double count = 0;
+
+	for (size_t i = 0; i < run->detectors.count; i++)
+		count += run->detectors.items[i].measured;
+	for (size_t i = 0; i < run->detectors.count; i++) {
+		const struct figures one = figures_of(run, &run->detectors.items[i]);
+
+		if (!run->detectors.items[i].measured)
+			continue;
+		means.floor_ns += one.floor_ns / count;
+		means.loop_period_ns += one.loop_period_ns / count;
+	}
+	return means;
+}
 
 /* An empty run has no known values. */
 static json_t *known(double value)

@@ -47,9 +47,6 @@ struct figures {
 
 struct figures figures_of(const struct run *run, const struct detector *detector);
 
-/* Sets only floor and loop period: means over the measured CPUs, 0 if there are none. */
-struct figures figures_means(const struct run *run);
-
 /* Growth of one row per second, between the two snapshots. */
 double figures_rate(const struct run *run, const struct counters *before,
 		    const struct counters *after, size_t row, size_t column);

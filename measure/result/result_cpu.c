@@ -89,43 +89,27 @@ static json_t *residency_to_json(const struct power *before, const struct power 
 	return states;
 }
 
-static json_t *smi_to_json(const struct power *before, const struct power *after)
-{
-	if (!before->has_smi || !after->has_smi)
-		return json_null();
-	/* The register is 32 bits wide. */
-	return value_count((uint32_t)(after->smi - before->smi));
-}
-
-static json_t *clocks_to_json(const struct power *before, const struct power *after)
-{
-	const uint64_t nominal = after->mperf - before->mperf;
-
-	if (!before->has_clocks || !after->has_clocks || !nominal)
-		return json_null();
-	return json_real((double)(after->aperf - before->aperf) / (double)nominal);
-}
-
-static json_t *khz_to_json(const struct power *before, const struct power *after)
-{
-	if (before->khz <= 0 || after->khz <= 0)
-		return json_null();
-	return json_pack("[I, I]", (json_int_t)before->khz, (json_int_t)after->khz);
-}
-
 static json_t *power_to_json(const struct run *run, size_t column)
 {
+	json_t *smi = NULL, *clocks = NULL, *khz = NULL, *governor = NULL;
 	const struct power *before, *after;
 
 	if (!run->power_before || !run->power_after)
 		return json_null();
 	before = &run->power_before[column];
 	after = &run->power_after[column];
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "smi", smi_to_json(before, after),
-			 "aperf_mperf", clocks_to_json(before, after), "khz",
-			 khz_to_json(before, after), "governor",
-			 *after->governor ? value_text(after->governor) : json_null(), "idle_us",
-			 residency_to_json(before, after));
+	/* The register is 32 bits wide. */
+	if (before->has_smi && after->has_smi)
+		smi = value_count((uint32_t)(after->smi - before->smi));
+	if (before->has_clocks && after->has_clocks && after->mperf != before->mperf)
+		clocks = json_real((double)(after->aperf - before->aperf) /
+				   (double)(after->mperf - before->mperf));
+	if (before->khz > 0 && after->khz > 0)
+		khz = json_pack("[I, I]", (json_int_t)before->khz, (json_int_t)after->khz);
+	if (*after->governor)
+		governor = value_text(after->governor);
+	return json_pack("{s:o?, s:o?, s:o?, s:o?, s:o}", "smi", smi, "aperf_mperf", clocks, "khz",
+			 khz, "governor", governor, "idle_us", residency_to_json(before, after));
 }
 
 static struct series_point growth(const struct series *series, size_t column, size_t step)
