@@ -170,8 +170,8 @@ class MeasureOptions(MeasureChoice):
 
 
 def wakeups(asked: Optional[str], judged_by: object) -> Optional[str]:
-    """The interval of the wake-ups, None for none: as asked, else the usual one where it is them
-    that a profile is ``judged_by``."""
+    """The interval of the wake-ups, None for none: the requested one, else the usual one if the
+    profile is ``judged_by`` wake-ups."""
     if asked is None:
         return WAKEUP_INTERVAL if judged_by == WAKEUP else None
     return None if asked == "none" else asked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The one endpoint that a verdict is about: which it is, and how it is told."""
+"""The primary endpoint, which the verdict is about: its choice, and its names in text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from lowlat.report.figures import ENDPOINTS, INTERRUPTS
 
 @dataclass(frozen=True)
 class Subject:
-    """The words for an endpoint: of a sentence, of a table's column, of a drawing's axis, and below
-    a large figure; ``size`` of the endpoint's own unit are one of them."""
+    """The names of an endpoint: in a sentence, for a column, for a drawing's axis, and below
+    a large figure; ``size``: how many of the endpoint's own units make one ``unit``."""
 
     name: str
     column: str
@@ -33,9 +33,9 @@ SUBJECTS = {
 
 
 def chosen(runs: Sequence[Run]) -> tuple[str, str]:
-    """The primary endpoint of runs that are compared, and why, "" where it is the usual one: under
-    emulation durations mean nothing, else it is the one that the plans of the runs name, where
-    every run knows it."""
+    """The primary endpoint of compared runs, and the reason ("" for the usual one). Under emulation
+    it is interrupts, because durations mean nothing; else the endpoint that the runs' plans name,
+    if every run has it."""
     if runs[0].emulated:
         return INTERRUPTS, ""
     named = {run.host.judged_by: run.host.profile for run in runs if run.host.profile}

@@ -41,7 +41,7 @@ def _rounds_up(version: str, lowest: int, first: Optional[int]) -> bool:
 
 
 def _first_bucket(output: str) -> Optional[int]:
-    """In us; None where all are empty."""
+    """In us; None if all are empty."""
     rows = re.findall(r"^ *(\d+) \(us\):[ \t]*([\d ]+)", output, re.M)
     return min(
         (int(label) for label, counts in rows if any(map(int, counts.split()))), default=None
