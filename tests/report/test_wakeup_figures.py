@@ -112,6 +112,10 @@ def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench
     before, after = woken("s", BEFORE, 20), judged(woken("t", AFTER, 80, first=1))
     result = bench.json(before, after)
     assert (primary(result), result["verdict"]) == ("wakeup_p99.9_ns", "increased")
+    page = bench.folder / "page.html"
+    files = bench.runs("b", *before), bench.runs("a", *after)
+    bench.call(*files[0], "--against", *files[1], "--html", str(page))
+    assert "The settings made it worse: undo them." in page.read_text()
     assert endpoint(result, "noise_ppm")["primary"] is False
     # Beside what a run without a profile says: the noise decides.
     noise = bench.json(before, woken("t", AFTER, 80, first=1))

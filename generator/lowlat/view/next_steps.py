@@ -91,7 +91,7 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
         # The first arm may be tuned, and the others lack a part of its settings.
         return
     if report.verdict == INCREASED:
-        yield NextStep("The noise rose: undo the settings.", "lowlat-gen rollback")
+        yield NextStep("The settings made it worse: undo them.", "lowlat-gen rollback")
     elif report.emulated and report.verdict in (REDUCED, DESCRIPTIVE):
         why = (
             "Counts of interrupts carry over from emulation, durations do not: measure the "
