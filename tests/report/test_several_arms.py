@@ -77,7 +77,7 @@ def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> 
         low, high = endpoint(report, "noise_ppm")["ci95"]
         assert (low > 1) is (n < 3)
         assert ("are excluded" in report["why"]) is (low < 1 < high)
-        assert ("alone this would be a change" in report["why"]) is (n < 3)
+        assert ("alone this would be a finding" in report["why"]) is (n < 3)
     assert "an interval that excludes 1 may be no finding" in bench.call(*words)[1]
 
 
