@@ -47,38 +47,24 @@ double figures_rate(const struct run *run, const struct counters *before,
 	return 1e9 * ratio((double)counters_growth(before, after, row, column), window);
 }
 
-/* Sets only floor and loop period: means over the measured CPUs, 0 if there are none. */
-static struct figures figures_means(const struct run *run)
+/* The means over the measured CPUs; null in an empty run, which knows none. */
+static json_t *clock_to_json(const struct run *run)
 {
-	struct figures means = { 0 };
-	double count = 0;
+	double floor = 0, period = 0, count = 0;
 
-	for (size_t i = 0; i < run->detectors.count; i++)
-		count += run->detectors.items[i].measured;
 	for (size_t i = 0; i < run->detectors.count; i++) {
 		const struct figures one = figures_of(run, &run->detectors.items[i]);
 
 		if (!run->detectors.items[i].measured)
 			continue;
-		means.floor_ns += one.floor_ns / count;
-		means.loop_period_ns += one.loop_period_ns / count;
+		count++;
+		floor += one.floor_ns;
+		period += one.loop_period_ns;
 	}
-	return means;
-}
-
-/* An empty run has no known values. */
-static json_t *known(double value)
-{
-	return value > 0 ? json_real(value) : json_null();
-}
-
-static json_t *clock_to_json(const struct run *run)
-{
-	const struct figures means = figures_means(run);
-
-	return json_pack("{s:s, s:f, s:o, s:o, s:b}", "source", run->clock.name, "hz",
-			 run->clock.hz, "floor_ns", known(means.floor_ns), "loop_period_ns",
-			 known(means.loop_period_ns), "invariant", run->clock.invariant);
+	return json_pack("{s:s, s:f, s:o?, s:o?, s:b}", "source", run->clock.name, "hz",
+			 run->clock.hz, "floor_ns", floor > 0 ? json_real(floor / count) : NULL,
+			 "loop_period_ns", period > 0 ? json_real(period / count) : NULL,
+			 "invariant", run->clock.invariant);
 }
 
 static json_t *series_to_json(const struct run *run)
