@@ -6,7 +6,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import reduce
 from operator import and_
 from typing import Callable, Optional
@@ -66,7 +65,7 @@ def refusal(before: Arm, after: Arm) -> Optional[str]:
 def doubt(before: Arm, after: Arm) -> Optional[str]:
     """The reason why no claim is made: the arms may differ in more than settings; or None."""
     runs = (*before.runs, *after.runs)
-    for trait in (one for one in _TRAITS if one.voids(emulated=runs[0].emulated)):
+    for trait in (*_OF_EVERYTHING, *(() if runs[0].emulated else _OF_DURATIONS)):
         if trait.several({trait.of(run) for run in runs}):
             return f"the {trait.name} differ{trait.consequence}"
     if not all(run.boot_id for run in runs):
@@ -148,8 +147,7 @@ def _in_some(known: Iterable[str]) -> bool:
 
 def _differences(before: Arm, after: Arm) -> Iterator[str]:
     """Differences between the arms, those that forbid a claim first."""
-    emulated = before.runs[0].emulated
-    for trait in sorted(_TRAITS, key=lambda trait: not trait.voids(emulated=emulated)):
+    for trait in (*_OF_EVERYTHING, *_OF_DURATIONS, *_OF_NOTHING):
         ours, theirs = ({trait.of(run) for run in arm.runs} for arm in (before, after))
         if trait.several(ours | theirs):
             shorter = _apart(ours | theirs)
@@ -277,72 +275,54 @@ def wakeups(run: Run) -> str:
     return " and ".join(sorted({f"{c.wakeup.interval_ns:g} ns" for c in run.cpus if c.wakeup}))
 
 
-class Changes(Enum):
-    """The effects of a difference in a trait."""
-
-    EVERYTHING = "everything"
-    DURATIONS = "durations"
-    NOTHING = "nothing"
-
-
 @dataclass(frozen=True)
 class _Trait:
-    """A trait that runs must have in common, as a text; the consequence of a difference, and the
-    figures that it changes. ``unknown``: runs without it ("") do not differ."""
+    """A trait that runs must have in common, as a text, and the consequence of a difference.
+    ``unknown``: runs without it ("") do not differ."""
 
     name: str
     of: Callable[[Run], str]
-    changes: Changes
     consequence: str = ""
     unknown: bool = False
-
-    def voids(self, *, emulated: bool) -> bool:
-        """Whether no claim is made if it differs; under emulation no claim is about durations."""
-        if self.changes is Changes.DURATIONS:
-            return not emulated
-        return self.changes is Changes.EVERYTHING
 
     def several(self, values: set[str]) -> bool:
         return len(values - ({""} if self.unknown else set())) > 1
 
 
-_TRAITS = (
-    _Trait("machines", lambda run: run.machine_words, Changes.EVERYTHING, unknown=True),
-    _Trait("loads", loads, Changes.EVERYTHING, "; throughput is left out"),
+_NO_THROUGHPUT = "; throughput is left out"
+
+#: No claim is made if one of these differs: it may change every figure.
+_OF_EVERYTHING = (
+    _Trait("machines", lambda run: run.machine_words, unknown=True),
+    _Trait("loads", loads, _NO_THROUGHPUT),
+    _Trait("stress-ng versions", stress_versions, _NO_THROUGHPUT, unknown=True),
+    _Trait("scheduling policies", lambda run: run.policy),
+    _Trait("harness builds", lambda run: run.harness),
+    _Trait("observers", _observer, "; an observer makes noise of its own"),
+)
+
+#: Nor if one of these differs, except under emulation: they change durations.
+_OF_DURATIONS = (
+    _Trait("clocks", lambda run: run.clock.source),
+    _Trait("thresholds", lambda run: f"{run.threshold_ns:g} ns", "; noise counts different events"),
     _Trait(
-        *("stress-ng versions", stress_versions, Changes.EVERYTHING, "; throughput is left out"),
-        unknown=True,
-    ),
-    _Trait("scheduling policies", lambda run: run.policy, Changes.EVERYTHING),
-    _Trait("harness builds", lambda run: run.harness, Changes.EVERYTHING),
-    _Trait("observers", _observer, Changes.EVERYTHING, "; an observer makes noise of its own"),
-    _Trait("clocks", lambda run: run.clock.source, Changes.DURATIONS),
-    _Trait(
-        *("thresholds", lambda run: f"{run.threshold_ns:g} ns", Changes.DURATIONS),
-        "; noise counts different events",
-    ),
-    _Trait(
-        *("durations", lambda run: f"{round(run.duration_s, 1):g} s", Changes.DURATIONS),
+        "durations",
+        lambda run: f"{round(run.duration_s, 1):g} s",
         "; longest gaps, percentiles and noise in bursts are not comparable",
     ),
+    _Trait("intervals of wake-ups", wakeups, unknown=True),
+)
+
+_OF_NOTHING = (
+    _Trait("CPUs of stress-ng's matrix", matrix_cpus, _NO_THROUGHPUT, unknown=True),
+    _Trait("kernels", lambda run: run.kernel, "; the kernel may be the cause"),
     _Trait(
-        *("CPUs of stress-ng's matrix", matrix_cpus, Changes.NOTHING, "; throughput is left out"),
-        unknown=True,
-    ),
-    _Trait("intervals of wake-ups", wakeups, Changes.DURATIONS, unknown=True),
-    _Trait("kernels", lambda run: run.kernel, Changes.NOTHING, "; the kernel may be the cause"),
-    _Trait(
-        *("tick rates", lambda run: f"HZ={run.host.hz}" if run.host.hz else "", Changes.NOTHING),
+        "tick rates",
+        lambda run: f"HZ={run.host.hz}" if run.host.hz else "",
         "; the change may be the tick's",
         unknown=True,
     ),
-    _Trait(
-        *("measured CPUs", lambda run: str(run.measured), Changes.NOTHING),
-        "; only the common ones are compared",
-    ),
-    _Trait("oslat versions", oslat_version, Changes.NOTHING, "; oslat is left out", unknown=True),
-    _Trait(
-        *("second opinion versions", opinion_versions, Changes.NOTHING, "; they are left out"),
-        unknown=True,
-    ),
+    _Trait("measured CPUs", lambda run: str(run.measured), "; only the common ones are compared"),
+    _Trait("oslat versions", oslat_version, "; oslat is left out", unknown=True),
+    _Trait("second opinion versions", opinion_versions, "; they are left out", unknown=True),
 )

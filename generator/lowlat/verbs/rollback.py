@@ -2,7 +2,6 @@
 """``rollback``: undo all changes of apply, trial and promote."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 from lowlat.base.errors import LowlatError, Unmet
 from lowlat.boot import decision, programs, rollback, status
@@ -14,10 +13,8 @@ from lowlat.boot.transaction import edited
 from lowlat.host.root import Root
 from lowlat.verbs import options
 
-
-@dataclass(frozen=True)
-class RollbackArguments(options.ChangeArguments):
-    """The tree, and whether to write to it."""
+#: The tree, and whether to write to it.
+RollbackArguments = options.ChangeArguments
 
 
 def main(asked: RollbackArguments) -> int:
