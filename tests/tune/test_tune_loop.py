@@ -96,6 +96,7 @@ def test_a_profile_that_is_judged_by_wake_ups_has_them_measured(machine: Machine
     assert len(boots) == 2 and all("--wakeup=1ms" in row.split() for row in boots)
     state = machine.state()
     assert state["wakeup"] == "1ms"
+    assert "--wakeup 1ms" in machine.tune("--status").out
     report = json.loads(machine.host.read(state["report"].lstrip("/")))
     (primary,) = [one for one in report["endpoints"] if one["primary"]]
     assert (primary["name"], primary["ratio"]) == ("wakeup_p99.9_ns", 4.0)

@@ -81,7 +81,8 @@ _OUTCOMES = {
 def measured(state: LoopState) -> str:
     """How each boot is measured, as options of measure."""
     times = f"--duration {state.duration} --warmup {state.warmup}"
-    words = [f"--{name} {value}" for name, value in chosen(state).items() if type(value) is str]
+    given = {**chosen(state), "wakeup": state.wakeup}
+    words = [f"--{name} {value}" for name, value in given.items() if type(value) is str]
     words += {True: ["--causes"], False: ["--no-causes"], None: []}[state.causes]
     return f"each boot: measure {times} {' '.join(words)}"
 
