@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``make bench``: how long lowlat-gen takes and how much memory, here and on thousands of CPUs, and
-what ``watch`` costs in the background, and how near the harness's loop is to the bare clock.
+"""``make bench``: the time and memory of lowlat-gen, here and on thousands of CPUs; the cost of
+``watch`` in the background; and the harness's loop compared with a bare read of the clock.
 
-Prints and judges nothing: a time limit in a test fails on a busy machine and passes a slow program.
-Medians of 20 starts, each a process of its own.
+It only prints figures: a time limit in a test would fail on a busy machine and pass a slow program.
+Medians of 20 starts, each in a new process.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from lowlat.probe import probe
 from lowlat.runtime.settings import JOURNAL, inspect
 from lowlat.verify.watch import Watch
 
-#: watch's own default.
+#: The default interval of watch.
 INTERVAL_S = 60.0
 
-#: lowlat-gen with a last line more: the most memory it had, in KiB. What wait4 tells of that counts
-#: the memory of who started it, too, which the process had until its exec.
+#: lowlat-gen with one more line at its end: its peak memory in KiB. wait4 would also count the
+#: memory of the parent, which the process had until its exec.
 GEN = [
     *(sys.executable, "-c"),
     """
@@ -52,14 +52,14 @@ finally:
 ]
 
 
-#: Synthetic trees have up to 130,000 files: memory is the quickest place for them.
+#: Synthetic trees have up to 130,000 files, which are fastest in memory.
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 @dataclass(frozen=True)
 class Start:
-    """The cost of one run of a command: seconds of wall-clock and CPU time, and KiB resident (0 if
-    not known)."""
+    """The cost of one run of a command: wall-clock and CPU time in seconds, and resident memory in
+    KiB, 0 if unknown."""
 
     seconds: float
     cpu: float
@@ -102,7 +102,7 @@ def start(argv: list[str]) -> Start:
     os.close(write)
     with os.fdopen(read) as stream:
         out = stream.read()
-    # wait4 tells of this child alone; getrusage(RUSAGE_CHILDREN) of all.
+    # wait4 reports on this child alone, getrusage(RUSAGE_CHILDREN) on all.
     _, status, usage = os.wait4(child, 0)
     seconds = time.perf_counter() - begin
     if os.waitstatus_to_exitcode(status) not in (0, 2):
@@ -137,7 +137,7 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
-#: Input for a report: so many runs, half of them per arm, with so many gaps in all.
+#: The size that a report must handle: this many runs in two arms, with this many gaps in all.
 RUNS = 20
 GAPS = 10_000_000
 
@@ -153,13 +153,13 @@ def bench_report(runs: int) -> None:
 
 
 def write_runs(folder: Path) -> list[str]:
-    """The words that report on them."""
+    """Write the runs; returns the arguments of a report on them."""
     files = [_write_run(folder / f"{n}.json", n) for n in range(RUNS)]
     return ["report", *files[::2], "--against", *files[1::2]]
 
 
 def _write_run(path: Path, number: int) -> str:
-    """Two CPUs with the gaps in the harness's own buckets: 512 for each power of two."""
+    """Write two CPUs with gaps in the harness's buckets: 512 for each power of two."""
     import numpy as np
 
     draw = np.random.default_rng(number)
@@ -186,7 +186,7 @@ def _buckets(gaps: Any) -> list[list[int]]:
 
 
 class InUse(Root):
-    """This machine, with a plan that pretends to be in use: nothing has to be set for it."""
+    """This machine with a plan that only seems to be in use, so nothing has to be set."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__("/")
@@ -212,7 +212,7 @@ def bench_watch(runs: int) -> None:
         print(f"watch: not on this machine, {error}")
         return
     watch = Watch(InUse(plan))
-    spent = [_look(watch) for _ in range(runs + 1)][1:]  # the first one loads and compiles
+    spent = [_look(watch) for _ in range(runs + 1)][1:]  # the first check loads and compiles
     median, share = statistics.median(spent), statistics.median(spent) / INTERVAL_S * 100
     print(
         f"watch, a look every {INTERVAL_S:.0f} s: CPU time {median * 1e3:.1f} ms a look (median of "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the tests share: synthetic trees, the command line in-process, and how long to search.
+"""Helpers of all tests: synthetic trees, the command line in-process, and the number of examples.
 
 ``LOWLAT_EXAMPLES=10000 pytest tests/plan/test_split_properties.py`` is the long run; without it the
-property tests take the same hundred examples every time.
+property tests use the same hundred examples every time.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ settings.register_profile(
 )
 settings.load_profile("lowlat")
 
-# nohup, or a shell's background, has them ignored, and programs that the tests start inherit that.
+# nohup and background jobs of a shell ignore these signals, and child processes inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Tree = Callable[[synthetic.Shape], Path]
 
 
-#: The marker of every test that uses a fixture: what starts lowlat-measure or its rivals, and what
-#: takes long: the hosts of tests/boot, packages, a browser.
+#: The marker of every test with a fixture: those that start lowlat-measure or its rivals, and slow
+#: ones, such as the hosts of tests/boot, packages and a browser.
 _MARKED = {
     **dict.fromkeys(("program", "programs"), "measures"),
     **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """Makes the tree of a shape, each in a folder of its own."""
+    """Makes trees of shapes, each in a new folder."""
     count = iter(range(1000))
 
     def make(shape: synthetic.Shape) -> Path:
@@ -71,7 +71,7 @@ def tree(tmp_path: Path) -> Tree:
 
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
-    """Signal handlers that a verb set in this process do not outlive the test."""
+    """Restore signal handlers that a verb set in this process."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
     yield
@@ -95,7 +95,7 @@ class Answer:
 
     @property
     def refusal(self) -> str:
-        """The one line of a refusal, after checking that it is nothing else."""
+        """The one line of a refusal; asserts that there is nothing else."""
         assert self.status == 2, f"status {self.status}: {self.out[:200]}"
         assert self.out == ""
         assert self.err.startswith("lowlat-gen: ")

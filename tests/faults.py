@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A program whose calls that write fail, one after another: seccomp hands each to the test, which
-counts it, and lets it happen or answers with an error. Those of the C library and of children are
-seen too. (PYTEST_DONT_REWRITE)
+"""Makes the writing calls of a program fail one by one: seccomp passes each call to the test, which
+counts it, and allows it or returns an error. This includes calls of the C library and of child
+processes. (PYTEST_DONT_REWRITE)
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import pytest
 
 
 class _Call(NamedTuple):
-    """Which of its arguments are a descriptor and a path, and what it may fail with beside EIO and
-    EROFS."""
+    """The positions of its descriptor and its path among the arguments, and its possible errors
+    besides EIO and EROFS."""
 
     name: str
     fd: Optional[int] = None
@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 _BOTH = frozenset({"ENOSPC", "EINTR"})
 _FULL_DISK = frozenset({"ENOSPC"})
 
-#: By their numbers on x86_64.
+#: By system call number on x86_64.
 _CALLS: Mapping[int, _Call] = {
     1: _Call("write", fd=0, others=_BOTH),
     18: _Call("pwrite64", fd=0, others=_BOTH),
@@ -68,7 +68,7 @@ _CALLS: Mapping[int, _Call] = {
 
 FAULTS = ("EIO", "ENOSPC", "EINTR", "EROFS")
 
-#: From then on they all fail, as on a disk that is full or was mounted read-only.
+#: After the first such error all later calls fail too: the disk is full or read-only.
 _LASTING = ("ENOSPC", "EROFS")
 
 _AT_FDCWD = -100
@@ -78,8 +78,7 @@ _CONTINUE = 1
 
 @dataclass(frozen=True)
 class Faulted:
-    """How the program ended, the calls below the folder that it made, and those that failed, each
-    by its name and path."""
+    """The program's end, its calls below the folder, and those that failed, by name and path."""
 
     status: int
     out: str
@@ -89,9 +88,9 @@ class Faulted:
 
 
 def run(argv: Sequence[object], below: Path, fault: str = "", at: int = 0, **more: Any) -> Faulted:
-    """Run a program in whose ``at``-th writing call below the folder the fault happens; 0: none.
+    """Run a program and inject the fault in its ``at``-th writing call below the folder; 0: never.
 
-    Standard output is a file there too where ``more`` says so. Skips where that can't be done.
+    Standard output counts too if ``more`` directs it to a file there. Skips if this is not x86_64.
     """
     if platform.machine() != "x86_64":
         pytest.skip("the numbers of the calls are known on x86_64 alone")
@@ -115,7 +114,7 @@ def run(argv: Sequence[object], below: Path, fault: str = "", at: int = 0, **mor
 
 
 def _filter(to: socket.socket) -> Any:
-    """For ``preexec_fn``: hands the calls over from now on, and their listener to a socket."""
+    """For ``preexec_fn``: passes the calls on from now on; sends their listener to a socket."""
     numbers = list(_CALLS)
     steps = [(0x20, 0, 0, 0)]
     steps += [(0x15, len(numbers) - at, 0, number) for at, number in enumerate(numbers)]
@@ -154,7 +153,7 @@ class _Watch(threading.Thread):
                 answer = self._answer(*struct.unpack("=QIIiIQ6Q", request))
                 fcntl.ioctl(listeners[0], _SEND, answer)
             except OSError as error:
-                # The caller was killed meanwhile.
+                # The calling process was killed meanwhile.
                 assert error.errno == errno.ENOENT, error
         os.close(listeners[0])
 
@@ -194,10 +193,10 @@ def _path(pid: int, made: _Call, words: Sequence[int]) -> str:
 
 
 def _text(pid: int, address: int) -> str:
-    """A string in another process."""
+    """A string in another process's memory."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
     try:
-        # Up to the end of the page; the next one may not be there.
+        # Up to the end of the page, for the next page may not exist.
         text = os.pread(memory, 4096 - address % 4096, address)
         if b"\0" not in text:
             text += os.pread(memory, 4096, address + len(text))

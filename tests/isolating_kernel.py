@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stand-in for a kernel with the task isolation patches, which no distribution packages: starts a
-program and answers its prctl() calls of those numbers through seccomp's user notification. Prints
-each, with what lies at its pointer; ends as the program does.
+program and answers its prctl() calls of these numbers through seccomp's user notification. Prints
+each call with the data at its pointer; ends when the program does.
 
     python isolating_kernel.py FEATURES ERRNO PROGRAM [ARGUMENT]...
 
-FEATURES is what PR_ISOL_FEAT_GET tells, ERRNO how activating fails (0: it does not).
+FEATURES is the answer to PR_ISOL_FEAT_GET, ERRNO the error of activating (0: none).
 """
 
 import ctypes
@@ -25,7 +25,7 @@ CALLS = range(FEAT_GET, ACTIVATE_SET + 1)
 
 
 def listen() -> int:
-    """Have this process and its children ask before such a call; returns the listener."""
+    """Let this process and its children ask before such a call; returns the listener."""
     tell, allow = 0x7FC00000, 0x7FFF0000
     steps = [
         *((0x20, 0, 0, 0), (0x15, 0, 4, PRCTL)),  # the call's number

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lowlat-measure as tests start it, with programs beside it that they play. (PYTEST_DONT_REWRITE)
+"""lowlat-measure as tests start it, with scripts that play other programs. (PYTEST_DONT_REWRITE)
 
-``LOWLAT_MEASURE`` names another one than ``measure/build`` has.
+``LOWLAT_MEASURE`` names another program than the one in ``measure/build``.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ metrics:
             bogo-ops-per-second-real-time: 99999
 END
 """
-#: Numbers of system calls: x86_64, aarch64.
+#: System call numbers on x86_64 and aarch64.
 CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
-#: The first requests to oslat and cyclictest.
+#: The answer to the first call of oslat and cyclictest.
 HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
 WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended, and the result it wrote."""
+    """The end of a run, and the result that it wrote."""
 
     status: int
     out: str
@@ -75,13 +75,13 @@ Harness = Callable[..., Result]
 
 
 def ran_for(run: dict[str, Any], seconds: float) -> bool:
-    """Its time is counter ticks over a rate that was measured, to some tenths of a ppm."""
+    """A run's time is counter ticks by a measured rate, exact to some tenths of a ppm."""
     return all(cpu["runtime_ns"] >= 0.99999e9 * seconds for cpu in run["cpus"])
 
 
 @dataclass
 class Bench:
-    """lowlat-measure with programs that a test plays, and folders of its own."""
+    """lowlat-measure with programs that a test plays, and with new folders."""
 
     folder: Path
     program: str
@@ -128,7 +128,7 @@ def program() -> str:
 
 @pytest.fixture
 def harness(program: str) -> Harness:
-    """Runs it once; its result is what it prints."""
+    """Runs lowlat-measure once; its result is its output."""
 
     def run(*args: str, **more: Any) -> Result:
         done = subprocess.run(
@@ -162,7 +162,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def cpuset() -> Iterator[tuple[int, Path]]:
-    """A CPU, and the file of processes of a cpuset that allows it alone."""
+    """A CPU, and the process file of a cpuset that allows only this CPU."""
     mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     tops = [Path(words[1]) for words in mounts if words[2] in ("cgroup", "cgroup2")
             and (Path(words[1]) / "cgroup.procs").exists()]  # fmt: skip
@@ -193,12 +193,12 @@ def _words(path: Path) -> list[str]:
 
 
 def without(call: str, error: int) -> Callable[[], None]:
-    """For ``preexec_fn``: the system call fails with that errno (seccomp(2))."""
+    """For ``preexec_fn``: makes the system call fail with that errno (seccomp(2))."""
     machines = ("x86_64", "aarch64")
     if platform.machine() not in machines:
         pytest.skip(f"no number of {call} on {platform.machine()} is known")
     number = CALLS[call][machines.index(platform.machine())]
-    # Load its number; where it is not the one, jump over the refusal to the permission.
+    # Load the call's number; if it is another call, jump over the refusal to the permission.
     steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | error),
              (0x06, 0, 0, 0x7FFF0000)]  # fmt: skip
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))

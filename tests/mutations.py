@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Input that was right once, damaged at random: always the same for a number.
+"""Valid input, damaged at random, always the same way for a number.
 
-LOWLAT_FUZZ=1 tries as many as `make test-fuzz-full` promises, else it is a sample."""
+LOWLAT_FUZZ=1 tries as many as `make test-fuzz-full` promises, otherwise a sample."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def count(full: int, sample: int) -> int:
 
 
 def damaged(data: bytes, number: int) -> bytes:
-    """A few places of a text cut, doubled, exchanged or overwritten."""
+    """The text with a few places cut, doubled, exchanged or overwritten."""
     rng = random.Random(number)  # noqa: S311
     for _ in range(rng.choice((1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
@@ -78,7 +78,7 @@ def _elsewhere(rng: random.Random, data: bytes) -> bytes:
 
 
 def changed(document: Any, number: int) -> bytes:
-    """JSON in which a few values are others, missing or twice; sometimes its text is damaged."""
+    """JSON with a few values replaced, missing or doubled; sometimes the text is damaged too."""
     rng = random.Random(number)  # noqa: S311
     other = copy.deepcopy(document)
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -103,7 +103,7 @@ def _change(rng: random.Random, at: Any) -> None:
 
 
 def check(words: Sequence[object], path: Path, data: bytes, number: int) -> int:
-    """Write the data there and call the verb: a status, at most one line of refusal, and soon."""
+    """Write the data and call the verb; asserts a status, at most a line of error, and no hang."""
     path.write_bytes(data)
     begin = time.process_time()
     try:

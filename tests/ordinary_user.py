@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two programs as an ordinary user starts them. They are copied to where everybody may read, as
-the checkout may lie in a folder of root's. (PYTEST_DONT_REWRITE)"""
+"""The two programs as an ordinary user starts them. They are copied to a readable place, since the
+checkout may lie in a folder of root's. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytest_plugins = ["measuring"]
 
 
 def _become_nobody() -> None:
-    """With the priorities of a login, whatever those of the tests are."""
+    """Become nobody, with the priorities of a login instead of those of the tests."""
     os.setpriority(os.PRIO_PROCESS, 0, 0)
     for limit in (resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO):
         resource.setrlimit(limit, (0, 0))
@@ -54,7 +54,7 @@ AS_NOBODY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class OrdinaryUser:
-    """Everybody may read the folder; the programs lie beside each other, as installed ones do."""
+    """A folder that everybody can read; the programs lie side by side as when installed."""
 
     folder: Path
 

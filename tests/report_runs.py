@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs made up for the tests of the report, and the verb called on them in-process."""
+"""Synthetic runs for the tests of the report, and calls of the verb in-process."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
 BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0)
 AFTER = (50.0, 53.0, 49.0, 51.0, 52.0)
 
-#: Five boots against five have 252 relabellings, the measured one and its mirror among them.
+#: Five boots against five can be relabelled in 252 ways; two of them are as extreme as measured.
 SMALLEST = 2 / 252
 
 
 def arm(
     name: str, noise: Sequence[float], *, first: int = 0, step: int = 2, **changes: Any
 ) -> list[dict[str, Any]]:
-    """A boot for each value of noise, one each hour; by default both arms may take turns."""
+    """A boot for each value of noise, one per hour; by default both arms may take turns."""
     return [
         document(
             f"{name}{n}",

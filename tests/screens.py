@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The documents for users, and the console screens in them.
 
-A screen is a command behind ``$ `` and what it prints; a row that begins with ``# `` is a remark.
+A screen is a command behind ``$ `` and its output; a row that begins with ``# `` is a comment.
 ``…`` stands for any part of a row, and alone in a row for any rows. Empty rows do not count.
 """
 

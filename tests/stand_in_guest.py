@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for virtme-run and what it boots: a guest of four CPUs whose figures are known.
+"""A stand-in for virtme-run and its guest: a guest of four CPUs with known figures.
 
-It plans as a real guest does, and leaves the files that one leaves, within a second. Real guests
-are in tests/vm.
+It plans like a real guest and leaves the same files, within a second. Real guests are in tests/vm.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from synthetic import Kind, Shape
 #: Interrupts per second on each isolated CPU.
 STOCK, QUIET = 250.0, 2.0
 
-#: Variables that tell a guest where to note each boot, which boots panic, which do so at their
-#: power-off, and which never end.
+#: Variables of a guest: the file where each boot is noted, the boots that panic, those that panic
+#: at power-off, and those that never end.
 NOTES, PANICS, LATE, HANGS = "GUEST_NOTES", "GUEST_PANICS", "GUEST_PANICS_LATE", "GUEST_HANGS"
 
 
 def program(path: Path) -> Path:
-    """Write the program that takes virtme-run's place."""
-    # An editable install finds the package by a hook, which that Python does not have.
+    """Write the program that replaces virtme-run."""
+    # An editable install finds the package by a hook, which this Python does not have.
     folders = [str(Path(__file__).parent), str(Path(lowlat.__file__).parents[1]), *sys.path]
-    # Not that of the environment: no space may stand in its path.
+    # Not the virtual environment's Python: its path may contain a space.
     python = Path(sys.executable).resolve()
     path.write_text(
         f"#!{python}\nimport sys\nsys.path[:0] = {folders!r}\n"
@@ -56,7 +55,7 @@ def machine() -> Machine:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Be the guest; returns the exit status of its power-off."""
+    """Act as the guest; returns the exit status of its power-off."""
     folder = shared(argv)
     line = " ".join(word[7:] for word in argv if word.startswith("--kopt="))
     with Path(os.environ[NOTES]).open("a") as notes:
@@ -101,7 +100,7 @@ def _apply(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, lis
 
 def _measure(folder: Path, line: str) -> None:
     task: GuestTask = read_value(folder / TASK, GuestTask)
-    # Boots differ a little, as boots do.
+    # Boots differ a little, as real ones do.
     entries = (QUIET if "nohz_full=" in line else STOCK) * (
         1 + sum(folder.parent.name.encode()) % 7 / 100
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Machines that nobody has to own: a description becomes the sysfs and procfs files of such a host.
+"""Synthetic machines: a description becomes the sysfs and procfs files of such a host.
 
-``Shape`` says what to build, ``Shape.model()`` lays its CPUs out, ``write(model, folder)`` makes
-the tree that ``--root`` reads, and ``model.machine()`` is what probing that tree must give.
+``Shape`` describes the machine, ``Shape.model()`` lays its CPUs out, ``write(model, folder)`` makes
+the tree that ``--root`` reads, and ``model.machine()`` is the expected result of a probe.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from lowlat.host.archive import Contents, dump
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Machine, Node
 
-#: Facts that a tree can lack or state in an unusual way, each as on some real machine.
+#: What a tree may lack or report oddly, each as some real machine does.
 QUIRKS = frozenset(
     {
         "masks-only",  # no thread_siblings_list, no cpulist: kernels before 2.6.26
         "old-names",  # thread_siblings without core_cpus: kernels before 5.3
-        "no-online-list",  # only the switch of each CPU tells
+        "no-online-list",  # only each CPU's switch tells
         "no-topology",  # no topology folders: a uniprocessor kernel
         "no-cache",  # no cache folders: many ARM boards and guests
         "no-node",  # no node folder: a kernel without NUMA
-        "package--1",  # the package is not known to the firmware
-        "package-65535",  # the same, printed through 16 bits
+        "package--1",  # the firmware does not report the package
+        "package-65535",  # the same, printed as 16 bits
         "no-package",  # no physical_package_id at all
         "same-core-id",  # core_id 0 everywhere
     }
@@ -36,8 +36,8 @@ QUIRKS = frozenset(
 
 @dataclass(frozen=True)
 class Kind:
-    """Cores of one type in a cluster; a shape names the most capable type first. ``value`` is what
-    the capability file says of them."""
+    """Cores of one type in a cluster; a shape names the most capable type first. ``value`` is the
+    content of the capability file."""
 
     cores: int
     threads: int = 1
@@ -46,26 +46,26 @@ class Kind:
 
 @dataclass(frozen=True)
 class Shape:
-    """The machine to build. Cores are counted per cluster, clusters per die, dies per package."""
+    """What to build. Cores are counted per cluster, clusters per die, dies per package."""
 
     packages: int = 1
     dies: int = 1
     clusters: int = 1
     kinds: tuple[Kind, ...] = (Kind(4),)
-    #: "adjacent": CPU 0 and 1 are siblings; "far": first all first threads, then the second ones.
+    #: "adjacent": CPUs 0 and 1 are siblings; "far": all first threads, then all second threads.
     numbering: str = "adjacent"
     #: NUMA nodes, each with an equal share of the cores in order.
     nodes: int = 1
     node_ids: tuple[int, ...] = ()
     empty_nodes: tuple[int, ...] = ()
-    #: CPUs that no node lists.
+    #: CPUs that are in no node's list.
     nodeless: tuple[int, ...] = ()
-    #: Cores that share a last-level cache; default: those of a die.
+    #: Cores that share a last-level cache; default: all cores of a die.
     cores_per_cache: Optional[int] = None
-    #: Where core types show: perf, capacity, cppc, cpufreq.
+    #: The file that shows core types: perf, capacity, cppc, cpufreq.
     types_by: Optional[str] = None
     offline: tuple[int, ...] = ()
-    #: CPU ids beyond the present ones that could be plugged in.
+    #: CPU numbers beyond the present ones, for CPUs that could be plugged in.
     spare: int = 0
     isolated: str = ""
     quirks: frozenset[str] = frozenset()
@@ -74,7 +74,7 @@ class Shape:
     config: bool = True
 
     def model(self) -> Model:
-        """Lay the CPUs out: number them, and give each its core, package, node and cache."""
+        """Number the CPUs, and give each its core, package, node and cache."""
         if unknown := self.quirks - QUIRKS:
             raise ValueError(f"no such quirk: {unknown}")
         seats = list(_seats(self))
@@ -98,7 +98,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Seat:
-    """Where a core lies, before its CPUs have numbers."""
+    """The place of a core, before its CPUs have numbers."""
 
     package: int
     die: int
@@ -148,7 +148,7 @@ def _numbered(seats: Sequence[Seat], numbering: str) -> list[tuple[int, int, Sea
 
 @dataclass(frozen=True)
 class Model:
-    """A laid-out machine."""
+    """A machine with numbered CPUs."""
 
     shape: Shape
     threads: tuple[Thread, ...]
@@ -171,7 +171,7 @@ class Model:
         return CpuSet.of(t.cpu for t in self.threads if t.online and node in t.nodes)
 
     def machine(self) -> Machine:
-        """The expected result of probing the tree of this model, as far as CPUs are concerned."""
+        """The expected result of probing this model's tree, as far as CPUs go."""
         online = self.online
         no_node, no_cache = ("no-node" in self.shape.quirks, "no-cache" in self.shape.quirks)
         return Machine(
@@ -256,7 +256,7 @@ class Model:
         return _group((t.package, t.cpu) for t in self.threads if t.online)
 
 
-#: Level, type, size, and what shares it, in the order of sysfs's index folders.
+#: Level, type, size and sharing, in the order of sysfs's index folders.
 CACHES = (
     (1, "Data", "32K", "cores"),
     (1, "Instruction", "32K", "cores"),
@@ -307,7 +307,7 @@ _CONFIG = (
 
 
 def write(model: Model, folder: Path) -> Path:
-    """Make the tree of a model below ``folder``, and return the folder."""
+    """Write the tree of a model below ``folder``; returns the folder."""
     made: set[str] = set()
     for path, text in files(model):
         parent, _, _ = path.rpartition("/")
@@ -319,7 +319,7 @@ def write(model: Model, folder: Path) -> Path:
 
 
 def files(model: Model) -> Iterator[tuple[str, str]]:
-    """Path and text of every file, without the closing newline."""
+    """Path and text of every file, without the final newline."""
     yield from _cpu_lists(model)
     for thread in model.threads:
         yield from _thread_files(model, thread)
@@ -347,7 +347,7 @@ def _thread_files(model: Model, thread: Thread) -> Iterator[tuple[str, str]]:
     folder, quirks = f"{_CPU}/cpu{thread.cpu}", model.shape.quirks
     if thread.cpu or not thread.online:
         yield f"{folder}/online", str(int(thread.online))
-    # The files that the kernel removes when a CPU goes offline.
+    # The kernel removes the rest when a CPU goes offline.
     if not thread.online:
         return
     if "no-topology" not in quirks:
@@ -386,7 +386,7 @@ def _both(
     yield f"{folder}/{mask}", cpus.mask()
 
 
-#: File below a CPU's folder that tells its type.
+#: The file below a CPU's folder that shows its type.
 _TYPE_FILES = {
     "capacity": "cpu_capacity",
     "cppc": "acpi_cppc/highest_perf",
@@ -451,7 +451,7 @@ def _interrupts(model: Model) -> Iterator[str]:
 
 # ------------------------------------------------------------- some machines
 
-#: Machines that cannot be booted in an emulator, and odd ones; their plans lie in machines/.
+#: Machines that no emulator can boot, and odd ones; their plans are in machines/.
 NAMED = {
     "1c": Shape(kinds=(Kind(1),)),
     "1c2t": Shape(kinds=(Kind(1, 2),)),
@@ -503,7 +503,7 @@ def grown(cpus: int) -> Shape:
 
 
 def contents(model: Model) -> Contents:
-    """The same tree as an archive holds it."""
+    """The same tree as the contents of an archive."""
     found = Contents(files={f"/{name}": f"{text}\n".encode() for name, text in files(model)})
     folders: dict[str, set[str]] = {}
     for name in found.files:
@@ -515,7 +515,7 @@ def contents(model: Model) -> Contents:
 
 
 def write_archive(model: Model, path: Path) -> Path:
-    """The tree as an archive in one file, which is quicker made for thousands of CPUs."""
+    """The tree as a one-file archive, which is faster for thousands of CPUs."""
     path.write_text(dump(contents(model)))
     return path
 

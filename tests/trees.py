@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Small host trees for tests: the files of a machine, and the CLI run on them from outside."""
+"""Small host trees for tests: a machine's files, and the command line run on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lowlat import cli
 
 CPU = "sys/devices/system/cpu"
 
-#: lowlat-gen in a shell's script.
+#: lowlat-gen as a shell script calls it.
 SHELL_GEN = f"{shlex.quote(sys.executable)} -m lowlat"
 
 CPUINFO_X86 = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Test CPU\n"
@@ -42,7 +42,7 @@ CONFIG_DEBUG_FS=y
 
 
 def fair_server(cpus: Iterable[int], *, planned: bool = True) -> dict[str, str]:
-    """The files of these CPUs' deadline server: as planned, else as the kernel makes them."""
+    """The files of the fair server of these CPUs: as planned, else the kernel's defaults."""
     runtime, period = (209715200, 4194304000) if planned else (50000000, 1000000000)
     folder = "sys/kernel/debug/sched/fair_server"
     files: dict[str, str] = {}
@@ -93,7 +93,7 @@ def machine(
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a run of lowlat-gen: its status and both outputs."""
+    """The result of lowlat-gen: its status and both outputs."""
 
     status: int
     out: str
@@ -103,7 +103,7 @@ class Answer:
         return json.loads(self.out)
 
     def refused(self) -> str:
-        """The one line of a refusal; fails where it is anything else."""
+        """The one line of a refusal; asserts that there is nothing else."""
         assert self.status == 2, (self.status, self.out, self.err)
         assert self.out == ""
         assert self.err.startswith("lowlat-gen: ") and self.err.count("\n") == 1, self.err
@@ -111,7 +111,7 @@ class Answer:
 
 
 def lowlat(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
-    """Run one command line in this process, as Python takes longer to start than most of them."""
+    """Run one command line in this process, since a new Python takes longer than most of them."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with (
         open(os.devnull) as nothing,  # noqa: PTH123

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""TuneD itself as the judge of our profiles: the installed one, and Debian 13's, unpacked from its
-package. Its code runs in the system's Python: no virtual environment can import it."""
+"""TuneD itself judges lowlat's profiles: the installed version, and Debian 13's, unpacked from its
+package. Its code runs in the system's Python, since no virtual environment can import it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from lowlat.rehearse import packages
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 
-#: Loads profiles as the daemon does (tuned/daemon/daemon.py) and prints what came out of each. The
-#: names of its classes are those of 2.20 to 2.25.
+#: Loads profiles as the daemon does (tuned/daemon/daemon.py) and prints the result of each. Its
+#: class names are those of 2.20 to 2.25.
 LOADER = """
 import json, sys
 from tuned.profiles import Factory, Loader, Locator, Merger
@@ -59,7 +59,7 @@ json.dump(answers, sys.stdout)
 
 @dataclass(frozen=True)
 class TunedOracle:
-    """One TuneD. ``tree`` is where it is unpacked; None for the installed one."""
+    """One TuneD. ``tree`` is where it was unpacked; None for the installed one."""
 
     version: str
     tree: Optional[Path] = None
@@ -81,18 +81,18 @@ class TunedOracle:
 
     @property
     def stock_profiles(self) -> str:
-        """Where its own profiles lie."""
+        """The folder of its own profiles."""
         return f"/usr/lib/{self._below}"
 
     @property
     def user_profiles(self) -> str:
-        """Where it looks for an administrator's profiles."""
+        """The folder in which it looks for an administrator's profiles."""
         return f"/etc/{self._below}"
 
     def load(
         self, names: Iterable[str], folders: Iterable[object], prefix: Iterable[str] = ()
     ) -> tuple[dict[str, Any], str]:
-        """The result of its loader for each profile, and its log."""
+        """Its loader's result for each profile, and its log."""
         done = subprocess.run(
             [*prefix, SYSTEM_PYTHON, "-c", LOADER],
             input=json.dumps({"names": [*names], "folders": [str(path) for path in folders]}),
@@ -109,7 +109,7 @@ class TunedOracle:
 
 @cache
 def installed() -> Optional[TunedOracle]:
-    """The host's own TuneD, or None."""
+    """The host's TuneD, or None."""
     asked = "from tuned.version import *; print(TUNED_VERSION_MAJOR, TUNED_VERSION_MINOR, sep='.')"
     done = subprocess.run(
         [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=30, check=False
@@ -119,7 +119,7 @@ def installed() -> Optional[TunedOracle]:
 
 @cache
 def of_trixie() -> Union[TunedOracle, str]:
-    """Debian 13's TuneD, unpacked in the cache; why not, where it cannot be had."""
+    """Debian 13's TuneD, unpacked in the cache; or the reason if it is not available."""
     tree = user_folder("XDG_CACHE_HOME", ".cache") / "tuned-trixie"
     try:
         if not (tree / "usr/sbin/tuned").exists():
@@ -152,7 +152,7 @@ def _fetch(tree: Path) -> None:
 
 
 def oracle(version: str) -> TunedOracle:
-    """The installed TuneD or Debian 13's; skips the test, with the reason, where there is none."""
+    """The installed TuneD or Debian 13's; skips the test with a reason if it is not available."""
     here = installed()
     if here is None:
         pytest.skip("TuneD is not installed (package tuned)")

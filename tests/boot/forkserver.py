@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs command lines of lowlat-gen, each in a fork of this process, in the mount namespace that it
-was started in. One JSON object a line in, one out. Started by hosttree.py."""
+"""Runs command lines of lowlat-gen, each in a fork of this process and so in its mount namespace.
+Reads and writes one JSON object per line. hosttree.py starts it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def run(argv: Sequence[str], env: Mapping[str, str], stdin: str) -> dict[str, Any]:
-    """One command line: its status (negative: killed by that signal) and both outputs."""
+    """Run one command line; returns its status (negative: the signal) and both outputs."""
     given, out, err = (os.memfd_create(name) for name in ("in", "out", "err"))
     os.write(given, stdin.encode())
     os.lseek(given, 0, os.SEEK_SET)

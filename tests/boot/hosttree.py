@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A whole host below a folder, on which GRUB's own generator runs.
 
-/usr is this host's, under an overlay with two programs of our own: lowlat-gen, and a stand-in for
-grub-probe, which finds no device behind a folder. Everything else of GRUB is real: grub-mkconfig,
+/usr is this host's, under an overlay with two programs of the tests: lowlat-gen, and a stand-in for
+grub-probe, which finds no device behind a folder. All other parts of GRUB are real: grub-mkconfig,
 its scripts in /etc/grub.d, grub-editenv, grub-script-check. /boot, /etc, /var, /proc and /sys are
-plain folders. The mounts live in a namespace of their own and go with it. (PYTEST_DONT_REWRITE)
+plain folders. The mounts live in their own namespace and end with it. (PYTEST_DONT_REWRITE)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 RELEASE = "6.12.107-test"
 OLDER = "6.1.0-9-amd64"
 
-#: The id of the default entry, the running kernel's.
+#: The id of the default entry, which boots the running kernel.
 STOCK = "gnulinux-simple-0a1b-2c3d"
 GRUB_LINUX = Path("/etc/grub.d/10_linux")
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ NEEDS = [
     ),
 ]
 
-#: Mounted in every host at their own place: the sources, and the Python that runs them.
+#: Mounted in every host at the same path: the sources, and the Python that runs them.
 _SOURCES = {str(REPOSITORY), os.path.realpath(sys.prefix)}
 
 #: The folders of a host that change; /usr and /dev are mounted.
@@ -71,8 +71,8 @@ drive) echo "(hd0,gpt1)" ;;
 esac
 """
 
-#: bootctl as far as lowlat uses it: it stores its arguments where the firmware would, and prints
-#: the contents of an image.
+#: bootctl as far as lowlat uses it: it stores settings where the firmware would, and prints the
+#: content of an image.
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
@@ -88,7 +88,7 @@ else
 fi
 """
 
-#: vcmailbox as far as lowlat uses it: the firmware's flags are a file, and the answer's sixth word.
+#: vcmailbox as far as lowlat uses it: the firmware's flags are a file and the answer's sixth word.
 _VCMAILBOX = """#!/bin/sh
 flags=/sys/firmware/flags
 [ "$1" = 0x00038064 ] && echo "$4" >$flags
@@ -105,15 +105,15 @@ GRUB_TERMINAL=console
 
 
 class Namespace:
-    """A mount namespace with a server in it; /usr for all trees is put together once."""
+    """A mount namespace with a server in it; all trees share one /usr, mounted once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._server: Optional[subprocess.Popen[str]] = None
-        #: The output of GRUB's generator for the first host, the same for each similar one.
+        #: The output of GRUB's generator for the first host; equal hosts would get the same.
         self.grub: Optional[Path] = None
-        #: Of once(): by way and state, where it led and what it returned.
+        #: For once(): by function and state, the resulting tree and return value.
         self.led: dict[tuple[Any, ...], tuple[Path, Any]] = {}
 
     def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
@@ -144,7 +144,7 @@ class Namespace:
         return self.ask(program=[str(word) for word in words], stdin=stdin)
 
     def beside(self, *words: object) -> subprocess.Popen[str]:
-        """A program beside those that ask() runs."""
+        """Start a program that runs while ask() runs others."""
         assert self._server is not None
         inside = ["nsenter", "--mount", f"--target={self._server.pid}", *map(str, words)]
         return subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -171,7 +171,7 @@ class Namespace:
         self.must("mount", "-t", "overlay", "none", "-o", options, upper / "usr")
 
     def join(self, tree: Path) -> None:
-        """Mount what a chroot into the tree needs."""
+        """Mount in the tree what a chroot needs."""
         shared = {str(self._folder / "usr"): "usr", "/dev": "dev"}
         for source, name in (*shared.items(), *((path, path.lstrip("/")) for path in _SOURCES)):
             self.must("mkdir", "-p", tree / name)
@@ -179,7 +179,7 @@ class Namespace:
 
 
 class Host:
-    """One tree, and what is done to it from outside."""
+    """One tree, and the actions on it from outside."""
 
     def __init__(self, path: Path, namespace: Namespace) -> None:
         self.path = path
@@ -224,7 +224,7 @@ class Host:
         return dict(row.split("=", 1) for row in rows if "=" in row)
 
     def boot(self, entry: str, boot_id: str) -> None:
-        """As if GRUB had booted an entry: its line is the running one, its one shot is spent."""
+        """As if GRUB had booted an entry: /proc has its line, and its one-shot entry is used up."""
         self.boot_line(" ".join(linux_lines(self.config)[entry]), boot_id)
         self.chroot("grub-editenv", "/boot/grub/grubenv", "unset", "next_entry")
 
@@ -236,7 +236,7 @@ class Host:
         self.write("proc/sys/kernel/random/boot_id", f"{boot_id}\n")
 
     def snapshot(self, tops: Iterable[str] = ("boot", "etc", "var")) -> dict[str, tuple[Any, ...]]:
-        """Every file below these folders with its kind, mode and content."""
+        """Every file below these folders with its mode, owner and content."""
         found: dict[str, tuple[Any, ...]] = {}
         for top in tops:
             for path in sorted((self.path / top).rglob("*")):
@@ -248,7 +248,7 @@ class Host:
         return found
 
     def inner(self) -> str:
-        """The files that snapshot() lists, seen from inside the namespace."""
+        """Like snapshot(), but as the namespace sees the files."""
         script = (
             "cd \"$1\" && find boot etc var ! -type f -printf '%p %m %l\\n' | sort && "
             "find boot etc var -type f -printf '%p %m\\n' | sort && "
@@ -261,7 +261,7 @@ class Host:
 
 
 def linux_lines(config: str) -> dict[str, list[str]]:
-    """By entry id: the image and the parameters, read without any code of lowlat's."""
+    """By entry id, the image and the parameters; parsed without lowlat's code."""
     found: dict[str, list[str]] = {}
     ident = ""
     for row in config.splitlines():
@@ -273,7 +273,7 @@ def linux_lines(config: str) -> dict[str, list[str]]:
 
 
 def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = None) -> Host:
-    """A Debian host with two kernels, its GRUB set up, TuneD there, nothing of lowlat's."""
+    """A Debian host with two kernels, GRUB and TuneD, but without lowlat."""
     host = bare(path, namespace, {"etc/default/grub": SETTINGS, **(extra or {})})
     shutil.copytree("/etc/grub.d", path / "etc/grub.d")
     if namespace.grub and not extra:
@@ -289,7 +289,7 @@ def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = 
 
 
 def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
-    """The same without a boot loader."""
+    """The same host without a boot loader."""
     files = {
         **two_kernels(),
         "etc/default/locale": "LANG=C.UTF-8\n",
@@ -308,7 +308,7 @@ def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
 
 
 def two_kernels() -> dict[str, str]:
-    """A machine, and what two kernels have in /boot."""
+    """A machine, and the files of two kernels in /boot."""
     names = [
         f"{name}-{release}" for release in (RELEASE, OLDER) for name in ("vmlinuz", "initrd.img")
     ]
@@ -333,7 +333,7 @@ def host(tmp_path: Path, namespace: Namespace) -> Host:
 
 
 def once(way: Callable[..., T]) -> Callable[..., T]:
-    """Walk a way of several generations once for a host in a state; others get where it led."""
+    """Run a function only once for equal host states; later calls copy its result."""
 
     @functools.wraps(way)
     def walk(host: Host, *words: object) -> T:
@@ -362,7 +362,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _parts(tree: Path) -> Iterator[Path]:
-    """The contents of the folders that change, without join()'s mounts and their contents."""
+    """The content of the folders that change, without mounts and the folders above these."""
     mounted = tuple(f"{path}/" for path in _SOURCES)
     for top in _TOPS:
         for path in sorted((tree / top).iterdir() if (tree / top).is_dir() else ()):
@@ -371,7 +371,7 @@ def _parts(tree: Path) -> Iterator[Path]:
 
 
 def _state(host: Host) -> str:
-    """A digest of all that a way may depend on."""
+    """A digest of everything that the function may depend on."""
     parts = list(_parts(host.path))
     paths = [each for part in parts for each in (part, *sorted(part.rglob("*")))]
     told = [_of(path, path.relative_to(host.path)) for path in paths]
@@ -387,7 +387,7 @@ def _of(path: Path, name: Path) -> tuple[object, ...]:
 
 @once
 def apply_and_try(host: Host, *words: object) -> str:
-    """Apply, boot the trial, record it; returns the id of the entry that was tried."""
+    """Apply, boot the trial and record it; returns the id of the tried entry."""
     host.done("apply", *words)
     host.done("trial")
     trial = host.status()["next"]["entry"]
@@ -409,13 +409,13 @@ def entries_of(host: Host) -> dict[str, str]:
 
 
 def section(config: str) -> str:
-    """Our part of GRUB's configuration."""
+    """lowlat's section of GRUB's configuration."""
     begin = config.index("### BEGIN /etc/grub.d/99_lowlat ###")
     return config[begin : config.index("### END /etc/grub.d/99_lowlat ###")]
 
 
 def refusal(host: Host, verb: str, *words: object) -> str:
-    """One line, and nothing changed."""
+    """Assert that the verb is refused and changes nothing; returns its one line."""
     before = host.snapshot()
     line = host.lowlat(verb, *words).refused()
     assert host.snapshot() == before

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for a Raspberry Pi's firmware, as far as lowlat comes near it: which configuration it
-reads and what that has it start, by its documentation (raspberrypi/documentation, config_txt and
+"""A stand-in for a Raspberry Pi's firmware as far as lowlat needs it: which configuration it reads
+and what it starts, by its documentation (raspberrypi/documentation, config_txt and
 bootflow-eeprom). Filters of models and of tryboot are not combined. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Callable
 
 from hosttree import Host
 
-#: The words that the firmware puts before the line, depending on this board.
+#: The words that the firmware puts before the line: the board's hardware.
 _ADDED = "coherent_pool=1M vc_mem.mem_base=0x3ec00000"
 
 _BOARD = "[pi4]"
 
-#: The rest of a row after this is not read.
+#: The firmware ignores the rest of a longer row.
 _LONGEST = 98
 
 _FLAGS = "sys/firmware/flags"
 
-#: Text of a file of the boot partition, by its name.
+#: Returns the text of a file of the boot partition, by its name.
 Read = Callable[[str], str]
 
 
 @dataclass(frozen=True)
 class Start:
-    """The files that the firmware starts; ``initramfs`` is "" for none."""
+    """The files that the firmware starts; ``initramfs`` is "" if there is none."""
 
     kernel: str
     initramfs: str
@@ -35,12 +35,12 @@ class Start:
 
 
 def forget_flags(host: Host) -> None:
-    """The power is cut, or the machine is new."""
+    """Clear the flags, as on a power cut or a new machine."""
     host.write(_FLAGS, "0\n")
 
 
 def take_flag(host: Host) -> bool:
-    """Whether vcmailbox has set the flag for one boot. It is cleared before anything starts."""
+    """Whether vcmailbox set the flag for one boot. The flag is cleared before anything starts."""
     flags = int(host.read(_FLAGS))
     forget_flags(host)
     return bool(flags & 1)
@@ -51,14 +51,14 @@ def is_armed(host: Host) -> bool:
 
 
 def line_of(text: str, serial: str, more: str = "") -> str:
-    """The kernel's line, of its file's text. The board's own name of the serial line is written
-    into it (raspberrypi-sys-mods#18), and ``more`` stands where the firmware's words do."""
+    """The kernel's line from the text of its file. The board's name of the serial line is filled in
+    (raspberrypi-sys-mods#18), and ``more`` stands among the firmware's words."""
     row = text.partition("\n")[0].replace("=serial0", f"={serial}")
     return " ".join([_ADDED, *more.split(), row])
 
 
 def choose(read: Read, tried: bool) -> Start:
-    """The files that the firmware starts, with ``tried`` by the configuration for one boot."""
+    """The files to start; ``tried`` selects the configuration for one boot."""
     filters = {"[all]", _BOARD, *(["[tryboot]"] if tried else [])}
     found, applies = {}, True
     for row in _rows(read, "tryboot.txt" if tried else "config.txt"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cutting the power below a tree: a verb that dies in a call of its own or of grub-editenv, and the
-states of the disk that a cut may leave. (PYTEST_DONT_REWRITE)"""
+"""Power cuts below a tree: a verb that dies in a call of its own or of grub-editenv, and the disk
+states that a cut may leave. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trees import Answer
 
 NEEDS_CC = pytest.mark.skipif(find("cc") is None, reason="there is no C compiler for cut.c")
 
-#: LOWLAT_CUTS=1 tries every cut and every state, else it is a sample of them.
+#: LOWLAT_CUTS=1 tries every cut and every state, otherwise a sample.
 ALL = "LOWLAT_CUTS" in os.environ
 
 _EDITENV = """#!/bin/sh
@@ -31,7 +31,7 @@ _EDITENV = """#!/bin/sh
 exec /usr/bin/grub-editenv "$@"
 """
 
-#: Larger files are not replayed, for no verb writes them: kernels and their initramfs.
+#: Larger files, kernels and their initramfs, are not replayed, for no verb writes them.
 _LARGE = 1 << 20
 
 T = TypeVar("T")
@@ -40,19 +40,19 @@ _FULL = pytest.mark.full
 
 
 def sample(always: Sequence[str], *rest: str) -> list[Any]:
-    """Values of a parameter, of which the ``rest`` are tried in the full run only."""
+    """Values of a parameter; those in ``rest`` are tried in the full run only."""
     return [*always, *(pytest.param(value, marks=_FULL) for value in rest)]
 
 
 def build(folder: Path) -> Path:
-    """cut.c as a library in this folder."""
+    """Build cut.c as a library in this folder."""
     library, source = folder / "cut.so", Path(__file__).with_name("cut.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     return library
 
 
 class Cutting(Namespace):
-    """A namespace whose lowlat-gen and grub-editenv can be cut."""
+    """A namespace in which lowlat-gen and grub-editenv can be cut."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "usr")
@@ -63,8 +63,8 @@ class Cutting(Namespace):
             assert self.program("sh", "-c", write, "sh", path, stdin=_EDITENV).status == 0
 
     def run(self, host: Host, at: int, *words: str, **fault: str) -> Answer:
-        """Run a verb that dies in its call of this number; -1 lets it live. ``fault`` is more of
-        cut.c's environment."""
+        """Run a verb that dies in its call number ``at``; -1 lets it finish. ``fault`` adds
+        variables to cut.c's environment."""
         tmp = host.path / "tmp"
         shutil.copy(self._library, tmp / "cut.so")
         for name in ("cut.count", "cut.log"):
@@ -96,7 +96,7 @@ def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cutting]:
 
 @pytest.fixture
 def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a row that is seen without -s too: how much was tried."""
+    """Prints a row, visible even without -s: the number of tries."""
 
     def tell(row: str) -> None:
         with capsys.disabled():
@@ -106,7 +106,7 @@ def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
 
 
 def calls(host: Host) -> int:
-    """How many calls the last run() counted."""
+    """The number of calls that the last run() counted."""
     return int.from_bytes((host.path / "tmp/cut.count").read_bytes(), sys.byteorder)
 
 
@@ -115,7 +115,7 @@ def logged(host: Host) -> list[Call]:
 
 
 def put(source: Path, host: Host) -> None:
-    """Make the host's disk what was kept there."""
+    """Replace the host's disk by a stored one."""
     for name in KEPT:
         shutil.rmtree(host.path / name)
         shutil.copytree(source / name, host.path / name, symlinks=True)
@@ -123,8 +123,8 @@ def put(source: Path, host: Host) -> None:
 
 @dataclass(frozen=True)
 class State:
-    """The state after a power cut: ``folder`` holds /boot, /etc and /var; ``where`` names the first
-    cut that led to it."""
+    """A state after a power cut: ``folder`` has /boot, /etc and /var; ``where`` names the first cut
+    that led to it."""
 
     folder: Path
     where: str
@@ -132,14 +132,14 @@ class State:
 
 @dataclass(frozen=True)
 class Replayed:
-    """``cuts`` is how many were tried on the image, ``states`` what they led to, each once."""
+    """``cuts`` is the number of cuts tried on the image, ``states`` their distinct results."""
 
     cuts: int
     states: tuple[State, ...]
 
     def differing(self, *tops: str) -> tuple[State, ...]:
-        """The states without those that are equal in these folders: in boot and etc, for what is
-        to be booted."""
+        """The states that differ in these folders: in boot and etc for states that will be
+        booted."""
         first: dict[str, State] = {}
         for state in self.states:
             first.setdefault(content_of(state.folder, tops), state)
@@ -147,9 +147,9 @@ class Replayed:
 
 
 def distinct_states(host: Host, namespace: Cutting, work: Path, *words: str) -> Replayed:
-    """Run a verb on the host to its end, and replay each prefix of what it wrote on an ext4 image
-    in ``work``: replay.py says what a cut leaves there. Any tree will do in which Host runs
-    lowlat-gen; of its files those up to 1 MiB are in the states."""
+    """Run a verb on the host to its end, and replay each prefix of its writes on an ext4 image in
+    ``work`` (replay.py explains what a cut leaves). Works with any tree in which Host runs
+    lowlat-gen. The states contain files up to 1 MiB."""
     image = make_image(host.path, work)
     answer = namespace.run(host, -1, *words)
     assert answer.status == 0, answer
@@ -157,7 +157,7 @@ def distinct_states(host: Host, namespace: Cutting, work: Path, *words: str) -> 
 
 
 def replay(log: Path, root: Path, image: Path) -> Replayed:
-    """Replay a log of calls below ``root``; the states are put beside the image."""
+    """Replay a log of calls below ``root``; the states are stored beside the image."""
     script, out = Path(__file__).with_name("replay.py"), image.with_name("out")
     done = subprocess.run(
         ["unshare", "-m", sys.executable, script, log, root, image, out],
@@ -172,7 +172,7 @@ def replay(log: Path, root: Path, image: Path) -> Replayed:
 
 
 def make_image(root: Path, work: Path) -> Path:
-    """An ext4 image of the disk as it is, with room for what is written."""
+    """An ext4 image of the present disk, with room for new files."""
     tree, image = work / "tree", work / "image"
     tree.mkdir(parents=True)
     large = ["find", ".", "-type", "f", "-size", f"+{_LARGE // 1024}k", "-delete"]
@@ -186,7 +186,7 @@ def make_image(root: Path, work: Path) -> Path:
 
 
 def sampled(items: Sequence[T], most: int) -> list[T]:
-    """At most so many of them, evenly spread, the last one always; all with LOWLAT_CUTS=1."""
+    """At most ``most`` items, evenly spread and with the last one; all with LOWLAT_CUTS=1."""
     if ALL or len(items) <= most:
         return list(items)
     return [items[(number + 1) * len(items) // most - 1] for number in range(most)]

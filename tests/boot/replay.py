@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replays a log of cut.c on an ext4 image and keeps what a power cut leaves after each call.
+"""Replays a log of cut.c on an ext4 image and stores what a power cut leaves after each call.
 
     unshare -m replay.py LOG ROOT IMAGE OUT
 
-IMAGE holds the tree as it was before; calls outside of ROOT are passed over. The image is mounted
-with data=ordered, noauto_da_alloc and a commit interval that is never reached, so the kernel itself
-says what a cut leaves. ext4 commits its metadata in order, and with an fsync all of it so far; the
-data of a file comes with the file's own fsync at the latest. After each call the disk is therefore
-copied as it is then (nothing since the last fsync has to be there: "none"), and once more when a
-bystander's fsync has committed the metadata (the rename is there, data without an fsync is not:
-"metadata"). With all data there the states are those of test_cuts.py.
+IMAGE has the tree before the verb; calls outside of ROOT are skipped. The image is mounted with
+data=ordered, noauto_da_alloc and a commit interval that never elapses, so the kernel itself
+determines what a cut leaves. ext4 commits its metadata in order; an fsync commits all of it so far,
+and a file's data at the latest with the file's own fsync. So after each call the disk is copied
+twice: as it is (content since the last fsync may be missing: "none"), and after an fsync of another
+file committed the metadata (a rename is there, data without an fsync is not: "metadata").
+test_cuts.py covers the states with all data.
 
-Each copy has its journal replayed and is checked by e2fsck, which finds nothing to mend. Its files
-are written to OUT/NUMBER, once for each content. The last row of the output is JSON: how many
-copies were made, and the states with the call and the kind of the first cut that led to them.
+Each copy gets its journal replayed and passes e2fsck without repairs. Its files are written to
+OUT/NUMBER, once per content. The last line of the output is JSON: the number of copies, and the
+states with the call and the kind of the first cut that led to them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from pathlib import Path
 from typing import Callable, NamedTuple
 
 _OPTIONS = "loop,data=ordered,noauto_da_alloc,commit=300"
-#: The folders that a cut changes, and that the tests restore.
+#: The folders that a cut changes and that the tests restore.
 KEPT = ("boot", "etc", "var")
 
 
 class Call(NamedTuple):
-    """The operations, in the order of the log; ``number`` is that of cut.c."""
+    """One call, in the order of the log; ``number`` is cut.c's number."""
 
     number: int
     name: str
@@ -55,13 +55,13 @@ def read_log(path: Path) -> Iterator[Call]:
 
 
 def calls_below(path: Path, root: Path) -> list[Call]:
-    """The calls that changed the folders that are kept."""
+    """The calls that changed the stored folders."""
     tops = tuple(f"{root / top}/" for top in KEPT)
     return [call for call in read_log(path) if f"{call.path}/".startswith(tops)]
 
 
 def redo(call: Call, old: str, new: str) -> None:
-    """Do it again in another tree. Raises KeyError for a call that is not known here."""
+    """Repeat the call in another tree. Raises KeyError for an unknown call."""
 
     def moved(path: str) -> Path:
         assert path.startswith(f"{old}/"), path
@@ -97,7 +97,7 @@ def must(*words: object) -> None:
 
 
 def content_of(tree: Path, tops: Sequence[str] = KEPT) -> str:
-    """One name for all there is in these folders of a tree."""
+    """A digest of the content of these folders of a tree."""
     found = hashlib.sha256()
     for top in tops:
         for path in sorted((tree / top).rglob("*")):
@@ -112,7 +112,7 @@ def content_of(tree: Path, tops: Sequence[str] = KEPT) -> str:
 
 @dataclass
 class Disk:
-    """The image while it is written, and what was found on copies of it."""
+    """The image during the writes, and the states found on its copies."""
 
     image: Path
     out: Path
@@ -157,7 +157,7 @@ def main() -> None:
         for number, call in enumerate(calls_below(log, root), 1):
             redo(call, above, str(mounted))
             disk.cut(number, call, "none", above)
-            # One byte more: a time that has not moved on since would leave nothing to commit.
+            # One more byte: with an unchanged time there would be nothing to commit.
             os.pwrite(bystander, b".", number)
             os.fsync(bystander)
             disk.cut(number, call, "metadata", above)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collection as Ansible finds it, and playbooks over hosts that are trees of files (hosttree).
+"""The collection as Ansible finds it, and playbooks over hosts that are file trees (hosttree).
 
-Below such a tree lowlat-gen does all of the boot for real. A few things are stand-ins, and say so
-in their files: the connection, the reboot, and what verify and measure would find.
+Below such a tree lowlat-gen does all of the boot for real. Some parts are stand-ins, as their files
+say: the connection, the reboot, and the results of verify and measure.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from trees import Answer
 COLLECTION = REPOSITORY / "packaging/ansible"
 STAND_IN = Path(__file__).parent / "stand_in"
 
-#: The packages that `make ansible` and `make ansible-full` install;
-#: packaging/dependencies/ansible.txt has the versions.
+#: `make ansible` and `make ansible-full` install these; packaging/dependencies/ansible.txt has the
+#: versions.
 VENVS = REPOSITORY / "build/ansible"
 
 
@@ -74,7 +74,7 @@ class Played:
     out: str
 
     def recap(self, host: str) -> dict[str, int]:
-        """The counts of the last lines for a host."""
+        """The counts of a host in the last lines."""
         rows = re.findall(rf"(?m)^{host} +: (.*)$", self.out)
         assert len(rows) == 1, self.out
         return {key: int(count) for key, count in re.findall(r"(\w+)=(\d+)", rows[0])}
@@ -83,7 +83,7 @@ class Played:
 def play(
     ansible: Ansible, hosts: Mapping[str, Host], book: str, *words: str, **more: Any
 ) -> Played:
-    """ansible-playbook in the mounts of the trees; ``more`` are variables."""
+    """Run ansible-playbook in the trees' namespace; ``more`` are variables."""
     inventory = ansible.folder / "hosts.json"
     inventory.write_text(json.dumps({"all": {"hosts": _variables(ansible, hosts)}}))
     variables = ansible.folder / "variables.json"

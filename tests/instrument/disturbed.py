@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs whose results several tests and the table look at; each is made once.
-(PYTEST_DONT_REWRITE)"""
+"""Runs that several tests and the table use; each is made only once. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -26,12 +25,12 @@ class Exact:
 
 
 def lowest_threshold(programs: Programs, folder: Path) -> int:
-    """The harness's choice for its least threshold on this machine."""
+    """The threshold to which the harness raises its minimum on this machine."""
     return int(measure(programs, folder, 0.1, "--threshold", "50ns").run["threshold_ns"])
 
 
 def stalled(programs: Programs, folder: Path, method: str, threshold_ns: int, *more: int) -> Exact:
-    """``more``: lengths in ns that are stalled for once, beside all others."""
+    """``more``: lengths in ns that are stalled once each, in addition to all others."""
     plan = write_plan(folder / "plan", {**SIZES, **dict.fromkeys(more, 1)})
     loop = run_loop(programs, method, folder, threshold_ns, 600, plan)
     truth = read_truth(folder / f"{method}.truth")
@@ -40,7 +39,7 @@ def stalled(programs: Programs, folder: Path, method: str, threshold_ns: int, *m
 
 @pytest.fixture(scope="session")
 def exact(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Exact:
-    """Our own loop at the default threshold, raised as the harness would."""
+    """lowlat's loop at the default threshold, raised as the harness would."""
     folder = tmp_path_factory.mktemp("exact")
     threshold_ns = max(100, lowest_threshold(programs, folder))
     return stalled(programs, folder, "lowlat", threshold_ns, TEN_SECONDS)
@@ -51,7 +50,7 @@ class Preempted:
     """A run that the SCHED_FIFO injector disturbed."""
 
     recall: Recall
-    #: How much longer the gap is than the preemption that it contains, us.
+    #: The excess of the gap over the preemption that it contains, us.
     longer_us: tuple[float, ...]
 
 
@@ -66,7 +65,7 @@ def preempted(gaps: Gaps, truth: Path, ticks_per_ns: float) -> Preempted:
 def preempted_harness(
     programs: Programs, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Measured, Preempted]:
-    """lowlat-measure itself."""
+    """The same with lowlat-measure itself."""
     folder = tmp_path_factory.mktemp("preempted")
     with injector(programs, folder, INJECT_SECONDS):
         measured = measure(programs, folder, INJECT_SECONDS - 0.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The gaps of a detector, and the share of the truth in them."""
+"""The gaps that a detector found, and the share of the truth in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 
 class Gaps:
-    """Gaps of one CPU, none of which overlap."""
+    """Gaps of one CPU, without overlaps."""
 
     def __init__(self, spans: Iterable[Span]) -> None:
         self._spans = sorted(spans)
@@ -28,11 +28,11 @@ class Gaps:
 
     @property
     def window(self) -> Span:
-        """From the first gap's begin to the last one's end: there, the detector was looking."""
+        """From the first gap's begin to the last one's end: the detector was running meanwhile."""
         return self._spans[0][0], self._spans[-1][1]
 
     def around(self, span: Span) -> Optional[Span]:
-        """The gap that contains all of it."""
+        """The gap that contains the whole span, or None."""
         index = bisect_right(self._begins, span[0]) - 1
         if index < 0 or self._spans[index][1] < span[1]:
             return None
@@ -60,7 +60,7 @@ class Recall:
 
 
 def read_spans(path: Path, cpu: Optional[int] = None) -> list[Span]:
-    """Rows of ``begin,end``; of ``cpu,begin,end`` those of one CPU."""
+    """Rows of ``begin,end``, or of ``cpu,begin,end`` for one CPU."""
     with path.open() as file:
         return [
             (int(row["begin"]), int(row["end"]))
@@ -70,7 +70,7 @@ def read_spans(path: Path, cpu: Optional[int] = None) -> list[Span]:
 
 
 def recall(spans: Iterable[Span], gaps: Gaps) -> Recall:
-    """Of what lies in the window of the gaps."""
+    """The recall of the spans within the window of the gaps."""
     begin, end = gaps.window
     inside = [span for span in spans if span[0] >= begin and span[1] <= end]
     return Recall(sum(gaps.around(span) is not None for span in inside), len(inside))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records the kernel's events of one CPU on the counter's own clock, in its own tracefs instance.
+"""Records the kernel's events of one CPU by the counter's clock, in its own tracefs instance.
 
     unshare --mount python kernel_trace.py CPU OUT
 
-Prints ``ready`` when it records, ends with its standard input, and writes a table ``time,event`` in
-ticks; its first line tells how many events were lost. Exit 77 with a reason: not possible here.
+Prints ``ready`` once it records, ends with its standard input, and writes a table ``time,event`` in
+ticks; the table's first line is the number of lost events. Exit 77 with a reason: impossible here.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def instance() -> Iterator[Path]:
 
 
 def mask(cpu: int) -> str:
-    """As the kernel reads it: 32 bits a word, the highest word first."""
+    """The kernel's format: words of 32 bits, the highest word first."""
     return f"{1 << cpu % 32:x}" + ",00000000" * (cpu // 32)
 
 
 def record(folder: Path, cpu: int) -> None:
-    """Events that this kernel does not have are left out."""
+    """Record the events that this kernel has."""
     (folder / "tracing_on").write_text("0")
     (folder / "trace_clock").write_text(CLOCK)
     (folder / "tracing_cpumask").write_text(mask(cpu))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""oslat as it is installed, with the same stalls in its loop.
+"""The installed oslat, with the same stalls in its loop.
 
-It has no list of events, so that a length counts as found by how many more lie in its bucket than
-in runs without stalls, one before and one after.
+oslat has no list of events. A length therefore counts as found by the excess in its bucket over two
+runs without stalls, one before and one after.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Optional
 from programs import Programs, online
 from stalls import late, read_truth, write_plan
 
-#: Its most buckets, of 1 us.
+#: The maximum number of its buckets, of 1 us each.
 BUCKETS = 1024
 WORKLOAD_BYTES = 4096
-#: Its calls take longer than our readings.
+#: Its calls take longer than lowlat's clock reads.
 LONGEST_WAIT = 1000
 
 
 @dataclass(frozen=True)
 class Oslat:
-    """``histogram``: the microseconds it names, and how many. ``cpu_s``: of its process."""
+    """``histogram``: gaps by microseconds. ``cpu_s``: the CPU time of its process."""
 
     histogram: Mapping[int, int]
     seconds: float
@@ -42,7 +42,7 @@ class Oslat:
 def run_oslat(
     programs: Programs, folder: Path, seconds: int, stalls: Optional[Path] = None, work: bool = True
 ) -> Oslat:
-    """``stalls``: a plan; the truth is in ``folder/oslat.truth`` then."""
+    """With ``stalls`` (a plan), the truth is written to ``folder/oslat.truth``."""
     out = folder / "oslat.json"
     workload = ["-w", "memmove", "-m", f"{WORKLOAD_BYTES // 1024}K"] if work else []
     preload = {
@@ -68,15 +68,15 @@ def _children_s() -> float:
 
 
 def period_ns(programs: Programs, folder: Path) -> float:
-    """Of its bare loop. It preheats as for one second, which counts for nothing."""
+    """The period of its bare loop. oslat preheats for about one second, which is left out."""
     oslat = run_oslat(programs, folder, 1, work=False)
     return oslat.cpu_s * 1e9 * oslat.seconds / (oslat.seconds + 1) / oslat.iterations
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """The results for the stalls of one length. ``recall`` is None if oslat cannot distinguish it
-    from others, ``error_ns`` if the others drown it."""
+    """The result for stalls of one length. ``recall`` is None if the bucket has several lengths,
+    ``error_ns`` if other gaps outnumber these."""
 
     ns: int
     recall: Optional[float] = None
@@ -86,16 +86,16 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Runs:
-    """One with stalls between two without."""
+    """A run with stalls between two without."""
 
     before: Oslat
     stalled: Oslat
     after: Oslat
-    #: The time of the stalled run without its stalls, in s.
+    #: The time of the stalled run outside of stalls, s.
     free_s: float
 
     def background(self, us: int) -> tuple[float, float]:
-        """How many the bucket would hold without stalls, and how uncertain that is."""
+        """The expected count of the bucket without stalls, and its uncertainty."""
         rates = [run.histogram.get(us, 0) / run.seconds for run in (self.before, self.after)]
         count = sum(rates) / 2 * self.free_s
         return count, abs(rates[0] - rates[1]) / 2 * self.free_s + count**0.5

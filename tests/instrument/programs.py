@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The detector, its rivals and what disturbs them, on one CPU. (PYTEST_DONT_REWRITE)
+"""The detector, its rivals and the disturbing programs, on one CPU. (PYTEST_DONT_REWRITE)
 
 ``LOWLAT_MEASURE`` names another harness; the programs of ``measure/tests/instrument`` are then
 built beside it.
@@ -21,7 +21,7 @@ from gaps import Gaps, read_spans
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
-#: ``make instrument-full``: more of everything.
+#: ``make instrument-full``: more runs of everything.
 FULL = os.environ.get("LOWLAT_INSTRUMENT") == "full"
 
 #: Exit statuses of the programs.
@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Programs:
-    """Where they are, and the CPU that is measured."""
+    """The paths of the programs, and the measured CPU."""
 
     harness: Path
     folder: Path
@@ -46,10 +46,10 @@ class Programs:
 
 @dataclass(frozen=True)
 class Loop:
-    """A run of the loop program; in ticks unless said otherwise."""
+    """A run of the loop program; in ticks unless stated otherwise."""
 
     gaps: Gaps
-    #: As the method itself converts, and as it is.
+    #: By the method's own conversion, and the true value.
     ticks_per_ns: float
     true_ticks_per_ns: float
     floor: float
@@ -59,7 +59,7 @@ class Loop:
 
 
 def online() -> list[int]:
-    """CPUs on which this process may run."""
+    """The CPUs on which this process may run."""
     return sorted(os.sched_getaffinity(0))
 
 
@@ -84,7 +84,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 @pytest.fixture
 def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
-    """Prints figures that are seen without -s too."""
+    """Prints figures, visible even without -s."""
 
     def tell(text: str) -> None:
         with capsys.disabled():
@@ -101,7 +101,7 @@ def run_loop(
     seconds: int = 60,
     plan: Optional[Path] = None,
 ) -> Loop:
-    """Run the loop of ``method``; with a plan, the truth is in ``folder/METHOD.truth``."""
+    """Run the loop of ``method``; with a plan, the truth goes to ``folder/METHOD.truth``."""
     events = folder / f"{method}.events"
     planned = [plan, folder / f"{method}.truth"] if plan else []
     done = subprocess.run(
@@ -150,7 +150,7 @@ def measure(programs: Programs, folder: Path, seconds: float, *options: str) -> 
 
 @contextmanager
 def injector(programs: Programs, folder: Path, seconds: int) -> Iterator[None]:
-    """Take the CPU away once a millisecond or so; the truth is in ``folder/inject.truth`` then."""
+    """Preempt the CPU about once a millisecond; the truth goes to ``folder/inject.truth``."""
     process = subprocess.Popen(
         [programs.folder / "inject", str(programs.cpu), str(seconds), "1", "1000",
          folder / "inject.truth"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plans of exact stalls, and how well a detector finds and times them."""
+"""Plans of exact stalls, and how well a detector finds and measures them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from gaps import Recall
 from programs import FULL, Loop
 
-#: Nanoseconds, and how many of them; beyond the microseconds no multiples of one, so that oslat's
-#: buckets have them in the middle.
+#: Nanoseconds, and their number. Lengths above microseconds are no multiples of one, so that they
+#: lie in the middle of oslat's buckets.
 SIZES: Mapping[int, int] = {
     50: 800, 100: 800, 200: 800, 500: 800, 1_500: 800, 5_500: 800, 20_500: 800, 100_500: 800,
     1_500_500: 150, 10_000_000: 20, 100_000_000: 3, 1_000_000_000: 1,
 }  # fmt: skip
 FACTOR = 10 if FULL else 1
 
-#: A stall that took longer than asked for by a tenth and this much was hit at its end.
+#: A stall longer than requested by more than a tenth plus this was disturbed at its end.
 LATE_NS = 100
-#: What strikes a stall earlier is over before its end is due, so that it is found and as long as it
-#: should be; but the code behind it is cold then, and how long that takes is no error of the clock.
-#: No machine leaves long ones alone.
+#: An earlier disturbance is over before the stall's end is due, so the stall is found and has its
+#: length. But the code behind it is then cold, and that delay is no error of the clock. On no
+#: machine long stalls stay undisturbed.
 STRUCK_NS = 1_000
 LONG_NS = 10_000_000
 
@@ -43,7 +43,7 @@ class Stall:
 
 
 def write_plan(path: Path, sizes: Mapping[int, int] = SIZES, longest_wait: int = 5000) -> Path:
-    """In random order, 500 readings to ``longest_wait`` apart; the same each time."""
+    """Stalls in random order, 500 to ``longest_wait`` readings apart; the same each time."""
     chance = random.Random(1)
     lengths = [ns for ns, count in sizes.items() for _ in range(count * FACTOR)]
     chance.shuffle(lengths)
@@ -53,7 +53,7 @@ def write_plan(path: Path, sizes: Mapping[int, int] = SIZES, longest_wait: int =
 
 
 def read_truth(path: Path) -> list[Stall]:
-    """Without one that the end of the run cut short."""
+    """The stalls, without one that the end of the run cut short."""
     with path.open() as file:
         rows = [{name: int(value) for name, value in row.items()} for row in csv.DictReader(file)]
     return [Stall(**row) for row in rows if row["end"]]
@@ -61,13 +61,13 @@ def read_truth(path: Path) -> list[Stall]:
 
 @dataclass(frozen=True)
 class Size:
-    """All stalls of one length. ``errors`` in ns: what was reported less what it was."""
+    """All stalls of one length. ``errors`` in ns: reported minus true length."""
 
     ns: int
     recall: Recall
-    #: Not counted: a foreign gap made it longer or came one reading before it.
+    #: Not counted: another gap prolonged it or came one reading before it.
     hit: int
-    #: Not timed: a foreign gap was inside.
+    #: Not timed: another gap was inside.
     struck: int
     errors: Sequence[float]
 
@@ -85,7 +85,7 @@ class Score:
         return sum(size.hit for size in self.sizes)
 
     def errors(self, at_least_ns: int = 100) -> list[float]:
-        """Absolute, sorted."""
+        """Absolute errors, sorted."""
         chosen = (size.errors for size in self.sizes if size.ns >= at_least_ns)
         return sorted(abs(error) for errors in chosen for error in errors)
 
@@ -99,7 +99,7 @@ def late(stall: Stall, ticks_per_ns: float) -> bool:
 
 
 def was_hit(stall: Stall, ticks_per_ns: float, threshold_ns: int) -> bool:
-    """A stall one reading behind another gap falls into the storing of that one."""
+    """A stall one reading behind another gap coincides with the storing of that gap."""
     return late(stall, ticks_per_ns) or stall.before >= threshold_ns * ticks_per_ns
 
 

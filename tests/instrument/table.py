@@ -11,7 +11,7 @@ HEAD = 24
 
 
 def table(columns: Mapping[str, Mapping[str, str]]) -> str:
-    """Rows stand in the order in which the columns name them first."""
+    """Rows appear in the order in which the columns first name them."""
     rows = dict.fromkeys(row for column in columns.values() for row in column)
     lines = [_line("", list(columns))]
     for row in rows:

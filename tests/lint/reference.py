@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The machine that lines are judged for, and the lines of public guides."""
+"""The machine for which lines are judged, and the lines of public guides."""
 
 from __future__ import annotations
 

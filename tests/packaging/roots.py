@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clean Debian roots below the user's cache, each made once by mmdebstrap; and copies of them."""
+"""Clean Debian roots in the user's cache, each made once by mmdebstrap; and copies of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lowlat.rehearse import packages
 
 _MAKE_S = 900
 
-#: A mirror may hold an older state of a suite that changes every day.
+#: A mirror may have an older state of a suite that changes every day.
 _OLD = '--aptopt=Acquire::Check-Valid-Until "false"'
 
 
 @contextmanager
 def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
-    """A copy of the root of a suite that has these packages beside the essential ones, with the
-    host's way into the network. It goes in the end, for it is large."""
+    """A copy of a suite's root with these packages besides the essential ones, and with the host's
+    resolv.conf. It is removed at the end, for it is large."""
     subprocess.run(["cp", "--archive", _root_or_skip(suite, more), target], check=True)
     shutil.copy("/etc/resolv.conf", target / "etc/resolv.conf")
     try:
@@ -36,7 +36,7 @@ def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
 
 
 def _root_or_skip(suite: str, more: tuple[str, ...]) -> Path:
-    """The test is skipped, with the reason, if there is no root and none can be made."""
+    """The root; skips the test with a reason if it can neither be found nor made."""
     kept = user_folder("XDG_CACHE_HOME", ".cache") / "roots" / f"{suite}-{'-'.join(more)}"
     if kept.is_dir():
         return kept

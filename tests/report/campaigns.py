@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Recorded campaigns of boots in which nothing changed."""
+"""Recorded campaigns of boots without any change."""
 
-#: lowlat-measure of one CPU every 8 s; the machine compiled and booted guests at times. For want of
-#: as many boots each run stands for one, so this wanders more than boots an hour apart would.
+#: lowlat-measure on one CPU every 8 s, while the machine compiled and booted guests at times. Each
+#: run stands for a boot, so this varies more than boots an hour apart would.
 BUSY = (
     (10144, 10914, 9856, 16591, 10326, 65162, 125023, 51209),
     (29782, 23145, 21606, 10524, 10156, 33144, 30671, 17244),
@@ -27,7 +27,7 @@ BUSY = (
 )
 
 #: Debian's 6.12 rehearsed without KVM, two guests at a time, while the host did other work: kernel
-#: entries per second on an isolated CPU. Nothing was planned, every boot was stock.
+#: entries per second on an isolated CPU. Nothing was planned; every boot was stock.
 REHEARSED = (
     (300.05, 300.62, 301.06, 301.16, 301.4, 301.09, 299.77, 298.83, 298.09, 300.04),
     (297.67, 300.19, 303.85, 292.56, 299.01, 302.25, 301.94, 300.27, 298.15, 300.23),

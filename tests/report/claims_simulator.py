@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Campaigns of known truth, made by another route than the report takes: boots in the order of
-time, each drawn from a process, and dealt to two arms. What the report says of them is counted.
+"""Campaigns of known truth, generated independently of the report: boots in order of time, each
+drawn from a process and assigned to one of two arms. The report's claims are counted.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
     from lowlat.report.stats.samples import Array
 
-    #: Draws for so many campaigns of so many boots, a row a campaign, the boots in time.
+    #: Draws a number of campaigns (rows) with a number of boots (columns, in time order).
     Process = Callable[[Generator, int, int], Array]
 
-#: In so many orders the campaigns of a cell are dealt where its order is a random one.
+#: The number of random orders in a cell with random order.
 _DEALS = 20
 
-#: Draws of an order until its arms take turns.
+#: The most draws of an order until its arms take turns.
 _TRIES = 1000
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Campaigns of one kind. ``before`` and ``after`` draw each arm's figure as if it had every
-    boot; ``shared`` is what happens to the machine meanwhile, a factor of both. ``seconds`` makes
-    the figure a mean of counted events, which a Poisson process counts in that time. ``truth`` is
-    the ratio that the interval should hold."""
+    """Campaigns of one kind. ``before`` and ``after`` draw each arm's figure as if every boot were
+    the arm's; ``shared`` is a factor on both, for changes of the machine. ``seconds`` makes the
+    figure a mean of events that a Poisson process counts in that time. ``truth`` is the ratio that
+    the interval should contain."""
 
     name: str
     boots: tuple[int, int]
@@ -50,13 +50,13 @@ class Cell:
     truth: float = 1.0
 
 
-#: Intervals of one campaign's ratio, and whether a change was found.
+#: The interval of each campaign's ratio, and whether a change was found.
 Judge = Callable[[Sequence[TwoSamples], Order], "Iterator[tuple[float, float, bool]]"]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Shares of campaigns in which a change was found, and in which the interval held the truth."""
+    """The shares of campaigns with a change found, and with the truth in the interval."""
 
     found: float
     covered: float
@@ -66,14 +66,14 @@ class Judged:
 
 
 def report(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
-    """The report's verdict; each campaign is judged alone, without adjustment for the others."""
+    """The report's claims; each campaign stands alone, without adjustment for the others."""
     for result in infer(rows, order):
         low, high = result.ci95
         yield low, high, result.p <= 0.05 and not low <= 1 <= high
 
 
 def logarithms(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
-    """Its verdict on the logarithm of the count plus one half alone."""
+    """The claims from the logarithm of the count plus a half alone."""
     plain = []
     for row in rows:
         assert row.seconds is not None
@@ -84,7 +84,7 @@ def logarithms(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float
 
 
 def quasi_poisson(rows: Sequence[TwoSamples], _: Order) -> Iterator[tuple[float, float, bool]]:
-    """The usual one: Wald's interval of a log-linear model with one dispersion for both arms."""
+    """The usual method: Wald's interval of a log-linear model with one dispersion for both arms."""
     for row in rows:
         arms = [np.array(arm) for arm in (row.before, row.after)]
         means = [max(float(arm.mean()), HALF / len(arm)) for arm in arms]
@@ -98,7 +98,7 @@ def quasi_poisson(rows: Sequence[TwoSamples], _: Order) -> Iterator[tuple[float,
 
 
 def judge(cell: Cell, campaigns: int, seed: int, say: Judge = report) -> Optional[Judged]:
-    """The results of so many campaigns; None if the arms do not take turns, so that there is no
+    """The results of this many campaigns; None if the arms do not take turns, so that there is no
     verdict."""
     draw = np.random.default_rng(seed)
     found = covered = 0
@@ -133,7 +133,7 @@ def _rows(cell: Cell, deal: Array, campaigns: int, draw: Generator) -> Iterator[
 
 
 def _deals(cell: Cell, draw: Generator) -> Iterator[Array]:
-    """The order of the boots, 0 before and 1 after: spelled out in letters, or ``random`` ones in
+    """The order of the boots, 0 before and 1 after: spelled out in letters, or ``random`` orders in
     which the arms take turns."""
     if cell.order != "random":
         yield dealt(cell.order, cell.boots)
@@ -148,7 +148,7 @@ def _deals(cell: Cell, draw: Generator) -> Iterator[Array]:
 
 
 def dealt(order: str, boots: tuple[int, int]) -> Array:
-    """Letters in time, A before and B after, repeated until both arms have their boots."""
+    """Letters in time order, A before and B after, repeated until both arms have their boots."""
     left = [*boots]
     result: list[int] = []
     while sum(left):
@@ -161,7 +161,7 @@ def dealt(order: str, boots: tuple[int, int]) -> Array:
     return deal
 
 
-# What a boot shows
+# The figures of a boot
 
 
 def lognormal(spread: float, level: float = 1.0) -> Process:
@@ -185,7 +185,7 @@ def constant(level: float) -> Process:
 
 
 def gamma(level: float, bunching: float) -> Process:
-    """Of a mean, so that counts of a unit of time have ``bunching`` times a Poisson's variance."""
+    """Means such that counts in a unit of time have ``bunching`` times a Poisson's variance."""
     if bunching <= 1:
         return constant(level)
     scale = bunching - 1
@@ -193,28 +193,28 @@ def gamma(level: float, bunching: float) -> Process:
 
 
 def storms(level: float, share: float, times: float) -> Process:
-    """In this share of boots something else goes on, ``times`` the level."""
+    """In this share of boots another activity raises the level ``times``-fold."""
     return lambda draw, rows, boots: np.where(
         draw.random((rows, boots)) < share, level * times, level
     )
 
 
 def absent(level: float, share: float) -> Process:
-    """A source that this share of boots does not have."""
+    """A source that is missing in this share of boots."""
     return lambda draw, rows, boots: np.where(draw.random((rows, boots)) < share, 0.0, level)
 
 
 def rounded(process: Process, digits: int) -> Process:
-    """Figures with so few digits that boots tie."""
+    """Figures rounded to so few digits that boots tie."""
     return lambda draw, rows, boots: np.maximum(np.round(process(draw, rows, boots), digits), 0.1)
 
 
 def recorded(boots: Sequence[float]) -> Process:
-    """Boots drawn from those of a campaign."""
+    """Boots drawn from those of a recorded campaign."""
     return lambda draw, rows, count: draw.choice(np.array(boots), size=(rows, count))
 
 
-# What happens to the machine meanwhile
+# Changes of the machine during a campaign
 
 
 def drift(slope: float) -> Process:
@@ -222,7 +222,7 @@ def drift(slope: float) -> Process:
 
 
 def step(size: float) -> Process:
-    """At a boot of each campaign, which one is random, everything changes for good."""
+    """The level changes for good at one random boot of each campaign."""
     return lambda draw, rows, boots: np.exp(
         size * (np.arange(boots) >= draw.integers(1, boots, size=(rows, 1)))
     )
@@ -247,7 +247,7 @@ def alike(likeness: float, spread: float) -> Process:
 
 
 def neighbour(stays: float, size: float) -> Process:
-    """Somebody who comes and goes, and stays the same from boot to boot with this chance."""
+    """A neighbour that comes and goes; from boot to boot it stays as it is with this chance."""
 
     def process(draw: Generator, rows: int, boots: int) -> Array:
         there = (draw.random((rows, boots)) > stays).cumsum(axis=1) % 2
@@ -280,7 +280,7 @@ def _same(name: str, process: Process, boots: tuple[int, int] = (5, 5), order: s
 
 
 def _figures() -> Iterator[Cell]:
-    """A figure such as noise; nothing changes, or the level alone."""
+    """A figure such as noise; either nothing changes or only the level."""
     for boots in ((5, 5), (10, 10), (5, 10), (6, 5), (20, 5)):
         yield _same("log-normal, 20 %", lognormal(0.2), boots)
     for order in ("ABBA", "random"):
@@ -346,7 +346,7 @@ _ORDERS = (
 
 
 def _time() -> Iterator[Cell]:
-    """The machine changes over time, the arms do not differ."""
+    """The machine changes over time, while the arms do not differ."""
     own = lognormal(0.05)
     for name, process in _SLOW.items():
         for order, boots in _ORDERS:
@@ -379,7 +379,7 @@ def _counted(
 
 
 def _counts() -> Iterator[Cell]:
-    """Counts of events with the same mean in both arms; the unit of time is a boot's."""
+    """Counts of events with equal means in both arms; the unit of time is a boot's."""
     for mean in _MEANS:
         for boots in ((5, 5), (7, 7), (5, 10)):
             yield _counted(f"Poisson, mean {mean:g}", constant(mean), constant(mean), boots)
@@ -416,7 +416,7 @@ def _counts() -> Iterator[Cell]:
 
 
 def _fell() -> Iterator[Cell]:
-    """Many events before, few after: does the interval hold the ratio of the means?"""
+    """Many events before, few after: does the interval contain the ratio of the means?"""
     for mean in _MEANS[:-1]:
         for boots in ((5, 5), (7, 7), (10, 5)):
             for bunching in (1.0, 2.0, 4.0):
@@ -439,6 +439,6 @@ def _fell() -> Iterator[Cell]:
 
 
 def _refused() -> Iterator[Cell]:
-    """Orders that get no verdict."""
+    """Orders without a verdict."""
     for order, boots in (("AAAAABBBBB", (5, 5)), ("AABBB", (4, 6)), ("AABBAABBAB", (5, 5))):
         yield _same("log-normal, 20 %", lognormal(0.2), boots, order)

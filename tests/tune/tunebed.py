@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A host that measures itself over its reboots, for the tests of ``tune``. (PYTEST_DONT_REWRITE)
+"""A host that measures itself across its reboots, for the tests of ``tune``. (PYTEST_DONT_REWRITE)
 
-The tests are the firmware and systemd: they boot what GRUB would boot next, by changing the tree's
-/proc, and call what the unit in the tree says. The harness is played by recorded runs with figures
-of their own, systemctl by a script that writes down what it is asked.
+The tests play firmware and systemd: they boot what GRUB would boot next, by changing the tree's
+/proc, and run the unit in the tree. Recorded runs with changed figures stand in for the harness,
+and a script that logs its arguments for systemctl.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ echo "$@" >>"$TREE/recorded/argv"
 [ ! -e "$TREE/recorded/$arm.sh" ] || . "$TREE/recorded/$arm.sh"
 """
 
-#: systemctl of the tree: writes down what it is asked.
+#: The tree's systemctl: logs its arguments.
 _SYSTEMCTL = '#!/bin/sh\necho "$*" >>/asked\n'
 
 
 class Bed(Namespace):
-    """A namespace in which the harness and systemctl are played, and the power can be cut."""
+    """A namespace with stand-ins for the harness and systemctl, where the power can be cut."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "usr")
@@ -83,7 +83,7 @@ class Machine:
     def record(
         self, arm: str, entries: float, noise: float = 1000.0, wakeup: object = None, **changes: Any
     ) -> None:
-        """The harness's output in such a boot: a recorded run with these figures."""
+        """Set the harness's result in such a boot: a recorded run with these figures."""
         document = {
             **json.loads(RECORDED.read_text()),
             "boot_id": "BOOT",
@@ -110,15 +110,15 @@ class Machine:
         return json.loads(self.tune("--status", "--json").out)
 
     def reboots(self) -> int:
-        """How often the loop asked for a reboot."""
+        """The number of reboots that the loop requested."""
         path = self.host.path / "asked"
         return path.read_text().splitlines().count("reboot") if path.exists() else 0
 
     def power_on(
         self, entry: str = "", *, reaches: bool = True, units: bool = True
     ) -> list[Answer]:
-        """Boot what GRUB boots next; the answers of our unit, where it is enabled. A boot that
-        does not reach it reboots, as panic=30 does."""
+        """Boot the entry that GRUB boots next; returns the answers of lowlat's unit if enabled.
+        Without ``reaches`` the boot fails before the unit and reboots, as panic=30 does."""
         status = self.host.status()
         entry = entry or (status["next"] or status["default"])["entry"]
         self._boots += 1
@@ -137,7 +137,7 @@ class Machine:
         return self.systemd() if units and (self.host.path / WANTED).is_symlink() else []
 
     def tuned(self) -> None:
-        """TuneD's effect with lowlat-local; the kernel's state is a plain file here."""
+        """Do what TuneD does with lowlat-local; here the kernel's files are plain files."""
         plan = json.loads(self.host.read("var/lib/lowlat/plan.json"))
         for item in plan["runtime"]:
             if item["target"].startswith("/") and "*" not in item["target"]:
@@ -146,7 +146,7 @@ class Machine:
                 self.host.write(item["target"].lstrip("/"), f"{shown}\n")
 
     def systemd(self) -> list[Answer]:
-        """Runs the unit as it stands in /etc."""
+        """Run the unit in /etc."""
         assert (self.host.path / WANTED).readlink() == Path("/") / UNIT
         rows = dict(row.split("=", 1) for row in self.host.read(UNIT).splitlines() if "=" in row)
         first = self.tune(*shlex.split(rows["ExecStart"])[2:])
@@ -161,7 +161,7 @@ def machine(tmp_path: Path, bed: Bed) -> Machine:
 
 
 def at_rest(machine: Machine) -> None:
-    """Nothing of a loop is left but its record: no unit, no one shot, no pending trial."""
+    """Only the loop's record is left: no unit, no one-shot entry, no pending trial."""
     assert not (machine.host.path / UNIT).exists() and not (machine.host.path / WANTED).is_symlink()
     status = machine.host.status()
     assert status["next"] is None

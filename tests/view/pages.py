@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A page taken apart as a browser would, and the verb that writes it."""
+"""A page parsed as a browser would, and the verb that writes it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import pytest
 
 from lowlat import cli
 
-#: Would run a program, ask the network or break out of an attribute, if it became markup.
+#: If this became markup, it would run a program, use the network or break out of an attribute.
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example/x onerror=alert(2)>\x1b[31m"
 
 VOID = {"meta", "link", "br"}
 
 
 class Page(HTMLParser):
-    """A page as a browser would take it apart: elements with attributes, and the text of each."""
+    """A page parsed as a browser would: elements with attributes, and the text of each."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -52,15 +52,15 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def csv(self, name: str) -> list[dict[str, str]]:
-        """The file that a link of the page hands out."""
+        """The file behind a link of the page."""
         links = {str(a["href"]) for a in self.all("a") if a.get("download") == name}
-        (link,) = links  # two drawings of the same data hand out the same file
+        (link,) = links  # two drawings of the same data link to the same file
         data = base64.b64decode(unquote_to_bytes(link.partition(",")[2])).decode()
         return list(csv.DictReader(io.StringIO(data)))
 
 
 class Desk:
-    """Calls the verb and reads what it wrote."""
+    """Calls the verb and reads its output."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder = folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Campaigns as a machine with eight CPUs would yield them: many boots, full histograms, causes."""
+"""Campaigns as a machine with eight CPUs would yield: many boots, full histograms, causes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 LEVELS = {"100ns": 100.0, "1us": 1e3, "10us": 1e4, "100us": 1e5}
 
-#: Interruptions of a CPU: class, cause, row of /proc/interrupts, count per second, length in ns.
+#: A source of interrupts: class, cause, row of /proc/interrupts, rate per second, length (ns).
 Source = tuple[str, str, str, float, float]
 
 STOCK: tuple[Source, ...] = (
@@ -48,11 +48,11 @@ HOST: Mapping[str, Any] = {
 def histogram(
     rng: random.Random, sources: Sequence[Source], seconds: float, scale: float = 1.0
 ) -> list[list[int]]:
-    """Log-linear buckets of 1/1000, as the harness keeps them, filled from log-normal lengths."""
+    """Log-linear buckets of 1/1000, like the harness's, filled with log-normal lengths."""
     found: dict[int, int] = {}
     for _, _, _, rate, length in sources:
         count = round(rate * seconds * scale * rng.uniform(0.9, 1.1))
-        # A few thousand lengths stand for millions: what matters is the shape and the sum.
+        # A few thousand lengths stand for millions: only the shape and the sum matter.
         drawn = min(count, 3000)
         for place in range(drawn):
             value = max(int(length * math.exp(rng.gauss(-0.05, 0.35))), 100)
@@ -66,7 +66,7 @@ def histogram(
 
 
 def periods(sources: Sequence[Source], seconds: float) -> list[dict[str, Any]]:
-    """Those of a tick, and of the statistics of the memory once a second."""
+    """The periods of a tick, and of the memory statistics once a second."""
     return [
         {
             "frequency_hz": frequency,
@@ -86,7 +86,7 @@ def periods(sources: Sequence[Source], seconds: float) -> list[dict[str, Any]]:
 
 
 def steps(seconds: float) -> int:
-    """How many the harness would have made of a run."""
+    """The number of steps that the harness would make of a run."""
     count = max(round(seconds), 1)
     while count >= 600:
         count //= 2
@@ -96,8 +96,8 @@ def steps(seconds: float) -> int:
 def series(
     rng: random.Random, noise: float, gaps: int, entries: float, number: int
 ) -> dict[str, Any]:
-    """The counts of so many steps: these sums, a little more towards the end; and a pace that
-    varies as paces do."""
+    """Each of ``number`` steps: their sums are given, and grow a little towards the end; the pace
+    varies as real ones do."""
     weights = [rng.uniform(0.7, 1.3) * (1 + place / number) for place in range(number)]
     shares = [weight / sum(weights) for weight in weights]
     return {
@@ -225,7 +225,7 @@ def _stress(rate: float) -> str:
 def write(
     folder: Path, label: str, boots: int, sources: Sequence[Source], **options: Any
 ) -> list[str]:
-    """Runs of so many boots as files; every other number, so that two arms interleave."""
+    """Write runs of this many boots; every other number, so that two arms interleave."""
     first = options.pop("first", 0)
     paths = []
     for boot in range(boots):
@@ -236,14 +236,14 @@ def write(
 
 
 def arms(folder: Path, boots: int = 5, **options: Any) -> list[str]:
-    """The words of a ``report`` on a stock and a tuned arm."""
+    """The arguments of a ``report`` on a stock and a tuned arm."""
     before = write(folder, "stock", boots, STOCK, **options)
     return [*before, "--against", *write(folder, "tuned", boots, TUNED, first=1, **options)]
 
 
 def left_out(folder: Path, arms: int, boots: int = 2, **options: Any) -> list[str]:
-    """The words of a ``report`` on so many further arms, each as the tuned one but a little noisier
-    than the one before."""
+    """The arguments of a ``report`` on this many further arms, each like the tuned one but a little
+    noisier than the one before."""
     words = []
     for place in range(arms):
         noisier = [(*source[:3], source[3] * 1.5**place, source[4]) for source in TUNED]

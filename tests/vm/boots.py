@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Guests that boot as a machine does: firmware, boot loader, kernel, systemd; with a watchdog.
 
-A guest is three files: its disk, its EFI partition and its firmware's variables. A boot makes a
-new guest of a copy, so every state that was reached can be gone on from more than once. What
-boots is the boot loader's choice alone: each boot is one run of QEMU, which ends when the guest
-powers off or resets.
+A guest is three files: its disk, its EFI partition and its firmware's variables. A boot makes a new
+guest from a copy, so every state can be continued more than once. Only the boot loader chooses what
+boots: each boot is one run of QEMU, which ends when the guest powers off or resets.
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _HERE = Path(__file__).parent
 _PREPARE = (_HERE / "guest/prepare", _HERE / "guest/run")
 
-#: Debian's own place for the firmware, and the variables it begins with.
+#: Debian's firmware, and its initial variables.
 _FIRMWARE = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
 _VARIABLES = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
 
-#: Leads to a kernel beside the image's, for virtual machines in clouds; it knows no 9p.
+#: Installs a kernel other than the image's, for cloud virtual machines; it lacks 9p.
 OTHER_KERNEL = "linux-image-cloud-amd64"
 
 _FILES = ("disk", "esp", "variables")
 _ESP_MIB = 128
 
-#: As sfdisk reads it.
+#: In sfdisk's format.
 _PARTITIONS = "label: gpt\nstart=1MiB, type=uefi\n"
 
 _TOOLS = {"mkfs.fat": "dosfstools", "sfdisk": "fdisk", "debugfs": "e2fsprogs"}
 
-#: A boot takes a minute or two where nothing else runs, and a kernel's package as long again.
+#: In seconds: a boot alone takes a minute or two, installing a kernel's package as long again.
 _LIMIT_S = 900.0
 
 _TAIL = 40
 
-#: The chip set's watchdog resets. QEMU before 8.0 has it do so only when told to.
+#: The chip set's watchdog resets. QEMU before 8.0 does so only with this option.
 _WATCHDOG = ("-global", "ICH9-LPC.noreboot=off", "-watchdog-action", "reset")
 
-#: In a mount namespace of its own: the disk, where to mount it, the tree.
+#: In its own mount namespace: the disk, where to mount it, the tree.
 _OVERLAY = """mount -o loop "$1" "$2"
 cd "$2"
 xargs --null rm -rf --
@@ -65,7 +64,7 @@ umount "$2"
 
 @dataclass(frozen=True)
 class Guest:
-    """A machine that is switched off; ``folder`` holds its files and ``console``, the text of the
+    """A machine that is switched off; ``folder`` has its files and ``console``, the output of the
     boot that led here."""
 
     folder: Path
@@ -80,9 +79,9 @@ class Guest:
         return _tail(self.folder / "console")
 
     def boot(self, share: Path) -> Guest:
-        """Switch it on, with ``share`` for its task, until it powers off or resets.
+        """Switch the machine on, with the task in ``share``, until it powers off or resets.
 
-        Raises AssertionError, with the last lines of its console, where it does neither in time.
+        Raises AssertionError, with the last lines of the console, if it does neither in time.
         """
         begin = time.monotonic()
         after = Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent))
@@ -96,7 +95,7 @@ class Guest:
         return Guest(after)
 
     def argv(self, share: Path) -> list[str]:
-        """QEMU's words for this very machine."""
+        """QEMU's arguments for this machine."""
         files = (self.folder / name for name in _FILES[:2])
         drives = (f"file={path},if=virtio,format=raw,cache=unsafe" for path in files)
         flash = (f"readonly=on,file={_FIRMWARE}", f"file={self.folder / 'variables'}")
@@ -109,9 +108,9 @@ class Guest:
         ]
 
     def work(self, share: Path, task: str) -> Guest:
-        """Boot it to do a task, a shell script.
+        """Boot the machine to run a task, a shell script.
 
-        Raises AssertionError, with the last lines of its console, where the task was not done.
+        Raises AssertionError, with the last lines of the console, if the task failed.
         """
         (share / "task").write_text(task)
         (share / "status").unlink(missing_ok=True)
@@ -123,7 +122,7 @@ class Guest:
         return after
 
     def read(self, path: str) -> bytes:
-        """A file of its disk. Raises LowlatError where there is none."""
+        """A file of its disk. Raises LowlatError if there is none."""
         with tempfile.NamedTemporaryFile() as file:
             self._debugfs(f"dump {path} {file.name}")
             return file.read()
@@ -142,7 +141,7 @@ class Guest:
 
     def overlaid(self, tree: Path, gone: Iterable[str]) -> Guest:
         """The same machine with this tree's files on its disk, and without the paths ``gone``,
-        which begin below its root folder. Needs a loop device."""
+        which are relative to its root. Needs a loop device."""
         other = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent)))
         self._copy(other.folder)
         with tempfile.TemporaryDirectory() as mounted:
@@ -152,11 +151,11 @@ class Guest:
         return other
 
     def _debugfs(self, *requests: str, may_fail: bool = False) -> None:
-        """Let e2fsprogs' debugger work on the disk, which nobody has mounted."""
+        """Run e2fsprogs' debugger on the unmounted disk."""
         for request in requests:
             argv = ["debugfs", "-w", "-R", request, str(self.folder / "disk")]
             done = process.run([process.find(argv[0]) or argv[0], *argv[1:]], timeout=60)
-            # Its exit status tells nothing; the first line is its version.
+            # Its exit status proves nothing; the first line is its version.
             said = done.stderr.splitlines()[1:]
             if (done.status or said) and not may_fail:
                 raise LowlatError(f"debugfs {request}: {' '.join(said)}")
@@ -176,15 +175,15 @@ def _tail(log: Path) -> str:
 
 
 def installed_or_skip(work: Path) -> Guest:
-    """A machine with GRUB and an administrator's settings, in the folder ``work``, where all that
-    follows from it will be too; the test is skipped, with the reason, where it cannot be had."""
+    """A machine with GRUB and an administrator's settings, in the folder ``work`` with all that
+    follow from it; skips the test with a reason if it cannot be made."""
     guest = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=work)))
     kept_or_skip()._copy(guest.folder)
     return guest
 
 
 def kept_or_skip() -> Guest:
-    """The same, kept beside the image that it is made of: nobody boots this one."""
+    """The same machine, stored beside the image it is made from; this one is never booted."""
     base = image.image_or_skip()
     if not _FIRMWARE.is_file():
         pytest.skip(f"{_FIRMWARE} is not there: apt install ovmf")
@@ -202,7 +201,7 @@ def kept_or_skip() -> Guest:
 
 
 def work_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for guests, of which each takes half a gigabyte: where the image is kept."""
+    """A folder for guests, half a gigabyte each, on the image's file system."""
     kernels.folder().mkdir(parents=True, exist_ok=True)
     return tempfile.TemporaryDirectory(prefix=".guests-", dir=kernels.folder())
 

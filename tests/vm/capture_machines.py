@@ -3,11 +3,11 @@
 
     python tests/vm/capture_machines.py [--list] [--cache DIR] [NAME ...]
 
-A Debian kernel boots with a busybox initramfs that copies what a probe may read, sends it over the
-console and powers off; ``lowlat-gen capture --root`` makes the archive of that tree. Kernels and
-busybox come from Debian's packages (apt-get download, nothing is installed) and stay in DIR
-(default: ~/.cache/lowlat/machines). One emulator at a time, each with a time limit; no KVM needed.
-Afterwards write the plans, ``LOWLAT_GOLDEN=1 pytest tests/plan/test_machines.py``, and review them.
+A Debian kernel boots with a busybox initramfs, which copies the files that a probe may read, sends
+them over the console and powers off; ``lowlat-gen capture --root`` makes the archive of that tree.
+Kernels and busybox come from Debian's packages (apt-get download, nothing is installed) and stay in
+DIR (default: ~/.cache/lowlat/machines). One emulator runs at a time, with a time limit; no KVM is
+needed. Then write the plans, ``LOWLAT_GOLDEN=1 pytest tests/plan/test_machines.py``; review them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BOOT_S = 300.0
 
 @dataclass(frozen=True)
 class Emulated:
-    """A machine for QEMU. ``before`` is shell that runs in the guest before it is copied."""
+    """A machine for QEMU. ``before`` is shell code that runs in the guest before the copy."""
 
     arch: str
     smp: str
@@ -53,7 +53,7 @@ class Emulated:
 
 
 def numa(*cpus: str) -> tuple[str, ...]:
-    """Options for a node with each of these CPU lists; an empty one is a node of memory only."""
+    """Options for a node with each of these CPU lists; an empty list makes a memory-only node."""
     options: list[str] = []
     for number, lists in enumerate(cpus):
         listed = "".join(f",cpus={part}" for part in lists.split(",") if part)
@@ -159,7 +159,7 @@ def fetched(arch: str, cache: Path) -> Path:
 
 
 def _apt(arch: str, folder: Path) -> Path:
-    """apt's configuration for one architecture and suite, apart from the host's."""
+    """apt's configuration for one architecture and suite, separate from the host's."""
     for part in ("lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True)
     (folder / "status").touch()
@@ -181,7 +181,7 @@ def _release(tree: Path) -> str:
 
 # --------------------------------------------------------------- initramfs
 
-#: Copied as they are: the kernel's own folders and files that a probe reads.
+#: Copied unchanged: the kernel's folders and files that a probe reads.
 _COPIED = (
     *("/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/devices/system/clocksource"),
     *("/sys/devices/cpu_core", "/sys/devices/cpu_atom", "/sys/hypervisor", "/sys/kernel/mm/ksm"),
@@ -191,7 +191,7 @@ _COPIED = (
     *("/proc/device-tree/hypervisor", "/proc/sysinfo"),
 )
 
-#: Copied of each PCI device: the others may be memory or ports of the device.
+#: The files copied of each PCI device: others may be the device's memory or ports.
 _OF_A_DEVICE = "class vendor device numa_node local_cpulist local_cpus irq msi_irqs driver"
 
 _INIT = """#!/bin/busybox sh
@@ -293,7 +293,7 @@ def qemu(machine: Emulated, tree: Path, initrd: Path) -> list[str]:
 
 
 def boot(machine: Emulated, tree: Path, work: Path) -> bytes:
-    """The guest's tree, a compressed tar."""
+    """The guest's tree as a compressed tar."""
     initramfs(tree, machine, work / "initrd")
     log = work / "console"
     with log.open("wb") as out:
@@ -327,7 +327,7 @@ def capture(name: str, cache: Path) -> None:
     print(f"{name}: {out.stat().st_size} bytes in {seconds:.0f} s", flush=True)
 
 
-#: What of a kernel's configuration may concern a plan; all of it is 300 kB in each archive.
+#: The part of a kernel's configuration that may affect a plan; the whole has 300 kB per archive.
 _OPTIONS = (
     r"NO_HZ|RCU_|PREEMPT|_?HZ\b|IRQ|NUMA|ISOLATION|LOCKUP|TRANSPARENT_HUGE|TRACER|MCE|CPU_FREQ|CPU_IDLE|"
     r"CPUSETS|CPU_PARTITIONS|WATCHDOG|_KSM\b|SCHED_|SMP\b|HIGH_RES|SMT|INTEL_|MITIGATION|AUDIT\b|COMPACTION|DEBUG_FS\b|"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The harness built for another architecture than this host's, without a library at run time."""
+"""The harness, statically linked for another architecture than this host's."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lowlat.rehearse import packages
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
-#: The compiler's names of Debian's architectures.
+#: The compiler's names for Debian's architectures.
 TRIPLETS = {"arm64": "aarch64-linux-gnu"}
 
 
 @dataclass(frozen=True)
 class Built:
-    """A built tree: the program and its own tests by name."""
+    """A built tree: the program, and its own tests by name."""
 
     folder: Path
 
@@ -35,7 +35,7 @@ class Built:
 
 
 def built_or_skip(arch: str, out: Path) -> Built:
-    """Built into ``out``; the test is skipped, with the reason, where the compiler is missing."""
+    """The harness, built into ``out``; skips the test with a reason if the compiler is missing."""
     triplet = TRIPLETS[arch]
     compiler = process.find(f"{triplet}-gcc")
     if compiler is None:
@@ -55,7 +55,7 @@ def built_or_skip(arch: str, out: Path) -> Built:
 
 
 def jansson_or_skip(arch: str) -> Path:
-    """Debian's package of the library for that architecture, unpacked and kept."""
+    """Debian's package of the library for that architecture, unpacked and stored."""
     kept = folder() / f"jansson-{arch}"
     if kept.is_dir():
         return kept
@@ -69,7 +69,7 @@ def _fetched(arch: str, kept: Path) -> Path:
     here = packages.detect()
     if here.name != "debian":
         raise Refused(f"Debian's packages are not looked for on {here.name}")
-    # This host's suite: the compiler's C library is of that one.
+    # This host's suite, to which the compiler's C library belongs.
     wanted = replace(here, arch=arch)
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent) as name:

@@ -3,10 +3,9 @@
 
     python3 cycle.py FOLDER [--more] PROFILE...
 
-FOLDER/cycle.json is what it found; with --more also about TuneD stopping and starting with the
-first of the profiles, and about lowlat-gen failing it. Values are read here by other means than
-lowlat's own: files as they are, kernel threads by system call. ``tuned`` has to be stopped, with no
-profile chosen.
+FOLDER/cycle.json has the findings. --more adds findings about TuneD stopping and starting with the
+first profile, and about a failing lowlat-gen. Values are read without lowlat: files directly,
+kernel threads by system call. ``tuned`` must be stopped at first, with no profile selected.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ ACTIVE = Path("/etc/tuned/active_profile")
 LOG = Path("/var/log/tuned/tuned.log")
 PROGRAM = Path("/usr/bin/lowlat-gen")
 
-#: include/linux/sched.h: a thread of the kernel, and one whose CPUs nobody may choose.
+#: include/linux/sched.h: a kernel thread, and a thread with a fixed affinity.
 PF_KTHREAD, PF_NO_SETAFFINITY = 0x00200000, 0x04000000
 
-#: Python and D-Bus take their time on an emulated CPU.
+#: In seconds; Python and D-Bus are slow on an emulated CPU.
 _LIMIT_S = 180.0
 
 
@@ -62,7 +61,7 @@ def run(*argv: str) -> tuple[int, str]:
 
 
 def lowlat_gen(*words: str) -> tuple[int, str]:
-    """The same for a command line of lowlat-gen, in this process: Python starts slowly here."""
+    """Run a command line of lowlat-gen in this process, for Python starts slowly here."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         status = cli.main(list(words))
@@ -70,13 +69,13 @@ def lowlat_gen(*words: str) -> tuple[int, str]:
 
 
 def planned(profile: str) -> list[Row]:
-    """The run-time settings of the profile in this boot, which has no boot half of it."""
+    """The run-time settings of the profile in this boot, which lacks its boot parameters."""
     rows: list[Row] = current.plan(profile, Root()).to_json()["runtime"]
     return rows
 
 
 def paths(row: Row) -> list[str]:
-    """What a row's target names in this moment: files, or kernel threads as kthread:PID:WHAT."""
+    """The present paths of a row's target: files, or kernel threads as kthread:PID:WHAT."""
     target = row["target"]
     if not target.startswith("kthread:"):
         magic = set(target) & set("*[?")
@@ -87,8 +86,8 @@ def paths(row: Row) -> list[str]:
 
 
 def _follows(comm: str, what: str) -> bool:
-    """Whether the kernel alone decides: it moves an interrupt's thread to where the interrupt was
-    last delivered (irq_thread_check_affinity() in kernel/irq/manage.c)."""
+    """Whether the kernel alone decides: it moves an interrupt's thread to the CPU where the
+    interrupt was last delivered (irq_thread_check_affinity() in kernel/irq/manage.c)."""
     return what == "affinity" and comm.startswith("irq/")
 
 
@@ -121,13 +120,13 @@ def _read(path: Path) -> str | None:
 
 
 def snapshot(rows: Iterable[Row]) -> Values:
-    """What is planned, and all kernel threads: whatever they were moved by."""
+    """The planned values, and those of all kernel threads, whatever moved them."""
     wanted = [path for row in (*rows, *_ALL_THREADS) for path in paths(row)]
     return {path: value(path) for path in wanted}
 
 
 def changes(before: Values, after: Values) -> dict[str, list[str | None]]:
-    """What differs. Threads come and go: only those that were there both times count."""
+    """The differing values. Threads come and go: only those present both times count."""
     differing: dict[str, list[str | None]] = {}
     for path in before.keys() | after.keys():
         pair = [before.get(path), after.get(path)]
@@ -137,7 +136,7 @@ def changes(before: Values, after: Values) -> dict[str, list[str | None]]:
 
 
 def wrong(rows: Iterable[Row]) -> dict[str, list[str | None]]:
-    """What does not hold its planned value, but for what the kernel lets nobody change."""
+    """The paths without their planned values, except those that the kernel keeps fixed."""
     found: dict[str, list[str | None]] = {}
     for row in rows:
         for path in paths(row):
@@ -149,7 +148,7 @@ def wrong(rows: Iterable[Row]) -> dict[str, list[str | None]]:
 
 
 def _fixed(path: str, wanted: str) -> bool:
-    """Whether the kernel refuses the value, asked by writing it."""
+    """Whether the kernel refuses the value; found by writing it."""
     try:
         if path.startswith("kthread:"):
             _, pid, what = path.split(":")
@@ -167,7 +166,7 @@ def _fixed(path: str, wanted: str) -> bool:
 
 
 class Tuned:
-    """The daemon: by systemd where that runs, else started by hand on a bus of its own."""
+    """The daemon: by systemd if that runs, otherwise started directly on its own bus."""
 
     def __init__(self) -> None:
         self._systemd = Path("/run/systemd/system").is_dir()
@@ -181,7 +180,7 @@ class Tuned:
         if self._systemd:
             run("systemctl", "start", "tuned")
         else:
-            # Its output goes to the log as well.
+            # Its output is in the log too.
             self._daemon = subprocess.Popen(
                 ["tuned", "--log"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )
@@ -200,7 +199,7 @@ class Tuned:
 
 
 class Log:
-    """What TuneD wrote since the last look."""
+    """TuneD's new log lines since the last call."""
 
     def __init__(self) -> None:
         self._seen = 0
@@ -212,7 +211,7 @@ class Log:
 
 
 def cycle(profile: str, log: Log) -> dict[str, Any]:
-    """Apply the profile, read back, revert, read back; once more to revert."""
+    """Apply the profile, read back, revert, read back; then revert again."""
     rows = planned(profile)
     before = snapshot(rows)
     applied = run("tuned-adm", "profile", profile)
@@ -235,7 +234,7 @@ def cycle(profile: str, log: Log) -> dict[str, Any]:
 
 
 def restart(profile: str, tuned: Tuned, log: Log) -> dict[str, Any]:
-    """A daemon that stops reverts, and applies again when it starts."""
+    """A stopping daemon reverts; a starting one applies again."""
     rows = planned(profile)
     before = snapshot(rows)
     run("tuned-adm", "profile", profile)
@@ -249,7 +248,7 @@ def restart(profile: str, tuned: Tuned, log: Log) -> dict[str, Any]:
 
 
 def refused(profile: str, rows: list[Row], log: Log) -> dict[str, Any]:
-    """TuneD is told to apply a profile that it must not apply."""
+    """TuneD is asked to apply a profile that it must not apply."""
     before = snapshot(rows)
     status, said = run("tuned-adm", "profile", profile)
     found = {
@@ -264,7 +263,7 @@ def refused(profile: str, rows: list[Row], log: Log) -> dict[str, Any]:
 
 
 def broken(profile: str, log: Log) -> Mapping[str, Any]:
-    """The ways in which lowlat-gen cannot name the isolated CPUs."""
+    """The ways in which lowlat-gen may fail to name the isolated CPUs."""
     rows = planned(profile)
     kept = PROGRAM.with_name("lowlat-gen.kept")
     found = {}
@@ -299,7 +298,7 @@ def main() -> int:
         (folder / "cycle.json").write_text(json.dumps(found, indent=1))
     if more:
         found["restart"] = restart(profiles[0], tuned, log)
-        # Last: CPUs that were offline come back with other interrupts and threads.
+        # Last: CPUs that were offline return with other interrupts and threads.
         found["broken"] = broken(profiles[0], log)
     tuned.stop()
     (folder / "cycle.json").write_text(json.dumps(found, indent=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One emulated boot: bounded in time and memory, tried again where the emulation spoils it."""
+"""One emulated boot: limited in time and memory, repeated if the emulation spoils it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from lowlat.base import process
 from lowlat.base.errors import LowlatError
 from lowlat.rehearse import vm
 
-#: Intel's name: of others' multi-processors the kernel believes no clock without more proof.
+#: Intel's name, since the kernel trusts no clock of other multiprocessors without more proof.
 #: Without cx16: see rehearse/qemu.py.
 X86_CPU = "max,vendor=GenuineIntel,-cx16"
 
-#: What QEMU calls a machine of each of Debian's architectures, and its serial console. ARM's has an
-#: IOMMU, which the machine has a device for.
+#: By Debian's architecture: QEMU's machine and CPU, and the serial console. ARM's machine has an
+#: IOMMU, for which it has a device.
 _MACHINES = {
     "amd64": ("qemu-system-x86_64", "q35", X86_CPU, "ttyS0"),
     "arm64": ("qemu-system-aarch64", "virt,gic-version=3,iommu=smmuv3", "cortex-a72", "ttyAMA0"),
 }
 
-#: Boots to try again. With a host thread for each CPU, one may run into code that another is
-#: patching, or the timer may be too late for the kernel, which then believes that there is none.
+#: How often to repeat a spoilt boot. With a host thread per CPU, one CPU may run into code that
+#: another is patching, or the timer may be so late that the kernel takes it for missing.
 _AGAIN = 2
 _LOOK_S = 2.0
 _SPOILT = ("Oops: int3:", "IO-APIC + timer doesn't work")
@@ -37,7 +37,7 @@ _SPOILT = ("Oops: int3:", "IO-APIC + timer doesn't work")
 
 @dataclass(frozen=True)
 class Hardware:
-    """The machine to emulate; ``cpu`` is QEMU's model, "" the default of the architecture."""
+    """The machine to emulate; ``cpu`` is QEMU's model, "" the architecture's default."""
 
     arch: str = "amd64"
     cpus: int = 4
@@ -49,12 +49,12 @@ class Hardware:
         return _MACHINES[self.arch][3]
 
     def argv(self) -> list[str]:
-        """The test is skipped, with the reason, where there is no such emulator."""
+        """QEMU's arguments; skips the test with a reason if the emulator is missing."""
         program, machine, cpu, _ = _MACHINES[self.arch]
         found = process.find(program)
         if found is None:
             pytest.skip(f"{program} is not installed")
-        # A socket a CPU: as in the captured machines, whose plans are booted here.
+        # One socket per CPU, as in the captured machines whose plans are booted here.
         return [
             *(found, "-machine", machine, "-cpu", self.cpu or cpu),
             *("-accel", "tcg,thread=multi", "-m", str(self.memory_mib)),
@@ -68,10 +68,10 @@ class Hardware:
 def run(
     argv: Sequence[str], *, limit: float, log: Path, prepare: Callable[[], None] = lambda: None
 ) -> str:
-    """Boot to the power-off; the console's text, which ``log`` keeps too. ``prepare`` comes before
-    each try.
+    """Boot until the power-off; returns the console's output, which ``log`` stores too. ``prepare``
+    runs before each attempt.
 
-    Raises LowlatError where it did not end in time or with an error.
+    Raises LowlatError if the boot did not end in time, or ended with an error.
     """
     for _ in range(_AGAIN + 1):
         prepare()
@@ -86,8 +86,8 @@ def run(
 
 
 def _boot(argv: Sequence[str], limit: float, log: Path) -> Optional[int]:
-    """The status, None where it did not end in time; one that is spoilt is ended at once."""
-    # timeout(1) stays on guard should this process itself be killed.
+    """The status, None if the boot did not end in time; a spoilt boot is ended at once."""
+    # timeout(1) ends the emulator even if this process is killed.
     guard = ["timeout", "--kill-after=10", f"{limit + 30:.0f}"]
     end = time.monotonic() + limit
     with log.open("wb") as console:
@@ -102,9 +102,9 @@ def _boot(argv: Sequence[str], limit: float, log: Path) -> Optional[int]:
 
 
 def run_on_host_files(boot: vm.GuestBoot) -> None:
-    """The same with this host's own file tree.
+    """The same with this host's file tree.
 
-    Raises LowlatError where it did not end in time or with an error.
+    Raises LowlatError if the boot did not end in time, or ended with an error.
     """
     for _ in range(_AGAIN):
         try:

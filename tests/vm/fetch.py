@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Get what the tests that boot need before any limit on their time counts: kernels and the image.
+"""Fetch what the booting tests need before their time limits start: kernels and the image.
 
     python tests/vm/fetch.py
 
-What cannot be had is named; the tests that want it are skipped then.
+Unavailable items are named; the tests that need them are then skipped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def image() -> None:
 
 
 def main() -> None:
-    # Each takes a minute or two, and neither waits for what the other one makes.
+    # Each takes a minute or two, and they do not depend on each other.
     with ThreadPoolExecutor() as pool:
         for done in [pool.submit(kernels), pool.submit(image)]:
             done.result()

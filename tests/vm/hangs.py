@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What makes a tuned boot hang, files to plant in a Debian guest whose kernel is named; and how the
-machine comes back."""
+"""Causes of a hanging tuned boot, as files to plant in a Debian guest with a given kernel; and how
+the machine recovers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from journey import Journey, other_boot
 
 Hang = Callable[[Guest, str], dict[str, bytes]]
 
-#: The kernel's last word where somebody tells it to reboot.
+#: The kernel's last message after a request to reboot.
 _TOLD = "reboot: Restarting system"
 
-#: What hangs does so in tuned boots only, as a bad parameter would make it.
+#: Hangs in tuned boots only, as a bad parameter would.
 _UNIT = """[Unit]
 ConditionKernelCommandLine=lowlat.plan
 [Service]
@@ -25,15 +25,14 @@ ExecStart=/bin/sh -c 'date >/var/tmp/hung; sync; {command}'
 """
 _WANTED = "[Unit]\nWants=hang.service\n"
 
-#: The trial's unit, which does not wait ten minutes.
+#: The trial's unit, with a shorter wait than ten minutes.
 _SOON = "[Unit]\nJobTimeoutSec=2min\n"
 
 _NO_ROOT = b"""read -r line </proc/cmdline
 case $line in (*lowlat.plan*) ROOT=/dev/missing ;; esac
 """
 
-#: Once systemd has armed the watchdog, real-time tasks take every CPU, and nothing takes one away
-#: from them again.
+#: After systemd has armed the watchdog, real-time tasks take every CPU and never give one back.
 _TAKEN = b"""#!/bin/sh
 until grep -q ^active /sys/class/watchdog/watchdog0/state; do
 	sleep 1
@@ -70,12 +69,12 @@ def crashes_systemd(guest: Guest, kernel: str) -> dict[str, bytes]:
 
 
 def takes_every_cpu(guest: Guest, kernel: str) -> dict[str, bytes]:
-    """Nothing else runs any more, also nothing that could reboot: only the watchdog is left."""
+    """Nothing else runs, not even a reboot: only the watchdog is left."""
     return {**_with_unit("exec sh /usr/local/sbin/hang"), "/usr/local/sbin/hang": _TAKEN}
 
 
 def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
-    """The initramfs looks for a disk that is not there: its init reads this file last."""
+    """The initramfs waits for a missing disk: its init reads this file last."""
     path = f"/boot/initrd.img-{kernel}"
     held = guest.read(path)
     more = initramfs.pack({"conf/param.conf": _NO_ROOT})
@@ -85,9 +84,8 @@ def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
 def comes_back(
     road: Journey, hang: Hang, said: str = "", told: bool | None = None, *, how: str = ""
 ) -> None:
-    """The trial that the road's boot "stock" has armed hangs so: the boot after it is stock. The
-    console has ``said`` in it; with ``told`` something in the guest told the kernel to reboot,
-    without it nothing did."""
+    """The trial that boot "stock" armed hangs this way: the next boot is stock. The console
+    contains ``said``; ``told`` tells whether something in the guest requested the reboot."""
     before = road.found["stock"]
     guest = road.after["stock"]
     (road.share / "status").unlink(missing_ok=True)

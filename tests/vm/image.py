@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Debian 13 disk image that guests boot, kept by the versions of all packages in it.
+"""The Debian 13 disk image that guests boot, stored by the versions of all its packages.
 
-A guest has no network. Its unit runs the script ``task`` of the folder that the host shares, once
-the system is up, leaves its exit status in ``status`` there, and powers off.
+A guest has no network. Once the system is up, its unit runs the script ``task`` in the folder
+shared with the host, writes its exit status to ``status`` there, and powers off.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from lowlat.rehearse import packages
 
 SUITE = "trixie"
 
-#: What the guest has beyond Debian's essential packages, without what those only recommend.
+#: The guest's packages besides Debian's essential ones, without their recommendations.
 PACKAGES = (
     *("systemd", "systemd-sysv", "udev", "dbus", "kmod", "procps", "util-linux", "e2fsprogs"),
     *("initramfs-tools", "linux-image-amd64", "grub-efi-amd64"),
     *("tuned", "python3", "python3-jinja2", "python3-pyudev"),
 )
 
-#: In the guest's initramfs: its disk.
+#: In the guest's initramfs: modules for its disk.
 _MODULES = ("virtio_pci", "virtio_blk", "ext4")
 
-#: The emulated clock is the host's, and so as good as that: no watchdog for it. Nor is its timer
-#: tested, which comes too late for that on a busy host.
+#: The emulated clock is the host's and as reliable, so it needs no watchdog. The timer check is
+#: off, because on a busy host the timer comes too late for it.
 _LINE = (
     "console=ttyS0 root=LABEL=root rw panic=-1 loglevel=5 systemd.show_status=no tsc=nowatchdog "
     "no_timer_check"
@@ -66,15 +66,15 @@ class Image:
 
 
 def image_or_skip() -> Image:
-    """The image, made now where there is none with today's packages; the test is skipped, with
-    the reason, where it cannot be had."""
+    """The image, made now if there is none with today's packages; skips the test with a reason if
+    it cannot be made."""
     try:
         return _image()
     except LowlatError as error:
         pytest.skip(f"no disk image: {error}")
 
 
-@cache  # which packages there are today is asked of the mirror
+@cache  # the mirror tells today's packages
 def _image() -> Image:
     source = _source()
     lines = next(source.rounds())
@@ -88,15 +88,15 @@ def _image() -> Image:
         raise
     if not (target / "disk").is_file():
         _make(target, lines)
-        # One is enough: an older one only takes room.
+        # One image is enough; older ones only take space.
         for old in kept:
             shutil.rmtree(old.parent)
     return Image(target / "disk")
 
 
 def packages_or_skip(image: Image, *names: str) -> list[Path]:
-    """The package files that bring these into the image, kept beside it; the test is skipped, with
-    the reason, where they cannot be had."""
+    """The package files that install these into the image, stored beside it; skips the test with a
+    reason if they are not available."""
     kept = image.disk.with_name(f"packages-{'-'.join(names)}")
     if not kept.is_dir():
         try:
@@ -145,7 +145,7 @@ def _resolved(environment: Mapping[str, str], *names: str) -> set[tuple[str, str
 
 
 def _key(environment: Mapping[str, str]) -> str:
-    """Of the versions that apt would install, and of the recipe."""
+    """A digest of the versions that apt would install, and of the recipe."""
     versions = sorted(_resolved(environment, *PACKAGES))
     files = [path.read_bytes() for path in sorted(_RECIPE.iterdir())]
     return hashlib.sha256(repr((versions, _MODULES, _SIZE, files)).encode()).hexdigest()[:16]
@@ -195,10 +195,10 @@ def boot(
     keep: bool = False,
     devices: Sequence[str] = (),
 ) -> str:
-    """Boot the image directly, without a boot loader, and let it do the share's task.
+    """Boot the image directly, without a boot loader, and let it run the task in ``share``.
 
-    The disk stays as it is, but with ``keep``. Raises LowlatError where the guest did not end or
-    its task failed.
+    The disk is unchanged unless ``keep`` is set. Raises LowlatError if the guest did not end or its
+    task failed.
     """
     hardware = emulator.Hardware(cpus=cpus, memory_mib=1536)
     argv = [

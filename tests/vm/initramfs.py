@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A small initramfs: busybox, an init script and kernel modules, packed as the kernel wants it."""
+"""A small initramfs: busybox, an init script and kernel modules, packed for the kernel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build(busybox: Path, init: str, more: Mapping[str, bytes]) -> bytes:
 
 
 def modules(kernel: BootableKernel, names: Iterable[str]) -> dict[str, bytes]:
-    """The modules and what they need, unpacked, with the list that modprobe goes by."""
+    """The modules and their dependencies, decompressed, with the list for modprobe."""
     folder = kernel.image.parents[1] / "lib" / "modules" / kernel.release
     wanted = set(names)
     files: dict[str, bytes] = {}
@@ -64,7 +64,7 @@ def _dependencies(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _closed(needed: Mapping[str, list[str]], names: set[str]) -> list[str]:
-    """The paths of the named modules and of all they depend on."""
+    """The paths of the named modules and of all that they depend on."""
     found = [path for path in needed if _name(path) in names]
     return list(dict.fromkeys(path for first in found for path in (*needed[first], first)))
 

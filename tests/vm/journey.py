@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The way of one guest through its boots: in each it does the steps of guest/steps.py."""
+"""One guest's sequence of boots, each of which runs steps of guest/steps.py."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _HERE = Path(__file__).parent
 
 
 class Journey:
-    """The boots that were done: ``found`` is what each of them said, ``after`` the machine as each
-    of them left it."""
+    """The completed boots: ``found`` has the results of each, ``after`` the machine after each."""
 
     def __init__(self, folder: Path, *packages: Path) -> None:
         self.found: dict[str, Any] = {}
@@ -32,7 +31,7 @@ class Journey:
             shutil.copy(file, self.share)
 
     def go(self, guest: Guest, name: str, steps: str) -> Guest:
-        """Boot the guest to do these steps."""
+        """Boot the guest to run these steps."""
         after = guest.work(self.share, task(name, steps))
         self.keep(name, after, (self.share / f"{name}.json").read_bytes())
         return after
@@ -42,14 +41,14 @@ class Journey:
         self.found[name] = json.loads(text)
 
     def marker(self, name: str) -> str | None:
-        """The plan that this boot's line names; None for a stock boot."""
+        """The plan's marker on this boot's line; None for a stock boot."""
         words = [w for w in self.found[name]["boot"]["line"] if w.startswith("lowlat.plan=")]
         assert len(words) <= 1, words
         return words[0] if words else None
 
 
 def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What differs. Threads come and go: only those that were there both times count."""
+    """The differing values. Threads come and go: only those present both times count."""
     paths = before.keys() | after.keys()
     pairs = {path: (before.get(path), after.get(path)) for path in paths}
     return {
@@ -60,7 +59,7 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, 
 
 
 def other_boot(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """How one boot differs from another: in its line, its values, its TuneD profile."""
+    """The differences of one boot from another: its line, its values, its TuneD profile."""
     values = differing(before["values"], after["values"])
     return {**values, **differing({**before, "values": 0}, {**after, "values": 0})}
 
@@ -73,7 +72,7 @@ def task(name: str, steps: str) -> str:
 def packages_or_skip() -> tuple[Path, Path]:
     """The DEBs of this tree: the generator's and the harness's."""
     folder = boots.REPOSITORY / "build/vm-deb"
-    # `make test` runs the harness's own tests.
+    # `make test` runs the harness's tests already.
     argv = ["env", "DEB_BUILD_OPTIONS=nocheck", str(boots.REPOSITORY / "packaging/build-deb")]
     ended = process.run([*argv, str(folder)], timeout=300)
     if ended.status == 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels for the tests that boot one: where each comes from, and where it is kept."""
+"""Kernels for the tests that boot one: their sources, and the cache."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from lowlat.rehearse import packages
 from lowlat.rehearse.kernel import BootableKernel, newest
 from lowlat.rehearse.rehearsal import find_kernel
 
-#: How long a moving suite's kernel counts as its newest one.
+#: In seconds, how long a rolling suite's kernel counts as its newest one.
 _FRESH_S = 7 * 86400.0
 
 
 def kernel_or_skip(text: str) -> BootableKernel:
-    """A kernel of the host, the cache or the distribution's packages; the test is skipped, with
-    the reason, where there is none at all."""
+    """A kernel of the host, the cache or the distribution's packages; skips the test with a reason
+    if there is none at all."""
     try:
         return find_kernel(text, fetch=True)
     except LowlatError as error:
@@ -34,8 +34,8 @@ def kernel_or_skip(text: str) -> BootableKernel:
 
 @dataclass(frozen=True)
 class Packaged:
-    """A Debian kernel: the suite it comes from, its version's beginning ("" for the newest), and
-    its architecture as Debian names it."""
+    """A Debian kernel: its suite, the beginning of its version ("" for the newest), and its
+    architecture by Debian's name."""
 
     suite: str
     version: str
@@ -43,7 +43,7 @@ class Packaged:
 
     @property
     def cache(self) -> Path:
-        # Apart from what `rehearse` keeps: its newest kernel for this machine is none of these.
+        # Separate from rehearse's cache, whose newest kernel must not be one of these.
         return folder() / f"{self.suite}-{self.arch}"
 
 
@@ -57,19 +57,19 @@ KERNELS = {
     "6.12-arm64": Packaged("trixie", "6.12", "arm64"),
 }
 
-#: Built without CONFIG_NO_HZ_FULL, and too old to tell of parameters that it does not know.
+#: Built without CONFIG_NO_HZ_FULL, and too old to report unknown parameters.
 OLD = Packaged("bullseye", "5.10")
 
 
 def folder() -> Path:
-    """What the tests that boot keep between runs."""
+    """The cache of the tests that boot, kept between runs."""
     return user_folder("XDG_CACHE_HOME", ".cache") / "vm"
 
 
 @cache
 def packaged_or_skip(wanted: Packaged) -> BootableKernel:
-    """The kernel from the cache, else from its suite; the test is skipped, with the reason, where
-    it cannot be had."""
+    """The kernel from the cache, else from its suite; skips the test with a reason if it is not
+    available."""
     known = _kept(wanted)
     if known and (wanted.version or time.time() - _tree(known).stat().st_mtime < _FRESH_S):
         return known
@@ -94,7 +94,7 @@ def _tree(kernel: BootableKernel) -> Path:
 
 
 def busybox_or_skip(arch: str) -> Path:
-    """A busybox that needs no library: this host's, or Debian's for another architecture."""
+    """A static busybox: this host's, or Debian's for another architecture."""
     here = process.find("busybox")
     if arch == "amd64" and here:
         return Path(here)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boots of single kernels on a busybox initramfs, and what the kernel then shows.
+"""Boots of single kernels with a busybox initramfs, and the evidence of each.
 
 The plan is made outside, for a captured guest of the same shape with the kernel's own
-configuration in it; the evidence comes back as an archive over the console.
+configuration; the evidence returns as an archive over the console.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lowlat.rehearse.kernel import BootableKernel
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
 
-#: A captured guest with four CPUs of each architecture.
+#: For each architecture, a captured guest with four CPUs.
 CAPTURES = {"amd64": "qemu-x86-4s1c", "arm64": "qemu-arm64-4c"}
 
-#: A boot takes 10 to 15 s on an idle host.
+#: In seconds; a boot takes 10 to 15 s on an idle host.
 _LIMIT_S = 180.0
 
-#: The console's text, in a boot's folder.
+#: The console's output, in a boot's folder.
 CONSOLE = "console.log"
 
 _INIT = """#!/bin/busybox sh
@@ -58,9 +58,9 @@ _ANSWER = re.compile(r"=== errors ===\s(.*)=== evidence ===\s(.*)=== end ===", r
 
 @dataclass(frozen=True)
 class Trial:
-    """One boot of a kernel with a line. ``before`` is shell that runs in the guest before the
-    evidence is gathered, ``modules`` are loaded first; ``seconds`` is how long entries into the
-    kernel are counted."""
+    """One boot of a kernel with a line. ``before`` is shell code that runs in the guest before the
+    evidence is gathered, after ``modules`` are loaded; ``seconds`` is how long kernel entries are
+    counted."""
 
     kernel: BootableKernel
     line: str
@@ -84,9 +84,9 @@ def machine(kernel: BootableKernel, capture: str, path: Path, more: Mapping[str,
 
 
 def boot(trial: Trial, folder: Path, script: str) -> Path:
-    """Boot once and bring back the evidence: an archive's path.
+    """Boot once; returns the path of the archive with the evidence.
 
-    Raises LowlatError where the boot failed or brought nothing.
+    Raises LowlatError if the boot failed or returned no evidence.
     """
     initrd = folder / "initrd"
     initrd.write_bytes(_initrd(trial, script))
@@ -106,7 +106,7 @@ def boot(trial: Trial, folder: Path, script: str) -> Path:
 
 
 def _clock(trial: Trial) -> str:
-    """The emulated clock is the host's; where that stalls, the watchdog would blame the clock."""
+    """The emulated clock is the host's; if the host stalls, the watchdog would blame the clock."""
     x86 = trial.hardware.arch == "amd64"
     return "tsc=nowatchdog" if x86 and "tsc=" not in trial.line else ""
 

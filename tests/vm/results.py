@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of what was booted: each boot adds a line to the file that LOWLAT_RESULTS names, and
+"""The tables of boots: each boot adds a line to the file that LOWLAT_RESULTS names, and
 
     python tests/vm/results.py boots|cuts FILE
 
@@ -41,7 +41,7 @@ rename was and the data was not. Each came up by itself in the entry that is nam
 
 
 def add(kernel: str, what: str, count: str, remark: str) -> None:
-    """Keep one row, where a file for them is named."""
+    """Store one row if LOWLAT_RESULTS names a file."""
     _keep("boots", kernel, what, count, remark)
 
 
@@ -51,7 +51,7 @@ def add_cut(verb: str, where: str, entry: str) -> None:
 
 
 def cuts_done() -> set[tuple[str, str]]:
-    """The verb and the place of each power cut that the file has already."""
+    """The verb and place of each power cut in the file."""
     path = Path(os.environ.get("LOWLAT_RESULTS", os.devnull))
     rows = map(json.loads, path.read_text().splitlines() if path.exists() else ())
     return {(verb, where) for table, verb, where, *_ in rows if table == "cuts"}
@@ -66,7 +66,7 @@ def _keep(table: str, *cells: str) -> None:
 
 def page(wanted: str, lines: str) -> str:
     rows = [cells for table, *cells in map(json.loads, lines.splitlines()) if table == wanted]
-    if wanted == "cuts":  # booted beside each other, and by several runs
+    if wanted == "cuts":  # booted in parallel, and by several runs
         verbs = ("apply", "promote", "rollback")
         rows.sort(key=lambda cells: (verbs.index(cells[0]), int(cells[1].split()[0])))
     table = (f"| {' | '.join(map(_cell, cells))} |\n" for cells in rows)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The whole road of a Debian 13 machine with firmware and GRUB, walked once for all tests of a
-session: installed, applied, tried, back in stock, promoted, rolled back, purged. Another way goes
-on from the promoted machine, to which a kernel comes. (PYTEST_DONT_REWRITE)"""
+"""The whole life of lowlat on a Debian 13 machine with firmware and GRUB, run once for all tests of
+a session: installed, applied, tried, back in stock, promoted, rolled back, purged. Another sequence
+starts from the promoted machine, which gets another kernel. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from journey import Journey, packages_or_skip, task
 
 from lowlat.base.process import find
 
-#: The parameters that a trial alone has.
+#: The parameters that only a trial has.
 TRIAL = {
     *("panic=30", "rd.shell=0", "rd.emergency=reboot", "systemd.crash_reboot=1"),
     *("systemd.wants=lowlat-trial.service", "systemd.watchdog_sec=180"),
 }
 
-#: What the machine's administrator has chosen in TuneD.
+#: The TuneD profile that the administrator selected.
 PROFILE = "throughput-performance"
 
-#: The boots by name, and what is done in each.
+#: The boots by name, with the steps of each.
 BOOTS = {
     "stock": "setup look apply trial",
     "tuned": "look verify",
@@ -50,13 +50,13 @@ def road() -> Iterator[Journey]:
 
 @pytest.fixture(scope="session")
 def kernels(road: Journey) -> Journey:
-    """Another kernel comes to the promoted machine, and the first one goes."""
+    """Another kernel is installed on the promoted machine, and the first one removed."""
     for package in image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL):
         shutil.copy(package, road.share)
     (road.share / "alone").write_text(task("alone", "look roll_back"))
     guest = road.go(road.after["returned"], "comes", "look install")
     guest = road.go(guest, "goes", "look remove")
-    # The other kernel knows no 9p: it finds its task on the disk, and leaves its answer there.
+    # The other kernel lacks 9p: it finds its task on the disk, and leaves its answer there.
     guest = guest.boot(road.share)
     assert guest.read("/var/tmp/share/status") == b"0\n", guest.tail
     road.keep("alone", guest, guest.read("/var/tmp/share/alone.json"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs in a guest: one boot's steps of the way from the stock boot to the tuned one and back.
+"""Runs in a guest: one boot's steps on the way from the stock boot to the tuned one and back.
 
     python3 steps.py FOLDER NAME STEP...
 
-FOLDER/NAME.json is what the steps did and what they found.
+FOLDER/NAME.json has the results of the steps.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-#: A package with a kernel in it makes an initramfs, on an emulated CPU.
+#: In seconds: a kernel's package builds an initramfs, on an emulated CPU.
 _LIMIT_S = 600.0
 
-#: What every boot of the system itself changes, and what is no file system of the disk.
+#: Folders that every boot changes, and those that are not on the disk.
 _MOVING = (
     *("/dev", "/proc", "/run", "/sys", "/tmp", "/boot/efi"),
     *("/var/cache", "/var/lib/dpkg", "/var/lib/systemd", "/var/log", "/var/tmp"),
 )
 
-#: Belong to packages of the kernel, which come and go here, and to the loader's generator.
+#: Belong to kernel packages, which come and go here, and to the loader's generator.
 _KERNELS = ("/boot", "/usr/lib/modules", "/var/lib/initramfs-tools")
 _OF_A_KERNEL = ("linux-image-", "/vmlinuz", "/initrd.img")
 
-#: What the administrator's TuneD profile sets, beside what lowlat's does.
+#: Settings of the administrator's TuneD profile in addition to lowlat's.
 _ADMINISTRATOR = ("/proc/sys/vm/swappiness", "/proc/sys/vm/dirty_ratio")
 
-#: A worker of a CPU or of an unbound pool; what begins with kworker/R- is there all the time.
+#: A worker of a CPU or of an unbound pool; names with kworker/R- exist all the time.
 _WORKER = re.compile(r"kworker/(\d|u)")
 
 _GRUB = (
@@ -44,13 +44,13 @@ _GRUB = (
     *("grub2-common", "grub-common"),
 )
 
-#: What lowlat writes below, and GRUB's own files beside; for tar. Kernels and modules are large.
+#: For tar: the folders in which lowlat writes, and GRUB's files. Kernels and modules are too large.
 _KEPT = (
     *("--exclude=boot/efi/*", "--exclude=*.mod", "--exclude=boot/*-[0-9]*"),
     *("boot", "etc", "--no-recursion", "var/lib"),
 )
 
-#: cut.so counts a process in which these names appear, not one that has them from the first.
+#: cut.so counts a process only if these names appear after its start.
 _RECORDED = """import os, sys
 from lowlat import cli
 os.environ.update({names})
@@ -60,10 +60,10 @@ sys.exit(cli.main(sys.argv[1:]))
 
 _WATCH = "/usr/bin/lowlat-gen watch"
 
-#: Where unbound work runs: planned, and set by lowlat itself, not by TuneD.
+#: The mask of unbound work: planned, and set by lowlat itself instead of TuneD.
 _UNBOUND = Path("/sys/devices/virtual/workqueue/cpumask")
 
-#: What lowlat-gen starts has an environment of its own; of that, this writes.
+#: Programs that lowlat-gen starts get another environment; this one of them writes.
 _EDITENV = Path("/usr/local/sbin/grub-editenv")
 _EDITENV_TEXT = """#!/bin/sh
 {rows}export LOWLAT_CUT_ROOT=
@@ -93,8 +93,8 @@ def lowlat(*words: str) -> Said:
 
 
 def recorded(folder: Path, *words: str) -> Said:
-    """The same, with all that it writes in the log of cut.so, where the host left that: for
-    tests/boot/replay.py, beside what was there before."""
+    """Run lowlat and log all its writes by cut.so, if the host left that there: for
+    tests/boot/replay.py, with the state before the writes."""
     if not (folder / "cut.so").exists():
         return lowlat(*words)
     names = {
@@ -123,7 +123,7 @@ def _exported(pair: tuple[str, str]) -> str:
 
 
 def told(*words: str) -> Any:
-    """The JSON that a verb prints."""
+    """The JSON output of a verb."""
     status, text = lowlat(*words, "--json")
     try:
         return json.loads(text)
@@ -155,10 +155,10 @@ def _settle() -> None:
 
 
 def values() -> dict[str, Any]:
-    """Every run-time value that the profile's plan names, by path; of kernel threads, by name.
+    """Every run-time value of the profile's plan, by path; for kernel threads, by name.
 
-    Workers come and go as there is work: the masks of the work queues tell where they run."""
-    import cycle  # Needs lowlat, which is not there at first.
+    Workers come and go with the work; the masks of work queues show where they run."""
+    import cycle  # Needs lowlat, which is not installed at first.
 
     named: dict[str, Any] = {}
     for path in (path for row in cycle.planned("lowlat") for path in cycle.paths(row)):
@@ -168,7 +168,7 @@ def values() -> dict[str, Any]:
 
 
 def _of_thread(path: str, value: str | None) -> dict[str, str | None]:
-    """Its number is another one in every boot; one that has ended meanwhile counts for nothing."""
+    """By name, since PIDs change with every boot; a thread that has ended does not count."""
     _, pid, what = path.split(":")
     try:
         name = Path(f"/proc/{pid}/comm").read_text().strip()
@@ -181,7 +181,7 @@ def _of_thread(path: str, value: str | None) -> dict[str, str | None]:
 
 
 def files() -> dict[str, str]:
-    """All files by path: what they are, and for those of an administrator what is in them."""
+    """All files by path: their kind, and for an administrator's files their content."""
     return {str(path): _state(path) for path in _walk(Path("/")) if not _of_a_kernel(str(path))}
 
 
@@ -218,8 +218,8 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, li
 
 
 def loader() -> dict[str, str]:
-    """What the boot loader will read: GRUB's two files, or systemd-boot's entries; and the names
-    of all that is in its folders."""
+    """The files that the boot loader will read: GRUB's two, or systemd-boot's entries; and the
+    names of all files in its folders."""
     grub = {"config": Path("/boot/grub/grub.cfg"), "environment": Path("/boot/grub/grubenv")}
     entries = {path.name: path for path in Path("/boot/efi/loader/entries").glob("*.conf")}
     found = {name: path.read_text() for name, path in {**grub, **entries}.items() if path.exists()}
@@ -227,7 +227,7 @@ def loader() -> dict[str, str]:
 
 
 def _beside_kernels() -> Iterator[Path]:
-    """Where a crash could leave a file: in /boot, and in GRUB's folder."""
+    """The files in /boot and GRUB's folder, where a crash could leave one."""
     return (path for folder in ("/boot", "/boot/grub") for path in Path(folder).glob("*"))
 
 
@@ -235,7 +235,7 @@ def _beside_kernels() -> Iterator[Path]:
 
 
 def setup(folder: Path) -> dict[str, Any]:
-    """The package comes."""
+    """Install the package."""
     before, was = files(), loader()
     found = {
         "setup": run("dpkg", "--install", *map(str, folder.glob("lowlat_*.deb"))),
@@ -248,7 +248,7 @@ def setup(folder: Path) -> dict[str, Any]:
 
 
 def look(folder: Path) -> dict[str, Any]:
-    """What this boot is, with the values of all that a plan sets."""
+    """This boot, with the values of all that a plan sets."""
     return {"boot": {**boot(), "values": values()}, "status": told("status"), "loader": loader()}
 
 
@@ -269,14 +269,14 @@ def apply(folder: Path) -> dict[str, Any]:
 
 
 def bootctl(folder: Path) -> dict[str, Any]:
-    """systemd-boot takes GRUB's place."""
+    """Replace GRUB by systemd-boot."""
     packages = map(str, folder.glob("systemd-boot*.deb"))
     line = Path("/proc/cmdline").read_text().split()
     kept = " ".join(word for word in line if not word.startswith("BOOT_IMAGE="))
     Path("/etc/kernel").mkdir(exist_ok=True)
     Path("/etc/kernel/cmdline").write_text(f"{kept}\n")
     return {
-        # They install the loader, and an entry for each kernel.
+        # These install the loader, and an entry for each kernel.
         "packages": run("dpkg", "--install", *packages),
         "grub": run("dpkg", "--purge", *_GRUB),
         "loader": loader(),
@@ -285,7 +285,7 @@ def bootctl(folder: Path) -> dict[str, Any]:
 
 
 def images(folder: Path) -> dict[str, Any]:
-    """A unified kernel image takes the place of the entry files."""
+    """Replace the entry files by a unified kernel image."""
     esp = Path("/boot/efi")
     (esp / "EFI/Linux").mkdir(parents=True, exist_ok=True)
     shutil.move("/var/tmp/linux.efi", esp / f"EFI/Linux/debian-{os.uname().release}.efi")
@@ -299,7 +299,7 @@ def trial(folder: Path) -> dict[str, Any]:
 
 
 def health(folder: Path) -> dict[str, Any]:
-    """An administrator has a check of trials, which needs what the unit's sandbox takes away."""
+    """An administrator adds a check of trials that needs more rights than the unit's sandbox."""
     check = Path("/etc/lowlat/health.d/50-up")
     check.parent.mkdir(parents=True)
     check.write_text("#!/bin/sh\ntouch /var/tmp/healthy && systemctl is-active multi-user.target\n")
@@ -313,7 +313,7 @@ def told_of_trial(folder: Path) -> dict[str, Any]:
 
 
 def kexec(folder: Path) -> dict[str, Any]:
-    """The trial is loaded for kexec, which changes no file of the boot."""
+    """Load the trial for kexec, which changes no file of the boot."""
     before = _boot_files()
     said = lowlat("trial", "--kexec")
     return {"trial": said, "changed": changed(before, _boot_files()), **after("trial")}
@@ -326,20 +326,20 @@ def _boot_files() -> dict[str, str]:
 
 
 def panic(folder: Path) -> dict[str, Any]:
-    """A moment after the step has been told."""
+    """Panic a moment after the step has reported."""
     argv = ["sh", "-c", "sleep 20; sync; echo c >/proc/sysrq-trigger"]
     subprocess.Popen(argv, start_new_session=True)
     return {}
 
 
 def nixos(folder: Path) -> dict[str, Any]:
-    """As if something booted this machine that lowlat does not write; GRUB still does."""
+    """As if a loader that lowlat does not write had booted this machine; GRUB still does."""
     Path("/etc/NIXOS").touch()
     return {}
 
 
 def by_hand(folder: Path) -> dict[str, Any]:
-    """A person does what promote tells."""
+    """A person follows promote's instructions."""
     said = lowlat("promote")
     words = said[1].partition("[ ")[2].partition(" ]")[0].replace('"', "")
     line = f'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX {words}"\n'
@@ -352,8 +352,8 @@ def verify(folder: Path) -> dict[str, Any]:
 
 
 def watch(folder: Path) -> dict[str, Any]:
-    """Its unit: an administrator undoes a setting, which is told; and with what the unit's own
-    remarks say to enter, put back."""
+    """The watch unit: an administrator undoes a setting, which watch reports; with the drop-in from
+    the unit's comment, watch also restores it."""
     return {"watch": {"tells": _watched(""), "restores": _watched(_restoring())}}
 
 
@@ -379,7 +379,7 @@ def _watched(drop_in: str) -> dict[str, Any]:
 
 
 def _restoring() -> str:
-    """The drop-in that the unit tells of."""
+    """The drop-in in the unit's comment."""
     rows = Path("/usr/lib/systemd/system/lowlat-watch.service").read_text().splitlines()
     start = rows.index("#   [Service]")
     return "".join(f"{row[1:].strip()}\n" for row in rows[start : rows.index("[Unit]")])
@@ -390,14 +390,14 @@ def promote(folder: Path) -> dict[str, Any]:
 
 
 def install(folder: Path) -> dict[str, Any]:
-    """Another kernel comes."""
+    """Install another kernel."""
     packages = map(str, folder.glob("linux-image-*.deb"))
     return {"install": run("dpkg", "--install", *packages), **after("install")}
 
 
 def remove(folder: Path) -> dict[str, Any]:
-    """The kernel that runs goes. The other one cannot reach the host's folder: what it needs, and
-    its task, are left on the disk."""
+    """Remove the running kernel. The other one cannot reach the host's folder, so the files that it
+    needs and its task are left on the disk."""
     question = "linux-base linux-base/removing-running-kernel boolean false"
     run("sh", "-c", f"echo '{question}' | debconf-set-selections")
     names = ("linux-image-amd64", f"linux-image-{os.uname().release}")
@@ -417,7 +417,7 @@ def roll_back(folder: Path) -> dict[str, Any]:
 
 
 def purge(folder: Path) -> dict[str, Any]:
-    """The package goes, and the loader's generator has its say without it."""
+    """Purge the package, then run the loader's generator without it."""
     said = run("dpkg", "--purge", "lowlat")
     before = json.loads((folder / "files.json").read_text())
     return {
