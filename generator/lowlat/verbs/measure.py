@@ -72,7 +72,9 @@ def _siblings(cpus: str, host: Mapping[str, object]) -> str:
     found = {cpu for core in layout if core.cpus & measured for cpu in core.cpus - measured}
     if not found:
         hint = "name CPUs whose siblings are not measured" if cpus else "name them with --cpus"
-        raise Refused("--load-cpus siblings: the measured CPUs have no others", hint=hint)
+        raise Refused(
+            "--load-cpus siblings: the measured CPUs have no other SMT siblings", hint=hint
+        )
     return str(CpuSet.of(found))
 
 
