@@ -8,6 +8,8 @@ changes a name and in every 48th of all.
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
 from pathlib import Path
 from typing import Any, Callable
@@ -197,6 +199,10 @@ def test_every_cut_is_survived_with_systemd_boot(
     tell(f"systemd-boot, {done}")
     # Not cut inside bootctl: it sets a variable by one call, and the firmware keeps it whole.
     # It lies on FAT, which has no owners and no links.
-    asked = {call.name for call in logged(host) if "/boot/efi/" in call.path}
+    on_fat = [call for call in logged(host) if "/boot/efi/" in call.path]
+    asked = {call.name for call in on_fat}
     assert verb != "apply" or "rename" in asked
     assert asked <= {"open", "write", "chmod", "fsync", "rename", "unlink"}
+    # And where a renamed file lies is written there with the file, not with its folder.
+    pairs = [pair for pair in itertools.pairwise(on_fat) if pair[0].name == "rename"]
+    assert all((then.name, then.path) == ("fsync", os.fsdecode(r.data)) for r, then in pairs)

@@ -108,6 +108,7 @@ class Disk:
         with self.above(path) as (at, name):
             try:
                 os.rename(name + BESIDE, name, src_dir_fd=at, dst_dir_fd=at)
+                _sync_place(at, name)
                 os.fsync(at)
             except OSError:
                 with suppress(OSError):
@@ -186,6 +187,14 @@ def _xattr_names(fd: int) -> list[str]:
         return os.listxattr(fd)
     except OSError:
         return []  # the file system has no extended attributes
+
+
+def _sync_place(at: int, name: str) -> None:
+    """On FAT, where a renamed file lies is written with the file, not with its folder, and the
+    clusters of the file it replaces may be freed before (vfat_rename() of fs/fat/namei_vfat.c)."""
+    if stat.S_ISREG(os.lstat(name, dir_fd=at).st_mode):
+        with os.fdopen(os.open(name, _READ, dir_fd=at), "rb") as file:
+            os.fsync(file.fileno())
 
 
 def _put_back(at: int, name: str, before: Optional[FileSnapshot]) -> None:
