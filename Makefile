@@ -23,7 +23,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: test-packages test-packages-full
 .PHONY: test-security test-planted test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
-.PHONY: test-cuts-full test-power-cuts-full test-kexec
+.PHONY: test-cuts-full test-power-cuts-full test-kexec test-raspberry-pi
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
@@ -216,6 +216,10 @@ test-power-cuts-full: vm-fetch
 # lowlat does not write.
 test-kexec: vm-fetch
 	$(PYTEST) -m vm --durations=20 tests/vm/test_kexec_guest.py
+
+# A Raspberry Pi: a FAT image, a stand-in for its firmware, a real arm64 kernel. Half an hour.
+test-raspberry-pi: vm-fetch
+	$(PYTEST) -m vm --durations=20 tests/vm/test_raspberry_pi_guest.py
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup

@@ -16,7 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable, Optional, TypeVar, cast
 
@@ -34,6 +34,8 @@ OLDER = "6.1.0-9-amd64"
 STOCK = "gnulinux-simple-0a1b-2c3d"
 GRUB_LINUX = Path("/etc/grub.d/10_linux")
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+_SERVER = Path(__file__).with_name("forkserver.py")
 
 NEEDS = [
     pytest.mark.skipif(
@@ -117,15 +119,17 @@ class Namespace:
         self.led: dict[tuple[Any, ...], tuple[Path, Any]] = {}
 
     def start(self, env: Optional[Mapping[str, str]] = None) -> Namespace:
+        words = [f"{name}={value}" for name, value in (env or {}).items()]
+        inside = ["env", "PYTHONDONTWRITEBYTECODE=1", *words, sys.executable, str(_SERVER)]
         self._server = subprocess.Popen(
-            ["unshare", "-m", sys.executable, str(Path(__file__).with_name("forkserver.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
+            self._enter(inside), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._join_usr()
         return self
+
+    def _enter(self, server: Sequence[str]) -> list[str]:
+        """The command line that starts the server where the mounts are to be."""
+        return ["unshare", "-m", *server]
 
     def stop(self) -> None:
         assert self._server is not None and self._server.stdin is not None

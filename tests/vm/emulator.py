@@ -37,12 +37,14 @@ _SPOILT = ("Oops: int3:", "IO-APIC + timer doesn't work")
 
 @dataclass(frozen=True)
 class Hardware:
-    """The machine to emulate; ``cpu`` is QEMU's model, "" the architecture's default."""
+    """The machine to emulate; ``cpu`` is QEMU's model, "" the architecture's default, ``serial``
+    QEMU's backend of the console's line."""
 
     arch: str = "amd64"
     cpus: int = 4
     memory_mib: int = 768
     cpu: str = ""
+    serial: str = "stdio"
 
     @property
     def console(self) -> str:
@@ -60,32 +62,37 @@ class Hardware:
             *("-accel", "tcg,thread=multi", "-m", str(self.memory_mib)),
             *("-smp", f"{self.cpus},sockets={self.cpus},cores=1,threads=1"),
             *("-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot"),
-            *("-serial", "stdio"),
+            *("-serial", self.serial),
             *(("-device", "virtio-rng-pci") if self.arch == "arm64" else ()),
         ]
 
 
 def run(
-    argv: Sequence[str], *, limit: float, log: Path, prepare: Callable[[], None] = lambda: None
+    argv: Sequence[str],
+    *,
+    limit: float,
+    log: Path,
+    prepare: Callable[[], None] = lambda: None,
+    cut_at: str = "",
 ) -> str:
     """Boot until the power-off; returns the console's output, which ``log`` stores too. ``prepare``
-    runs before each attempt.
+    runs before each attempt. The power is cut when the console shows ``cut_at``.
 
     Raises LowlatError if the boot did not end in time, or ended with an error.
     """
     for _ in range(_AGAIN + 1):
         prepare()
-        status = _boot(argv, limit, log)
-        if not _spoilt(log):
+        status = _boot(argv, limit, log, cut_at)
+        if not _has(log, *_SPOILT):
             break
     console = log.read_text(errors="replace")
-    if status != 0:
+    if status != 0 and not _has(log, cut_at):
         how = f"did not end within {limit:.0f} s" if status is None else process.last_line(console)
         raise LowlatError(f"the boot failed: {how}", hint=f"the console's text is in {log}")
     return console
 
 
-def _boot(argv: Sequence[str], limit: float, log: Path) -> Optional[int]:
+def _boot(argv: Sequence[str], limit: float, log: Path, cut_at: str) -> Optional[int]:
     """The status, None if the boot did not end in time; a spoilt boot is ended at once."""
     # timeout(1) ends the emulator even if this process is killed.
     guard = ["timeout", "--kill-after=10", f"{limit + 30:.0f}"]
@@ -94,7 +101,7 @@ def _boot(argv: Sequence[str], limit: float, log: Path) -> Optional[int]:
         child = process.start([*guard, *argv], stdout=console, stderr=subprocess.STDOUT)
     try:
         status = None
-        while status is None and time.monotonic() < end and not _spoilt(log):
+        while status is None and time.monotonic() < end and not _has(log, cut_at, *_SPOILT):
             status = process.wait(child, _LOOK_S)
         return status
     finally:
@@ -110,10 +117,12 @@ def run_on_host_files(boot: vm.GuestBoot) -> None:
         try:
             return vm.run(boot, threading.Event())
         except LowlatError:
-            if not _spoilt(boot.log):
+            if not _has(boot.log, *_SPOILT):
                 raise
     return vm.run(boot, threading.Event())
 
 
-def _spoilt(log: Path) -> bool:
-    return any(words in log.read_text(errors="replace") for words in _SPOILT)
+def _has(log: Path, *wanted: str) -> bool:
+    """Whether one of these is in the console's text; "" never is."""
+    text = log.read_text(errors="replace")
+    return any(words and words in text for words in wanted)
