@@ -50,7 +50,7 @@ def stage(
     mode: int = 0o644,
     finish: Callable[[int], None] = lambda fd: None,
 ) -> None:
-    """Write a new file, through no link, and sync it to disk; ``finish`` may set the owner of its
+    """Write a new file, through no link, and sync it to disk; ``finish`` may set its owner by its
     descriptor. A file that an earlier call left is removed first; if this call fails, the new file
     is removed."""
     with suppress(FileNotFoundError):

@@ -38,8 +38,8 @@ def _idle_driver(name: str) -> Need:
 
 def _skips_first(target: Target) -> bool:
     """Whether the lightest sleep is number 2 in intel_idle's table, which also counts states that
-    are switched off. On Alder Lake and similar CPUs it is C1, even for SMT siblings, so 1 would
-    leave only polling (adl_cstates: C1E has 2 us; a C1E that is number 1 has 1 us)."""
+    are switched off. On Alder Lake and similar CPUs C1 is one of these: 1 would leave only polling,
+    even on SMT siblings (adl_cstates: C1E has 2 us; a C1E that is number 1 has 1 us)."""
     lightest = target.machine.power.lightest_sleeps
     return any(state.name == "C1E" and (state.latency_us or 0) > 1 for state in lightest)
 

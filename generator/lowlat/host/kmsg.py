@@ -79,8 +79,8 @@ def parse(text: str) -> Messages:
 
 
 def _printed(argv: Sequence[str]) -> Messages:
-    """The messages that a program prints. None of them if it is missing, lacks permission, or
-    prints nothing: containers have /dev/null in place of the kernel's buffer."""
+    """The messages that a program prints; empty if it is missing, lacks permission, or prints none:
+    containers have /dev/null in place of the kernel's buffer."""
     with suppress(LowlatError):
         if process.find(argv[0]) is not None:
             ended = process.run(argv, timeout=_PRINT_S)

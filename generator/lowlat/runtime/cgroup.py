@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The control group (v2) of the isolated CPUs: created before its files are written, then removed.
+"""The control group (v2) of the isolated CPUs: made for its settings and removed with them.
 
 Under systemd it is a slice, so that systemd and lowlat write the same CPUs; elsewhere a folder.
 """

@@ -119,8 +119,8 @@ def become(command: Sequence[str], place: Launch) -> NoReturn:
 
 
 def keep(command: Sequence[str], place: Launch) -> int:
-    """Run the program, put each of its threads on the CPU with the fewest, and forward signals.
-    Returns its exit status, or 128 + N if signal N ended it. Raises as become()."""
+    """Run the program, put each of its threads on the CPU with the fewest threads, and forward
+    signals. Returns its exit status, or 128 + N if signal N ended it. Raises as become()."""
     leave = _way_back(place)
     blocked = {*_HANDED_ON, signal.SIGCHLD, signal.SIGALRM}
     # From here on, signals stay pending for _watch().
@@ -219,8 +219,8 @@ def _watch(child: int, place: Launch, signals: set[signal.Signals]) -> int:
 
 
 def _spread(child: int, order: Sequence[int], threads: dict[int, int]) -> dict[int, int]:
-    """Put each new thread on the first CPU of ``order`` that has the fewest; ``threads`` maps known
-    threads to their CPUs."""
+    """Put each new thread on the first CPU of ``order`` with the fewest threads; ``threads`` maps
+    known threads to their CPUs."""
     alive = set()
     with suppress(OSError):
         alive = {int(thread.name) for thread in Path(f"/proc/{child}/task").iterdir()}
