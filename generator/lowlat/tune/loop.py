@@ -22,7 +22,7 @@ from lowlat.host.root import BOOT_ID, Root
 from lowlat.render import hooks
 from lowlat.report.wording import headline
 from lowlat.tune import gate, steps
-from lowlat.tune.schedule import LoopStep, decide
+from lowlat.tune.schedule import decide
 from lowlat.tune.state import TUNED, LoopState, Outcome, Phase, read, write
 
 #: The systemd unit that continues the loop after a reboot; it exists only during a loop.
@@ -59,26 +59,26 @@ class Loop:
         self.state = state
         self._loader: Optional[Loader] = None
 
-    def go(self) -> LoopStep:
-        """Returns WAIT or REST. Raises LowlatError if the preparations cannot be undone, or another
+    def go(self) -> Phase:
+        """Returns BOOT or DONE. Raises LowlatError if the preparations cannot be undone, or another
         lowlat-gen has taken over the loop."""
         actions = {
-            LoopStep.ARM: self._arm,
-            LoopStep.MEASURE: self._measure,
-            LoopStep.JUDGE: self._judge,
-            LoopStep.CLOSE: self._close,
+            Phase.ARM: self._arm,
+            Phase.MEASURE: self._measure,
+            Phase.JUDGE: self._judge,
+            Phase.CLOSE: self._close,
         }
         while True:
-            step, why = decide(self.state, here(self._root, self.state), boot_id(self._root))
-            if step in (LoopStep.WAIT, LoopStep.REST):
-                return step
+            phase, why = decide(self.state, here(self._root, self.state), boot_id(self._root))
+            if phase in (Phase.BOOT, Phase.DONE):
+                return phase
             try:
-                if step is LoopStep.FAIL:
+                if why:
                     failed = trials.read(self._root).failed if self.state.due == TUNED else ""
                     raise LowlatError(f"{why} ({failed})" if failed else why)
-                actions[step]()
+                actions[phase]()
             except LowlatError as error:
-                if step is LoopStep.CLOSE:
+                if phase is Phase.CLOSE:
                     raise
                 self.end(Outcome.FELL_BACK, str(error))
 

@@ -4,24 +4,11 @@ functions of the state."""
 
 import random
 from collections.abc import Iterator
-from enum import Enum
 from typing import Optional
 
 from lowlat.boot.status import Running
 from lowlat.measure.options import chosen
 from lowlat.tune.state import STOCK, TUNED, LoopState, Outcome, Phase
-
-
-class LoopStep(Enum):
-    """The next step of the loop."""
-
-    ARM = "sets up the next boot"
-    WAIT = "waits for a reboot"
-    MEASURE = "measures"
-    JUDGE = "compares the boots"
-    FAIL = "gives the tuned boot up"
-    CLOSE = "puts back what it set up"
-    REST = "has ended"
 
 
 def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
@@ -33,29 +20,15 @@ def order(boots: Optional[int], seed: int) -> tuple[str, ...]:
     return tuple(arm for _ in range(boots) for arm in draw.sample((STOCK, TUNED), 2))
 
 
-def decide(state: LoopState, here: Running, boot_id: str) -> tuple[LoopStep, str]:
-    """The next step in this boot; for FAIL also the reason."""
+def decide(state: LoopState, here: Running, boot_id: str) -> tuple[Phase, str]:
+    """The phase to work on in this boot, and why the due boot is given up, "" if it is not."""
     same = boot_id == state.boot_id
     if state.phase is Phase.ARM:
-        return (LoopStep.ARM if same or wrong(state, here) else LoopStep.MEASURE), ""
-    if state.phase is Phase.BOOT:
-        why = "" if same else wrong(state, here)
-        return (LoopStep.FAIL if why else LoopStep.WAIT if same else LoopStep.MEASURE), why
-    if state.phase is Phase.MEASURE:
-        why = "" if same else "the boot that was measured was cut off"
-        return (LoopStep.FAIL if why else LoopStep.MEASURE), why
-    return _STEPS[state.phase], ""
-
-
-#: The step of each phase.
-_STEPS = {
-    Phase.ARM: LoopStep.ARM,
-    Phase.BOOT: LoopStep.WAIT,
-    Phase.MEASURE: LoopStep.MEASURE,
-    Phase.JUDGE: LoopStep.JUDGE,
-    Phase.CLOSE: LoopStep.CLOSE,
-    Phase.DONE: LoopStep.REST,
-}
+        return (Phase.ARM if same or wrong(state, here) else Phase.MEASURE), ""
+    if state.phase is Phase.BOOT and not same:
+        return Phase.MEASURE, wrong(state, here)
+    cut_off = state.phase is Phase.MEASURE and not same
+    return state.phase, "the boot that was measured was cut off" if cut_off else ""
 
 
 def wrong(state: LoopState, here: Running) -> str:
@@ -68,6 +41,15 @@ def wrong(state: LoopState, here: Running) -> str:
         return "the tuned boot was due and did not come up: this is a stock one"
     return "" if here.ours else f"plan {here.plan[:64]} was booted, not {state.plan}"
 
+
+#: The work of each phase before the last, as a predicate of "the loop".
+WORK = {
+    Phase.ARM: "sets up the next boot",
+    Phase.BOOT: "waits for a reboot",
+    Phase.MEASURE: "measures",
+    Phase.JUDGE: "compares the boots",
+    Phase.CLOSE: "puts back what it set up",
+}
 
 _OUTCOMES = {
     Outcome.NONE: "",
@@ -107,4 +89,4 @@ def where(state: LoopState) -> str:
     if state.phase is Phase.DONE:
         return f"ended, {_OUTCOMES[state.outcome]}: {state.why}"
     count = f"boot {len(state.legs) + 1} of {len(state.order)}, {state.due}"
-    return f"{_STEPS[state.phase].value}{f' ({count})' if state.due else ''}"
+    return f"{WORK[state.phase]}{f' ({count})' if state.due else ''}"

@@ -14,7 +14,7 @@ from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.tune import schedule, start
 from lowlat.tune.loop import Loop, alone, boot_id, here
-from lowlat.tune.schedule import LoopStep, decide
+from lowlat.tune.schedule import WORK, decide
 from lowlat.tune.start import Beginning, Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
@@ -100,8 +100,8 @@ def _boots(state: LoopState) -> str:
 def _resume(root: Root, asked: TuneArguments) -> int:
     if asked.dry_run:
         state = _active(root)
-        step, why = decide(state, here(root, state), boot_id(root))
-        print(f"the loop {step.value}{f': {why}' if why else ''}")
+        phase, why = decide(state, here(root, state), boot_id(root))
+        print(f"the loop {f'gives the tuned boot up: {why}' if why else WORK[phase]}")
         return 0
     with alone(root):
         return _go(root, Loop(root, _active(root)))
@@ -142,9 +142,8 @@ def _abort(root: Root, asked: TuneArguments) -> int:
 
 def _go(root: Root, loop: Loop) -> int:
     """Run the loop as far as this boot allows, then reboot if that is allowed."""
-    step = loop.go()
-    state = loop.state
-    if step is LoopStep.WAIT:
+    phase, state = loop.go(), loop.state
+    if phase is Phase.BOOT:
         say(f"the next boot is boot {len(state.legs) + 1} of {len(state.order)}, {state.due}")
         if state.reboot:
             loop.reboot()
