@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rooms-wide helpers that know nothing of lowlat: errors, files, programs, the terminal, JSON."""
+"""Helpers that know nothing of lowlat's subject: errors, files, programs, the terminal, JSON."""

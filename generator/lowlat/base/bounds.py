@@ -55,8 +55,8 @@ def read_json(data: bytes, constant: Optional[Callable[[str], Any]] = None) -> A
 
 
 def unpack(data: bytes, limit: int) -> bytes:
-    """The data, unpacked if gzip packed it. Raises ValueError if it is damaged, or larger than the
-    limit or than text of this packed size can be."""
+    """The data, unpacked if gzip packed it. Raises ValueError if it is damaged, or unpacks to more
+    than the limit or than any text of this packed size."""
     if not data.startswith(b"\x1f\x8b"):
         return data
     unpacker = zlib.decompressobj(wbits=31)

@@ -7,7 +7,7 @@ from lowlat.base.terminal import plain
 
 
 class LowlatError(Exception):
-    """An error for the user: one sentence, and optionally a hint what to do."""
+    """An error for the user: one sentence, and optionally a hint on what to do."""
 
     status = 1
 

@@ -98,8 +98,8 @@ def write(what: str, out: str, data: bytes) -> None:
 
 
 def read(path: Union[str, Path], limit: int, *, follow: bool = True) -> bytes:
-    """The content of a plain file that a user named, at most ``limit`` bytes. Raises OSError if it
-    is larger, unreadable or no plain file; a link counts as one only with ``follow``."""
+    """The content of a plain file that a user named, at most ``limit`` bytes; links are followed
+    only with ``follow``. Raises OSError if it is larger, unreadable or no plain file."""
     # Opened without waiting: opening a named pipe would block.
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     fd = os.open(path, flags)

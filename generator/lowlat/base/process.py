@@ -167,8 +167,8 @@ def last_line(said: str) -> str:
 
 
 def end_group(child: Child, grace: float = 3.0) -> None:
-    """End what start() started with its process group: SIGTERM first, then SIGKILL. A child that
-    was already reaped is left alone, for its PID may belong to another process."""
+    """End a program that start() started, with its process group: SIGTERM first, then SIGKILL. A
+    child that was already reaped is left alone, for its PID may belong to another process."""
     if child.returncode is not None:
         return
     # The leader is reaped last: until then no other group can get this number. The second signal is

@@ -30,7 +30,8 @@ _PLAIN = {
 
 
 class Mistyped(Refused, ValueError):
-    """A value of the wrong type: ``what`` is wrong, and ``where`` it stands ("cpus[3].core")."""
+    """A value of the wrong type: ``what`` is wrong with it, ``where`` its place
+    ("cpus[3].core")."""
 
     def __init__(self, what: str, where: str = "") -> None:
         super().__init__(f"{where}: {what}" if where else what)

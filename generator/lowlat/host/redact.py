@@ -2,7 +2,7 @@
 """Remove from a capture what identifies a machine or a person and changes no plan.
 
 Serial numbers, MAC and IP addresses, UUIDs, host names and secrets are overwritten with "x", letter
-by letter, for the length of a command line matters and these values do not.
+by letter: the length of a command line matters, these values do not.
 """
 
 import re

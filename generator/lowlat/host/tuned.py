@@ -52,7 +52,7 @@ def state(root: Root) -> str:
 
 
 def advice(root: Root) -> str:
-    """What follows if TuneD runs no daemon; "" if it does."""
+    """The consequence if TuneD runs no daemon; "" if it does."""
     return _ADVICE[state(root)].replace("\n", " ")
 
 

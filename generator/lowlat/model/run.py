@@ -226,8 +226,9 @@ class LongGap:
 
 @dataclass(frozen=True)
 class Wakeup:
-    """How late a thread ran after each moment of a schedule, "p50" to "max". ``skipping_ns`` leaves
-    out moments that passed during a delay, as cyclictest does. ``longest`` explains the latest."""
+    """How late a thread ran after each moment of a schedule, "p50" to "max". ``skipping_ns`` omits
+    moments that passed during a delay, as cyclictest does. ``longest``: the causes of the
+    latest."""
 
     interval_ns: float
     late_ns: Mapping[str, float]
@@ -271,7 +272,7 @@ class CpuRun:
 @dataclass(frozen=True)
 class Together:
     """CPUs that were away from their detectors at the same time, without any other CPU: how often,
-    for how long, and for how long by chance."""
+    for how long in total, and the total expected by chance."""
 
     cpus: str
     events: float

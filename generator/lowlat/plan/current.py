@@ -16,10 +16,9 @@ from lowlat.probe import probe
 
 
 def plan(name: str, root: Root) -> Plan:
-    """The applied plan, if this boot is one of it and it has this profile; else a fresh plan, for
-    the CPUs that the kernel already isolates, if any. Run-time settings of a fresh plan replace
-    missing boot parameters as far as they can. Raises Refused if the CPUs cannot be split that
-    way."""
+    """The applied plan, if this boot has it and it is of this profile; else a fresh plan, for the
+    CPUs that the kernel already isolates, if any. Run-time settings of a fresh plan replace missing
+    boot parameters as far as they can. Raises Refused if the CPUs cannot be split that way."""
     applied = store.applied(root)
     if applied is not None and applied.profile == name:
         return applied

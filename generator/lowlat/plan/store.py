@@ -48,7 +48,7 @@ def plan_path(release: str) -> str:
 
 def read(path: Optional[str], root: Root) -> Plan:
     """The plan at ``path``, or the applied plan. Raises Refused if it is missing or damaged, has
-    settings of no lowlat plan, or, for root, if another user could have written it."""
+    settings that no lowlat plan has, or, for root, if another user could have written it."""
     if path is not None:
         return _parse(path, _read_named(path))
     plan = read_kept(PLAN, root)
@@ -118,7 +118,7 @@ def _read_named(path: str) -> str:
 
 
 def check(plan: Plan) -> None:
-    """Raises Refused if the plan has a setting of no lowlat plan."""
+    """Raises Refused if the plan sets anything that no lowlat plan sets."""
     if not profile.is_name(plan.profile):
         raise Refused("its profile name is not valid")
     if plan.kernel is not None and not RELEASE.fullmatch(str(plan.kernel)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPUs, cores, nodes, caches and core types from sysfs (sysfs-devices-system-cpu in
-Documentation/ABI/stable, and sysfs-devices-node). The kernel's sibling lists define a core: on real
+"""CPUs, cores, nodes, caches and core types from sysfs (sysfs-devices-system-cpu and
+sysfs-devices-node in Documentation/ABI/stable). The kernel's sibling lists define a core: on real
 machines, core_id and physical_package_id repeat, are -1 or are missing."""
 
 import re

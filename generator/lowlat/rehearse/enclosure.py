@@ -48,8 +48,8 @@ def check(paths: Sequence[Path]) -> None:
 
 
 def closed(path: Path) -> Optional[Path]:
-    """The topmost folder above a path that only root can enter; None for an ordinary user, since
-    QEMU runs as that user."""
+    """The topmost of the folders above a path that others than root cannot enter, or None; None for
+    an ordinary user, since QEMU runs as that user."""
     if os.geteuid() != 0:
         return None
     above = [folder for folder in reversed(path.parents) if folder.is_dir()]

@@ -114,7 +114,7 @@ def argv(boot: GuestBoot) -> list[str]:
 
 
 def _shared(folder: Path) -> tuple[str, ...]:
-    """Owners, modes, links and devices of a guest are only recorded, in files beside the plain."""
+    """A guest's owners, modes, links and devices are only recorded, in files beside the data."""
     how = "security_model=mapped-file,multidevs=remap"
     device = f"virtio-9p-pci,fsdev=share,mount_tag={_TAG}"
     return ("-fsdev", f"local,id=share,path={folder},{how}", "-device", device)

@@ -66,7 +66,7 @@ def group_of(cpus: CpuSet, root: Root) -> Optional[str]:
 
 
 def warnings(place: Launch, root: Root) -> tuple[str, ...]:
-    """The effects on a program there that its user may not expect."""
+    """Warnings of effects on a program there that its user may not expect."""
     isolated = root.read_cpus(f"{CPU}/isolated") or CpuSet()
     found = []
     if place.cpus - isolated:

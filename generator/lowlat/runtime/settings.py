@@ -201,8 +201,8 @@ def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRe
 
 
 def _wanted(outcome: Inspected, root: Root) -> str:
-    """The planned value. Of an affinity mask that reaches beyond the planned CPUs, those within
-    stay; if there are none, the planned CPUs on the device's node are taken, if any."""
+    """The planned value. Of an affinity mask that reaches beyond the planned CPUs, the planned ones
+    are kept; if there are none, those on the device's node are taken, if any."""
     if outcome.entry.reads is not Reads.WITHIN:
         return outcome.setting.value
     planned = CpuSet.parse_mask(outcome.setting.value)

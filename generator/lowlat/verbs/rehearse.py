@@ -35,7 +35,7 @@ class RehearseArguments:
 
 
 def main(asked: RehearseArguments) -> int:
-    """Rehearse, then print the findings and the report; 1 if a finding deviates from the plan."""
+    """Rehearse, then print findings and report; returns 1 if something deviates from the plan."""
     _end_guests_too()
     results, wanted = _begun(asked)
     try:

@@ -88,7 +88,7 @@ def _follow(
 
 
 def _check(child: process.Child, shown: bool) -> None:
-    """Raises the harness's error, after it ended by itself."""
+    """Raises the error of a harness that ended by itself, if it had one."""
     status, said = child.wait(), process.text(child.stderr.read() if child.stderr else b"")
     words = (
         process.last_line(said).removeprefix("lowlat-measure: ") or f"ended with status {status}"

@@ -46,7 +46,7 @@ _NAME = 12
 
 
 def render(found: Comparison) -> str:
-    """The whole report for the terminal that standard output is."""
+    """The whole report for standard output, be it a terminal or not."""
     watched = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
     if watched and find_spec("rich") is not None:
         return _rich(found)
