@@ -158,8 +158,8 @@ _THREADS = 4
 
 
 def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
-    """The request with enough housekeeping cores per node for four hardware threads, while half of
-    the machine stays isolated; a request that chooses the CPUs is unchanged."""
+    """The request with more housekeeping cores per node, until the machine keeps four hardware
+    threads for them or half of it; a request that chooses the CPUs is unchanged."""
     if request.choose or request.housekeeping_cores:
         return request
     best = request
