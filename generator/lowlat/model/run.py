@@ -46,13 +46,6 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class MemoryGroup:
-    """What limits a load: its page faults that read from a disk, per second."""
-
-    major_faults_per_s: Optional[float] = None
-
-
-@dataclass(frozen=True)
 class Load:
     """Another program that ran beside or after the detector.
 
@@ -66,7 +59,8 @@ class Load:
     argv: object = field(default="", metadata={"json": "command"})
     exit: Optional[int] = None
     result: Optional[ToolResult] = field(default=None, metadata={"json": "parsed"})
-    memory_group: Optional[MemoryGroup] = None
+    #: The numbers of the group that limits the memory of a load; empty without one.
+    memory_group: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def command(self) -> str:

@@ -251,8 +251,7 @@ def throughput(run: Run) -> dict[Key, float]:
 
 def _major_faults(run: Run) -> dict[Key, float]:
     """The parts of a load share one memory group. A rate of zero is left out."""
-    group = run.loads[0].memory_group if run.loads else None
-    rate = group.major_faults_per_s if group else None
+    rate = run.loads[0].memory_group.get("major_faults_per_s") if run.loads else None
     return {(MAJOR_FAULTS.name, "all"): rate} if rate else {}
 
 
