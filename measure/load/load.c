@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "load.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "cleanup.h"
 #include "units.h"
@@ -17,6 +20,8 @@
 #define FIRST_PORT 20000
 #define PORTS_PER_PART 64
 #define PORT_PARTS 180
+/* The start of net.ipv4.ip_local_port_range. */
+#define EPHEMERAL 32768
 /* A load that exhausts memory asks for this many times its limit. */
 #define EXCESS 4
 
@@ -91,6 +96,33 @@ static uint64_t share_of(const struct load_options *options, enum load_share sha
 	if (share == SHARE_DISK)
 		return options->disk / sharers;
 	return options->memory / sharers * (scenario->exhausts ? EXCESS : 1);
+}
+
+static bool is_free(int type, unsigned int port)
+{
+	const struct sockaddr_in address = { .sin_family = AF_INET,
+					     .sin_port = htons((uint16_t)port) };
+	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	const int on = 1;
+
+	/* A TCP port in TIME_WAIT counts as free; a UDP port cannot be shared. */
+	if (type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+}
+
+uint16_t ports_find(uint16_t first, uint16_t count)
+{
+	unsigned int begin = first, port = first;
+
+	while (port < begin + count && port < EPHEMERAL) {
+		const bool usable = is_free(SOCK_STREAM, port) && is_free(SOCK_DGRAM, port);
+
+		port++;
+		if (!usable)
+			begin = port;
+	}
+	return port == begin + count ? (uint16_t)begin : first;
 }
 
 /* Each part and each kind of worker gets free ports of its own, the same in every run. */

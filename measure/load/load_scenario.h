@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The loads: the workers of each, with their options. */
+/* The loads: the workers of each with their options, and the limits of a load. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "memgroup.h"
+#include "scratch.h"
 
 /* The resource that workers share; an option gives each its share. */
 enum load_share {
@@ -41,3 +45,29 @@ extern const struct load_scenario load_throughput;
 
 /* Whether it writes files, which must then lie on a disk. */
 bool load_scenario_on_disk(const struct load_scenario *scenario);
+
+/* The limits of a load; zero-initialised is none. */
+struct load_limits {
+	/* path is "" if no group could be made. */
+	struct memgroup group;
+	/* The folder for the load's files; path is "" if it writes none. */
+	struct scratch scratch;
+	/* Limits of the load in bytes: memory to allocate, and files to write. */
+	uint64_t memory, disk;
+	/* Processes killed in the group; set when the load ends. */
+	uint64_t oom_kills;
+	/* Major page faults in the group during the measured part of the run. */
+	uint64_t major_faults;
+};
+
+/*
+ * Makes the limits for a scenario on so many CPUs. available: bytes of free memory; 0: unknown.
+ *
+ * Returns 0, or refuses (-EINVAL) if the scenario needs what can't be made: a memory group to
+ * exhaust, or room on a disk.
+ */
+int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
+		     struct load_limits *ret);
+
+/* Removes the group and the folder; the numbers stay. */
+void load_limits_deinit(struct load_limits *limits);

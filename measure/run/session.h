@@ -11,7 +11,6 @@
 #include "clock.h"
 #include "counters.h"
 #include "detector.h"
-#include "load_limits.h"
 #include "follow.h"
 #include "host.h"
 #include "load.h"
