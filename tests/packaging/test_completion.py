@@ -43,7 +43,7 @@ LINKS = {
 TUNABLES = {entry.name for entry in CATALOGUE}
 PROFILES = {*profile.packaged_names(), "own"}
 KERNELS = {"6.12.1-amd64"}
-LOADS = {"idle", "faults", "vm", "memory", "oom", "major-faults", "timers", "ipi", "files"}
+LOADS = {"idle", "faults", "vm", "memory", "oom", "major-faults", "cpu", "timers", "ipi", "files"}
 LOADS |= {"network", "mixed"}
 WORKS = {"usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gettime"}
 
