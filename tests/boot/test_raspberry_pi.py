@@ -182,6 +182,9 @@ def test_what_an_included_file_sets_is_refused_too(pi: Host) -> None:
     pi.write(f"{_FOLDER}/config.txt", f"include usercfg.txt\n{_CONFIG}")
     pi.write(f"{_FOLDER}/usercfg.txt", "cmdline=mine.txt\n")
     assert "usercfg.txt sets cmdline=" in refusal(pi, "apply")
+    pi.write(f"{_FOLDER}/usercfg.txt", "include board.txt\ninclude config.txt\n")
+    pi.write(f"{_FOLDER}/board.txt", "os_prefix=new/\n")
+    assert "board.txt sets os_prefix=" in refusal(pi, "apply")
 
 
 def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> None:

@@ -74,8 +74,7 @@ class RaspberryPi(EntryFiles):
         programs.check_writable(self._root, self.path)
 
     def _check_new(self) -> None:
-        config = self._without_ours("config.txt")
-        for file in ("config.txt", *_INCLUDED.findall(config)):
+        for file in self._configuration():
             found = _ELSEWHERE.search(self._without_ours(file))
             if found:
                 raise Refused(f"{self.path}/{file} sets {found[1]}=: its line is somewhere else")
@@ -83,6 +82,13 @@ class RaspberryPi(EntryFiles):
             raise Refused(f"{self.path}/autoboot.txt: tryboot changes between two systems here")
         if self._root.exists(f"{self.path}/tryboot.txt") and not self._tried():
             raise Refused(f"{self.path}/tryboot.txt is another's: it updates kernels by tryboot")
+
+    def _configuration(self) -> list[str]:
+        """config.txt and every file that it includes, directly or by another one."""
+        files = ["config.txt"]
+        for file in files:
+            files += set(_INCLUDED.findall(self._without_ours(file))).difference(files)
+        return files
 
     def describe(self) -> BootMenu:
         entries = tuple(self._entry(snippet) for snippet in self._snippets())
