@@ -23,7 +23,7 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: test-packages test-packages-full
 .PHONY: test-security test-planted test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
-.PHONY: test-cuts-full test-power-cuts-full test-kexec test-raspberry-pi
+.PHONY: test-cuts-full test-power-cuts-full test-kexec test-efi test-raspberry-pi
 .PHONY: instrument instrument-full soak
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
@@ -220,6 +220,10 @@ test-kexec: vm-fetch
 # A Raspberry Pi: a FAT image, a stand-in for its firmware, a real arm64 kernel. Half an hour.
 test-raspberry-pi: vm-fetch
 	$(PYTEST) -m vm --durations=20 tests/vm/test_raspberry_pi_guest.py
+
+# systemd-boot under real firmware, with entry files and with unified images: some 40 boots, an hour.
+test-efi: vm-fetch
+	$(PYTEST) -m vm --durations=20 tests/vm/test_efi_guest.py
 
 # Every power cut and every state that one leaves on the disk; `make test` tries a sample.
 test-cuts-full: setup

@@ -2,8 +2,8 @@
 """``make bench``: the time and memory of lowlat-gen, here and on thousands of CPUs; the cost of
 ``watch`` in the background; and the harness's loop compared with a bare read of the clock.
 
-It only prints figures: a time limit in a test would fail on a busy machine and pass a slow program.
-Medians of 20 starts, each in a new process.
+`make bench` only prints figures: a time limit in a test would fail on a busy machine and pass a
+slow program. The figures are medians of 20 starts, each in a new process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lowlat.probe import probe
 from lowlat.runtime.settings import JOURNAL, inspect
 from lowlat.verify.watch import Watch
 
-#: The default interval of watch.
+#: The default interval of ``watch``, in seconds.
 INTERVAL_S = 60.0
 
 #: lowlat-gen with one more line at its end: its peak memory in KiB. wait4 would also count the
@@ -137,7 +137,7 @@ def bench_synthetic(runs: int, sizes: Sequence[int]) -> None:
         before = (size, spent.cpu)
 
 
-#: The size that a report must handle: this many runs in two arms, with this many gaps in all.
+#: The size that a report must handle: this many runs in two arms, with this many gaps in total.
 RUNS = 20
 GAPS = 10_000_000
 

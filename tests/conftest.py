@@ -41,8 +41,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 Tree = Callable[[synthetic.Shape], Path]
 
 
-#: The marker of every test with a fixture: those that start lowlat-measure or its rivals, and slow
-#: ones, such as the hosts of tests/boot, packages and a browser.
+#: The marker of every test with one of these fixtures: tests that start lowlat-measure or similar
+#: programs, and slow tests, such as the hosts of tests/boot, packages and a browser.
 _MARKED = {
     **dict.fromkeys(("program", "programs"), "measures"),
     **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
@@ -81,7 +81,7 @@ def signals() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of one command line."""
+    """The result of one command line of lowlat-gen."""
 
     status: int
     out: str

@@ -25,7 +25,7 @@ import pytest
 
 
 class _Call(NamedTuple):
-    """The positions of its descriptor and its path among the arguments, and its possible errors
+    """The positions of the call's descriptor and path among its arguments, and its possible errors
     besides EIO and EROFS."""
 
     name: str
@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 _BOTH = frozenset({"ENOSPC", "EINTR"})
 _FULL_DISK = frozenset({"ENOSPC"})
 
-#: By system call number on x86_64.
+#: The calls by their number on x86_64.
 _CALLS: Mapping[int, _Call] = {
     1: _Call("write", fd=0, others=_BOTH),
     18: _Call("pwrite64", fd=0, others=_BOTH),
@@ -78,7 +78,7 @@ _CONTINUE = 1
 
 @dataclass(frozen=True)
 class Faulted:
-    """The program's end, its calls below the folder, and those that failed, by name and path."""
+    """The program's end, its calls below the folder, and the failed calls, by name and path."""
 
     status: int
     out: str
@@ -196,7 +196,7 @@ def _text(pid: int, address: int) -> str:
     """A string in another process's memory."""
     memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY)
     try:
-        # Up to the end of the page, for the next page may not exist.
+        # Read only to the end of the page, because the next page may not exist.
         text = os.pread(memory, 4096 - address % 4096, address)
         if b"\0" not in text:
             text += os.pread(memory, 4096, address + len(text))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for a kernel with the task isolation patches, which no distribution packages: starts a
-program and answers its prctl() calls of these numbers through seccomp's user notification. Prints
-each call with the data at its pointer; ends when the program does.
+"""A stand-in for a kernel with the task isolation patches, because no distribution packages one:
+starts a program and answers its prctl() calls of these numbers through seccomp's user notification.
+Prints each call with the data at its pointer; ends when the program does.
 
     python isolating_kernel.py FEATURES ERRNO PROGRAM [ARGUMENT]...
 

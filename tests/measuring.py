@@ -27,7 +27,8 @@ SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 
 needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
 needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
-#: A kernel with task isolation, which no distribution packages; its features and an errno follow.
+#: A kernel with task isolation, which no distribution packages; the arguments are its features and
+#: an errno.
 ISOLATING_KERNEL = (sys.executable, str(Path(__file__).with_name("isolating_kernel.py")))
 needs_notification = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64"), reason="no number of seccomp() is known"
@@ -53,14 +54,14 @@ END
 """
 #: System call numbers on x86_64 and aarch64.
 CALLS = {"signalfd4": (289, 74), "perf_event_open": (298, 241), "sched_setattr": (314, 274)}
-#: The answer to the first call of oslat and cyclictest.
+#: The answer to the first call of oslat or cyclictest.
 HELP = 'case $1 in --help) echo "oslat V 2.40 --json"; exit 0;; esac\n'
 WAITS = "trap 'exit 0' INT\nwhile :; do sleep 0.02; done\n"
 
 
 @dataclass(frozen=True)
 class Result:
-    """The end of a run, and the result that it wrote."""
+    """The exit of a run, and the result that it wrote."""
 
     status: int
     out: str
@@ -81,7 +82,7 @@ def ran_for(run: dict[str, Any], seconds: float) -> bool:
 
 @dataclass
 class Bench:
-    """lowlat-measure with programs that a test plays, and with new folders."""
+    """lowlat-measure with programs that a test replaces, and with new folders."""
 
     folder: Path
     program: str
@@ -149,7 +150,7 @@ def bench(tmp_path: Path, program: str) -> Bench:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
+    """A new file system of 256 KiB."""
     folder = tmp_path / "small"
     folder.mkdir()
     words = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
@@ -198,7 +199,7 @@ def without(call: str, error: int) -> Callable[[], None]:
     if platform.machine() not in machines:
         pytest.skip(f"no number of {call} on {platform.machine()} is known")
     number = CALLS[call][machines.index(platform.machine())]
-    # Load the call's number; if it is another call, jump over the refusal to the permission.
+    # Load the call's number; for any other call, jump over the refusal to the permission.
     steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | error),
              (0x06, 0, 0, 0x7FFF0000)]  # fmt: skip
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The two programs as an ordinary user starts them. They are copied to a readable place, since the
-checkout may lie in a folder of root's. (PYTEST_DONT_REWRITE)"""
+"""The two programs as an ordinary user starts them. The programs are copied to a readable place,
+since the checkout may lie in a folder of root's. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytest_plugins = ["measuring"]
 
 
 def _become_nobody() -> None:
-    """Become nobody, with the priorities of a login instead of those of the tests."""
+    """Become nobody, with the priorities of a login instead of the tests' own."""
     os.setpriority(os.PRIO_PROCESS, 0, 0)
     for limit in (resource.RLIMIT_NICE, resource.RLIMIT_RTPRIO):
         resource.setrlimit(limit, (0, 0))

@@ -81,7 +81,8 @@ def document(label: str, entries: float, noise: float = 100.0, **changes: Any) -
 BEFORE = (100.0, 104.0, 97.0, 102.0, 99.0)
 AFTER = (50.0, 53.0, 49.0, 51.0, 52.0)
 
-#: Five boots against five can be relabelled in 252 ways; two of them are as extreme as measured.
+#: Five boots against five can be relabelled in 252 ways; two of these are as extreme as the
+#: measured one.
 SMALLEST = 2 / 252
 
 

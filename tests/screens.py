@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The documents for users, and the console screens in them.
 
-A screen is a command behind ``$ `` and its output; a row that begins with ``# `` is a comment.
-``…`` stands for any part of a row, and alone in a row for any rows. Empty rows do not count.
+A screen is a command after ``$ `` and its output; a row that begins with ``# `` is a comment. ``…``
+stands for any part of a row, and alone in a row for any rows. Empty rows do not count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A stand-in for virtme-run and its guest: a guest of four CPUs with known figures.
 
-It plans like a real guest and leaves the same files, within a second. Real guests are in tests/vm.
+This guest plans like a real one and writes the same files, within a second. Real guests are in
+tests/vm.
 """
 
 from __future__ import annotations

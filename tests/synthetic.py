@@ -17,12 +17,12 @@ from lowlat.host.archive import Contents, dump
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Cache, Core, CoreType, Cpus, Machine, Node
 
-#: What a tree may lack or report oddly, each as some real machine does.
+#: Files that a tree may lack, or odd values in them; each occurs on some real machine.
 QUIRKS = frozenset(
     {
         "masks-only",  # no thread_siblings_list, no cpulist: kernels before 2.6.26
         "old-names",  # thread_siblings without core_cpus: kernels before 5.3
-        "no-online-list",  # only each CPU's switch tells
+        "no-online-list",  # only each CPU's online file exists
         "no-topology",  # no topology folders: a uniprocessor kernel
         "no-cache",  # no cache folders: many ARM boards and guests
         "no-node",  # no node folder: a kernel without NUMA
@@ -137,7 +137,7 @@ def _seats(shape: Shape) -> Iterator[Seat]:
 
 
 def _numbered(seats: Sequence[Seat], numbering: str) -> list[tuple[int, int, Seat]]:
-    """(CPU, core, seat), by CPU."""
+    """Each CPU as (CPU, core, seat), sorted by CPU."""
     places = [(core, thread) for core, seat in enumerate(seats) for thread in range(seat.threads)]
     if numbering == "far":
         places.sort(key=lambda place: (place[1], place[0]))
@@ -319,7 +319,7 @@ def write(model: Model, folder: Path) -> Path:
 
 
 def files(model: Model) -> Iterator[tuple[str, str]]:
-    """Path and text of every file, without the final newline."""
+    """The path and text of every file, without the final newline."""
     yield from _cpu_lists(model)
     for thread in model.threads:
         yield from _thread_files(model, thread)
@@ -494,7 +494,7 @@ NAMED = {
 
 
 def grown(cpus: int) -> Shape:
-    """A machine of the 4096-CPU kind with another number of CPUs, at least 64."""
+    """A machine like the 4096-CPU one with another number of CPUs, at least 64."""
     nodes = max(cpus // 256, 1)
     cores = cpus // nodes // 2
     return Shape(

@@ -15,12 +15,12 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("numpy", reason="the extra `report` is not installed")
 pytest.importorskip("scipy", reason="the extra `report` is not installed")
 
-#: In KiB.
+#: The limit in KiB.
 MOST = 500e6 / 1024
 
 
 def test_the_memory_is_that_of_the_program_alone() -> None:
-    """Whatever the one that starts it has."""
+    """The figure does not depend on the memory of the process that starts the program."""
     alone = bench.start_gen(["--version"])
     large = bytearray(b"x") * (100 << 20)
     beside = bench.start_gen(["--version"])

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from lowlat import __version__
-from lowlat.verbs import VERBS
+from lowlat.cli import parser_of
+from lowlat.verbs import VERBS, options
 from trees import SHELL_GEN
 from trees import lowlat_process as lowlat
 
@@ -35,7 +36,7 @@ def test_help_names_every_verb() -> None:
 def test_every_verb_has_help_and_refuses_unknown_options(verb: str) -> None:
     assert lowlat(verb, "--help").status == 0
     assert "--no-such-option" in lowlat(verb, "--no-such-option").refused() or verb in (
-        # their required argument is missed first
+        # the parser reports their missing required argument first
         "boot",
         "cpus",
         "fleet",
@@ -79,6 +80,11 @@ def test_bad_input_is_one_line_and_status_2(args: tuple[str, ...]) -> None:
     lowlat(*args).refused()
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_an_option_refers_to_no_other_verb(verb: str) -> None:
+    assert not [one.help for one in parser_of(verb)._actions if (one.help or "").startswith("as ")]
+
+
 def test_help_of_a_verb_is_that_verbs() -> None:
     assert lowlat("help", "plan").out == lowlat("plan", "--help").out
 
@@ -119,11 +125,20 @@ MACHINE = Path(__file__).parent / "machines/qemu-x86-2s4c-2n-devices.txt"
 )
 def test_text_takes_the_columns_that_there_are(words: tuple[object, ...], width: int) -> None:
     out = lowlat(*words, env={"COLUMNS": str(width)}).out
-    # A boot line stays whole: it is there to be copied.
+    # A boot line is never broken, so that users can copy it.
     lines = [line for line in out.splitlines() if not line.lstrip().startswith("isolcpus=")]
     assert max(map(len, lines)) <= width, max(lines, key=len)
     if width == 200:
         assert max(map(len, lines)) > 80 or len(lines) < 40
+
+
+@pytest.mark.parametrize("width", [60, 160])
+def test_a_list_takes_the_columns_that_there_are(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lengths = [len(line) for line in options.bullets(["words " * 80])]
+    assert width - 10 < max(lengths) <= width
 
 
 @pytest.mark.parametrize(
@@ -195,7 +210,7 @@ def test_errors_that_cannot_be_written_keep_their_status() -> None:
 
 
 def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> tuple[int, str]:
-    """Status and standard error where the disk that takes the output is full."""
+    """Status and standard error if the disk for the output is full."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "lowlat", *words.split()], stdout=full, stderr=err, text=True,
@@ -227,3 +242,9 @@ def test_a_verb_abbreviates_no_option() -> None:
 @pytest.mark.parametrize("value", ["skew_tick=off", "skew_tick=on", "skew_tick="])
 def test_enabling_to_off_is_refused(value: str) -> None:
     lowlat("plan", "--enable", value).refused()
+
+
+@pytest.mark.parametrize("verb", ["apply", "trial", "promote", "rollback"])
+def test_what_changes_a_system_tells_a_capture_which_verbs_read_it(verb: str) -> None:
+    told = lowlat(verb, "--dry-run", "--root", MACHINE).refused()
+    assert f"{MACHINE} is not the tree of a system ('lowlat-gen plan' and" in told

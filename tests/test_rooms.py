@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,3 +47,13 @@ def test_a_class_name_has_one_meaning() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name.lstrip("_")].append(str(path))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_plan_loads_the_rooms_that_it_needs() -> None:
+    """Every other room would be waited for at each start."""
+    code = "import sys; from lowlat import cli; cli.main(['plan']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    needless = ("boot", "measure", "rehearse", "render", "report", "tune", "view")
+    assert {f"lowlat.{room}" for room in needless} & loaded == set()
+    assert "lowlat.plan" in loaded

@@ -42,7 +42,8 @@ CONFIG_DEBUG_FS=y
 
 
 def fair_server(cpus: Iterable[int], *, planned: bool = True) -> dict[str, str]:
-    """The files of the fair server of these CPUs: as planned, else the kernel's defaults."""
+    """The files of the fair server of these CPUs, with the planned values or the kernel's
+    defaults."""
     runtime, period = (209715200, 4194304000) if planned else (50000000, 1000000000)
     folder = "sys/kernel/debug/sched/fair_server"
     files: dict[str, str] = {}
@@ -111,7 +112,8 @@ class Answer:
 
 
 def lowlat(*args: object, env: Optional[Mapping[str, str]] = None) -> Answer:
-    """Run one command line in this process, since a new Python takes longer than most of them."""
+    """Run one command line in this process, since the start of a new Python takes longer than most
+    of them."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with (
         open(os.devnull) as nothing,  # noqa: PTH123

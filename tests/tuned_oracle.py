@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """TuneD itself judges lowlat's profiles: the installed version, and Debian 13's, unpacked from its
-package. Its code runs in the system's Python, since no virtual environment can import it."""
+package. TuneD's code runs in the system's Python, since no virtual environment can import TuneD."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from lowlat.rehearse import packages
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 
-#: Loads profiles as the daemon does (tuned/daemon/daemon.py) and prints the result of each. Its
-#: class names are those of 2.20 to 2.25.
+#: Loads profiles as the daemon does (tuned/daemon/daemon.py) and prints the result of each. The
+#: class names are those of TuneD 2.20 to 2.25.
 LOADER = """
 import json, sys
 from tuned.profiles import Factory, Loader, Locator, Merger
@@ -81,18 +81,18 @@ class TunedOracle:
 
     @property
     def stock_profiles(self) -> str:
-        """The folder of its own profiles."""
+        """The folder of TuneD's own profiles."""
         return f"/usr/lib/{self._below}"
 
     @property
     def user_profiles(self) -> str:
-        """The folder in which it looks for an administrator's profiles."""
+        """The folder in which TuneD looks for an administrator's profiles."""
         return f"/etc/{self._below}"
 
     def load(
         self, names: Iterable[str], folders: Iterable[object], prefix: Iterable[str] = ()
     ) -> tuple[dict[str, Any], str]:
-        """Its loader's result for each profile, and its log."""
+        """The result of TuneD's loader for each profile, and its log."""
         done = subprocess.run(
             [*prefix, SYSTEM_PYTHON, "-c", LOADER],
             input=json.dumps({"names": [*names], "folders": [str(path) for path in folders]}),
@@ -109,7 +109,7 @@ class TunedOracle:
 
 @cache
 def installed() -> Optional[TunedOracle]:
-    """The host's TuneD, or None."""
+    """The installed TuneD of the host, or None."""
     asked = "from tuned.version import *; print(TUNED_VERSION_MAJOR, TUNED_VERSION_MINOR, sep='.')"
     done = subprocess.run(
         [SYSTEM_PYTHON, "-c", asked], capture_output=True, text=True, timeout=30, check=False

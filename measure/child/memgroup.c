@@ -16,6 +16,7 @@
 
 #include "cleanup.h"
 #include "text.h"
+#include "units.h"
 
 #define NAME "lowlat-measure."
 #define REMOVE_TRIES 500
@@ -29,13 +30,13 @@ static const struct {
 	[2] = { "memory.max", "memory.swap.max", "memory.current", "memory.events" },
 };
 
-/* The mount of a hierarchy with a memory controller, and the caller's own group in it. */
+/* The mount of a hierarchy with a memory controller, and a group in it. */
 struct hierarchy {
 	/* 1 or 2. */
 	int version;
 	char mount[PATH_MAX];
-	/* The mount itself for the top group. */
-	char own[PATH_MAX];
+	/* First the caller's own; the mount itself is the top group. */
+	char group[PATH_MAX];
 };
 
 static int cgroup_write(const char *folder, const char *name, const char *text)
@@ -77,12 +78,10 @@ static bool has_memory(const char *root, const struct mntent *mount, struct hier
 /* In a namespace the path may not exist here; the top group is used then. */
 static void set_own(struct hierarchy *hierarchy, const char *path)
 {
-	struct stat status;
-
-	if ((size_t)snprintf(hierarchy->own, sizeof(hierarchy->own), "%s%s", hierarchy->mount,
-			     path) >= sizeof(hierarchy->own) ||
-	    stat(hierarchy->own, &status))
-		strcpy(hierarchy->own, hierarchy->mount);
+	if ((size_t)snprintf(hierarchy->group, sizeof(hierarchy->group), "%s%s", hierarchy->mount,
+			     path) >= sizeof(hierarchy->group) ||
+	    access(hierarchy->group, F_OK))
+		strcpy(hierarchy->group, hierarchy->mount);
 }
 
 /* "N:CONTROLLERS:PATH" of proc_pid_cgroup(5), where v2 is "0::PATH". */
@@ -91,7 +90,7 @@ static void find_own(const char *root, struct hierarchy *hierarchy)
 	_cleanup_free_ char *text = text_read_trimmed("%s/proc/self/cgroup", root);
 	char *next = text;
 
-	strcpy(hierarchy->own, hierarchy->mount);
+	strcpy(hierarchy->group, hierarchy->mount);
 	for (char *line; (line = strsep(&next, "\n"));) {
 		char *controllers = strchr(line, ':');
 		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -121,14 +120,12 @@ static int find_memory(const char *root, struct hierarchy *ret)
 	return mount ? 0 : -ENOENT;
 }
 
-/* Removes the last part of a group's path. Returns false at the top. */
-static bool go_up(const struct hierarchy *hierarchy, char *path)
+/* Goes to the group's parent. Returns false at the top. */
+static bool go_up(struct hierarchy *hierarchy)
 {
-	char *slash = strrchr(path, '/');
-
-	if (strlen(path) <= strlen(hierarchy->mount) || !slash)
+	if (strlen(hierarchy->group) <= strlen(hierarchy->mount))
 		return false;
-	*slash = '\0';
+	*strrchr(hierarchy->group, '/') = '\0';
 	return true;
 }
 
@@ -173,23 +170,6 @@ static int set_limit(struct memgroup *group)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int make_in(const char *parent, struct memgroup *ret)
-{
-	int err;
-
-	remove_stale(parent);
-	if ((size_t)snprintf(ret->path, sizeof(ret->path), "%.*s/" NAME "%d", PATH_MAX - 64, parent,
-			     getpid()) >= sizeof(ret->path))
-		return -ENAMETOOLONG;
-	if (mkdir(ret->path, 0755))
-		err = -errno;
-	else
-		err = set_limit(ret);
-	if (err)
-		memgroup_deinit(ret);
-	return err;
-}
-
 int memgroup_find_parent(const char *root, char parent[PATH_MAX], char why[MEMGROUP_WHY_MAX])
 {
 	struct hierarchy hierarchy = { 0 };
@@ -199,63 +179,63 @@ int memgroup_find_parent(const char *root, char parent[PATH_MAX], char why[MEMGR
 			 "no cgroup hierarchy with a memory controller is mounted");
 		return -ENOENT;
 	}
-	strcpy(parent, hierarchy.own);
 	/* In v2 a group with processes can't have it (cgroup-v2.rst): try its parents. */
-	while (hierarchy.version == 2 && !hands_memory_on(parent)) {
-		if (go_up(&hierarchy, parent))
+	while (hierarchy.version == 2 && !hands_memory_on(hierarchy.group)) {
+		if (go_up(&hierarchy))
 			continue;
 		snprintf(why, MEMGROUP_WHY_MAX,
 			 "%.300s does not hand the memory controller on (cgroup v2)",
 			 hierarchy.mount);
 		return -EOPNOTSUPP;
 	}
+	strcpy(parent, hierarchy.group);
 	return hierarchy.version;
 }
 
 int memgroup_init(uint64_t limit, struct memgroup *ret, char why[MEMGROUP_WHY_MAX])
 {
 	char parent[PATH_MAX];
-	int err = memgroup_find_parent("", parent, why);
+	const int version = memgroup_find_parent("", parent, why);
+	int err;
 
 	*ret = (struct memgroup){ .limit = limit };
-	if (err < 0)
-		return err;
-	ret->version = err;
-	err = make_in(parent, ret);
+	if (version < 0)
+		return version;
+	remove_stale(parent);
+	ret->version = version;
+	snprintf(ret->path, sizeof(ret->path), "%.*s/" NAME "%d", PATH_MAX - 64, parent, getpid());
+	err = mkdir(ret->path, 0755) ? -errno : set_limit(ret);
 	if (err) {
 		snprintf(why, MEMGROUP_WHY_MAX,
-			 "no memory cgroup can be made in %.300s (cgroup v%d, %s)", parent,
-			 ret->version, strerror(-err));
+			 "no memory cgroup can be made in %.300s (cgroup v%d, %s)", parent, version,
+			 strerror(-err));
+		memgroup_deinit(ret);
 		ret->version = 0;
 	}
 	return err;
 }
 
-static uint64_t room_in(const char *path, int version)
+static uint64_t room_in(const struct hierarchy *hierarchy)
 {
 	int64_t limit, used = 0;
 
-	if (!text_read_number(&limit, "%s/%s", path, files[version].limit))
+	if (!text_read_number(&limit, "%s/%s", hierarchy->group, files[hierarchy->version].limit))
 		return UINT64_MAX;
-	text_read_number(&used, "%s/%s", path, files[version].used);
+	text_read_number(&used, "%s/%s", hierarchy->group, files[hierarchy->version].used);
 	return limit > used ? (uint64_t)(limit - used) : 0;
 }
 
 uint64_t memgroup_room(void)
 {
 	struct hierarchy hierarchy = { 0 };
-	uint64_t least = UINT64_MAX;
-	char path[PATH_MAX];
+	uint64_t room = UINT64_MAX;
 
 	if (find_memory("", &hierarchy))
-		return least;
-	strcpy(path, hierarchy.own);
+		return room;
 	do {
-		const uint64_t room = room_in(path, hierarchy.version);
-
-		least = room < least ? room : least;
-	} while (go_up(&hierarchy, path));
-	return least;
+		room = least(room, room_in(&hierarchy));
+	} while (go_up(&hierarchy));
+	return room;
 }
 
 int memgroup_enter(const struct memgroup *group)

@@ -20,6 +20,11 @@ int parse_u64(const char *text, uint64_t *ret);
  */
 int parse_time(const char *text, uint64_t *ret);
 
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* CLOCK_MONOTONIC_RAW: no program adjusts it. */
 static inline uint64_t clock_raw_ns(void)
 {

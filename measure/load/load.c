@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -191,11 +190,15 @@ int load_start(const struct load_options *options, struct load *ret)
 		.limit_ns = options->limit_ns + 30 * NS_PER_S,
 		.file_limit = options->disk > CHILD_FILE_MAX ? options->disk : 0,
 	};
+	int err;
 
 	*ret = (struct load){ .scenario = options->scenario };
 	make_command(options, ret);
 	child.argv = ret->command.items;
-	return child_start(&child, &ret->child);
+	err = child_start(&child, &ret->child);
+	if (err)
+		load_deinit(ret);
+	return err;
 }
 
 /* The stressor's first rate; later versions append instances with the same keys. */

@@ -61,7 +61,7 @@ struct load {
 	struct child child;
 };
 
-/* Starts one part. */
+/* Starts one part. Returns 0, or -errno with nothing to free. */
 int load_start(const struct load_options *options, struct load *ret);
 void load_deinit(struct load *load);
 

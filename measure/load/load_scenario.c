@@ -5,6 +5,7 @@
 
 #include "argument.h"
 #include "text.h"
+#include "units.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define MEMORY_MAX (256 * MIB)
@@ -102,11 +103,6 @@ bool load_scenario_on_disk(const struct load_scenario *scenario)
 	return false;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Rounds down to a power of two, so that small changes of free memory give the same load. */
 static uint64_t round_down(uint64_t value)
 {
@@ -168,11 +164,7 @@ int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t
 
 	*ret = (struct load_limits){ .memory = choose_memory(available) };
 	err = load_scenario_on_disk(scenario) ? make_folder(scenario, ret) : 0;
-	if (!err)
-		err = make_group(scenario, cpus, ret);
-	if (err)
-		load_limits_deinit(ret);
-	return err;
+	return err ? err : make_group(scenario, cpus, ret);
 }
 
 void load_limits_deinit(struct load_limits *limits)

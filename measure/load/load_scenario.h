@@ -64,7 +64,7 @@ struct load_limits {
  * Makes the limits for a scenario on so many CPUs. available: bytes of free memory; 0: unknown.
  *
  * Returns 0, or refuses (-EINVAL) if the scenario needs what can't be made: a memory group to
- * exhaust, or room on a disk.
+ * exhaust, or room on a disk. Call the deinit in any case.
  */
 int load_limits_init(const struct load_scenario *scenario, size_t cpus, uint64_t available,
 		     struct load_limits *ret);

@@ -17,14 +17,13 @@
 
 /* The size wanted for each CPU in a run of that length, within a fair share of the memory. */
 static uint64_t amount(const struct capture_options *options, uint64_t per_s, size_t unit,
-		       uint64_t least, uint64_t most)
+		       uint64_t fewest, uint64_t most)
 {
-	uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * per_s;
+	const uint64_t wanted = (options->duration_ns / NS_PER_S + 1) * per_s;
 	const uint64_t share = options->memory / options->cpus->count / unit;
+	const uint64_t given = least(most, least(wanted, share));
 
-	wanted = wanted < share ? wanted : share;
-	wanted = wanted < most ? wanted : most;
-	return wanted > least ? wanted : least;
+	return given > fewest ? given : fewest;
 }
 
 void capture_start(const struct capture_options *options, const struct clock_source *clock,
@@ -94,14 +93,12 @@ static void explain(const struct capture *capture, struct strings *problems)
 int capture_save(struct capture *capture, const struct detectors *detectors,
 		 const struct clock_source *clock, struct strings *problems)
 {
-	int err = 0;
+	int err;
 
-	if (capture->options.folder) {
-		if (capture->tracing)
-			trace_stop(&capture->trace);
-		explain(capture, problems);
-		err = capture_folder_write(capture, detectors, clock);
-	}
+	if (capture->tracing)
+		trace_stop(&capture->trace);
+	explain(capture, problems);
+	err = capture_folder_write(capture, detectors, clock);
 	if (err)
 		strings_add(problems, "--capture '%.200s': can't be written (%s)",
 			    capture->options.folder, strerror(-err));
@@ -109,9 +106,7 @@ int capture_save(struct capture *capture, const struct detectors *detectors,
 		trace_deinit(&capture->trace);
 	capture->tracing = false;
 	/* The trace was asked for by name; the switches were not, and are not required. */
-	if (!err && capture->options.folder && capture->options.observer == OBSERVER_TRACE)
-		err = capture->trace_error;
-	return err;
+	return !err && capture->options.observer == OBSERVER_TRACE ? capture->trace_error : err;
 }
 
 void capture_deinit(struct capture *capture)

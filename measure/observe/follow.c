@@ -49,13 +49,9 @@ int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct 
 	/* Else the first object would write to a page shared with the reapers: an interrupt. */
 	json_object_seed(0);
 	err = counter_snapshot_take(cpus, &ret->counters);
-	if (err) {
-		follow_deinit(ret);
-		return err;
-	}
 	for (size_t i = 0; i < detectors->count; i++)
 		ret->before[i].switches = read_switches(&detectors->items[i]);
-	return 0;
+	return err;
 }
 
 static json_t *growth_to_json(const struct counters *before, const struct counters *after,

@@ -26,7 +26,7 @@ struct follow {
 	uint64_t next_ns;
 };
 
-/* Begins. Returns 0, or -errno of the counters; no lines are printed then. */
+/* Begins. Returns 0, or -errno of the counters; call the deinit in any case. */
 int follow_init(struct detectors *detectors, const struct cpulist *cpus, struct follow *ret);
 void follow_deinit(struct follow *follow);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -15,6 +16,35 @@ static const char *const text_options[] = {
 	"noraw",	 "nohex",    "nobin",	  "nofields",	      "noverbose",
 	"context-info",	 "irq-info", "overwrite", "nolatency-format", "nosym-addr",
 	"norecord-tgid", NULL,
+};
+
+/* By system and event, relative to events/; the names are the kernel's (include/trace/events). */
+static const char *const measured_events[] = {
+#if defined(__x86_64__)
+	"irq_vectors/*_entry",
+	"irq_vectors/*_exit",
+	"exceptions/page_fault_*",
+	"nmi/nmi_handler",
+#else
+	"ipi/ipi_entry",
+	"ipi/ipi_exit",
+#endif
+	"irq/irq_handler_*",
+	"irq/softirq_entry",
+	"irq/softirq_exit",
+	"irq/tasklet_*",
+	"sched/sched_switch",
+	"timer/hrtimer_expire_entry",
+	"timer/timer_expire_entry",
+	"workqueue/workqueue_execute_*",
+	"osnoise/*",
+	NULL,
+};
+
+static const char *const sender_events[] = {
+	"ipi/ipi_send_cpu",
+	"ipi/ipi_send_cpumask",
+	NULL,
 };
 
 static int write_number(int folder, const char *path, uint64_t number)
@@ -66,6 +96,47 @@ static int prepare_measured(const struct trace *trace, const struct cpulist *cpu
 	return err;
 }
 
+/* Returns whether the kernel has an event that matches the pattern. */
+static bool enable(int folder, const char *pattern)
+{
+	_cleanup_free_ char *files =
+		text_format("/proc/self/fd/%d/events/%s/enable", folder, pattern);
+	glob_t found = { 0 };
+	bool any = false;
+
+	glob(files, 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		any |= !text_write(folder, found.gl_pathv[i], "1");
+	globfree(&found);
+	return any;
+}
+
+static void enable_all(struct trace *trace, int folder, const char *const patterns[])
+{
+	for (; *patterns; patterns++) {
+		if (!enable(folder, *patterns))
+			strings_add(&trace->missing, "%s", *patterns);
+	}
+}
+
+/* Kernels before 6.6 lack this filter; the reader then drops interrupts to other CPUs. */
+static void filter_senders(int folder, const struct cpulist *cpus)
+{
+	_cleanup_free_ char *list = cpulist_format(cpus);
+	_cleanup_free_ char *one = text_format("cpu & CPUS{%s}", list);
+	_cleanup_free_ char *many = text_format("cpumask & CPUS{%s}", list);
+
+	text_write(folder, "events/ipi/ipi_send_cpu/filter", one);
+	text_write(folder, "events/ipi/ipi_send_cpumask/filter", many);
+}
+
+static void enable_events(struct trace *trace, const struct cpulist *measured)
+{
+	enable_all(trace, trace->measured.folder, measured_events);
+	filter_senders(trace->senders.folder, measured);
+	enable_all(trace, trace->senders.folder, sender_events);
+}
+
 static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct trace *trace)
 {
 	int err = trace_keeper_init(&trace->keeper);
@@ -79,7 +150,7 @@ static int start_all(const struct cpulist *measured, uint64_t buffer_kib, struct
 	if (!err)
 		err = prepare(trace, trace->senders.folder, SENDERS_KIB);
 	if (!err)
-		trace_events_enable(trace, measured);
+		enable_events(trace, measured);
 	return err;
 }
 

@@ -48,6 +48,3 @@ int trace_save(const struct trace *trace, const struct cpulist *measured, int fo
 /* Lost events: of one measured CPU, and of the senders of interrupts, on all CPUs. */
 uint64_t trace_lost(const struct trace *trace, unsigned int cpu);
 uint64_t trace_senders_lost(const struct trace *trace);
-
-/* Enables the events of both instances; called by trace_start(). */
-void trace_events_enable(struct trace *trace, const struct cpulist *measured);

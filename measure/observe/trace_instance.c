@@ -78,40 +78,32 @@ unsigned int instances_sweep(pid_t run)
 
 void instance_deinit(int root, struct instance *instance)
 {
-	char path[64];
-
 	if (instance->on >= 0)
 		close(instance->on);
 	if (instance->folder >= 0)
 		close(instance->folder);
-	if (instance->name[0]) {
-		snprintf(path, sizeof(path), "instances/%s", instance->name);
-		unlinkat(root, path, AT_REMOVEDIR);
-	}
+	if (instance->path[0])
+		unlinkat(root, instance->path, AT_REMOVEDIR);
 	*instance = (struct instance){ .folder = -1, .on = -1 };
 }
 
 static int instance_make(int root, const char *kind, struct instance *ret)
 {
-	char path[64];
 	int err;
 
 	*ret = (struct instance){ .folder = -1, .on = -1 };
 	/* Processes in different containers may have the same number. */
-	snprintf(ret->name, sizeof(ret->name), PREFIX "%d-%08" PRIx32 "%s", getpid(),
+	snprintf(ret->path, sizeof(ret->path), "instances/" PREFIX "%d-%08" PRIx32 "%s", getpid(),
 		 (uint32_t)clock_raw_ns(), kind);
-	snprintf(path, sizeof(path), "instances/%s", ret->name);
-	if (mkdirat(root, path, 0700)) {
+	if (mkdirat(root, ret->path, 0700)) {
 		err = -errno;
-		ret->name[0] = '\0';
+		ret->path[0] = '\0';
 		return err;
 	}
-	ret->folder = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ret->folder = openat(root, ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ret->folder >= 0)
 		ret->on = openat(ret->folder, "tracing_on", O_WRONLY | O_CLOEXEC);
-	if (ret->on < 0)
-		return -errno;
-	return 0;
+	return ret->on < 0 ? -errno : 0;
 }
 
 /* Before it is held open, another run may take the new instance for abandoned. */

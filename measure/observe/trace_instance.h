@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 struct instance {
-	char name[48];
+	/* "instances/NAME" below the tracefs; "" if there is none. */
+	char path[64];
 	/* Its folder, and its switch; -1 if there is none. */
 	int folder, on;
 };

@@ -116,7 +116,7 @@ static json_t *run_to_json(const struct run *run)
 	json_object_set_new(root, "series", series_to_json(run));
 	json_object_set_new(root, "cpus", result_cpus(run));
 	json_object_set_new(root, "loads", result_loads(run));
-	json_object_set_new(root, "oslat", result_oslat(run));
+	json_object_set_new(root, "oslat", result_opinion(run, OPINION_OSLAT));
 	json_object_set_new(root, "second_opinions", result_opinions(run));
 	json_object_set_new(root, "work", result_works(run));
 	json_object_set_new(root, "task_isolation", json_string(isolation_word(run)));

@@ -18,14 +18,14 @@ int events_write(const struct run *run, FILE *file);
 
 /*
  * The parts of the JSON, each a new reference: arrays with one object for each measured CPU, each
- * part of the load, each second opinion except oslat (an object, or null if it did not run), and
- * each work kind on each CPU, the throughput last.
+ * part of the load, each second opinion except oslat, and each work kind on each CPU, the
+ * throughput last; and the object of one second opinion, null if it did not run.
  */
 json_t *result_cpus(const struct run *run);
 json_t *result_loads(const struct run *run);
-json_t *result_oslat(const struct run *run);
 json_t *result_opinions(const struct run *run);
 json_t *result_works(const struct run *run);
+json_t *result_opinion(const struct run *run, size_t tool);
 
 /* Figures of one CPU. Times in ns. */
 struct figures {

@@ -38,7 +38,7 @@ json_t *result_loads(const struct run *run)
 	return loads;
 }
 
-static json_t *opinion_to_json(const struct run *run, size_t tool)
+json_t *result_opinion(const struct run *run, size_t tool)
 {
 	const struct opinion *opinion = &run->opinions[tool];
 
@@ -52,18 +52,13 @@ static json_t *opinion_to_json(const struct run *run, size_t tool)
 			 value_text(opinion->child.file));
 }
 
-json_t *result_oslat(const struct run *run)
-{
-	return opinion_to_json(run, OPINION_OSLAT);
-}
-
 json_t *result_opinions(const struct run *run)
 {
 	json_t *opinions = json_array();
 
 	for (size_t tool = 0; tool < OPINION_TOOLS; tool++) {
 		if (tool != OPINION_OSLAT && run->opinions[tool].child.ended)
-			json_array_append_new(opinions, opinion_to_json(run, tool));
+			json_array_append_new(opinions, result_opinion(run, tool));
 	}
 	return opinions;
 }

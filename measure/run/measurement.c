@@ -90,11 +90,6 @@ static void stop_on_gap(struct run *run)
 	}
 }
 
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
 /* Waits as run_wait_until() does, and serves the observers of the run meanwhile. */
 static void attend_until(struct run *run, uint64_t deadline)
 {
@@ -104,7 +99,7 @@ static void attend_until(struct run *run, uint64_t deadline)
 	while (!run->interrupted && !run->stopped && now < deadline &&
 	       run->series.error != -ENXIO) {
 		step = run->series.next_ns > now ? run->series.next_ns : deadline;
-		run_wait_until(run, earlier(deadline, earlier(step, now + ATTEND_NS)));
+		run_wait_until(run, least(deadline, least(step, now + ATTEND_NS)));
 		capture_drain(&run->capture);
 		series_tick(&run->series);
 		stop_on_gap(run);
@@ -159,9 +154,7 @@ static size_t log_size(const struct run *run)
 {
 	const size_t fair = LOG_BYTES_MAX / sizeof(struct gap) / run->setup.measured.count;
 
-	if (!run->options.events)
-		return 0;
-	return fair < LOG_GAPS_MAX ? fair : LOG_GAPS_MAX;
+	return run->options.events ? least(fair, LOG_GAPS_MAX) : 0;
 }
 
 static void start_capture(struct run *run)

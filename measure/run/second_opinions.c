@@ -12,7 +12,7 @@
 
 static uint64_t duration(const struct run *run)
 {
-	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
+	return least(run->options.duration_ns, LONGEST_NS);
 }
 
 uint64_t wakeups_longest_ns(const struct run *run)

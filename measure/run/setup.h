@@ -5,7 +5,6 @@
 #include "cpulist.h"
 #include "host.h"
 #include "options.h"
-#include "text.h"
 
 struct setup {
 	struct cpulist measured;

@@ -14,7 +14,7 @@
 
 static uint64_t duration(const struct run *run)
 {
-	return run->options.duration_ns < LONGEST_NS ? run->options.duration_ns : LONGEST_NS;
+	return least(run->options.duration_ns, LONGEST_NS);
 }
 
 /* Returns the number of kinds. */
@@ -139,10 +139,7 @@ static int start_matrix(struct run *run, size_t part)
 	struct load *load = &run->throughput[run->throughput_count];
 	int err = load_start(&options, load);
 
-	if (err)
-		load_deinit(load);
-	else
-		run->throughput_count++;
+	run->throughput_count += !err;
 	return err;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Encoders, each judged by a reader of its grammar: what is not refused comes out as it went in."""
+"""Each encoder's output goes to a reader of its grammar. An accepted text must come out
+unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 
 def taken(encoder: Callable[[str], T], text: str) -> Optional[T]:
-    """The encoded form of a text; None if it is refused, in one readable line."""
+    """The encoded form of a text; None if the encoder refuses it, which takes one readable line."""
     try:
         return encoder(text)
     except Refused as error:
@@ -40,7 +41,7 @@ def test_tuneds_configuration(text: str) -> None:
     value = taken(encode.ini, text)
     if value is None:
         return
-    # As TuneD makes its parser (tuned/profiles/loader.py).
+    # TuneD creates its parser in the same way (tuned/profiles/loader.py).
     parser = configparser.ConfigParser(
         delimiters=("=",), inline_comment_prefixes=("#",), strict=False
     )
@@ -59,7 +60,7 @@ def test_a_shells_word(text: str) -> None:
 def test_a_shell_reads_all_that_may_be_in_a_word() -> None:
     text = "".join(char for char in map(chr, range(256)) if taken(encode.shell, char))
     done = subprocess.run(
-        # GRUB reads a second time, between double quotes, what /etc/default/grub says.
+        # GRUB reads the text of /etc/default/grub a second time, between double quotes.
         ["/bin/sh", "-c", f'x={encode.shell(text)}; eval \'y="\'"$x"\'"\'; printf %s "$x$y"'],
         capture_output=True,
         text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that appear whole or not at all, and locks that hold what has the name."""
+"""Files appear complete or not at all; locks hold the file that currently has the name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_lock_whose_file_went_meanwhile_is_none(tmp_path: Path) -> None:
     with files.locked(path, os.O_RDWR | os.O_CREAT):
         second = threading.Thread(target=wait)
         second.start()
-        # It has the file open by then.
+        # By then the second thread has opened the file.
         while not _waits(path):
             second.join(0.01)
         path.unlink()

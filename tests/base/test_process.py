@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Starting programs and ending them with all they started."""
+"""Programs are started, and ended together with all processes that they started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lowlat.base.errors import LowlatError
 from lowlat.boot import programs
 from measuring import alive
 
-#: Its leader ends at the first signal; what it started ignores that one.
+#: The leader ends at the first signal; its child ignores that signal.
 STUBBORN = "(trap '' TERM; exec sleep 300) & echo $!; wait"
 
 
@@ -60,18 +60,18 @@ def test_a_program_that_is_not_there_is_one_line() -> None:
 
 
 def test_who_waits_sleeps_until_the_end() -> None:
-    """Beside a measurement each wake-up of the waiting program is a load."""
+    """Each wake-up of the waiting program would add load beside a measurement."""
     child = process.start(["sleep", "1"], stdout=process.NOWHERE, stderr=process.NOWHERE)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     assert process.wait(child, 0.2) is None
     assert process.wait(child, 60.0) == 0
-    # Looking every 50 ms makes 20 and more.
+    # A poll every 50 ms would make 20 or more.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before < 12
     assert process.wait(child, 60.0) == 0
 
 
 def test_processes_that_end_while_all_are_looked_at_disturb_nobody(tmp_path: Path) -> None:
-    """A file below /proc/PID fails with ESRCH where the process ends between two looks."""
+    """A file below /proc/PID fails with ESRCH if the process ends between two reads."""
     busy = process.start(["sh", "-c", "while :; do /bin/true & /bin/true & /bin/true; done"])
     try:
         deadline = time.monotonic() + 3

@@ -51,7 +51,7 @@ def test_every_folder_above_a_file_counts(config: Path, above: int, weak: str) -
     else:
         place.chmod(place.stat().st_mode | (0o020 if weak == "group" else 0o002))
     assert "others than root can write" in refusal(config)
-    # Also before the file exists: another user could create it.
+    # A missing file counts too: another user could create it.
     if above:
         config.unlink()
         assert str(place) in refusal(config)
@@ -117,7 +117,7 @@ HOST = {**machine(), "etc/hostname": "h\n"}
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A clone with a virtual environment, as a tree of its own: lowlat-gen is a link to it."""
+    """A clone with a virtual environment in its own tree: lowlat-gen is a link to it."""
     packages = "dev/lowlat/.venv/lib/python3.11/site-packages"
     finder = "MAPPING: dict[str, str] = {'lowlat': '/dev/lowlat/generator/lowlat'}\n"
     write_tree(
@@ -201,7 +201,7 @@ def test_a_harness_that_others_can_replace_is_not_run(
     give(path)
     with pytest.raises(Refused, match="others than root"):
         child.find_harness()
-    # In a folder of another user lowlat-gen runs nevertheless, and its harness too.
+    # In another user's folder, lowlat-gen and its harness run nevertheless.
     give(tmp_path)
     monkeypatch.setattr("lowlat.__file__", str(tmp_path / "lowlat.py"))
     assert child.find_harness() == str(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Values as JSON and back: what is wrong is named by its place."""
+"""Values become JSON and back; an error names the place in the document."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ drive) echo "(hd0,gpt1)" ;;
 esac
 """
 
-#: bootctl as far as lowlat uses it: it stores settings where the firmware would, and prints the
-#: content of an image.
+#: A bootctl with the functions that lowlat uses: it stores settings in place of the firmware, and
+#: prints the content of an image.
 _BOOTCTL = """#!/bin/sh
 case $1 in
 set-default) name=Default ;;
@@ -90,7 +90,8 @@ else
 fi
 """
 
-#: vcmailbox as far as lowlat uses it: the firmware's flags are a file and the answer's sixth word.
+#: A vcmailbox with the functions that lowlat uses: the firmware's flags are a file and the answer's
+#: sixth word.
 _VCMAILBOX = """#!/bin/sh
 flags=/sys/firmware/flags
 [ "$1" = 0x00038064 ] && echo "$4" >$flags
@@ -128,7 +129,7 @@ class Namespace:
         return self
 
     def _enter(self, server: Sequence[str]) -> list[str]:
-        """The command line that starts the server where the mounts are to be."""
+        """The command line that starts the server in the mount namespace."""
         return ["unshare", "-m", *server]
 
     def stop(self) -> None:
@@ -175,7 +176,7 @@ class Namespace:
         self.must("mount", "-t", "overlay", "none", "-o", options, upper / "usr")
 
     def join(self, tree: Path) -> None:
-        """Mount in the tree what a chroot needs."""
+        """Mount what a chroot needs into the tree: /proc, /dev and similar."""
         shared = {str(self._folder / "usr"): "usr", "/dev": "dev"}
         for source, name in (*shared.items(), *((path, path.lstrip("/")) for path in _SOURCES)):
             self.must("mkdir", "-p", tree / name)
@@ -228,12 +229,13 @@ class Host:
         return dict(row.split("=", 1) for row in rows if "=" in row)
 
     def boot(self, entry: str, boot_id: str) -> None:
-        """As if GRUB had booted an entry: /proc has its line, and its one-shot entry is used up."""
+        """Imitate a boot of an entry by GRUB: /proc has its line, and its one-shot entry is used
+        up."""
         self.boot_line(" ".join(linux_lines(self.config)[entry]), boot_id)
         self.chroot("grub-editenv", "/boot/grub/grubenv", "unset", "next_entry")
 
     def boot_line(self, line: str, boot_id: str) -> None:
-        """As if this line had been booted; its first word is the image."""
+        """Imitate a boot with this line; its first word is the image."""
         release = RELEASE if RELEASE in line.split()[0] else OLDER
         self.write("proc/cmdline", f"BOOT_IMAGE={line}\n")
         self.write("proc/sys/kernel/osrelease", f"{release}\n")
@@ -293,7 +295,7 @@ def make(path: Path, namespace: Namespace, extra: Optional[Mapping[str, str]] = 
 
 
 def bare(path: Path, namespace: Namespace, extra: Mapping[str, str]) -> Host:
-    """The same host without a boot loader."""
+    """The same host as Debian's, without a boot loader."""
     files = {
         **two_kernels(),
         "etc/default/locale": "LANG=C.UTF-8\n",
@@ -337,7 +339,7 @@ def host(tmp_path: Path, namespace: Namespace) -> Host:
 
 
 def once(way: Callable[..., T]) -> Callable[..., T]:
-    """Run a function only once for equal host states; later calls copy its result."""
+    """Run a function only once for equal host states; later calls copy the stored result."""
 
     @functools.wraps(way)
     def walk(host: Host, *words: object) -> T:
@@ -413,7 +415,7 @@ def entries_of(host: Host) -> dict[str, str]:
 
 
 def section(config: str) -> str:
-    """lowlat's section of GRUB's configuration."""
+    """The part of GRUB's configuration that lowlat's script wrote."""
     begin = config.index("### BEGIN /etc/grub.d/99_lowlat ###")
     return config[begin : config.index("### END /etc/grub.d/99_lowlat ###")]
 

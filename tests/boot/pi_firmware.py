@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for a Raspberry Pi's firmware as far as lowlat needs it: which configuration it reads
-and what it starts, by its documentation (raspberrypi/documentation, config_txt and
-bootflow-eeprom). Filters of models and of tryboot are not combined. (PYTEST_DONT_REWRITE)"""
+"""A stand-in for a Raspberry Pi's firmware, reduced to what lowlat needs: it reads the
+configuration and starts the files that the documentation names (raspberrypi/documentation,
+config_txt and bootflow-eeprom). Filters of models and of tryboot are not combined.
+(PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def forget_flags(host: Host) -> None:
 
 
 def take_flag(host: Host) -> bool:
-    """Whether vcmailbox set the flag for one boot. The flag is cleared before anything starts."""
+    """Whether vcmailbox set the one-boot flag. The firmware clears this flag before it starts
+    anything."""
     flags = int(host.read(_FLAGS))
     forget_flags(host)
     return bool(flags & 1)
@@ -51,8 +53,9 @@ def is_armed(host: Host) -> bool:
 
 
 def line_of(text: str, serial: str, more: str = "") -> str:
-    """The kernel's line from the text of its file. The board's name of the serial line is filled in
-    (raspberrypi-sys-mods#18), and ``more`` stands among the firmware's words."""
+    """The kernel's line from the text of its file. The firmware replaces the name of the serial
+    line by the board's own (raspberrypi-sys-mods#18); ``more`` are further words of the
+    firmware."""
     row = text.partition("\n")[0].replace("=serial0", f"={serial}")
     return " ".join([_ADDED, *more.split(), row])
 

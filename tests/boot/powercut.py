@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power cuts below a tree: a verb that dies in a call of its own or of grub-editenv, and the disk
-states that a cut may leave. (PYTEST_DONT_REWRITE)"""
+"""Power cuts in a tree: a verb dies in one of its own calls or in one of grub-editenv's calls. The
+module also builds the disk states that a cut may leave. (PYTEST_DONT_REWRITE)"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EDITENV = """#!/bin/sh
 exec /usr/bin/grub-editenv "$@"
 """
 
-#: Larger files, kernels and their initramfs, are not replayed, for no verb writes them.
+#: Larger files (kernels and initramfs images) are not replayed, because no verb writes them.
 _LARGE = 1 << 20
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ def cutting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cutting]:
 
 @pytest.fixture
 def tell(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Prints a row, visible even without -s: the number of tries."""
+    """Prints the number of tries in one row, visible even without -s."""
 
     def tell(row: str) -> None:
         with capsys.disabled():
@@ -115,7 +115,7 @@ def logged(host: Host) -> list[Call]:
 
 
 def put(source: Path, host: Host) -> None:
-    """Replace the host's disk by a stored one."""
+    """Replace the host's disk by a stored copy."""
     for name in KEPT:
         shutil.rmtree(host.path / name)
         shutil.copytree(source / name, host.path / name, symlinks=True)
@@ -147,8 +147,8 @@ class Replayed:
 
 
 def distinct_states(host: Host, namespace: Cutting, work: Path, *words: str) -> Replayed:
-    """Run a verb on the host to its end, and replay each prefix of its writes on an ext4 image in
-    ``work`` (replay.py explains what a cut leaves). Works with any tree in which Host runs
+    """Run a verb on the host until it ends, and replay each prefix of its writes on an ext4 image
+    in ``work`` (replay.py explains what a cut leaves). Works with any tree in which Host runs
     lowlat-gen. The states contain files up to 1 MiB."""
     image = make_image(host.path, work)
     answer = namespace.run(host, -1, *words)

@@ -61,7 +61,7 @@ def calls_below(path: Path, root: Path) -> list[Call]:
 
 
 def redo(call: Call, old: str, new: str) -> None:
-    """Repeat the call in another tree. Raises KeyError for an unknown call."""
+    """Repeat the call in another tree. An unknown call raises KeyError."""
 
     def moved(path: str) -> Path:
         assert path.startswith(f"{old}/"), path
@@ -157,7 +157,7 @@ def main() -> None:
         for number, call in enumerate(calls_below(log, root), 1):
             redo(call, above, str(mounted))
             disk.cut(number, call, "none", above)
-            # One more byte: with an unchanged time there would be nothing to commit.
+            # One byte more: with an unchanged modification time there would be nothing to commit.
             os.pwrite(bystander, b".", number)
             os.fsync(bystander)
             disk.cut(number, call, "metadata", above)

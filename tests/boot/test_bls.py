@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boot entries that are files: GRUB's on a tree like Fedora's, and systemd-boot's on one like
-Debian's. Both trees are made here, after the distributions' documentation; no such system was at
-hand. bootctl is a stand-in; GRUB's environment block is kept by GRUB's own grub-editenv."""
+"""Boot entries that are files: those of GRUB on a tree like Fedora's, and those of systemd-boot on
+a tree like Debian's. Both trees follow the distributions' documentation; no such system was
+available. bootctl is a stand-in; GRUB's environment block is kept by GRUB's own grub-editenv."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def make_debian(path: Path, namespace: Namespace) -> Host:
 
 
 def parse(host: Host, folder: str) -> dict[str, Mapping[str, list[str]]]:
-    """Entry files by name, read as the Boot Loader Specification says; no code of lowlat's."""
+    """Entry files by name, parsed by the Boot Loader Specification without lowlat's code."""
     found: dict[str, Mapping[str, list[str]]] = {}
     for path in sorted((host.path / folder).glob("*.conf")):
         keys: dict[str, list[str]] = {}
@@ -126,7 +126,7 @@ def boot_entry(host: Host, folder: str, entry: str, boot_id: str) -> None:
 
 @once
 def try_entry(host: Host, folder: str) -> str:
-    """Apply, boot the trial, record it; returns the id of the entry that was tried."""
+    """Apply, boot the trial and record it; returns the id of the tried entry."""
     host.done("apply")
     host.done("trial")
     trial = str(host.status()["next"]["entry"])
@@ -156,7 +156,7 @@ def test_ours_lie_beside_the_stock_ones_without_a_variable(fedora: Host) -> None
 
 
 def newest_first(names: list[str]) -> list[str]:
-    """As GRUB sorts them, which takes them for names of packages: name, version, release."""
+    """GRUB sorts entries like package names: by name, version and release."""
 
     def compare(one: str, other: str) -> int:
         for parts in zip(one.rsplit("-", 2), other.rsplit("-", 2)):
@@ -172,7 +172,8 @@ def newest_first(names: list[str]) -> list[str]:
 
 @pytest.mark.skipif(find("rpm") is None, reason="needs rpm: packaging/install-dependencies package")
 def test_ours_come_last_in_grubs_menu(fedora: Host) -> None:
-    """Behind the rescue entry too: an entry's number means another one's nowhere."""
+    """Tuned entries also follow the rescue entry, so the number of every other entry stays the
+    same."""
     for release in ("6.11.4-301.fc41.x86_64", "6.12.4-200.fc41.x86_64"):
         more = fedora.read(f"boot/config-{RELEASE}")
         fedora.write(f"boot/config-{release}", more)
@@ -259,7 +260,7 @@ def test_kernels_come_and_go_through_the_plugin(fedora: Host) -> None:
 
 
 def new_kernel(host: Host, folder: str, token: str) -> str:
-    """As a package installs one; what kernel-install calls then."""
+    """Install a kernel as a package does; returns the kernel-install call that follows."""
     release = "6.13.1-new"
     host.write(f"boot/vmlinuz-{release}", "image\n")
     host.write(f"boot/config-{release}", host.read(f"boot/config-{RELEASE}"))
@@ -291,7 +292,7 @@ def test_an_untried_kernel_is_default_only_where_kernels_are_followed(
 def test_a_plugin_of_the_package_is_used_as_it_is(
     fedora: Host,
 ) -> None:
-    """It is there before anything is applied, and does nothing then."""
+    """The packaged plugin exists before any apply, and does nothing until then."""
     template = REPOSITORY / "templates/kernel-install/95-lowlat.install"
     plugin = fedora.path / "usr/lib/kernel/install.d/95-lowlat.install"
     before = fedora.snapshot()
@@ -437,7 +438,8 @@ def test_unified_images_under_secure_boot_are_refused(tmp_path: Path, namespace:
 
 
 def real_bootctl(folder: Path) -> str:
-    """The installed bootctl, else the one of Debian's package, unpacked and not installed."""
+    """The installed bootctl, or else the bootctl of Debian's package, unpacked but not
+    installed."""
     installed = find("bootctl")
     if installed:
         return installed
@@ -456,7 +458,7 @@ def test_bootctl_reads_our_entries_behind_the_stock_ones(debian: Host, tmp_path:
     debian.done("apply")
     esp, copy = debian.path / "boot/efi", tmp_path / "copy"
     debian.namespace.must("cp", "-a", esp, copy)
-    debian.mount("-t", "tmpfs", "none", esp)  # it wants the root of a file system
+    debian.mount("-t", "tmpfs", "none", esp)  # bootctl needs the root of a file system
     debian.namespace.must("cp", "-a", f"{copy}/.", esp)
     listed = debian.namespace.must(
         *("env", "SYSTEMD_RELAX_ESP_CHECKS=1", program, f"--esp-path={esp}"), "--no-pager", "list"
@@ -546,7 +548,7 @@ def test_a_trial_needs_the_firmwares_variables(debian: Host) -> None:
 def test_grub2_tools_and_folders_as_on_opensuse(tmp_path: Path, namespace: Namespace) -> None:
     host = make(tmp_path / "host", namespace)
     (host.path / "boot/grub").rename(host.path / "boot/grub2")
-    (host.path / "boot/grub").mkdir()  # a script of Debian's goes there
+    (host.path / "boot/grub").mkdir()  # Debian's script goes there
     before = host.snapshot()
     host.done("apply")
     assert "lowlat.plan=" in host.read("boot/grub2/grub.cfg")

@@ -86,7 +86,7 @@ def test_the_run_time_half_is_taken_out_again(host: Host) -> None:
 
 
 def test_the_run_time_half_is_not_taken_out_while_it_is_in_effect(host: Host) -> None:
-    """Nothing would put the administrator's profile back in a later stock boot."""
+    """Nothing would restore the administrator's profile in a later stock boot."""
     apply_and_try(host)
     assert "lowlat-local" in refusal(host, "apply", "--runtime", "none")
     host.boot(STOCK, "boot-2")

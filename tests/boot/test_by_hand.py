@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Boot loaders that lowlat does not write: the plan is stored, the line is a person's to add."""
+"""Boot loaders that lowlat does not write: lowlat stores the plan, and a person adds the line."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def test_the_plan_is_stored_and_the_step_told(
     for path in (path for path in files if path.startswith("usr/")):
         host.chroot("touch", f"/{path}")
     before = host.snapshot()
+    foreseen = host.done("apply", "--dry-run")
+    assert f"would store the plan for Linux {RELEASE}" in foreseen and step in foreseen
     said = host.done("apply")
     assert f"boots with {name}" in said and step in said and "trial --kexec" in said
     assert "in place of: isolcpus=9" in said
@@ -74,6 +76,7 @@ def test_the_plan_is_stored_and_the_step_told(
     assert {path for path in host.snapshot() if path.startswith("boot/")} == {
         path for path in before if path.startswith("boot/")
     }
+    assert "entry" not in host.done("rollback", "--dry-run")
     for path in (path for path in files if path.startswith("usr/")):
         host.chroot("rm", f"/{path}")
     host.done("rollback")
@@ -83,9 +86,10 @@ def test_the_plan_is_stored_and_the_step_told(
 def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Namespace) -> None:
     host = _host(tmp_path, namespace, _PI)
     host.done("apply")
-    assert "trial --kexec" in refusal(host, "trial")
+    assert "(--kexec tries" in refusal(host, "trial")
     assert "this machine only" in refusal(host, "trial", "--kexec")
-    assert "not tried yet" in refusal(host, "promote")
+    assert "not tried yet ('lowlat-gen trial --kexec', " in refusal(host, "promote")
+    assert host.done("status").startswith("applied but not tried yet: 'lowlat-gen trial --kexec'")
     (kernel,) = host.status()["kernels"]
     _loaded(host, kernel["entry"])
 
@@ -112,6 +116,22 @@ def test_the_way_of_a_line_that_is_added_by_hand(tmp_path: Path, namespace: Name
     assert host.status()["state"] == "none"
 
 
+@pytest.mark.parametrize(
+    ("node", "text", "why"),
+    [
+        ("cpus/cpu@0/enable-method", "spin-table\0", "this firmware cannot stop a CPU"),
+        ("compatible", "raspberrypi,5-model-b\0brcm,bcm2712\0", "a Raspberry Pi 5 does not start"),
+    ],
+)
+def test_a_machine_without_kexec_is_not_sent_there(
+    tmp_path: Path, namespace: Namespace, node: str, text: str, why: str
+) -> None:
+    host = _host(tmp_path, namespace, {**_PI, f"proc/device-tree/{node}": text})
+    for words in (("--dry-run",), ()):
+        said = host.done("apply", *words)
+        assert f"no 'lowlat-gen trial --kexec' either: {why}" in said
+
+
 def test_a_trial_that_kexec_did_not_start_is_told(tmp_path: Path, namespace: Namespace) -> None:
     host = _host(tmp_path, namespace, {})
     host.done("apply")
@@ -127,7 +147,7 @@ def test_a_trial_that_kexec_did_not_start_is_told(tmp_path: Path, namespace: Nam
 
 
 def _loaded(host: Host, entry: str) -> None:
-    """As if ``trial --kexec`` had loaded it: no test loads a kernel into this machine."""
+    """Imitate ``trial --kexec``: no test loads a kernel into this machine."""
     words = f"{_tuned(host)} {_TRIAL}".split()[1:]
     pending = {"entry": entry, "release": RELEASE, "words": words, "boot_id": "boot-0"}
     state = {"schema": "lowlat.trials/1", "pending": {**pending, "kexec": True}}

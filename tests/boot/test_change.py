@@ -4,19 +4,20 @@ nothing. Engines such as Ansible rely on that."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hosttree import NEEDS, RELEASE, Host, Namespace, apply_and_try, bare
+from hosttree import NEEDS, OLDER, RELEASE, Host, Namespace, apply_and_try, bare
 
 pytest_plugins = ["hosttree"]
 pytestmark = NEEDS
 
 
 def told(host: Host, verb: str, *words: str) -> Any:
-    """The answer; it says "changed" exactly where a file did, and --dry-run says the same before,
-    and writes nothing."""
+    """The answer. Assert that it says "changed" exactly if a file changed, and that --dry-run said
+    the same before and wrote nothing."""
     before = host.snapshot()
     foreseen = host.lowlat(verb, "--json", "--dry-run", *words).json()
     assert host.snapshot() == before
@@ -30,7 +31,7 @@ def told(host: Host, verb: str, *words: str) -> Any:
 
 @pytest.fixture
 def by_hand(tmp_path: Path, namespace: Namespace) -> Host:
-    """A host of another loader than those that lowlat writes."""
+    """A host with a boot loader that lowlat does not write."""
     host = bare(tmp_path / "host", namespace, {"etc/NIXOS": ""})
     host.boot_line(f"/vmlinuz-{RELEASE} root=/dev/sda ro quiet", "boot-0")
     return host
@@ -43,6 +44,8 @@ def test_each_step_changes_something_once(host: Host) -> None:
     assert any("added the entry" in row for row in applied["said"])
     again = told(host, "apply")
     assert (applied["changed"], again["changed"]) == (True, False)
+    assert all("added the entry" not in row for row in again["said"])
+    assert f"would keep the plan for Linux {RELEASE}" in host.done("apply", "--dry-run")
     assert sorted(again["before"].split()) == sorted(applied["after"].split())
     assert again["after"] == again["before"]
 
@@ -77,7 +80,7 @@ def test_a_person_makes_that_line_the_default(by_hand: Host) -> None:
 
 
 def test_what_is_busy_now_moves_no_applied_split(by_hand: Host) -> None:
-    """Or a second play would take the promotion of the first one away."""
+    """Otherwise a second play would undo the promotion of the first play."""
     for cpus, number in (("0-1", 25), ("2-3", 26)):
         folder = f"sys/bus/pci/devices/0000:0{cpus[0]}:00.0"
         by_hand.write(f"{folder}/class", "0x010802")
@@ -99,3 +102,29 @@ def test_what_is_busy_now_moves_no_applied_split(by_hand: Host) -> None:
     assert busy(1, 900) != first
     assert not told(by_hand, "apply", "--housekeeping-cores", "2")["changed"]
     assert by_hand.status()["kernels"] == entry
+
+
+def test_a_kept_split_keeps_the_interrupts_of_the_device_it_is_near(host: Host) -> None:
+    def card(cpus: str) -> None:
+        """The network card eth0, near these CPUs."""
+        folder = "sys/bus/pci/devices/0000:03:00.0"
+        host.write(f"{folder}/class", "0x020000")
+        host.write(f"{folder}/net/eth0/address", "0")
+        host.write(f"{folder}/local_cpulist", f"{cpus}\n")
+        host.write(f"{folder}/msi_irqs/25", "msi\n")
+
+    def planned() -> tuple[object, list[str]]:
+        plan = json.loads(host.read(f"var/lib/lowlat/plans/{OLDER}.json"))
+        named = [row["target"] for row in plan["runtime"] if row["value"] == "fifo:60"]
+        return plan["cpus"]["isolated"], named
+
+    card("2-3")
+    asked = ("--for-device", "eth0", "--enable", "threadirqs", "--enable", "irq.thread_priority")
+    told(host, "apply", *asked)
+    first = planned()
+    assert first == ("2-3", ["kthread:irq/25-*:policy"])
+    # The firmware names other CPUs after an update, and GRUB's generator finds a new kernel.
+    card("0-1")
+    (host.path / f"var/lib/lowlat/plans/{OLDER}.json").unlink()
+    host.update_grub()
+    assert planned() == first

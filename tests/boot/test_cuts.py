@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power cuts, first layer: a verb dies in a call that writes, of its own or of a program that it
-started. Whatever is then on the disk boots the stock entries, and rollback restores it to the byte.
+"""Power cuts, first layer: a verb, or a program that the verb started, dies in a call that writes.
+The resulting disk boots the stock entries, and rollback restores every byte.
 
 Without LOWLAT_CUTS=1 a verb with many calls is cut in a sample of them: in every 16th that
 changes a name and in every 48th of all.
@@ -26,16 +26,16 @@ Tell = Callable[[str], None]
 
 _KEPT = ("boot", "etc", "var", "proc", "sys/firmware")
 
-#: How far apart the cuts of a sample are, of calls that change names and of all.
+#: The distances between the cuts of a sample: among calls that change names, and among all calls.
 _NEAR, _FAR = 16, 48
 
-#: A verb with so few calls is cut in each of them.
+#: A verb with this many calls or fewer is cut in each of them.
 _FEW = 16
 
 
 class Cut:
-    """A host that is put back to a state of its own before each cut. ``entries`` is its folder of
-    entry files; without one it has grub.cfg."""
+    """A host that is reset to its stored state before each cut. ``entries`` is its folder of entry
+    files; without such a folder the host has grub.cfg."""
 
     def __init__(self, host: Host, namespace: Cutting, kept: Path, entries: str = "") -> None:
         self.host = host
@@ -94,7 +94,7 @@ def check_survives(cut: Cut, where: str, defaults: set[str]) -> None:
 
 
 def check_twice(cut: Cut, where: str) -> None:
-    """Rolling back what is rolled back changes nothing."""
+    """A second rollback changes nothing."""
     assert cut.host.lowlat("rollback").status == 0, where
     assert cut.host.snapshot() == cut.pristine, where
 
@@ -103,7 +103,7 @@ _STATES = {"none", "applied", "trial-set", "tried", "promoted", "interrupted"}
 
 
 def cut_everywhere(cut: Cut, words: tuple[str, ...], defaults: set[str]) -> str:
-    """Returns what was done, in words."""
+    """Cut the verb in every call; returns a summary."""
     cut.keep()
     answer = cut.run(-1, *words)
     assert answer.status == 0, answer
@@ -122,7 +122,8 @@ def cut_everywhere(cut: Cut, words: tuple[str, ...], defaults: set[str]) -> str:
 
 
 def chosen(host: Host, count: int) -> list[int]:
-    """The calls to die in: all, or a sample that is denser where names change."""
+    """The numbers of the calls to cut: all of them, or a sample that is denser where names
+    change."""
     if ALL or count <= _FEW:
         return list(range(1, count + 1))
     renames = [call.number for call in logged(host) if call.name in ("rename", "symlink", "rmdir")]
@@ -154,7 +155,7 @@ def test_every_cut_is_survived(
 def test_the_calls_of_grub_editenv_are_cut_too(
     tmp_path: Path, cutting: Cutting, kept: Path
 ) -> None:
-    """A sample may pass over them, so they are all cut here. The block is never an empty one."""
+    """A sample may skip these calls, so all of them are cut here. The block is never empty."""
     host = make(tmp_path / "host", cutting)
     host.done("apply")
     cut = Cut(host, cutting, kept)
@@ -197,12 +198,12 @@ def test_every_cut_is_survived_with_systemd_boot(
     host = make_debian(tmp_path / "host", cutting)
     done = with_entry_files(Cut(host, cutting, kept, DEBIAN), verb, DEBIAN)
     tell(f"systemd-boot, {done}")
-    # Not cut inside bootctl: it sets a variable by one call, and the firmware keeps it whole.
-    # It lies on FAT, which has no owners and no links.
+    # There is no cut inside bootctl: bootctl sets a variable by one call, and the firmware stores
+    # variables atomically. The files lie on FAT, which has no owners and no links.
     on_fat = [call for call in logged(host) if "/boot/efi/" in call.path]
     asked = {call.name for call in on_fat}
     assert verb != "apply" or "rename" in asked
     assert asked <= {"open", "write", "chmod", "fsync", "rename", "unlink"}
-    # And where a renamed file lies is written there with the file, not with its folder.
+    # An fsync of a renamed file also writes its new place; the folder needs no fsync.
     pairs = [pair for pair in itertools.pairwise(on_fat) if pair[0].name == "rename"]
     assert all((then.name, then.path) == ("fsync", os.fsdecode(r.data)) for r, then in pairs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The road over a reboot as README.md and packaging/doc/boot.md show it, walked on a host."""
+"""Follow the steps over a reboot on a host, as README.md and packaging/doc/boot.md show them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def walk(host: Host, screen: Screen) -> None:
 
 
 def reboot(host: Host) -> None:
-    """Into the entry that is due once, to its end."""
+    """Boot the one-shot entry, up to the end of the boot."""
     host.boot(host.status()["next"]["entry"], "boot-1")
     for name, text in TUNED_BOOT.items():
         host.write(name, text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The boot after a promoted entry is gone: the same kernel's stock entry, and the hook says so. The
-older of two kernels is promoted here, because boot loaders fall back to the newer one."""
+"""After a promoted entry is removed, the same kernel's stock entry boots, and the hook reports
+this. The older of two kernels is promoted here, because boot loaders fall back to the newer one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pin(host: Host, default: str) -> None:
 
 
 def default_of(host: Host) -> Any:
-    """The default entry, read with the good decision restored."""
+    """The default entry, read after the intact decision was restored."""
     host.write(DECISION, host.read("tmp/decision.json"))
     return host.status()["default"]
 
@@ -134,7 +134,7 @@ def test_grub_with_followed_kernels_falls_back_to_the_newest_stock_entry(host: H
 
 
 def test_grub_keeps_a_promoted_entry_whose_plan_is_stored(host: Host) -> None:
-    """The decision is for kernels to come."""
+    """The decision applies to later kernels only."""
     entry = promote_older(host)
     host.write(DECISION, "{")
     assert "decision.json is damaged" in host.update_grub()
@@ -161,7 +161,7 @@ def plugin(host: Host, *words: str) -> Answer:
 
 
 def edit_the_stock_entry(host: Host, folder: str, token: str) -> str:
-    """As grubby or a person does."""
+    """Edit the stock entry as grubby or a person does."""
     path = f"{folder}/{token}-{OLDER}.conf"
     path = path if (host.path / path).exists() else path.replace(".conf", "+3.conf")
     host.write(path, host.read(path).replace("options ", "options other "))
@@ -220,7 +220,7 @@ def test_entry_files_fall_back_to_the_same_kernels_stock_entry(
 def test_entry_files_without_the_promoted_kernel_boot_what_they_did_before(
     request: pytest.FixtureRequest, kind: str, damaged: bool
 ) -> None:
-    """Also where the decision cannot be read: no entry may stay whose kernel is gone."""
+    """An unreadable decision is no exception: no entry may stay if its kernel is gone."""
     host: Host = request.getfixturevalue(kind)
     folder, token = (FEDORA, ID) if kind == "fedora" else (DEBIAN, "debian")
     entry = promote_older(host, folder)

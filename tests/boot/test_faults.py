@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors of the system in each call that writes: the stock entries stay, one line names the error,
-nothing is half-written where the way back works, and rollback leaves what was there before.
+"""Each call that writes fails with a system error: the stock entries stay, one line names the
+error, no file is half-written if the undo works, and rollback restores the earlier state.
 
-LOWLAT_CUTS=1 (`make test-faults`) tries every call, else it is a sample of them.
+LOWLAT_CUTS=1 (`make test-faults`) tries every call; otherwise the tests try a sample.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ pytestmark = [*NEEDS, NEEDS_CC, pytest.mark.security]
 
 __all__ = ["kept"]
 
-#: By name: an error of one call, or of all from then on, as on a disk that is full or was mounted
-#: read-only.
+#: By name: an error of one call, or of all calls from that one on, as on a disk that is full or was
+#: remounted read-only.
 FAULTS: Mapping[str, Mapping[str, str]] = {
     name: {
         "LOWLAT_CUT_ERRNO": str(getattr(errno, name)),
@@ -57,7 +57,7 @@ def test_an_error_in_any_call_is_survived(
         cut.again()
         where = f"{verb}, {fault} in call {at} of {count}"
         answer = cutting.run(host, at, verb, **FAULTS[fault])
-        # 1: what was begun could not be taken back, and the line says how to.
+        # Status 1: the verb could not undo its changes, and the line says how to.
         assert answer.status in (0, 1, 2), (where, answer)
         lines = [line for line in answer.err.splitlines() if line.startswith("lowlat-gen: ")]
         assert len(lines) == bool(answer.status), (where, answer)
@@ -69,8 +69,8 @@ def test_an_error_in_any_call_is_survived(
 
 
 def _content(found: Mapping[str, object]) -> dict[str, object]:
-    """Without the lock, which a rollback removes when it begins anew, and without its folder, which
-    stays empty where the lock itself could not be made."""
+    """The files without the lock, which a rollback removes when it starts again, and without the
+    lock's folder, which stays empty if the lock cannot be made."""
     return {name: held for name, held in found.items() if name not in _LOCK}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hooks that lie outside of the package: new with an upgrade, and patient."""
+"""The hooks outside of the package: an upgrade replaces them, and they wait for a lock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OLD = "#!/bin/sh\n# As an earlier version had it.\n"
 
 
 def as_earlier(host: Host, name: str) -> None:
-    """As if an earlier version had written the file."""
+    """Imitate a file that an earlier version wrote."""
     path, journal_path = host.path / name, host.path / "var/lib/lowlat/journal.json"
     path.write_text(OLD)
     held, journal = path.stat(), json.loads(journal_path.read_text())

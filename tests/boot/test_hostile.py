@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hostile input must not change a host: each gives one line of refusal."""
+"""Hostile input must not change a host: each input gives a refusal of one line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nor_from_a_users_profile(host: Host, value: str) -> None:
     text = f"[main]\nparent = lowlat\nsummary = mine\n[settings]\nskew_tick = {value}\n"
     host.write("etc/lowlat/profiles/mine/lowlat.conf", text)
     if "\n" in value:
-        # The second line is a setting of its own there, and no known one.
+        # In this file the second line is another setting, with an unknown name.
         assert "init" in refusal(host, "apply", "--profile", "mine")
     else:
         refusal(host, "apply", "--profile", "mine")
@@ -77,7 +77,7 @@ def test_what_tuned_would_not_keep_is_refused(host: Host, summary: str) -> None:
 
 @pytest.mark.security
 def test_all_that_is_written_names_one_program(host: Host) -> None:
-    """Also where it is not the packaged one: the run-time half would not start."""
+    """This program may be an unpackaged one: otherwise the run-time half would not start."""
     own = "/usr/local/bin/lowlat-gen"
     assert host.chroot("cp", "/usr/bin/lowlat-gen", own).status == 0
     try:
@@ -107,7 +107,7 @@ def test_all_that_is_written_names_one_program(host: Host) -> None:
     "weak", ["usr/bin/python3", "dev/lowlat/.venv/bin", "dev/lowlat/generator"]
 )
 def test_no_hook_runs_a_program_that_a_user_can_replace(host: Host, weak: str) -> None:
-    """As a clone of a user's is, where root made its virtual environment."""
+    """The case of a user's clone in which root made the virtual environment."""
     packages = "opt/dev/lowlat/.venv/lib/python3.11/site-packages"
     finder = "MAPPING = {'lowlat': '/opt/dev/lowlat/generator/lowlat'}\n"
     host.write(f"{packages}/__editable___lowlat_finder.py", finder)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two that change the boot at once, among them the package of a kernel: it ends as if one had
-followed the other, and nothing is lost."""
+"""Two programs change the boot at the same time, one of them a kernel's package: the result equals
+one of the two serial orders, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["fedora"]
 
-#: So many times each pair; `make test-pairs-full` says more.
+#: The number of tries of each pair; `make test-pairs-full` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "2"))
 
 NEW = "6.13.1-new"
@@ -34,7 +34,8 @@ _MORE = (
     *(("promote", count) for count in (1, 2)),
 )
 
-#: Runs what /tmp/then says in the generation that /tmp/count counts down to: behind 10_linux.
+#: Runs the commands of /tmp/then after 10_linux, in the generation at which the counter in
+#: /tmp/count reaches its end.
 _MEANWHILE = """#!/bin/sh
 [ -e /tmp/count ] || exit 0
 read -r count </tmp/count
@@ -54,7 +55,7 @@ exec grub-mkconfig -o /boot/grub/grub.cfg
 
 
 def with_script(host: Host, text: str) -> None:
-    """The first script: one of another owner in /etc/grub.d."""
+    """Add another owner's script to /etc/grub.d; it runs before lowlat's."""
     script = host.path / "etc/grub.d/41_site"
     script.write_text(text)
     script.chmod(0o755)
@@ -90,7 +91,7 @@ def test_a_kernel_that_comes_while_grub_cfg_is_generated_is_not_lost(
 
 
 def test_a_generator_that_is_at_work_is_waited_for(host: Host) -> None:
-    """It began with our entries, and would put them back."""
+    """The generator started with lowlat's entries, and would restore them."""
     with_script(host, '#!/bin/sh\nsleep "${SLOW:-0}"\n')
     apply_and_try(host)
     host.done("promote")
@@ -112,7 +113,7 @@ def test_a_generator_that_is_at_work_is_waited_for(host: Host) -> None:
 
 
 class Stage:
-    """A host that is put back to one state again and again."""
+    """A host that is reset to one state again and again."""
 
     def __init__(self, host: Host, kept: Path) -> None:
         self.host = host
@@ -126,7 +127,7 @@ class Stage:
             shutil.copytree(self._kept / name, self.host.path / name, symlinks=True)
 
     def end(self) -> dict[str, tuple[Any, ...]]:
-        """The files now, or after a rollback; of the journal only its existence counts."""
+        """The files now, or after a rollback; only the existence of the journal counts."""
         now = self.host.snapshot()
         for name in ("lock", "journal.json"):
             now.pop(f"var/lib/lowlat/{name}", None)
@@ -198,7 +199,8 @@ def status_of(child: subprocess.Popen[str]) -> int:
 
 
 def check_pair(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
-    """Each try must end as one of the orders does; of one that was refused, as without it."""
+    """Each try must end like one of the two orders; if one verb was refused, like the other verb
+    alone."""
     ends: dict[tuple[int, ...], Any] = {}
 
     def serial(*order: int) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Raspberry Pi whose firmware is the stand-in pi_firmware.py."""
+"""A Raspberry Pi with the stand-in firmware of pi_firmware.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONFIG = (
 )
 _TRIAL = {"panic=30", "systemd.wants=lowlat-trial.service"}
 
-#: A kernel of the same kind that comes later.
+#: A later kernel of the same kind.
 _NEWER = "6.12.108-test"
 
 
@@ -36,7 +36,7 @@ def make_pi(path: Path, namespace: Namespace) -> Host:
 
 
 def add_mailbox(host: Host) -> None:
-    # Of /dev it needs a few nodes only, and the mailbox is not to be put into this machine's.
+    # The host needs only a few nodes of /dev, and this machine's /dev must not get the mailbox.
     host.mount("-t", "tmpfs", "none", host.path / "dev")
     script = "cd $1 && mknod -m 666 null c 1 3 && mknod -m 666 urandom c 1 9 && touch vcio"
     host.namespace.must("sh", "-c", script, "sh", host.path / "dev")
@@ -49,13 +49,13 @@ def pi(tmp_path: Path, namespace: Namespace) -> Host:
 
 
 def chosen(host: Host, tried: bool) -> Path:
-    """The file whose line the firmware hands to the kernel."""
+    """The file whose line the firmware passes to the kernel."""
     folder = host.path / _FOLDER
     return folder / pi_firmware.choose(lambda name: (folder / name).read_text(), tried).cmdline
 
 
 def switch_on(host: Host, boot_id: str, *, power_cut: bool = False, kernel: str = RELEASE) -> str:
-    """Start the machine; returns the line. The flag outlives a reboot and no power cut."""
+    """Start the machine; returns the line. The flag survives a reboot, but not a power cut."""
     if power_cut:
         pi_firmware.forget_flags(host)
     text = chosen(host, pi_firmware.take_flag(host)).read_text()
@@ -175,6 +175,7 @@ def test_what_is_not_ours_to_disturb_is_refused(pi: Host, name: str, text: str, 
     pi.write(f"{_FOLDER}/{name}", text)
     before = pi.snapshot()
     assert why in refusal(pi, "apply")
+    assert why in refusal(pi, "apply", "--dry-run")
     assert pi.snapshot() == before
 
 
@@ -197,7 +198,9 @@ def test_what_is_no_more_ours_to_disturb_can_still_be_taken_back(pi: Host) -> No
 
 def test_a_kernel_that_cannot_set_the_flag_is_told(pi: Host) -> None:
     pi.chroot("rm", "/dev/vcio")
-    assert "cmdline.txt: isolcpus=" in pi.done("apply")
+    for words in (("--dry-run",), ()):
+        said = pi.done("apply", *words)
+        assert "this kernel has no /dev/vcio" in said and "cmdline.txt: isolcpus=" in said
     assert "/dev/vcio" in refusal(pi, "trial")
 
 

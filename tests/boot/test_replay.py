@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Power cuts, first layer, on a real file system: prefixes of what a verb wrote are replayed on an
-ext4 image. Whatever a cut leaves there boots the stock entries, and rollback restores it."""
+"""Power cuts, first layer, on a real file system: each prefix of a verb's writes is replayed on an
+ext4 image. Every state that a cut leaves boots the stock entries, and rollback restores the
+original state."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from trees import write_tree
 
 _TOOLS = ("mke2fs", "e2fsck", "debugfs")
 
-#: How many states of a verb are looked at without LOWLAT_CUTS=1.
+#: The number of states per verb that are checked without LOWLAT_CUTS=1.
 _MOST = 3
 
 
@@ -61,8 +62,8 @@ def survive(
     pristine: dict[str, tuple[Any, ...]],
     looks_right: Callable[[State], None],
 ) -> str:
-    """Puts the states that cuts leave on the host, one after another: each looks right, and is
-    rolled back. Returns how many there were."""
+    """Put the states that cuts leave on the host, one after another: each state passes the check
+    and is rolled back. Returns the number of states."""
     tried = sampled(replayed.states, _MOST)
     for state in tried:
         put(state.folder, host)
@@ -112,7 +113,8 @@ def check_files(host: Host, state: State, stock: dict[str, bytes], defaults: set
 def test_what_a_power_cut_leaves_of_entry_files_boots_and_rolls_back(
     tmp_path: Path, cutting: Cutting, tell: Callable[[str], None], verb: str
 ) -> None:
-    """Those of GRUB: systemd-boot's lie on FAT, for which there is no replay."""
+    """These are GRUB's entry files: systemd-boot's lie on FAT, which the replay does not
+    support."""
     host = make_fedora(tmp_path / "host", cutting)
     pristine, defaults = host.snapshot(), {host.status()["default"]["entry"]}
     stock = {path.name: path.read_bytes() for path in (host.path / FEDORA).glob("*.conf")}

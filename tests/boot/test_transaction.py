@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The transaction alone, on a folder: journal first, all or nothing, and back to the byte."""
+"""The transaction alone, on a folder: journal first, all or nothing, and an exact restore."""
 
 from __future__ import annotations
 

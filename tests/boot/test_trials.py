@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``trial`` and ``promote``, and what becomes of a trial."""
+"""``trial`` and ``promote``, and the results of a trial."""
 
 from __future__ import annotations
 

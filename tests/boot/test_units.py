@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The units as systemd judges them, without being started: as sandboxed as their work allows."""
+"""systemd judges the units without starting them: the sandbox is as strict as their work allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(find("systemd-analyze") is None, reason="systemd-analyze is not installed"),
 ]
 
-#: The most that each may be exposed, of 10.
+#: The highest exposure level that each unit may have, of 10.
 MOST = {"boot": 4.0, "trial": 4.0, "watch": 4.0, "tune": 6.0}
 
 

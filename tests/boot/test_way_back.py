@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The way back is open whatever version wrote the state: rollback, and the package's removal."""
+"""Rollback and the package's removal work whatever version wrote the state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STATE = "var/lib/lowlat"
 
 
 def promoted(kind: str, request: pytest.FixtureRequest) -> tuple[Host, dict[str, Any]]:
-    """A host where an entry was promoted, and what it was before."""
+    """A host with a promoted entry, and its files before the apply."""
     host: Host = request.getfixturevalue(kind)
     before = host.snapshot()
     if kind == "host":
@@ -45,7 +45,7 @@ def state_files(host: Host) -> list[Path]:
 
 
 def write_as(host: Host, schema: str, **more: object) -> None:
-    """As if another version had written the state: it would have journalled what it wrote."""
+    """Imitate a state from another version, which would have journalled its own writes."""
     journal_path = host.path / _STATE / "journal.json"
     journal = json.loads(journal_path.read_text())
     for path in state_files(host):
@@ -127,7 +127,8 @@ def test_the_package_can_be_removed_with_state_of_a_later_version(
 
 
 def test_what_rollback_needs_of_the_journal_is_frozen(tmp_path: Path) -> None:
-    """Written here by hand, as packaging/doc/boot.md tells it: no later version may change it."""
+    """The test writes the journal by hand, as packaging/doc/boot.md describes it: no later version
+    may change this format."""
     ours, theirs = tmp_path / "etc/ours", tmp_path / "etc/theirs"
     (tmp_path / "etc/made").mkdir(parents=True)
     (tmp_path / "var/lib/lowlat").mkdir(parents=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Beside TuneD: the real daemon runs in the host tree, which it takes for its machine. It has no
-D-Bus there, and systemctl is a script that starts it, ends it and writes down what it is asked."""
+"""lowlat beside TuneD: the real daemon runs in the host tree and treats the tree as its machine.
+The daemon has no D-Bus there; systemctl is a script that starts and ends the daemon and logs its
+arguments."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from hosttree import (
     apply_and_try,
     linux_lines,
     make,
+    refusal,
 )
 
 from trees import Answer
@@ -39,7 +41,7 @@ PARTS = ("isolcpus=managed_irq,domain,1-3", "nohz_full=1-3", "skew_tick=1")
 MASK = "sys/devices/virtual/workqueue/cpumask"
 IRQS = "proc/irq/default_smp_affinity"
 
-#: TuneD asks it whether the machine shuts down; lowlat-gen has it restarted.
+#: TuneD asks systemctl whether the machine shuts down; lowlat-gen restarts TuneD through it.
 _SYSTEMCTL = """#!/bin/sh
 case $1 in
 is-system-running) echo running ;;
@@ -79,7 +81,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
 
 @pytest.fixture
 def host(tmp_path: Path, beside: Namespace) -> Host:
-    """Its administrator selected a profile that does nothing."""
+    """A host whose administrator selected a profile that does nothing."""
     made = make(
         tmp_path / "host",
         beside,
@@ -100,8 +102,8 @@ def host(tmp_path: Path, beside: Namespace) -> Host:
 
 
 def live(host: Host, *script: str) -> Answer:
-    """Run these commands as on the machine itself, with process ids of its own; what they leave
-    running ends with them."""
+    """Run these commands as on the machine itself, in a new PID namespace; the processes that they
+    leave end with it."""
     command = ("unshare", "-p", "-f", "--kill-child", "chroot", host.path, "sh", "-ec")
     return host.namespace.program(*command, "\n".join(script))
 
@@ -123,7 +125,7 @@ def tuned_params(host: Host) -> str:
 
 
 def test_the_profile_that_a_package_brought_is_not_written_again(host: Host) -> None:
-    """For TuneD before 2.23 a package has a link where TuneD looks."""
+    """For TuneD before 2.23, a package has a link where TuneD searches."""
     folder = host.path / "usr/lib/tuned"
     host.mount("-t", "tmpfs", "none", folder)
     script = 'cd "$1"; mkdir profiles balanced; cp -r "$2" profiles; ln -s profiles/lowlat .'
@@ -164,7 +166,7 @@ def test_rollback_that_was_cut_before_the_restart_does_it_again(host: Host) -> N
     answer = live(
         host,
         "systemctl start tuned.service",
-        # Cut in the moment in which the selection is the administrator's again.
+        # The cut comes just after the administrator's profile was selected again.
         "mv /usr/local/sbin/systemctl /usr/local/sbin/systemctl.kept",
         "printf '#!/bin/sh\\nkill -9 $PPID\\n' >/usr/local/sbin/systemctl",
         "chmod 755 /usr/local/sbin/systemctl",
@@ -212,8 +214,13 @@ def test_tuned_puts_the_line_on_and_takes_it_away(host: Host) -> None:
     assert host.read("etc/tuned/active_profile") == "mine\n"
 
 
+def test_tuned_is_needed_for_the_run_time_settings_of_its_line(host: Host) -> None:
+    told = refusal(host, "apply", "--boot", "tuned", "--runtime", "none")
+    assert "needs TuneD for the run-time settings too" in told
+
+
 def put_on(host: Host, line: str) -> None:
-    """As TuneD leaves the boot configuration, with this line."""
+    """Imitate the boot configuration that TuneD leaves, with this line."""
     text = host.read("etc/tuned/bootcmdline").replace('CMDLINE=""', f'CMDLINE="{line}"')
     host.write("etc/tuned/bootcmdline", text)
     more = 'GRUB_CMDLINE_LINUX_DEFAULT="${GRUB_CMDLINE_LINUX_DEFAULT} \\$tuned_params"\n'
@@ -262,7 +269,8 @@ def test_rollback_takes_the_line_away_where_tuned_does_not_run(host: Host) -> No
 
 
 def test_a_line_by_somebody_else_is_told(host: Host) -> None:
-    """The removal of the package is not blocked: the rest is done and forgotten."""
+    """This does not block the removal of the package: the remaining steps are done, and the state
+    is removed."""
     text = host.read("etc/default/grub")
     host.write("etc/default/grub", text.replace('="quiet"', '="quiet lowlat.plan=mine"'))
     host.update_grub()
@@ -298,7 +306,7 @@ def test_a_line_that_would_be_cut_is_refused_before(host: Host) -> None:
 
 
 def test_each_kernel_is_planned_for_that_has_the_line(host: Host) -> None:
-    """TuneD's plugin has one line for all: that of the kernel that was asked for."""
+    """TuneD's plugin has one line for all kernels: the line of the requested kernel."""
     host.done("apply", "--boot", "tuned", "--kernel", RELEASE)
     assert [path.name for path in (host.path / "var/lib/lowlat/plans").iterdir()] == [
         f"{RELEASE}.json"

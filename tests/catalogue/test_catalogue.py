@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The catalogue as a whole: every entry is complete, explained, and never one of the forbidden."""
+"""The catalogue as a whole: every entry is complete and explained, and none is forbidden."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def test_explain_says_that_isolcpus_is_not_deprecated() -> None:
 def test_names_are_unique() -> None:
     names = [entry.name for entry in CATALOGUE]
     assert len(names) == len(set(names))
+    assert not [name for name in names if "-" in name]
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
@@ -111,7 +112,7 @@ def test_no_name_has_two_meanings() -> None:
 
 FACTS = Path("../shared/facts/kernel-tunables.md")
 
-#: Quoted in its tables, and no setting: values, what shows an effect, programs.
+#: The tables also quote these, but they are no settings: values, evidence of an effect, programs.
 IGNORED = """
     0 =0 =1 12c (null) n/a all domain enable isolated lazy managed_irq member nopanic passive root
     Housekeeping: isolcpus: /proc/cmdline timer:tick_stop irq/NN-name rcuop/N rcuos/N rcuog/N
@@ -126,7 +127,7 @@ IGNORED = """
 
 
 def quoted(text: str) -> Iterator[str]:
-    """The names quoted in the tables of sections 1 to 9, one parameter or file each."""
+    """The names quoted in the tables of sections 1 to 9, each a parameter or file."""
     section = 0
     for line in text.splitlines():
         heading = re.match(r"## (\d+)\.", line)
@@ -137,7 +138,7 @@ def quoted(text: str) -> Iterator[str]:
 
 
 def expanded(text: str) -> Iterator[str]:
-    """a{b,c}d as abd and acd, as a shell does it."""
+    """Expand a{b,c}d to abd and acd, as a shell does."""
     braces = re.fullmatch(r"(.*?)\{([^}]*)\}(.*)", text)
     for part in braces[2].split(",") if braces else ():
         if part != "...":
@@ -147,8 +148,8 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def is_known(text: str) -> bool:
-    """Whether the catalogue says something of it: by its name, one of its parts, or as the file by
-    which an effect shows."""
+    """Whether the catalogue covers this text: by its name, by a part of the name, or as the file
+    that shows an effect."""
     names = {*NEVER, *ELSEWHERE, *ALIASES, *(entry.name for entry in CATALOGUE)}
     bare = re.split(r"[=\[*]", text)[0].rstrip("/")
     if bare.startswith("CONFIG_") or bare.isupper():

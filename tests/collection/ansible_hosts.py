@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The collection as Ansible finds it, and playbooks over hosts that are file trees (hosttree).
 
-Below such a tree lowlat-gen does all of the boot for real. Some parts are stand-ins, as their files
-say: the connection, the reboot, and the results of verify and measure.
+On such a tree lowlat-gen really performs all of its boot actions. Some parts are stand-ins, as
+their files say: the connection, the reboot, and the results of verify and measure.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VENVS = REPOSITORY / "build/ansible"
 
 @dataclass(frozen=True)
 class Ansible:
-    """One version of Ansible, with the collection in ``folder``."""
+    """One version of Ansible, with the collection installed in ``folder``."""
 
     venv: Path
     folder: Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collection on one host: what rolling_trial and the role do to its boot, and say."""
+"""The collection on one host: the effects of rolling_trial and of the role on its boot, and their
+output."""
 
 from __future__ import annotations
 

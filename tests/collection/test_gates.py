@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The collection before those who judge collections: Ansible's own readers, ansible-lint,
+"""The collection passes the tools that judge collections: Ansible's own readers, ansible-lint,
 ansible-test and Galaxy's importer."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ARCHIVE = f"lowlat-lowlat-{lowlat.__version__}.tar.gz"
 
 
 def answer(ansible: Ansible, *words: object, cwd: Path | None = None) -> str:
-    """The output of a program of this Ansible, which must end with 0."""
+    """The output of a program of this Ansible, which must exit with 0."""
     done = subprocess.run(
         [str(word) for word in words],
         env={**os.environ, **ansible.env()},
@@ -44,7 +44,7 @@ def answer(ansible: Ansible, *words: object, cwd: Path | None = None) -> str:
 
 
 def content(ansible: Ansible, path: Path) -> Any:
-    """A YAML file, read by Ansible's own reader."""
+    """The content of a YAML file, parsed by Ansible's own parser."""
     script = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin.read())))"
     done = subprocess.run(
         [ansible.venv / "bin/python", "-c", script],
@@ -65,7 +65,7 @@ def ansible(
 
 @pytest.fixture
 def gates(tmp_path: Path) -> Ansible:
-    """With a copy of the collection in the place where the judges want it."""
+    """An Ansible with a copy of the collection in the place that the judging tools expect."""
     found = ansible_or_skip("gates", tmp_path)
     found.path.unlink()
     shutil.copytree(COLLECTION, found.path, ignore=shutil.ignore_patterns("__pycache__"))
@@ -130,7 +130,8 @@ def test_ansible_lint_is_content(gates: Ansible) -> None:
 
 @full
 def test_ansible_test_is_content(gates: Ansible) -> None:
-    """Its own network place for pip may be out of reach: ensurepip has the same."""
+    """The network source of ansible-test for pip may be unreachable: ensurepip provides the same
+    pip."""
     cache = gates.folder / ".ansible/test/cache"
     cache.mkdir(parents=True)
     for version in ("24_2", "25_1", "25_2"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""rolling_trial over hosts of which one fails: where that stops, and what it leaves. The whole play
-but for the machines themselves; tests/vm/test_rolling_guests.py has these."""
+"""rolling_trial over several hosts, one of which fails: where the play stops, and the state that it
+leaves. Only the machines are stand-ins; tests/vm/test_rolling_guests.py boots real ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The newest Ansible, Debian sid's, in a clean root: it reads the collection, checks the playbooks,
-and its modules plan for a machine made of files."""
+"""The newest Ansible (from Debian sid) in a clean root: it reads the collection, checks the
+playbooks, and its modules plan for a machine made of files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ENVIRONMENT = {
 
 _SOURCES = COLLECTION.parents[1]
 
-#: The sources as they are: jinja2 and pyudev, which planning below --root needs not, stay away.
+#: The sources alone. jinja2 and pyudev are left out: planning below --root does not need them.
 _PROGRAM = '#!/bin/sh\nPYTHONPATH=/generator exec python3 -m lowlat "$@"\n'
 
 

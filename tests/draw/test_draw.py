@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The drawing: every CPU in it, readable on every machine, and a document that is well formed."""
+"""The drawing shows every CPU, is readable on every machine, and is a well-formed document."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``explain`` from outside: a tunable, an unknown name, a profile, the whole reference."""
+"""``explain`` from outside: a tunable, an unknown name, a profile, and the whole reference."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lowlat import cli
 from lowlat.catalogue import CATALOGUE
 from lowlat.catalogue.entry import Tunable
 from lowlat.catalogue.names import ALIASES, ELSEWHERE, NEVER
+from lowlat.explain.entries import overview
 from lowlat.plan import profile
 from trees import lowlat
 
@@ -28,7 +29,7 @@ def said(*words: str) -> str:
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.name)
 def test_an_explanation_fits_a_screen(entry: Tunable) -> None:
     lines = said(entry.name).splitlines()
-    # A path stays whole: it is there to be copied.
+    # A path is never broken, so that users can copy it.
     long = [line for line in lines if len(line) > WIDTH and len(line.split()) > 1]
     assert len(lines) <= HEIGHT and not long
     assert entry.name == lines[0]
@@ -72,7 +73,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
 
 def test_irqbalance_is_left_to_itself_and_that_is_said() -> None:
-    assert "by itself from isolcpus and nohz_full" in " ".join(said("irqbalance").split())
+    assert "derives from isolcpus and nohz_full" in " ".join(said("irqbalance").split())
 
 
 @pytest.mark.parametrize("name", profile.packaged_names())
@@ -88,6 +89,11 @@ def test_a_profile_says_whom_it_is_for_what_it_costs_and_sets(name: str) -> None
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
+@pytest.mark.parametrize("kind", ["desktop", "rt"])
+def test_a_profile_is_found_by_the_kind_of_work_in_its_name(kind: str) -> None:
+    assert said(kind).startswith(f"lowlat-{kind}: ")
+
+
 def test_without_a_name_all_are_listed() -> None:
     out = said()
     for name in (*(entry.name for entry in CATALOGUE), *NEVER, *ELSEWHERE):
@@ -95,6 +101,10 @@ def test_without_a_name_all_are_listed() -> None:
     for name in profile.packaged_names():
         assert f"  {name} " in out
     assert max(map(len, out.splitlines())) <= WIDTH
+
+
+def test_profiles_of_ones_own_are_listed_too() -> None:
+    assert "Profiles of your own:\n  mine  " in overview(["mine"])
 
 
 def test_all_prints_every_entry() -> None:
@@ -109,7 +119,7 @@ def test_the_reference_has_every_entry_once() -> None:
         assert f"| `{name}` |" in out
     rows = [line for line in out.splitlines() if line.startswith("|")]
     for row in rows:
-        # The contents of a cell must not end it.
+        # The content of a cell must not end the cell.
         assert len(re.findall(r"(?<!\\)\|", row)) in (3, 4), row
 
 

@@ -40,6 +40,9 @@ WORDS = {
     "raspberry pi": "raspberry-pi",
     "ros": "robots",
     "linuxcnc": "robots",
+    "noise": "measuring",
+    "cyclictest": "measuring",
+    "gaming": "games",
     "ansible": "ansible",
     "fleet": "ansible",
 }
@@ -49,7 +52,7 @@ READING = ("plan", "cpus", "probe")
 
 
 def commands(guide: Guide) -> list[list[str]]:
-    """The words of each command of lowlat-gen's that stands in the text."""
+    """The words of each lowlat-gen command in the text."""
     found = re.findall(r"(?m)^  (?:\w+=\$\()?(?:sudo )?lowlat-gen ([^)\n]*?)(?:\)|$)", guide.text)
     return [shlex.split(words) for words in found]
 
@@ -91,6 +94,11 @@ def test_the_commands_of_a_guide_are_taken_and_those_that_read_are_run(guide: Gu
         if verb in READING:
             answer = lowlat(verb, *words, "--root", MACHINE)
             assert answer.status == 0 and answer.out, (verb, words, answer.err)
+
+
+def test_kubernetes_finds_the_forms_that_a_plan_is_written_in() -> None:
+    told = lowlat("explain", "kubernetes").out
+    assert "--format performance-profile" in told and "--format kubelet" in told
 
 
 def test_the_overview_begins_with_the_guides() -> None:

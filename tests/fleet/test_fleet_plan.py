@@ -67,7 +67,7 @@ def test_an_odd_machine_is_held_against_the_class_most_like_it(racks: Path) -> N
 
 def test_each_class_is_drawn_once_and_an_odd_machine_is_not(racks: Path) -> None:
     told = fleet(racks).out
-    assert told.startswith("6 machines in 3 classes; 0 captures without a plan\n")
+    assert told.startswith("machines: 6, in 3 classes; captures without a plan: 0\n")
     assert told.count("( ) a housekeeping core") == 2
     assert "Class 1, plan " in told and ": 3 machines: " in told
 
@@ -103,7 +103,7 @@ def test_a_bad_capture_is_named_and_ends_nothing(racks: Path) -> None:
     assert refused["broken.txt"].startswith("not a capture archive, line 2")
     assert "one core online" in refused["b1"]
     told = fleet(racks).out
-    assert told.startswith("5 machines in 3 classes; 2 captures without a plan\n")
+    assert told.startswith("machines: 5, in 3 classes; captures without a plan: 2\n")
 
 
 def test_the_options_of_plan_hold_for_all(racks: Path) -> None:

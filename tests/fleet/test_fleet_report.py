@@ -33,7 +33,7 @@ class Fleet:
         step: int = 2,
         last: int = 1,
     ) -> None:
-        """``step`` 2 and ``last`` 1: the sides take turns."""
+        """With ``step`` 2 and ``last`` 1 the two arms take turns."""
         facts = {} if name is None else {"host": {"name": name}}
         known = ((before, 0), (after, last))
         for side, label, (values, first) in zip(self.sides, ("stock", "tuned"), known):
@@ -70,7 +70,7 @@ def test_hosts_of_unlike_level_make_one_claim(fleet: Fleet) -> None:
     (primary,) = claim["endpoints"]
     assert claim["verdict"] == "reduced" and claim["why"].endswith("on 3 hosts")
     assert claim["boots"] == {"before": 15, "after": 15}
-    # Three hosts of five boots each way: far below what one host can reach.
+    # Three hosts of five boots per arm: far below the p that one host can reach.
     assert primary["p"] < 0.001 and primary["ci95"][0] == primary["ratio_at_least"] > 1.8
     alone = [host["report"]["endpoints"] for host in found["hosts"]]
     ratios = [next(e["ratio"] for e in one if e["primary"]) for one in alone]
@@ -88,7 +88,7 @@ def test_each_host_has_the_report_that_it_has_alone(fleet: Fleet) -> None:
 
 
 def test_what_hosts_differ_in_is_no_effect(fleet: Fleet) -> None:
-    """Pooled, such boots would look like a change; within hosts they show no change."""
+    """Pooled, these boots would look like a change; compared within hosts, they show no change."""
     fleet.host("loud", scaled(BEFORE, 9), scaled(BEFORE[::-1], 9))
     fleet.host("quiet", BEFORE, BEFORE[::-1])
     claim = fleet.json()["claim"]
@@ -139,7 +139,7 @@ def test_a_row_for_each_host(fleet: Fleet, tmp_path: Path) -> None:
     assert fleet.report("--csv", tmp_path / "hosts.csv").status == 0
     with (tmp_path / "hosts.csv").open() as file:
         rows = list(csv.DictReader(file))
-    # No spreadsheet takes a host's name for a formula.
+    # No spreadsheet interprets a host's name as a formula.
     assert [row["host"] for row in rows] == ["'=a", "b"]
     assert {row["verdict"] for row in rows} == {"reduced"}
 
@@ -176,7 +176,7 @@ def test_the_page_has_every_host(fleet: Fleet, tmp_path: Path) -> None:
     assert answer.status == 0, answer.err
     text = page.read_text()
     assert answer.out.partition(":")[0] in text and "c<script>" not in text
-    # Above the line of the unchanged, and every host once in the table.
+    # The row stands above the line of no change, and every host appears once in the table.
     assert text.count('class="point verdict reduced"') == 2
     assert text.count('class="point verdict increased"') == 1
     for name in ("a", "b", "c&lt;script&gt;", "few"):

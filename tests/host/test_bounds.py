@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Little input that would cost much: refused in a second or two, and in less than 100 MB."""
+"""Short input of high cost: lowlat refuses it within two seconds and with less than 100 MB."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = [pytest.mark.security, pytest.mark.slow]
 
 HEAD = f"{SCHEMA} lowlat-gen 1\n".encode()
 
-#: The size in the audit: 122 KB.
+#: The size of the audit's file in bytes.
 PACKED = 122_000
 
 
-#: Runs the verb with 1 GiB and a minute at most, and tells last what it took: since it began, as
-#: what wait4() tells has the most that this process ever had in it.
+#: Runs the verb with at most 1 GiB and one minute. The last line is the peak memory since the start
+#: of the verb; wait4() would report the peak of the whole process.
 BOUNDED = """\
 import re, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
@@ -44,7 +44,7 @@ sys.exit(status)
 
 
 def _cost(*words: str) -> tuple[int, str, float, int]:
-    """Status, standard error, CPU seconds and KiB of one call."""
+    """Status, standard error, CPU seconds and memory in KiB of one call."""
     argv = [sys.executable, "-c", BOUNDED, *words]
     ended = subprocess.run(argv, capture_output=True, text=True, check=False)
     *said, last = ended.stderr.splitlines(keepends=True) or [""]
@@ -59,7 +59,8 @@ def _lines(text: Callable[[int], bytes]) -> Iterator[bytes]:
         n += 1
 
 
-#: Records without end: what packs best, then what costs most where it packs as well as text may.
+#: Endless records: the most compressible ones first, then the most expensive ones that compress as
+#: well as text can.
 BOMBS = {
     "one line": _lines(lambda n: b"#" * 4096),
     "zeros": _lines(lambda n: bytes(1 << 16)),
@@ -92,7 +93,7 @@ def test_a_packed_archive_costs_little(kind: str, tmp_path: Path) -> None:
     assert seconds <= 2 and kib <= 100_000, (seconds, kib)
 
 
-#: A line of a file of the kernel, and how often: 9 MB, as much as 122 KB of gzip may hold.
+#: A line of a kernel file, and its number of repetitions: 9 MB, as much as 122 KB of gzip may hold.
 FILES = {
     "/proc/cpuinfo": (b"|flags\\x09: " + b"tsc " * 50, 45_000),
     "/proc/interrupts": (b"| 24: 1 2 3 4 IO-APIC 2-edge eth0", 280_000),
@@ -119,7 +120,7 @@ def test_a_large_file_of_an_archive_costs_little(path: str, tmp_path: Path) -> N
         assert seconds <= 2 and kib <= 100_000, (seconds, kib)
 
 
-#: Lists that name few CPUs in many words, or many in few words again and again.
+#: Lists that name few CPUs in many words, or repeat many CPUs in few words.
 LISTS = {
     "repeated": f"0-{MAX_CPU}," * 60_000 + "0",
     "short and repeated": f"0-{MAX_CPU}," * 6_000 + "0",
@@ -144,7 +145,7 @@ def test_a_list_of_cpus_that_is_none_of_a_kernels_costs_little(kind: str, tmp_pa
 def test_each_cpu_with_siblings_of_its_own_costs_bounded_time(
     siblings: str, tmp_path: Path
 ) -> None:
-    """All CPUs that a kernel can have, each said to share its core with others."""
+    """All CPUs that a kernel can have; each one's file lists siblings in its core."""
     topology = "/sys/devices/system/cpu/cpu%d/topology/core_cpus_list"
     lists = {cpu: siblings.format(cpu, cpu % 7, cpu // 2) for cpu in range(MAX_CPU + 1)}
     records = [f"f {topology % cpu} {text}" for cpu, text in lists.items()]
@@ -199,7 +200,7 @@ def test_a_run_that_is_none_costs_little(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_devices_below_a_root_are_not_opened(tmp_path: Path) -> None:
-    """/dev/ptmx makes a terminal for each who opens it, and tells how many there are."""
+    """Each open of /dev/ptmx creates a terminal, and the kernel shows how many exist."""
     if os.geteuid() != 0:
         pytest.skip("makes a device: needs root")
     tree = write_tree(tmp_path, machine(4))

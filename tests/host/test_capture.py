@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A captured machine gives the plan of the machine, keeps no secrets, and harms no reader."""
+"""A capture gives the plan of its machine, contains no secrets, and cannot harm its reader."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 
 @pytest.fixture
 def host(tree: Tree) -> Path:
-    """A machine with devices, and with everything in it that a capture must not keep."""
+    """A machine with devices, and with everything that a capture must not contain."""
     root = tree(synthetic.Shape(packages=2, nodes=2, kinds=(synthetic.Kind(4, 2),)))
     cpuinfo = (root / "proc/cpuinfo").read_text()
     write(
@@ -125,7 +125,7 @@ def test_nothing_private_is_kept(host: Path) -> None:
 
 @pytest.fixture
 def watched(host: Path) -> Path:
-    """The same machine with all that verify looks into, and private things beside it."""
+    """The same machine with all files that verify reads, and private files beside them."""
     flags = "0 " * 12 + "77 " + "0 " * 17 + "0 0 0 0 0"
     write(
         host,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel messages: those of the live kernel, by dmesg or the journal, and those of a capture."""
+"""Kernel messages: from the live kernel (dmesg or the journal), and from a capture."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_journal_is_asked_for_this_boot_where_the_kernel_has_lost_its_start(
 def test_a_kernel_whose_buffer_is_empty_or_closed_has_no_messages(
     kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in containers, where /dev/null stands in its place, and for users."""
+    """The case of containers, where /dev/null replaces /dev/kmsg, and of ordinary users."""
     monkeypatch.setenv("PATH", str(tmp_path))
     _printing(tmp_path, dmesg=kept, journalctl="exit 1")
     assert read_messages(Root()) is NO_MESSAGES

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Everything that reads text of the kernel: exact values by example, then anything at all.
+"""Every parser of kernel text: exact values by example, then arbitrary input.
 
-Whatever the bytes, a parser gives a value or its own error, never another exception.
+Whatever the bytes, a parser returns a value or raises its own error, never another exception.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def test_a_set_written_as_a_mask_is_read_back(cpus: CpuSet) -> None:
     assert all(len(word) == 8 for word in cpus.mask().split(",")[1:])
 
 
-# Text that looks like a list reaches more of the parser than other text.
+# Text that looks like a list exercises more of the parser than other text.
 LISTS = st.text(st.sampled_from("0123456789-,:/N \n"), max_size=30)
 
 
@@ -393,7 +393,7 @@ ARCHIVE_LINES = st.lists(
 
 @given(st.binary() | ARCHIVE_LINES.map(lambda text: text.encode("utf-8", "replace")))
 def test_any_bytes_as_an_archive(data: bytes) -> None:
-    with contextlib.suppress(ValueError):  # which load() tells as a refusal
+    with contextlib.suppress(ValueError):  # load() turns this error into a refusal
         archive.parse(data)
 
 

@@ -65,7 +65,7 @@ def preempted(gaps: Gaps, truth: Path, ticks_per_ns: float) -> Preempted:
 def preempted_harness(
     programs: Programs, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Measured, Preempted]:
-    """The same with lowlat-measure itself."""
+    """The same for lowlat-measure itself."""
     folder = tmp_path_factory.mktemp("preempted")
     with injector(programs, folder, INJECT_SECONDS):
         measured = measure(programs, folder, INJECT_SECONDS - 0.5)

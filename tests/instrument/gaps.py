@@ -28,7 +28,8 @@ class Gaps:
 
     @property
     def window(self) -> Span:
-        """From the first gap's begin to the last one's end: the detector was running meanwhile."""
+        """From the begin of the first gap to the end of the last one: the detector was running
+        meanwhile."""
         return self._spans[0][0], self._spans[-1][1]
 
     def around(self, span: Span) -> Optional[Span]:
@@ -60,7 +61,7 @@ class Recall:
 
 
 def read_spans(path: Path, cpu: Optional[int] = None) -> list[Span]:
-    """Rows of ``begin,end``, or of ``cpu,begin,end`` for one CPU."""
+    """Gaps from rows of ``begin,end``, or of ``cpu,begin,end`` for one CPU."""
     with path.open() as file:
         return [
             (int(row["begin"]), int(row["end"]))

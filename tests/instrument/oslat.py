@@ -22,7 +22,7 @@ from stalls import late, read_truth, write_plan
 #: The maximum number of its buckets, of 1 us each.
 BUCKETS = 1024
 WORKLOAD_BYTES = 4096
-#: Its calls take longer than lowlat's clock reads.
+#: oslat's calls take longer than lowlat's clock reads.
 LONGEST_WAIT = 1000
 
 
@@ -86,7 +86,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Runs:
-    """A run with stalls between two without."""
+    """A run with stalls between two runs without stalls."""
 
     before: Oslat
     stalled: Oslat

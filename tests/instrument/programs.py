@@ -49,7 +49,7 @@ class Loop:
     """A run of the loop program; in ticks unless stated otherwise."""
 
     gaps: Gaps
-    #: By the method's own conversion, and the true value.
+    #: The period by the method's own conversion, and the true period.
     ticks_per_ns: float
     true_ticks_per_ns: float
     floor: float

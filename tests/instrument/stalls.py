@@ -24,8 +24,8 @@ FACTOR = 10 if FULL else 1
 #: A stall longer than requested by more than a tenth plus this was disturbed at its end.
 LATE_NS = 100
 #: An earlier disturbance is over before the stall's end is due, so the stall is found and has its
-#: length. But the code behind it is then cold, and that delay is no error of the clock. On no
-#: machine long stalls stay undisturbed.
+#: length. But the code after the stall is then cold, and the resulting delay is not an error of the
+#: clock. Long stalls stay undisturbed on no machine.
 STRUCK_NS = 1_000
 LONG_NS = 10_000_000
 
@@ -126,7 +126,7 @@ def _score(ns: int, stalls: Sequence[Stall], loop: Loop, threshold_ns: int) -> S
 
 
 def show(score: Score) -> str:
-    """A row for each length."""
+    """One row for each length."""
     rows = [
         f"{'stall':>9} {'recall':>7} {'of':>5} {'hit':>5} {'struck':>6} {'error: median':>14} p99"
     ]

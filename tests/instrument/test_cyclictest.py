@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wake-up latency against cyclictest in the same minute, and against a hog that is the cause."""
+"""Wake-up latency compared with cyclictest in the same minute, and with a hog as the known
+cause."""
 
 from __future__ import annotations
 

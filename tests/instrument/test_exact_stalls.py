@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Stalls of exactly known length in the detector's own loop: each found, and how well timed?"""
+"""Stalls of exactly known length in the detector's loop: whether each is found, and the error of
+its length."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def test_each_stall_is_found_at_the_lowest_threshold(
 
 
 def test_long_stalls_are_timed_at_the_right_rate(exact: Exact) -> None:
-    """By another clock, to a millionth; the code behind a long stall is cold, which costs some."""
+    """Another clock agrees to a millionth; the code after a long stall is cold, which costs some
+    time."""
     for size in exact.score.sizes:
         for error in size.errors if size.ns >= 100_000_000 else []:
             assert abs(error) <= 5000 + size.ns / 1e6

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""lowlat-measure as users run it, against two witnesses that know nothing of it: a SCHED_FIFO task
-that takes its CPU away and notes when, and the kernel's own trace."""
+"""lowlat-measure as users run it, against two independent witnesses: a SCHED_FIFO task that takes
+its CPU away and notes the time, and the kernel's own trace."""
 
 from __future__ import annotations
 

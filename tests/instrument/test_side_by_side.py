@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our detector beside sysjitter's method and oslat: same CPU, same stalls, one table."""
+"""lowlat's detector beside sysjitter's method and oslat: same CPU, same stalls, one table."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Period:
 
 @dataclass(frozen=True)
 class Periods:
-    """The least of some rounds in which they take turns."""
+    """The minimum over several rounds in which the loops take turns."""
 
     harness: Period
     sysjitter: Period

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gaps that two CPUs have at the same time: planted by a pair of hogs that wake together, or in
-turns."""
+"""Gaps that two CPUs have at the same time: a pair of hogs causes them, together or in turns."""
 
 from __future__ import annotations
 

@@ -216,6 +216,9 @@ def test_a_parameter_given_twice(host: Path) -> None:
     assert twice["skew_tick=1"] == twice["skew_tick=0"] == "contradictory"
     assert twice["nohz_full=2-7"] == "redundant"
     assert twice["console=a"] == "unknown"
+    flags = ("isolcpus=domain,2-7", "isolcpus=managed_irq,2-7")
+    answer = lowlat("lint", "--root", host, *flags, "--json").json()
+    assert all("from the first of them that has it" in one["why"] for one in answer["words"])
 
 
 def test_nohz_full_makes_others_redundant(host: Path) -> None:
@@ -326,12 +329,18 @@ def test_the_line_is_held_against_lowlats(host: Path) -> None:
     assert "corrected memory errors" in left_out["cost"]
 
 
-def test_lowlats_own_line_has_nothing_to_mend(host: Path) -> None:
-    line = lowlat("plan", "--root", host, "--json").json()["cmdline"]["text"]
-    answer = lowlat("lint", "--root", host, line, "--json")
+@pytest.mark.parametrize("name", ["lowlat", "lowlat-poll"])
+def test_lowlats_own_line_has_nothing_to_mend(name: str, host: Path) -> None:
+    wanted = ("--profile", name, "--root", host, "--json")
+    line = lowlat("plan", *wanted).json()["cmdline"]["text"]
+    answer = lowlat("lint", *wanted, line)
     assert answer.status == 0
     assert answer.json()["missing"] == []
-    assert answer.json()["against"]["adds"] == []
+    assert (answer.json()["against"]["adds"], answer.json()["against"]["leaves_out"]) == ([], [])
+
+
+def test_a_profile_that_is_not_there_is_refused(host: Path) -> None:
+    assert "no profile" in lowlat("lint", "--profile", "mine", "--root", host, "quiet").refused()
 
 
 # ---------------------------------------------------------------- where the line comes from
@@ -357,6 +366,19 @@ def answer_of(root: Path, text: str, tmp_path: Path) -> Answer:
 def test_a_file_holds_the_line(text: str, host: Path, tmp_path: Path) -> None:
     words = answer_of(host, text, tmp_path).json()["words"]
     assert [word["word"] for word in words] == ["isolcpus=2-7"]
+
+
+def test_the_setting_of_grub_is_read_as_an_argument_too(host: Path) -> None:
+    found = judged(host, 'GRUB_CMDLINE_LINUX_DEFAULT="quiet isolcpus=2-7"')
+    assert {"quiet", "isolcpus=2-7"} <= set(found)
+
+
+def test_a_running_word_is_not_judged_by_the_sign_of_another_value(tmp_path: Path) -> None:
+    """/proc/pressure, which psi=0 removes, is there with psi=1."""
+    root = reference.bare_metal(tmp_path, cpus=8)
+    write_tree(root, {"proc/cmdline": "quiet psi=1", "proc/pressure/cpu": "", "var/log/dmesg": ""})
+    words = lowlat("lint", "--root", root, "--json").json()["words"]
+    assert {word["word"]: word["verdict"] for word in words}["psi=1"] == "unknown"
 
 
 def test_words_need_no_quotes(host: Path) -> None:
@@ -389,6 +411,7 @@ def test_what_is_no_line_is_refused(text: str, host: Path, tmp_path: Path) -> No
 
 def test_what_cannot_be_read_is_refused(host: Path, tmp_path: Path) -> None:
     assert "No such file" in lowlat("lint", "--root", host, tmp_path / "none").refused()
+    assert "No such file" in lowlat("lint", "--root", host, "mistyped.conf").refused()
     assert lowlat("lint", "--root", host, "").refused()
     assert lowlat("lint", "--root", host, "-").refused()
     assert lowlat("lint", "--root", host, tmp_path / "").refused()

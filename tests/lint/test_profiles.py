@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``lint`` reads what others' profiles ask of the boot line."""
+"""``lint`` reads the parameters that other tools' profiles add to the boot line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def words(host: Path, folder: Path, text: str) -> dict[str, Any]:
 def test_a_performance_profile_is_the_operators_line(host: Path, tmp_path: Path) -> None:
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     found = words(host, tmp_path, PROFILE)
-    # The hint realTime is on where it is not given.
+    # The hint realTime is on by default.
     assert found["mce=off"] == "harmful" and found["isolcpus=managed_irq,2-7"] == "effective"
     assert found["isolcpu=2-7"] == "ignored" and found["nohz=off"] in ("harmful", "contradictory")
     calm = PROFILE.replace("spec:", "spec:\n  workloadHints: {realTime: false}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gaps joined with their causes, from the kernel's text."""
+"""Gaps are joined with their causes, from the kernel's text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def table(cpu: dict[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def test_interrupts_are_counted_for_as_long_as_the_counters_grew(tmp_path: Path) -> None:
-    """A busy host takes its time between a moment and the reading of the counters."""
+    """On a busy host, time passes between a moment and the read of the counters."""
     lines = [
         line(1100, "local_timer_entry: vector=236"),
         line(1400, "local_timer_exit: vector=236"),
@@ -99,7 +99,7 @@ def test_nested_causes_are_net_of_each_other(tmp_path: Path) -> None:
     ]
     cpu = explained(tmp_path, lines, [(1000, 2000)])
     assert table(cpu) == {
-        # Entering, leaving and what lies between is the outermost one's doing.
+        # The outermost event gets the time of its entry, of its exit and of everything between.
         "irq: local_timer (tick_nohz_handler)": (1, 300 + 100 + 100 + 200),
         "softirq: TIMER (tcp_orphan_update)": (1, 100 + 150),
         "irq: irq 36 virtio1-req.0": (1, 50),
@@ -165,7 +165,7 @@ def test_an_interrupt_of_another_cpu_tells_where_it_was_sent(tmp_path: Path) -> 
     assert table(explained(tmp_path, lines, gaps, sent=sent)) == {
         "ipi: IPI reschedule from wakeup_preempt": (1, 1000),
         "ipi: IPI function call from on_each_cpu_cond_mask (flush_tlb_func)": (1, 1000),
-        "ipi: IPI function call": (1, 1000),  # what has arrived is not sent again
+        "ipi: IPI function call": (1, 1000),  # the interrupt has arrived and is not sent again
     }
 
 
@@ -190,7 +190,7 @@ def test_an_interrupt_of_arm64_is_named_by_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_softirq_in_a_thread_is_taken_off_the_cpu_with_it(tmp_path: Path) -> None:
-    """As on PREEMPT_RT, where an interrupt's thread runs softirqs and may be preempted."""
+    """The case of PREEMPT_RT, where an interrupt's thread runs softirqs and may be preempted."""
     thread = ("irq/36-virtio1", 40)
     lines = [
         switch(1100, SPIN, thread),
@@ -219,7 +219,7 @@ def test_nmi_fault_and_nothing_at_all(tmp_path: Path) -> None:
     assert table(cpu) == {
         "nmi: perf_event_nmi_handler": (1, 1000),
         "exception: page fault user": (1, 1000),
-        "thread: grep": (1, 400),  # its own fault is its own time
+        "thread: grep": (1, 400),  # the time of its own fault is its own
         "hardware-or-hypervisor: no kernel event": (1, 500),
     }
     assert cpu["attribution"]["gaps_with_cause"] == 3
@@ -229,7 +229,7 @@ def test_nmi_fault_and_nothing_at_all(tmp_path: Path) -> None:
 def test_what_the_buffer_lost_is_said_and_blamed_on_nobody(tmp_path: Path) -> None:
     lines = [line(5100, "local_timer_exit: vector=236")]
     cpu = explained(tmp_path, lines, [(1000, 2000), (5000, 6000), (7000, 7100)], lost=12)
-    # The second gap began before what was kept did.
+    # The second gap began before the first kept event.
     assert table(cpu)["not-recorded: the trace's buffer was full"] == (2, 2000)
     assert table(cpu)["hardware-or-hypervisor: no kernel event"] == (1, 100)
     assert any("CPU 1: 12 records were lost" in note for note in cpu["notes"])
@@ -244,12 +244,12 @@ def test_entries_are_compared_with_what_the_kernel_counted(tmp_path: Path) -> No
     ]
     entries = {"LOC": 1.0, "CAL": 1.0, "TLB": 1.0, "36:eth0": 2.0, "total": 5.0}
     sums = explained(tmp_path, lines, [(1000, 2000)], entries=entries)["attribution"]
-    # A TLB shoot-down is one of the function calls; the two of irq 36 have no event.
+    # A TLB shoot-down is one of the function calls; the two interrupts of irq 36 have no event.
     assert (sums["interrupts"], sums["interrupts_named"]) == (4, 2)
 
 
 def test_a_clock_in_microseconds_is_converted_and_given_its_slack(tmp_path: Path) -> None:
-    """As without the TSC: the kernel cuts CLOCK_MONOTONIC_RAW to microseconds."""
+    """The case without the TSC: the kernel truncates CLOCK_MONOTONIC_RAW to microseconds."""
     (event,) = parse(["  x-77  [001] d.h.. 2.000004: reschedule_entry: vector=253"], CLOCK)
     assert event.time == 2_000_004_000
     arm = ClockPair((500, 1_000_000_000), (24_000_500, 2_000_000_000))  # 24 MHz
@@ -269,7 +269,7 @@ def test_a_task_cannot_forge_an_event() -> None:
 
 
 def test_periods_are_looked_for_in_each_class_of_causes(tmp_path: Path) -> None:
-    """The tick does not hide what a thread does once in a while."""
+    """The tick does not hide the occasional work of a thread."""
     worker, step = ("kworker/1:1", 9), 10**9 // 250
     lines, gaps = [], []
     for at in range(10**6, 10**9, step):
@@ -304,7 +304,8 @@ TASKS = (SPIN, ("kworker/1:1", 9), ("rcuc/1", 20))
 
 @given(data=st.data())
 def test_whatever_the_trace_says_the_causes_add_up_to_the_gaps(data: st.DataObject) -> None:
-    """Also where events were lost: ends without a beginning, tasks that change by themselves."""
+    """Lost events are no exception: ends without a beginning, tasks that change without a
+    switch."""
     edges = sorted(data.draw(st.sets(st.integers(1, 5000), min_size=2, max_size=12)))
     gaps = list(zip(edges[::2], edges[1::2]))
     lines = []
@@ -373,7 +374,7 @@ def test_a_damaged_folder_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_the_catalogue_names_the_remedy(kind: str, cause: str, name: str | None) -> None:
-    assert remedy(kind, cause) == name
+    assert remedy(f"{kind}: {cause}") == name
 
 
 def test_every_pattern_of_the_catalogue_can_match_a_class() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The live view: what it makes of the harness's lines, and how it ends."""
+"""The live view: its output for the harness's lines, and how it ends."""
 
 from __future__ import annotations
 
@@ -55,6 +55,10 @@ def test_the_table_ranks_by_time_and_recommends_what_can_be_had(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    ending = {"cpu": 3, "gaps": 1, "noise_ns": 3, "noise_ppm": 1.2e6, "max_ns": 9, "switches": 0}
+    whole = parse_line(told(cpus=[{**ending, "interrupts": {}, "softirqs": {}}]), [])
+    # A gap that began in the second before counts here too.
+    assert " 1000000.0 " in table(whole, 8, frozenset())
     second = parse_line(told(), [Occupant(3, "a-thread-of-a-long-name", 6_000_000, 44)])
     title, head, *rows = table(second, 8, frozenset({"nohz_full"})).splitlines()
     assert head.split()[-3:] == ["us/s", "times/s", "remedy"]
@@ -99,7 +103,7 @@ def test_threads_are_seen_by_what_they_ran_between_two_looks(tmp_path: Path) -> 
 
 
 def top(program: str, *args: str) -> list[str]:
-    """The command line with the harness that is tested beside it."""
+    """The command line, with the tested harness beside it."""
     code = (
         "import sys; sys.argv[0] = sys.argv.pop(1); from lowlat.cli import main; sys.exit(main())"
     )

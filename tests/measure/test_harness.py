@@ -54,7 +54,7 @@ EMPTY_PACE = {"window_ns": 0, "windows": 0, "work": {}}
 
 
 def test_a_long_gap_ends_the_run_and_is_in_it(harness: Harness) -> None:
-    """Another process takes the CPU for longer than that, at the latest after a minute."""
+    """Another process takes the CPU for longer than this time, within a minute at the latest."""
     cpu = online()[-1]
     code = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True:\n    pass"
     words = ("--cpus", str(cpu), "--duration", "60s", "--warmup", "0s", "--no-oslat", "--json")
@@ -119,7 +119,8 @@ def test_the_loop_runs_under_task_isolation_where_the_kernel_has_it(
     run = json.loads(bench.json.read_text())
     assert run["task_isolation"] == word
     asked = [row for row in done.stdout.splitlines() if re.match(r"6[3-7] ", row)]
-    # The feature; it is configured for the VM statistics, switched on, and off behind the loop.
+    # PR_ISOL_*: read the features, configure the VM statistics, activate, and deactivate after the
+    # loop.
     calls = ["63 0 pointer", "65 1 1 1 pointer 0 1", "67 pointer 0 0 0 1 ", "67 pointer 0 0 0 0 "]
     assert len(asked) == (4 if features & 1 else 1)
     assert all(row.startswith(call) for row, call in zip(asked, calls))
@@ -133,7 +134,7 @@ def test_the_steps_of_a_run_add_up_to_it(harness: Harness) -> None:
     ends = run["series"]["ends_s"]
     assert run["series"]["step_s"] == 1
     seconds = [0, *(int(end) for end in ends[:-1])]
-    # At most one each; a busy host may come too late for one of them.
+    # At most one of each; on a busy host one of them may come too late.
     assert len(ends) > 1 and seconds == sorted(set(seconds)) and ends[-1] >= 2.6
     (cpu,) = run["cpus"]
     assert set(cpu["series"]) == {"noise_ns", "gaps", "interrupts", "readings_per_ms"}
@@ -155,7 +156,8 @@ def test_a_short_run_is_one_step(harness: Harness) -> None:
 
 
 def test_noise_is_in_the_step_in_which_it_came(program: str, tmp_path: Path) -> None:
-    """A rival on the measured CPU from 2 s on: in the last second it has a part of the time."""
+    """A rival starts on the measured CPU after 2 s and takes part of its time in the last
+    second."""
     out = tmp_path / "run.json"
     argv = [program, "--cpus", "1", *SHORT, "--duration", "4s", "--follow", f"--json={out}"]
     child = subprocess.Popen(argv, stdout=subprocess.PIPE)
@@ -260,7 +262,7 @@ def test_work_per_window(harness: Harness) -> None:
         assert pace["window_ns"] == 1_000_000
         assert 0 < pace["windows"] <= 1000
         assert work == sorted(work)
-        # The usual window is the run's mean pace; what is slow shows below it.
+        # The median window has the run's mean pace; slow windows show below it.
         usual = pace["window_ns"] / run["clock"]["loop_period_ns"]
         assert pace["work"]["p50"] == pytest.approx(usual, rel=0.2)
         assert work[-1] <= 1.3 * pace["window_ns"] / run["clock"]["floor_ns"]
@@ -441,7 +443,7 @@ def test_no_cpu_left(harness: Harness) -> None:
 @pytest.mark.root
 @needs_root
 def test_what_the_kernel_takes_from_a_real_time_loop_is_named(harness: Harness) -> None:
-    """With an ordinary task to serve, the kernel takes its share from the loop, by default 50 ms a
+    """If an ordinary task is waiting, the kernel takes time from the loop, by default 50 ms a
     second: through the fair server, or before Linux 6.12 through sched_rt_runtime_us."""
     if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() != "950000":
         pytest.skip("sched_rt_runtime_us is not the kernel's default")

@@ -41,7 +41,7 @@ QUICK = ("--duration", "300ms", "--warmup", "0s")
 
 @pytest.fixture
 def running(program: str, tmp_path: Path) -> Any:
-    """A run under load that has come to measuring; its children and its private folder."""
+    """A run under load that has begun to measure; its children and its private folder."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     process = subprocess.Popen(
@@ -116,7 +116,7 @@ def test_a_killed_harness_takes_its_memory_group_along(bench: Bench) -> None:
 
 
 def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Bench) -> None:
-    # Whoever times work or asks oslat has a folder before it has a child.
+    # A run that times work or asks oslat has a folder before it has a child.
     bench.play("oslat", HELP)
     words = ("--duration", "30s", "--warmup", "0s")
     killed, living = bench.start(*words), bench.start(*words)
@@ -135,7 +135,7 @@ def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Be
     assert names(bench.scratch) == ["lowlat-measure-mine"]
 
 
-# What is inherited
+# Inherited state
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGHUP, 0), (signal.SIGINT, 130)])
@@ -181,7 +181,7 @@ def test_a_lower_limit_of_files_is_kept(bench: Bench) -> None:
 
 
 def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
-    """A tracer that does not wait for it keeps it from ending, as a broken disk would."""
+    """A tracer that does not wait for the process keeps it from ending, as a broken disk would."""
     bench.env["HOME"] = str(bench.folder)
     bench.play("oslat", HELP + "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60\n")
     process = bench.start(*QUICK, "--oslat", "--json", str(bench.json))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where lowlat-measure writes its result, and what it does where it cannot."""
+"""Where lowlat-measure writes its result, and what happens if it cannot write there."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def test_a_slow_reader_of_a_pipe_gets_all(program: str, tmp_path: Path) -> None:
 
 
 def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) -> None:
-    # Not by /dev/stdout: a harness that writes beside it and renames would take its place.
+    # The test avoids /dev/stdout: a harness that writes a file beside it and renames would replace
+    # it.
     target = tmp_path / "run.json"
     for standard in (True, False):
         with target.open("w") as file:
@@ -202,7 +203,7 @@ def test_a_second_has_one_line_even_after_a_stall(bench: Bench) -> None:
 def test_lines_that_nobody_reads_do_not_hold_up_the_run(bench: Bench) -> None:
     process = follow(bench, "--duration", "60s")
     assert process.stdout is not None
-    # The other end of the same pipe (proc_pid_fd(5)).
+    # Open the other end of the same pipe (proc_pid_fd(5)).
     writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
     with pytest.raises(BlockingIOError):
         while True:

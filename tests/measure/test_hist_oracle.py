@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The harness's histogram against HdrHistogram's Python port, and against the plain values."""
+"""The harness's histogram compared with HdrHistogram's Python port, and with the plain values."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ pytestmark = pytest.mark.place
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
-#: The most that a value may be off by, as a share of it.
+#: The largest relative error of a value.
 ERROR = 0.001
 
-#: Where the histogram's own range ends, ns.
+#: The end of the histogram's own range, ns.
 TOP = 2**47
 
 COUNT = 20_000
 
 
 def _mixed(rng: random.Random) -> list[int]:
-    """Noise as it is: many short ticks, few long preemptions."""
+    """Realistic noise: many short ticks, few long preemptions."""
     ticks = [int(rng.gauss(3000, 400)) for _ in range(COUNT)]
     return [abs(value) for value in ticks] + [rng.randrange(10**5, 10**8) for _ in range(200)]
 
@@ -66,7 +66,7 @@ def dump() -> Dump:
 def test_values_at_quantiles(dump: Dump, shape: str) -> None:
     values = SHAPES[shape](random.Random(shape))
     buckets, found = dump(values)
-    # Four digits: the oracle's own error is a tenth of what is allowed.
+    # Four digits: the oracle's own error is a tenth of the allowed error.
     oracle = HdrHistogram(1, TOP, 4)
     for value in values:
         assert oracle.record_value(max(value, 1))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The loads of lowlat-measure, and what becomes of a run when stress-ng misbehaves: its JSON is
-there, with ``complete`` false and the reason."""
+"""The loads of lowlat-measure, and the result of a run when stress-ng misbehaves: the JSON exists,
+with ``complete`` false and the reason."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def test_oom_stays_in_its_own_memory_group(bench: Bench) -> None:
 
 
 def _left_groups() -> set[Path]:
-    """The memory groups of harnesses that are gone: another test's may run beside this one."""
+    """The memory groups of harnesses that have ended: another test's harness may run at the same
+    time."""
     found = Path("/sys/fs/cgroup").rglob("lowlat-measure.*")
     return {group for group in found if not Path("/proc", group.suffix[1:]).exists()}
 
@@ -144,8 +145,8 @@ def test_files_larger_than_their_group_are_read_again(bench: Bench) -> None:
     assert load["memory_group"]["major_faults_per_s"] > 0
 
 
-#: 250 page faults a second that read, each of a page that nothing else holds, and what the kernel
-#: counted of this process.
+#: Causes 250 read faults a second, each of a page that nothing else holds, and prints the kernel's
+#: count for this process.
 READS_AGAIN = """import mmap, os, resource, signal, sys, time
 if sys.argv[1] == "--version": sys.exit(print("stress-ng, version 0.15.06 (gcc 12)"))
 if sys.argv[1] == "--help": sys.exit(print("--msync"))
@@ -171,7 +172,7 @@ open("load-0.yaml", "w").write("metrics:")
 @needs_root
 @pytest.mark.root
 def test_major_faults_of_a_known_rate_are_found(bench: Bench) -> None:
-    """In the run and in what ``report`` says of it."""
+    """The rate is in the run and in the output of ``report``."""
     bench.play("stress-ng", f"#!{sys.executable}\n{READS_AGAIN}")
     done = bench.call("--duration", "2s", "--warmup", "1s", "--no-oslat", "--load", "major-faults")
     if done.status == 2:
@@ -189,7 +190,7 @@ def test_major_faults_of_a_known_rate_are_found(bench: Bench) -> None:
 
 @pytest.mark.skipif(not shutil.which("taskset"), reason="no taskset (util-linux)")
 def test_a_load_cannot_move_onto_a_measured_cpu(bench: Bench) -> None:
-    """As tlb-shootdown of stress-ng 0.19 tries to."""
+    """tlb-shootdown of stress-ng 0.19 attempts this."""
     script = "taskset -p -c 1 $$\n" + METRICS.format(name="timer", rate=1.0) + WAITS
     bench.play("stress-ng", VERSION.format(options=OPTIONS) + script)
     words = (*QUICK, "--no-oslat", "--cpus", "1", "--load", "timers")
@@ -299,7 +300,7 @@ def test_loads(harness: Harness, scenario: str) -> None:
             assert int(value) <= 256 << 20
 
 
-#: stress-ng 0.15 in doubt about what it counted.
+#: A stress-ng 0.15 that doubts its own count.
 DOUBTS = """trap 'echo "stress-ng: fail:  [77] switch: metrics corrupted, ops 9"; exit {status}' INT
 while :; do sleep 0.02; done
 """

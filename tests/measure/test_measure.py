@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The verb measure around a harness that is played by a small script."""
+"""The verb measure with a small script in place of the harness."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RUN = '{"schema": "lowlat.run/1", "complete": true, "problems": ["no oslat"]}'
 
 
 class Stage:
-    """A folder with lowlat-gen and a lowlat-measure that does what a test says."""
+    """A folder with lowlat-gen and a lowlat-measure that runs a test's script."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -205,8 +205,8 @@ def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
 def test_a_busy_sibling_is_found_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two CPUs of this machine, told to be siblings; the other arm is the same run beside an idle
-    one, which no test can promise here."""
+    """Two CPUs of this machine are declared siblings. The other arm is the same run beside an idle
+    sibling, which no test can guarantee here."""
     monkeypatch.setattr(sys, "argv", [str(REAL.with_name("lowlat-gen")), "measure"])
     other, cpu, *_ = sorted(os.sched_getaffinity(0))
     out, idle = tmp_path / "busy.json", tmp_path / "idle.json"
@@ -244,7 +244,7 @@ def test_causes_are_joined_and_their_lack_is_told(stage: Stage) -> None:
     stage.call("--causes", "--events", str(stage.folder / "e.csv"))
     argv = (stage.folder / "argv").read_text().split()
     assert "--observer=auto" in argv and f"--events={stage.folder}/e.csv" in argv
-    # A harness that left no capture: the run is kept, and says so.
+    # The harness left no capture: the run is kept, with a note.
     (note,) = json.loads(stage.out.read_text())["attribution"]["notes"]
     assert "capture.json" in note
 
@@ -419,7 +419,7 @@ from lowlat.verbs import measure
 sys.exit(measure.main(cli.asked("measure", ["--label", "stock", "--out", {out!r}])))
 """
 
-#: The same with a join of the causes that takes long, and says when it begins.
+#: The same with a slow join of the causes, which reports its start.
 SLOW_JOIN = """import time
 from pathlib import Path
 from lowlat.measure.causes import attribution
@@ -540,7 +540,7 @@ def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> N
     mounted = ["unshare", "-m", "--", "mount", "-t", "tmpfs", "-o", "size=16k", "none", str(room)]
     if os.geteuid() != 0 or subprocess.run(mounted, check=False, capture_output=True).returncode:
         pytest.skip("mounts a small file system: needs root")
-    # The disk is filled while the run goes on.
+    # The harness fills the disk during the run.
     fill = f"head -c 1000000 /dev/zero >{room}/filler 2>/dev/null"
     stage.play(f"{fill}; printf '%s' '{RUN[:-1]}, \"x\": \"'; printf %20000s; echo '\"}}'")
     out = room / "run.json" if full == "--out" else stage.out
@@ -563,7 +563,7 @@ def test_a_finished_run_is_not_lost_on_a_full_disk(stage: Stage, full: str) -> N
         assert ended.returncode == 1
         said = f"lowlat-gen: --out {out}: No space left on device: the run is on standard output\n"
         assert ended.stderr == said
-        # On a busy host its progress comes first.
+        # On a busy host the run's progress comes first.
         assert json.loads(ended.stdout[ended.stdout.index("{") :])["complete"] is True
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors of the system in each call that writes: a finished measurement is never lost, and nothing
-is half-written. LOWLAT_CUTS=1 (`make test-faults`) tries every call, else it is a sample."""
+"""Each call that writes fails with a system error: a finished measurement is never lost, and no
+file is half-written. LOWLAT_CUTS=1 (`make test-faults`) tries every call; otherwise the tests try a
+sample."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_the_harness_survives_an_error_in_any_call(
         where = (fault, at, done)
         _check_kept(done, target, done.status != 2, where)
         assert bool(done.err) == bool(done.status), where
-        # Where nothing can be removed, an empty file stays.
+        # If nothing can be removed, an empty file stays.
         removed = any(call.startswith("unlink") for call in done.failed)
         assert removed or names(tmp_path) == ["run.json"], where
         for name in set(names(tmp_path)) - {"run.json"}:
@@ -105,7 +106,7 @@ def test_measure_survives_an_error_in_any_call(
     for at in tried:
         done = run(fault, at)
         where = (fault, at, done)
-        # Its account of what interrupted it is written once it has measured.
+        # The harness writes its record of interruptions after the measurement.
         measured = any(call.endswith(("/switches.csv", "/capture.json")) for call in done.calls)
         _check_kept(done, target, measured or done.status == 0, where)
         removed = any(call.startswith(("unlink", "rmdir")) for call in done.failed)

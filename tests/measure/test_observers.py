@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Interruptions of the measured CPUs, recorded on this host: by the kernel's trace, and by the
-detectors' own switches; the cost and the leftovers of both."""
+"""Interruptions of the measured CPUs, recorded on this host by the kernel's trace and by the
+detectors' own context switches; the cost and the leftovers of both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def measured(program: str, folder: Path, *args: str, **more: Any) -> dict[str, A
 
 @contextmanager
 def tracefs(folder: Path) -> Iterator[Path]:
-    """A tracefs to look into, whether or not this host has it mounted."""
+    """A readable tracefs, whether or not this host has it mounted."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tracefs", "none", str(folder)], check=True, timeout=10)
     try:
@@ -106,7 +106,7 @@ def test_every_kernel_event_is_in_a_gap_and_every_entry_has_a_name(
 def test_switches_without_root_are_those_of_the_trace(
     ordinary_user: OrdinaryUser, tmp_path: Path
 ) -> None:
-    """An instance of root's tells the truth."""
+    """root's trace instance is the reference."""
     if int(Path("/proc/sys/kernel/perf_event_paranoid").read_text()) > 2:
         pytest.skip("kernel.perf_event_paranoid is above 2: perf is for root only here")
     cpu = online()[-1]
@@ -171,14 +171,14 @@ def test_nothing_is_left_even_of_a_run_that_was_killed(program: str, tmp_path: P
         try:
             _until(lambda: len(instances(root, killed.pid)) == 2)
             time.sleep(0.5)
-            # Another run leaves alone what is in use, with a capture or without.
+            # Another run does not touch an instance in use, with a capture or without.
             measured(program, tmp_path / "beside", "--duration=200ms", "--observer=trace")
             plain()
             assert len(instances(root, killed.pid)) == 2
         finally:
             killed.send_signal(signal.SIGKILL)
             killed.wait()
-        # Its keeper sees to that; no other run has to come.
+        # The keeper of the killed run removes the instances; this needs no other run.
         _until(lambda: instances(root, killed.pid) == [], 5)
 
 
@@ -220,7 +220,7 @@ def _until(holds: Any, limit: float = 20.0) -> None:
 @needs_two_cpus
 @pytest.mark.root
 def test_tracefs_need_not_be_mounted(program: str, tmp_path: Path) -> None:
-    """In a mount namespace where it is not, the run mounts it for itself alone."""
+    """The run mounts tracefs privately in a mount namespace without it."""
     hide = 'umount -a -t tracefs 2>/dev/null; umount -a -t debugfs 2>/dev/null; exec "$@"'
     wrapper = ["unshare", "-m", "sh", "-c", hide, "sh"]
     script = tmp_path / "hidden"
@@ -269,8 +269,8 @@ def test_a_folder_with_a_capture_is_refused(program: str, tmp_path: Path) -> Non
 @pytest.mark.root
 @pytest.mark.full
 def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
-    """Side by side, in turns. The trace lengthens a gap by its own records; neither observer may
-    bring entries into the kernel. The host is noisy, so only more than doubling fails."""
+    """The observers take turns. The trace's own records lengthen a gap; neither observer may cause
+    kernel entries. The host is noisy, so only more than a doubling fails."""
     observers = ("off", "switches", "trace")
     gaps: dict[str, list[float]] = {name: [] for name in observers}
     entries: dict[str, list[float]] = {name: [] for name in observers}
@@ -280,7 +280,8 @@ def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
             folder.mkdir()
             observed = [] if name == "off" else [f"--capture={folder}", f"--observer={name}"]
             argv = [program, f"--cpus={online()[-1]}", "--warmup=200ms", "--duration=1s"]
-            # Before all others, so that what is compared is the interrupts.
+            # FIFO priority puts the loop before all ordinary tasks, so that only interrupts are
+            # compared.
             argv += ["--policy=fifo:1", "--no-oslat", "--json=-", *observed]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
             (cpu,) = json.loads(done.stdout)["cpus"]
@@ -295,7 +296,7 @@ def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
 
 
 def _median_gap(counts: list[list[int]]) -> float:
-    """Of the gaps of 5 us and more: shorter ones are the hypervisor's on this kind of host."""
+    """Gaps of 5 us and more: on this kind of host, shorter ones come from the hypervisor."""
     longer = [(lower, count) for lower, _, count in counts if lower >= 5000]
     left = sum(count for _, count in longer) / 2
     for lower, count in longer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Known periods in the times of events: each one that is there, and no other."""
+"""Known periods in the times of events: each present period is found, and no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def noise(rng: random.Random, rate: float, span: float) -> list[float]:
 
 
 def comb(rng: random.Random, frequency: float, span: float, kept: float = 1.0) -> list[float]:
-    """Events at one frequency, of which a part is kept, each some microseconds off."""
+    """Events at one frequency, of which only a share is kept, each shifted by some microseconds."""
     start = rng.random() / frequency
     teeth = (start + k / frequency + rng.gauss(0, 5e-6) for k in range(int(span * frequency)))
     return [time for time in teeth if 0 <= time < span and rng.random() < kept]
@@ -49,7 +49,7 @@ def most(number: int, rate: float) -> int:
 def test_events_without_period_show_none_beyond_the_stated_rate(
     bursts: int, rate: float, span: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Poisson noise, and noise that comes in bursts of some milliseconds."""
+    """Poisson noise, and noise in bursts of some milliseconds."""
     monkeypatch.setattr(periods, "FALSE_ALARM_RATE", 0.05)
     rng = random.Random(1)  # noqa: S311
     alarms = 0
@@ -64,7 +64,7 @@ def test_events_without_period_show_none_beyond_the_stated_rate(
 @pytest.mark.parametrize("drift", [-4.9e-4, 0.0, 4.9e-4])
 @pytest.mark.parametrize(("seconds", "name"), periods.KNOWN)
 def test_each_known_period_is_found_in_noise(seconds: float, name: str, drift: float) -> None:
-    """Also where the clock that makes it differs from the run's by all that NTP allows."""
+    """The period's clock may differ from the run's clock by all that NTP allows."""
     rng = random.Random(2)  # noqa: S311
     span, frequency = max(32 * seconds, 8.0), (1 + drift) / seconds
     times = [*noise(rng, 0.8 / seconds, span), *comb(rng, frequency, span)]
@@ -74,7 +74,7 @@ def test_each_known_period_is_found_in_noise(seconds: float, name: str, drift: f
 
 
 def test_a_tick_that_shows_now_and_then_is_found() -> None:
-    """As on a CPU that others use, too: in a third of its turns."""
+    """The case of a shared CPU, which shows a tick in a third of its periods."""
     rng = random.Random(3)  # noqa: S311
     times = [*noise(rng, 100.0, 20.0), *comb(rng, 250.0, 20.0, kept=0.3)]
     ((one),) = periods.find(sorted(times), 20.0)
@@ -83,7 +83,7 @@ def test_a_tick_that_shows_now_and_then_is_found() -> None:
 
 
 def test_two_ticks_are_told_apart() -> None:
-    """This kernel's and the host's: none is a harmonic of the other."""
+    """This kernel's tick and the host's: neither is a harmonic of the other."""
     rng = random.Random(4)  # noqa: S311
     times = [*noise(rng, 10.0, 16.0), *comb(rng, 250.0, 16.0), *comb(rng, 300.0, 16.0)]
     assert [name for _, name in found(times, 16.0)] == ["a tick at HZ=300", "a tick at HZ=250"]
@@ -91,7 +91,8 @@ def test_two_ticks_are_told_apart() -> None:
 
 @pytest.mark.parametrize("frequency", [1.5, 3.0, 20.0, 25.0, 37.3, 50.0, 200.0, 500.0, 600.0, 2e3])
 def test_another_period_is_not_taken_for_a_known_one(frequency: float) -> None:
-    """Also where it is a harmonic of a known one, or has one as a harmonic."""
+    """Some of these frequencies are a harmonic of a known one, or have a known one as a
+    harmonic."""
     rng = random.Random(5)  # noqa: S311
     assert found([*noise(rng, 5.0, 20.0), *comb(rng, frequency, 20.0)], 20.0) == []
 

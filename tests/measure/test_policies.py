@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Several scheduling policies in one command: a run each, distinguished by label and file."""
+"""Several scheduling policies in one command: one run for each, distinguished by label and file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lowlat.measure.options import MeasureOptions
 
 __all__ = ["stage"]
 
-#: A harness that says which policy it was given.
+#: A harness that reports the policy it was given.
 ECHO = "for word; do case $word in --policy=*) p=${word#--policy=} ;; esac; done"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The second opinions that lowlat-measure asks for, and what becomes of a run when one misbehaves:
-its JSON is there, with ``complete`` false and the reason."""
+"""The cross-checks that lowlat-measure runs, and the result of a run when one misbehaves: the JSON
+exists, with ``complete`` false and the reason."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_kernel_without_the_tracer_is_said(bench: Bench) -> None:
     assert done.said("Tracer osnoise not found!); it needs root and a kernel with CONFIG_OSNOISE")
 
 
-# What oslat does, and what is said of it
+# oslat's behaviour, and the resulting text
 
 OSLAT_FAULTS = {
     "aborts": ("kill -ABRT $$", "oslat was killed by signal 6"),

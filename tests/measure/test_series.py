@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run in steps: as the harness's document has it, and as a notebook gets it."""
+"""A run in steps: in the harness's document, and as a notebook gets it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_a_flood_of_gaps_loses_none_and_takes_no_memory() -> None:
     seconds, per_s, gaps, kept, logged, beyond = map(int, found.groups()[:6])
     assert (kept, logged + beyond) == (gaps, gaps)
     assert beyond > 0, "the log was never full"
-    # Of its own time, which is less than all of it on a busy host.
+    # A share of its own CPU time, which is less than the whole time on a busy host.
     assert per_s >= 90_000
     assert gaps > seconds
 
@@ -45,7 +45,7 @@ def _resident_kib(pid: int) -> int:
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
 def test_the_harness_keeps_its_memory_while_it_measures(tmp_path: Path) -> None:
-    """Both the log and the histogram are there from the start."""
+    """The log and the histogram exist from the start."""
     program = os.environ.get("LOWLAT_MEASURE") or str(SOURCE / BUILD / "lowlat-measure")
     process = subprocess.Popen(
         [program, "--duration", "30s", "--warmup", "0s", "--no-oslat", "--threshold", "50ns",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gaps that several CPUs have at the same time, found among those that they have by chance."""
+"""Gaps that several CPUs have at the same time, distinguished from gaps that coincide by chance."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The parsers of what other tools write, on what they wrote (tests/data/tools/record)."""
+"""The parsers of other tools' output, tested with recorded output (tests/data/tools/record)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def oslat_of(name: str) -> ToolResult:
 
 
 def printed(name: str, row: str) -> list[float]:
-    """The numbers that the text form has behind a label."""
+    """The numbers after a label in the text output."""
     found = re.search(rf"^ *{row}:([ \t\d.]+)", text(name), re.M)
     assert found is not None
     return [float(value) for value in found[1].split()]
@@ -61,7 +61,7 @@ def test_oslat_maximum_is_an_upper_limit(name: str, rounded_down: float) -> None
 
 
 def test_oslat_2_1_is_told_from_2_10(bench: Bench) -> None:
-    """Both call themselves 2.10, and round in opposite directions."""
+    """Both versions call themselves 2.10, but round in opposite directions."""
     names = ("oslat-2.1-text-from-source.txt", "oslat-2.10-text.txt")
     assert [oslat_of(name).version for name in names] == ["2.1", "2.10"]
     before, after = (
@@ -126,7 +126,7 @@ def test_rtla_without_its_tracer_gives_none(release: str) -> None:
 
 @pytest.mark.parametrize("release", STRESS_VERSIONS)
 def test_stress_ng_figures_are_those_of_the_stressor(release: str) -> None:
-    """Against the table it prints, which has them to two digits."""
+    """Compared with the tool's printed table, which has two digits."""
     found = stress_ng.parse(text(f"stress-ng-{release}-mixed.yaml"))
     assert (found.version, found.compiler) == (release, STRESS_VERSIONS[release])
     assert list(found.throughput) == ["fault", "vm", "timer"]
@@ -161,7 +161,7 @@ def test_stress_ng_0_13_and_duplicate_keys_of_other_sections() -> None:
 
 
 def pinned(mean: float, release: str = "0.15.06") -> dict[str, Any]:
-    """A run's throughput alone, as lowlat-measure writes it."""
+    """The throughput of a run alone, as lowlat-measure writes it."""
     output = text(f"stress-ng-{release}-matrix.yaml")
     runs = [{"value": mean, "exit": 0, "output": output, "log": ""}]
     return {"kind": "throughput", "tool": "stress-ng", "version": release, "unit": "bogo-ops/s",
@@ -208,7 +208,7 @@ def test_throughput_that_was_not_measured(entry: dict[str, object]) -> None:
 
 
 def test_what_tools_printed_is_read_once() -> None:
-    """A run that is kept has the results, and no report looks at the output again."""
+    """A kept run contains the results, so no report parses the output again."""
     run = document("stock", 9.0, work=[pinned(1000.0)])
     results.add(run)
     oslat, load, work = (one["parsed"] for one in (run["oslat"], run["loads"][0], run["work"][0]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How late a thread wakes that sleeps on a schedule: what is counted, and beside cyclictest."""
+"""The wake-up latency of a thread that sleeps on a schedule: what the run counts, and a comparison
+with cyclictest."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ pytestmark = needs_two_cpus
 QUICK = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 TOOLS = Path(__file__).parents[1] / "data" / "tools"
 
-#: cyclictest as it is called here, at once at its end.
+#: A cyclictest for the harness's call, which ends at once.
 PLAYED = HELP.replace("oslat", "cyclictest") + "echo '# Max Latencies: 00012'\n"
 
 
@@ -46,7 +47,7 @@ def test_each_moment_of_the_schedule_is_counted_once(bench: Bench, policy: str) 
 
 
 def test_what_waited_for_a_late_one_counts_as_late_as_it_was(bench: Bench) -> None:
-    """A process that is stopped for 200 ms misses two hundred moments, not one."""
+    """A process that is stopped for 200 ms misses 200 wake-ups, not one."""
     bench.play("cyclictest", PLAYED)
     process = bench.start("--cpus", "1", "--duration", "1s", "--warmup", "0s", "--no-oslat",
                           "--wakeup=1ms", "--json", str(bench.json))  # fmt: skip
@@ -142,7 +143,7 @@ def test_percentiles_stand_beside_the_maxima() -> None:
     assert {"0", "1", "p50"} <= set(found["figures"])
 
 
-# Its latest one and the trace
+# The latest wake-up and the trace
 
 
 def test_the_latest_wakeup_has_its_causes(tmp_path: Path) -> None:

@@ -90,14 +90,15 @@ def test_names_and_numbers_are_checked(bench: Bench, words: list[str], text: str
     assert text in done.err
 
 
-#: The n-th run of a part does 100 n a second, the second part 7 more.
+#: Run n of a part does 100 n a second; the second part does 7 more.
 MATRIX = f"""part=0; case "$*" in *load-1.yaml*) part=1; esac
 echo >>$HOME/$part; rate=$(($(wc -l <$HOME/$part) * 100 + part * 7))
 {METRICS.format(name="matrix", rate="$rate").replace("load-0", "load-$part")}"""
 
 
 def test_throughput_is_the_mean_of_its_runs(bench: Bench) -> None:
-    """The figure is the stressor's, not one of its instances that follow with the same keys."""
+    """The figure belongs to the stressor, not to one of its instances, which follow with the same
+    keys."""
     bench.env["HOME"] = str(bench.folder)
     bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX)
     done = bench.call(*QUICK, "--no-oslat", "--cpus", "1", "--throughput", "3")
@@ -123,7 +124,7 @@ def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:
     assert [run["value"] for run in entry["runs"]] == [207, 407]
     parts = [[(part["cpus"], part["value"]) for part in run["parts"]] for run in entry["runs"]]
     assert parts == [[("0", 100), ("1", 107)], [("0", 200), ("1", 207)]]
-    # A CPU that gave no figure leaves the run without one.
+    # If one CPU gave no figure, the run has none.
     bench.play("stress-ng", VERSION.format(options=OPTIONS) + MATRIX + "[ $part = 0 ] || rm *.yaml")
     done = bench.call(*words)
     (entry,) = done.run["work"]

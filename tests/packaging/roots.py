@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clean Debian roots in the user's cache, each made once by mmdebstrap; and copies of them."""
+"""Clean Debian roots in the user's cache, each made once by mmdebstrap, and copies of these
+roots."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from lowlat.rehearse import packages
 
 _MAKE_S = 900
 
-#: A mirror may have an older state of a suite that changes every day.
+#: A mirror may have an older state of a suite that changes daily.
 _OLD = '--aptopt=Acquire::Check-Valid-Until "false"'
 
 
 @contextmanager
 def copied(suite: str, more: tuple[str, ...], target: Path) -> Iterator[Path]:
     """A copy of a suite's root with these packages besides the essential ones, and with the host's
-    resolv.conf. It is removed at the end, for it is large."""
+    resolv.conf. The large copy is removed at the end."""
     subprocess.run(["cp", "--archive", _root_or_skip(suite, more), target], check=True)
     shutil.copy("/etc/resolv.conf", target / "etc/resolv.conf")
     try:

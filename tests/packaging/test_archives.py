@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is in the source distribution and in the wheel, and that the wheel runs on its own.
+"""The content of the source distribution and of the wheel; the wheel runs on its own.
 
-Expectations come from the repository's own file list, so a new module needs no edit here; a file
-that the packaging forgets, or one too many, fails.
+Expectations come from the repository's own file list, so a new module needs no edit here; a missing
+or surplus file fails.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 MACHINE = ROOT / "tests/machines/qemu-x86-2s4c-2n-devices.txt"
 NAME = f"lowlat-{lowlat.__version__}"
 HARNESS = "lowlat/libexec/lowlat-measure"
-# Where a folder of the repository goes inside the wheel.
+# The places of the repository's folders inside the wheel.
 MAPPING = {
     "generator/lowlat/": "lowlat/",
     "profiles/": "lowlat/profiles/",
@@ -57,7 +57,8 @@ def run(
 
 
 def repository_files() -> frozenset[str]:
-    """Tracked files and those about to be; a file deleted but not yet committed is neither."""
+    """Tracked files, and new files that git does not ignore; a deleted file that is not yet
+    committed is neither."""
     listed = run(
         "git", "-c", f"safe.directory={ROOT}",
         "ls-files", "-z", "--cached", "--others", "--exclude-standard",
@@ -68,7 +69,7 @@ def repository_files() -> frozenset[str]:
 
 
 def build(source: Path, out: Path, *options: str, env: Optional[Mapping[str, str]] = None) -> Path:
-    """Build with the tools that are installed: without isolation no network is asked."""
+    """Build with the installed tools: without isolation, pip needs no network."""
     done = run(
         sys.executable, "-m", "build", "--no-isolation", "--outdir", out, *options, source,
         cwd=out.parent, env=env,
@@ -144,7 +145,7 @@ def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    # --version needs none of the dependencies: it answers before anything is imported.
+    # --version needs none of the dependencies: lowlat-gen answers before it imports anything.
     version = run(environment / "bin/lowlat-gen", "--version", cwd=tmp_path)
     assert (version.returncode, version.stderr) == (0, "")
     assert lowlat.__version__ in version.stdout
@@ -156,14 +157,14 @@ def test_installed_wheel_runs_alone(built: Built, tmp_path: Path) -> None:
     assert version.stdout == f"lowlat-measure {lowlat.__version__}\n"
     assert "--cpus LIST" in run(harness, "--help", cwd=tmp_path).stdout
 
-    # A captured machine is planned for without any library.
+    # The plan for a captured machine needs no library.
     planned = run(environment / "bin/lowlat-gen", "plan", "--json", "--root", MACHINE, cwd=tmp_path)
     assert (planned.returncode, planned.stderr) == (0, "")
     assert json.loads(planned.stdout)["cpus"]["isolated"] == "1-3,6-7"
 
 
 def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> None:
-    """Of other files, in another place, at another time."""
+    """The second wheel comes from copied files, in another place, at another time."""
     shutil.copytree(
         built.source, tmp_path / "another place", copy_function=shutil.copy, symlinks=True,
         ignore=shutil.ignore_patterns("build", "*.egg-info"),
@@ -174,7 +175,7 @@ def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> No
 
 @pytest.mark.full
 def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
-    """With what it needs from the registry of packages."""
+    """pipx also fetches the wheel's dependencies from the package registry."""
     python = tmp_path / "venv/bin/python"
     assert run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path).returncode == 0
     if run(python, "-m", "pip", "install", "pipx", cwd=tmp_path).returncode:
@@ -191,7 +192,7 @@ def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
 
 
 def test_an_old_setuptools_builds_the_harness(built: Built, tmp_path: Path) -> None:
-    """Before 64 its build_py knows nothing of editable installs."""
+    """Before version 64, setuptools' build_py does not know editable installs."""
     code = (
         "import sys, runpy, setuptools.command.build_py as module\n"
         "class Old(module.build_py):\n"

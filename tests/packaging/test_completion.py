@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 COMPLETION = Path(__file__).parents[2] / "packaging/completion"
 
-#: The files that are looked up on the machine itself.
+#: The files that lookups on the machine itself read.
 PLACES = ("/etc/lowlat/", "/etc/tuned/", "/usr/lib/tuned/", "/lib/modules/", "/sys/class/")
 FILES = (
     "etc/lowlat/profiles/own/lowlat.conf",
@@ -47,7 +47,7 @@ LOADS = {"idle", "faults", "vm", "memory", "oom", "major-faults", "cpu", "timers
 LOADS |= {"network", "mixed"}
 WORKS = {"usleep", "clock_nanosleep", "memory", "registers", "kill", "clock_gettime"}
 
-#: The beginning of a line, and all that is offered for it.
+#: The beginning of a line, and all completions that it gets.
 LINES: Mapping[str, set[str]] = {
     "lowlat-gen ": set(VERBS),
     "lowlat-gen pro": {"probe", "profile", "promote"},
@@ -98,7 +98,7 @@ LINES: Mapping[str, set[str]] = {
     },
 }
 
-# Readline parts words at "=" and ":" too.
+# Readline also splits words at "=" and ":".
 BASH = r"""
 for program in lowlat-gen lowlat-measure; do source "$1/$program.bash"; done
 for line in "${@:2}"; do
@@ -123,7 +123,7 @@ for line in $argv[2..-1]
 end
 """
 
-# It completes in a terminal only. There compadd tells each word that it is given.
+# zsh completes only in a terminal. In that terminal, compadd prints each word that it gets.
 ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -185,8 +185,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=SHELLS)
 def offered(request: pytest.FixtureRequest, machine: Path) -> dict[str, set[str]]:
-    """The completions of each line: words, without the option's name before and the description
-    behind."""
+    """The completions of each line: the words alone, without the option's name and without the
+    description."""
     shell = SHELLS[request.param]
     if not shutil.which(shell[0]):
         pytest.skip(f"needs {shell[0]}: packaging/install-dependencies package")

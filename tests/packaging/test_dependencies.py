@@ -13,7 +13,8 @@ pytestmark = pytest.mark.place
 
 INSTALL = Path(__file__).parents[2] / "packaging/install-dependencies"
 
-#: Its function alone, with a policy of ours; what the package manager would ask comes after it.
+#: The function hold_tuned alone, with a policy file of the test; afterwards the script asks as the
+#: package manager would.
 _HOLD = """
 eval "$(sed -n '/^hold_tuned()/,/^}/p' "$1")"
 policy=$2

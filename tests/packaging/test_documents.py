@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Man pages: complete against the programs' own --help, and well formed."""
+"""Man pages are complete compared with the programs' own --help, and well formed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_products_are_fresh() -> None:
 
 
 def plain(page: str) -> str:
-    """A page's text without the marks of roff."""
+    """A page's text without roff's markup."""
     text = (MAN / page).read_text("utf-8")
     return re.sub(r"\\f.|\\&", "", text).replace("\\-", "-")
 
@@ -102,6 +102,10 @@ def test_every_option_is_in_the_man_page(verb: str) -> None:
     named = set(re.findall(r"--[a-z-]+", section))
     assert options_of(verb) <= {*named, "--help"}
     assert choices_of(verb) <= set(re.findall(r"[a-z]+", section))
+
+
+def test_the_exit_status_names_the_option_that_asks_for_a_condition() -> None:
+    assert "--require" in plain("lowlat-gen.8").split("\n.SH EXIT STATUS\n")[1].split("\n.SH ")[0]
 
 
 @needs_measure

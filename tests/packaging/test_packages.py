@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The DEB and the RPM: built once, their content, what the linters say, and installed for real.
+"""The DEB and the RPM, each built once: their content, the linters' findings, and real installs.
 
-``LOWLAT_GOLDEN=1`` writes the lists of files anew. The Python package is not in them: what is in
-the source must be in the package, and nothing else.
+``LOWLAT_GOLDEN=1`` writes the lists of files anew. The lists omit the Python package: the package
+must contain exactly the files of the source.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: installs bel
 
 @dataclass(frozen=True)
 class Built:
-    """Packages by name, what the build said, and the sources they were built from."""
+    """Packages by name, the output of the build, and the sources of the packages."""
 
     packages: dict[str, Path]
     said: str
@@ -63,7 +63,7 @@ def done(*words: object, timeout: int = 120) -> str:
 
 def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda source: None) -> Built:
     """The packages of the unchanged sources, or of changed ones."""
-    # Its own copy of the sources: the tree may be edited meanwhile.
+    # A private copy of the sources: someone may edit the tree meanwhile.
     source = folder / "source"
     done(ROOT / "packaging/copy-source", source)
     change(source)
@@ -79,7 +79,7 @@ def built(kind: str, folder: Path, change: Callable[[Path], object] = lambda sou
 
 
 def later(source: Path) -> None:
-    """Make it the next version, with other hooks."""
+    """Make this tree the next version, with other hooks."""
     for name in ("debian/changelog", "rpm/lowlat.spec", "../generator/lowlat/__init__.py"):
         path = source / "packaging" / name
         path.write_text(path.read_text().replace(lowlat.__version__, f"{lowlat.__version__}.1"))
@@ -89,7 +89,7 @@ def later(source: Path) -> None:
 
 
 def python_part(source: Path) -> set[str]:
-    """The files of the Python package as they lie in the sources, without the profiles."""
+    """The files of the Python package in the sources, without the profiles."""
     found = {"lowlat/profiles/__init__.py"}
     for folder, inside in (("generator/lowlat", "lowlat"), ("templates", "lowlat/templates")):
         for path in (source / folder).rglob("*"):
@@ -99,7 +99,8 @@ def python_part(source: Path) -> set[str]:
 
 
 def check_files(lines: list[str], modules: str, list_name: str, source: Path) -> None:
-    """Each line is "package: mode path[ -> target]"; ``modules`` is the folder of Python's."""
+    """Lines of the form "package: mode path[ -> target]"; ``modules`` is the folder of Python's
+    modules."""
     kept, python = [], set()
     for line in lines:
         path = line.split()[2]
@@ -211,7 +212,7 @@ def test_unpacked_deb_runs_with_the_systems_python(deb: Built, tmp_path: Path) -
 
     plan = json.loads(answer("plan", "--json", "--root", MACHINE))
     assert plan["cpus"]["isolated"] == "1-3,6-7"
-    # Profiles and templates are found.
+    # lowlat-gen finds the profiles and templates.
     for path in sorted((tmp_path / "usr/lib/tuned/profiles").iterdir()):
         assert path.name in answer("explain", path.name)
         assert (tmp_path / "usr/lib/tuned" / path.name / "tuned.conf").is_file()
@@ -224,7 +225,7 @@ def test_unpacked_deb_runs_with_the_systems_python(deb: Built, tmp_path: Path) -
 @pytest.mark.root
 @pytest.mark.security
 def test_install_changes_nothing_and_purge_leaves_nothing(deb: Built, tmp_path: Path) -> None:
-    """On this machine's own system, in an overlay that is gone with the test."""
+    """The install goes to this machine's own system, in an overlay that ends with the test."""
     given = tmp_path / "given"
     given.mkdir()
     for path in deb.packages.values():
@@ -240,17 +241,17 @@ def test_install_changes_nothing_and_purge_leaves_nothing(deb: Built, tmp_path: 
         return (given / f"{name}.log").read_text()
 
     assert "./usr/bin/lowlat-gen" in changed["installed"]
-    # Neither the boot configuration, nor anything that a boot or TuneD would start.
+    # Neither the boot configuration nor anything that a boot or TuneD would start is installed.
     assert {path.split("/")[1] for path in changed["installed"]} <= {"usr", "lib"}
     assert json.loads(log("plan"))["cpus"]["isolated"] == "1-3,6-7"
     assert log("verbs").count("usage: lowlat-gen ") > 10
     assert log("version") == f"lowlat-measure {lowlat.__version__}\n"
     assert len(log("pages").splitlines()) == 4
 
-    # Where the way back cannot be had, the package stays.
+    # If rollback is impossible, the package stays.
     assert "journal.json" in log("refused")
     assert log("refused").endswith(f"lowlat-gen {lowlat.__version__}\n")
-    # Taken back in this order, with the program still there.
+    # The removal undoes the changes in this order, while the program still exists.
     assert log("remove").count("dpkg: error") == 0
     assert (given / "calls").read_text().splitlines() == [
         "tune --abort",
@@ -262,7 +263,7 @@ def test_install_changes_nothing_and_purge_leaves_nothing(deb: Built, tmp_path: 
         "./var/lib/lowlat/runs/run.json",
         "./var/lib/lowlat/tune.json",
     ]
-    # Measured runs go only where that is asked for.
+    # Measured runs are removed only if the user asks for that.
     assert changed["purged"] == ["./var/lib/lowlat/runs/run.json"]
     assert "runs stay in /var/lib/lowlat/runs" in log("purge")
     assert changed["asked"] == []
@@ -313,7 +314,7 @@ def test_rpm_names_the_version_and_leaves_tuned_alone(rpm: Built) -> None:
     assert "tuned" in done("rpm", "-qp", "--recommends", path)
 
 
-#: Stands in for what the packages need of a distribution.
+#: A stand-in for the distribution's packages that lowlat's packages require.
 _STUB = """Name: stub
 Version: 1
 Release: 1
@@ -326,7 +327,8 @@ Nothing.
 %files
 """
 
-#: lowlat-gen's interpreter there writes down what lowlat-gen is asked; a damaged journal fails.
+#: lowlat-gen's interpreter in this root logs the arguments of lowlat-gen; it fails on a damaged
+#: journal.
 _PYTHON = """#!/bin/sh
 echo "$*" >>/calls
 case $* in
@@ -336,8 +338,8 @@ esac
 
 
 class RpmTree:
-    """An empty root with a shell, and what rpm does there. Whether a distribution has what the
-    packages require is not proven."""
+    """An empty root with a shell, and rpm's actions in it. This does not prove that a distribution
+    has the required packages."""
 
     def __init__(self, folder: Path, packages: Built) -> None:
         self.path = folder / "tree"
@@ -361,7 +363,7 @@ class RpmTree:
         return next(folder.glob("stub/RPMS/noarch/*.rpm"))
 
     def rpm(self, *words: object) -> subprocess.CompletedProcess[str]:
-        # Only Debian's rpm has that option; there it is the administrator's consent.
+        # Only Debian's rpm has this option; there the option is the administrator's consent.
         debian = ("--force-debian",) if shutil.which("dpkg") else ()
         return run("rpm", "--root", self.path, "--dbpath", "/db", *debian, *words)
 
@@ -374,12 +376,12 @@ class RpmTree:
         return self.path / "var/lib/lowlat/journal.json"
 
     def files(self) -> set[Path]:
-        """But for rpm's own, and what lowlat-gen was asked."""
+        """All files except rpm's own and the log of lowlat-gen's calls."""
         found = {path for path in self.path.rglob("*") if not path.is_dir()}
         return {path for path in found if path.parts[len(self.path.parts)] not in ("db", "calls")}
 
     def asked(self) -> list[str]:
-        """The calls of lowlat-gen since the last time."""
+        """The calls of lowlat-gen since the last query."""
         calls = self.path / "calls"
         said = calls.read_text().splitlines() if calls.exists() else []
         calls.unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The committed files that are produced from others are what they are produced from today."""
+"""Each committed product equals the product of today's sources."""
 
 from __future__ import annotations
 

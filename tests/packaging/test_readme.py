@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The program behaves as README.md and packaging/doc say of the command line."""
+"""The program behaves as README.md and packaging/doc describe its command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lowlat.verbs import VERBS
 from screens import DOCUMENTS, README, ROOT, Screen, blocks, commands
 from trees import lowlat
 
-#: Verbs that only hooks and units of the system call.
+#: Verbs that only the system's hooks and units call.
 INTERNAL = {"boot"}
 
 MEASURE = ROOT / "measure/build/lowlat-measure"
@@ -89,7 +89,7 @@ def test_every_target_of_make_exists(document: Path) -> None:
 
 
 def alone() -> list[Screen]:
-    """The screens that need nothing of a host; tests/boot walks the others."""
+    """These screens need nothing from a host; tests/boot checks the others."""
     walked = [block for document in DOCUMENTS for block in blocks(document)]
     return [screen for block in walked for screen in block if "--root" in screen.command]
 

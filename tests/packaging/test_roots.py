@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The DEB as a user of Debian 12 or 13 gets it: apt brings it, with what it needs, into a clean
-root; it is used, upgraded, downgraded, removed and purged. The boot configuration is GRUB's own,
-of a machine made of files. Each root's steps are printed with what came of them. A root of Debian
-11 runs the tests of the rooms without extras: its Python is 3.9."""
+"""The DEB as a user of Debian 12 or 13 gets it: apt installs the DEB and its dependencies into a
+clean root; the test then uses, upgrades, downgrades, removes and purges it. The boot configuration
+is GRUB's own, on a machine made of files. Each root's steps are printed with their results. A root
+of Debian 11 (Python 3.9) runs the tests of the rooms without extras."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _ENVIRONMENT = {
     "DEBIAN_FRONTEND": "noninteractive",
 }
 
-#: It is no machine: packages start nothing in it.
+#: The root is not a machine: packages start nothing in it.
 _POLICY = "#!/bin/sh\nexit 101\n"
 
 
 class Clean(Host):
-    """A Debian root with the files of a machine. Its programs, lowlat-gen too, are its own."""
+    """A Debian root with the files of a machine. It has its own programs, lowlat-gen included."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, Namespace(path))
@@ -63,12 +63,12 @@ class Clean(Host):
         return answer.out
 
     def apt(self, *words: object, **env: str) -> str:
-        """The messages of lowlat's own scripts are in it."""
+        """Run apt-get; the output contains the messages of lowlat's own scripts."""
         unsafe = ("-o", "DPkg::Options::=--force-unsafe-io")
         return self.must("apt-get", "-q", "-y", "--allow-downgrades", *unsafe, *words, **env)
 
     def install(self, version: str, *words: str) -> str:
-        """Both packages in this version, which then lowlat-gen says, too."""
+        """Install both packages of this version; the programs then report this version."""
         files = sorted((self.path / "packages" / version).iterdir())
         said = self.apt("install", *words, *(f"/packages/{version}/{file.name}" for file in files))
         assert self.must("lowlat-gen", "--version") == f"lowlat-gen {version}\n"
@@ -76,11 +76,11 @@ class Clean(Host):
         return said
 
     def boots(self) -> dict[str, tuple[Any, ...]]:
-        """All that the boot and what starts in it depend on."""
+        """All files on which the boot and its services depend."""
         return self.snapshot(("boot", "etc"))
 
     def ours(self) -> list[str]:
-        """Every file and folder with our name, or in a folder with it."""
+        """Every file and folder whose path contains lowlat's name."""
         words = "/ -xdev -path /packages -prune -o -path *lowlat* -print"
         return sorted(self.must("find", *words.split()).split())
 
@@ -99,7 +99,8 @@ def hooks(clean: Clean) -> dict[str, tuple[Any, ...]]:
 
 
 def applied(clean: Clean) -> tuple[object, ...]:
-    """All that an upgrade leaves as it is: the boot but for the hooks, the plans, the status."""
+    """Everything that an upgrade must not change: the boot without the hooks, the plans, the
+    status."""
     names = clean.boots().keys() - hooks(clean).keys()
     boots = {name: held for name, held in clean.boots().items() if name in names}
     return boots, clean.snapshot(("var/lib/lowlat/plans",)), clean.status()
@@ -109,14 +110,15 @@ def applied(clean: Clean) -> tuple[object, ...]:
 
 
 def install(clean: Clean) -> str:
-    """First with what the package cannot do without, and no more."""
+    """The first install brings the required packages only."""
     clean.apt("update")
     boot = clean.snapshot(("boot",))
     clean.install(NOW, "--no-install-recommends")
     assert clean.snapshot(("boot",)) == boot
     assert json.loads(clean.must("lowlat-gen", "plan", "--json"))["cpus"]["isolated"] == "1-3"
     clean.apt("install", "tuned")
-    # TuneD's script of GRUB's: apply refuses while what others would change is pending.
+    # This generates GRUB's part of TuneD's script: apply refuses while changes of others are
+    # pending.
     clean.update_grub()
     assert not [name for name in clean.boots() if "lowlat" in name]
     tuned = clean.must("dpkg-query", "-W", "-f", "${Version}", "tuned")
@@ -154,7 +156,7 @@ def roll_back(clean: Clean) -> str:
 
 
 def remove(clean: Clean) -> str:
-    """From a promoted state that the later version upgraded."""
+    """The start is a promoted state that the later version upgraded."""
     clean.apply_and_promote()
     clean.install(LATER)
     clean.write(RUN, "{}\n")
@@ -233,7 +235,7 @@ _PROGRAMS = (
     "kmod", "udev", "tuned", "git",
 )  # fmt: skip
 
-#: The programs of a tuned host, without those that measure.
+#: The programs of a tuned host, without the measuring ones.
 _ROOMS = (
     "base", "host", "catalogue", "probe", "draw", "plan", "render", "explain", "lint", "verify",
     "runtime", "verbs", "boot",
@@ -245,10 +247,10 @@ _LEFT_OUT = {
     "of RestrictAddressFamilies=none",
 }
 
-#: A bound, and no more: a machine with two free CPUs takes twelve minutes.
+#: Only an upper bound: a machine with two free CPUs takes twelve minutes.
 _TESTS_S = 3600
 
-#: In a mount namespace of its own: a root is a mount point, so that tests can have theirs.
+#: A separate mount namespace: the root must be a mount point, so that tests can make namespaces.
 _INSIDE = """mount --bind "$1" "$1"; cd "$1"
 mount -t proc none proc; mount --rbind /sys sys; mount --bind /dev dev
 exec chroot "$1" sh -ec "$2"

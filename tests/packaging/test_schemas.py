@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""packaging/doc/schemas.md holds every JSON form, and the keys that the program really writes."""
+"""packaging/doc/schemas.md documents every JSON form, with the keys that the program really
+writes."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import pytest
 
 from conftest import Answer
 from report_runs import document
+from trees import machine, write_tree
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "packaging/doc/schemas.md").read_text("utf-8")
@@ -25,13 +27,13 @@ Gen = Callable[..., Answer]
 
 
 def sections() -> dict[str, str]:
-    """The text of each form that has a section of its own."""
+    """The text of each form that has its own section."""
     parts = PAGE.split("\n## ")[1:]
     return {part.split("\n")[0]: part for part in parts if re.match(FORM, part)}
 
 
 def keys(form: str) -> dict[str, bool]:
-    """The keys of a form by path, and whether each has to be there."""
+    """The keys of a form by path, and whether each is required."""
     found = {"schema": True}
     for row in re.findall(r"(?m)^\| (`.*)$", sections()[form]):
         cells = row.split(" | ")
@@ -40,7 +42,7 @@ def keys(form: str) -> dict[str, bool]:
 
 
 def children(known: dict[str, bool], path: str) -> dict[str, bool]:
-    """The keys below a path, and whether each has to be there."""
+    """The keys below a path, and whether each is required."""
     top = f"{path}." if path else ""
     names = (
         re.match(r"p99\.9_ns|\*|[^.\[]+", key[len(top) :]) for key in known if key.startswith(top)
@@ -53,7 +55,7 @@ def children(known: dict[str, bool], path: str) -> dict[str, bool]:
 
 
 def differs(known: dict[str, bool], value: Any, path: str = "") -> Iterator[str]:
-    """The keys of a value that are not on the page, and those on the page that it lacks."""
+    """The keys of a value that the page lacks, and those of the page that the value lacks."""
     if isinstance(value, list):
         for item in value:
             yield from differs(known, item, f"{path}[]")
@@ -89,7 +91,7 @@ def test_every_form_in_the_program_is_on_the_page_and_no_other() -> None:
         ("probe", "--root", MACHINE),
         ("fleet", "plan", MACHINE),
         ("lint", "--root", MACHINE, "isolcpus=1-3 idle=poll foo=1"),
-        ("verify", "--root", MACHINE, "--plan", "plan.json", "--duration", "0s"),
+        ("verify", "--root", "tree", "--plan", "plan.json", "--duration", "0s"),
         ("doctor",),
         ("status",),
     ],
@@ -100,7 +102,8 @@ def test_what_a_verb_writes_has_the_keys_of_the_page(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if words[0] == "verify":
-        Path("plan.json").write_text(lowlat_gen("plan", "--root", MACHINE, "--json").out)
+        write_tree(Path("tree"), machine())
+        Path("plan.json").write_text(lowlat_gen("plan", "--root", "tree", "--json").out)
     check(lowlat_gen(*words, "--json").out)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The version stands in lowlat/__init__.py; every file that repeats it has the same one."""
+"""lowlat/__init__.py contains the version; every file that repeats the version has the same one."""
 
 from __future__ import annotations
 

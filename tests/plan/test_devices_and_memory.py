@@ -18,7 +18,7 @@ BUILT = CONFIG + "".join(f"CONFIG_{name}=y\n" for name in OPTIONS.split())
 
 
 def two_nodes() -> dict[str, str]:
-    """CPUs 0-3 and 4-7, with 8 GiB each."""
+    """A machine with CPUs 0-3 and 4-7 on two nodes of 8 GiB each."""
     files = machine(8, config=BUILT)
     for node, cpus in enumerate(("0-3", "4-7")):
         files[f"{NODE}/node{node}/cpulist"] = f"{cpus}\n"
@@ -27,7 +27,7 @@ def two_nodes() -> dict[str, str]:
 
 
 def planned(root: Path, *asked: object) -> dict[str, str]:
-    """The run-time settings of a plan: values by file."""
+    """The run-time settings of a plan: the value of each file."""
     answer = lowlat("plan", "--root", root, "--json", *asked)
     assert answer.status == 0, answer.err
     return {item["target"]: item["value"] for item in answer.json()["runtime"]}
@@ -78,7 +78,7 @@ def test_huge_pages_are_set_and_given_back(tmp_path: Path) -> None:
     write_tree(root, {"var/lib/lowlat/plan.json": plan})
     lowlat("runtime", "start", "--root", root, "--plan", root / "var/lib/lowlat/plan.json")
     assert (root / pages).read_text() == "64"
-    (root / pages).write_text("61\n")  # what the kernel could find in one piece
+    (root / pages).write_text("61\n")  # the pages that the kernel found in one piece
     rows = lowlat("verify", "--root", root, "--json").json()["settings"]
     assert [row["state"] for row in rows if row["name"] == "hugepages"] == ["undone"]
     lowlat("runtime", "stop", "--root", root)
@@ -100,7 +100,7 @@ def test_the_work_of_the_system_gets_a_quarter_of_each_cache(tmp_path: Path) -> 
     assert found[f"/{GROUP}/cpus_list"] == "0"
     write_tree(root, {"sys/fs/resctrl/info/L3/cbm_mask": "fffff\n"})
     assert planned(root, *SHARED)[f"/{GROUP}/schemata"] == "L3:0=1f;1=1f"
-    # With separate code and data (CDP) there is no row L3; an invalid mask is no machine's.
+    # With separate code and data (CDP) there is no row L3; no machine shows an invalid mask.
     for name, text in (("schemata", "L3CODE:0=7ff\n"), ("info/L3/cbm_mask", "zz\n")):
         there = write_tree(tmp_path / name.replace("/", "-"), {**machine(), **RESCTRL})
         write_tree(there, {f"sys/fs/resctrl/{name}": text})
@@ -109,14 +109,14 @@ def test_the_work_of_the_system_gets_a_quarter_of_each_cache(tmp_path: Path) -> 
 
 
 def test_shares_of_caches_are_set_and_given_back(tmp_path: Path) -> None:
-    """The kernel makes the group's files with the folder; here they lie there before."""
+    """The kernel makes the group's files with its folder; on this tree they exist before."""
     made = {f"{GROUP}/schemata": FULL, f"{GROUP}/cpus_list": "\n"}
     root = write_tree(tmp_path, {**machine(config=BUILT), **RESCTRL, **made})
     plan = lowlat("plan", "--root", root, *SHARED, "--json").out
     write_tree(root, {"var/lib/lowlat/plan.json": plan})
     lowlat("runtime", "start", "--root", root)
     assert (root / GROUP / "schemata").read_text() == "L3:0=3;1=3\n", "a whole line"
-    # As the kernel prints it back.
+    # The kernel prints the value in this form.
     write_tree(root, {f"{GROUP}/schemata": "    L3:0=003;1=003\n    MB:0=100;1=100\n"})
     assert states(root) == {"effective"}
     for changed in ("    L3:0=003;1=7ff\n", "    L3:0=003\n", "    L3:x\n"):

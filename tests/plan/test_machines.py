@@ -32,7 +32,7 @@ Gen = Callable[..., Answer]
 
 
 def root_of(name: str, folder: Path) -> Path:
-    """The archive of a machine, made first where it is a synthetic one."""
+    """The archive of a machine; for a synthetic machine, it is made first."""
     if name in synthetic.NAMED:
         model = synthetic.NAMED[name].model()
         return synthetic.write_archive(model, folder / f"{name}.txt")
@@ -63,12 +63,12 @@ def test_a_captured_machine_is_split_by_the_rules(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_a_capture_of_a_capture_is_the_same(name: str, lowlat_gen: Gen, tmp_path: Path) -> None:
-    """So an archive holds what a probe reads today, nothing more and nothing less."""
+    """Therefore an archive holds exactly the files that a probe reads today."""
     archive, again = FOLDER / f"{name}.txt", tmp_path / "again.txt"
     assert lowlat_gen("capture", "--root", archive, again).status == 0
     if GOLDEN:
         archive.write_bytes(again.read_bytes())
-    # The first line tells the release that made it.
+    # The first line names the release that made the archive.
     assert again.read_text().splitlines()[1:] == archive.read_text().splitlines()[1:]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``plan`` from outside: the contract, the settings and why each is set, left out or refused."""
+"""``plan`` from outside: the contract, the settings, and the reason why each is set, left out or
+refused."""
 
 from __future__ import annotations
 
@@ -111,7 +112,7 @@ def test_without_no_hz_full_the_parameter_is_left_out_with_the_reason(tmp_path: 
     assert why(document, "nohz_full") == "the kernel is built without CONFIG_NO_HZ_FULL"
     (warning,) = document["warnings"]
     assert "its tick interrupts the isolated CPUs" in warning and "times a second" in warning
-    # Without nohz_full the watchdog has to be kept away by hand.
+    # Without nohz_full, a setting must keep the watchdog away.
     assert "kernel.watchdog_cpumask" in {item["name"] for item in document["runtime"]}
 
 
@@ -171,7 +172,8 @@ def test_nothing_physical_in_a_guest(tmp_path: Path, name: str) -> None:
     files = machine(flags="fpu lm hypervisor constant_tsc nonstop_tsc")
     root = write_tree(tmp_path, files)
     assert "virtual machine" in why(plan(root), name)
-    assert "virtual machine" in lowlat("plan", "--root", root, "--enable", name).refused()
+    refusal = lowlat("plan", "--root", root, "--enable", name).refused()
+    assert "virtual machine" in refusal and "(--as-host " in refusal
     assert name not in {item["name"] for item in plan(root, "--as-host")["skipped"]} or (
         # hardware the test machine does not have
         "virtual machine" not in why(plan(root, "--as-host"), name)
@@ -411,7 +413,7 @@ def test_the_parameters_of_an_installed_kernel_are_found(tmp_path: Path) -> None
     files = machine()
     other = "5.14.0-503.el9.x86_64"
     files[f"boot/config-{other}"] = CONFIG
-    # As the kernel's build writes it: entries end in NUL, and built-in code has its file's name.
+    # The format of the kernel's build: entries end in NUL, and built-in code has its file's name.
     listed = "workqueue.parmtype=power_efficient:bool\0tree.parmtype=nohz_full_patience_delay:int\0"
     files[f"lib/modules/{other}/modules.builtin.modinfo"] = listed
     root = write_tree(tmp_path, files)
@@ -497,7 +499,8 @@ def test_a_partition_isolates_in_place_of_isolcpus(tmp_path: Path) -> None:
 
 
 def test_a_partition_that_may_not_work_does_not_take_the_place(tmp_path: Path) -> None:
-    """A partition is not assumed: without a known version and control groups, isolcpus isolates."""
+    """A partition is never assumed: without a known version and control groups, isolcpus
+    isolates."""
     files = machine(config=CONFIG + "CONFIG_CPUSETS=y\n", release="unknown")
     files["sys/fs/cgroup/cgroup.controllers"] = "\n"
     document = plan(write_tree(tmp_path, files), "--profile", "lowlat-hpc")
@@ -570,11 +573,11 @@ GOOGLE = {"sys/class/dmi/id/product_name": "Google Compute Engine"}
         (METAL, FLAGS, False),
         (METAL, None, False),
         ({**METAL, "sys/class/dmi/id/product_name": "c5.large"}, f"{FLAGS} hypervisor", True),
-        # Google's bare metal is called what its guests are called.
+        # Google's bare metal has the same DMI names as its guests.
         (GOOGLE, FLAGS, False),
         (GOOGLE, f"{FLAGS} hypervisor", True),
         ({}, f"{FLAGS} hypervisor", True),
-        # A capture without flags tells by its DMI alone.
+        # For a capture without flags, only the DMI decides.
         (GOOGLE, None, True),
     ],
 )
@@ -619,6 +622,9 @@ def test_a_brief_plan_fits_one_screen_and_tells_what_matters_most(tmp_path: Path
     labels = [line.split("  ")[1] for line in lines if re.match(r"  \S.{10,34}  \S", line)]
     assert labels == ["Warning", "CPU 1-3", "CPU 0", "isolcpus", "nohz_full"]
     assert len(lines) < 25 and "'apply' adds a boot entry" in lines[-1]
+    whole = lowlat("plan", "--root", root, env={"COLUMNS": "100"}).out
+    assert whole.endswith(lines[-1] + "\n")
+    assert whole.index("  Warning ") < whole.index("Kernel command line")
     assert lowlat("plan", "--root", root, "--brief", "--json").json() == plan(root)
     assert "give one of the two" in lowlat("plan", "--root", root, "--brief", "--diff").refused()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profiles of the user's own: what they inherit, and what is refused."""
+"""The user's own profiles: what they inherit, and which are refused."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_child_inherits_whom_it_is_for_and_the_device(tmp_path: Path) -> None:
     }
     root = write_tree(tmp_path, {**machine(), **files})
     assert "--for-device eth9" in lowlat("plan", "--root", root, "--profile", "card").refused()
-    # A different choice replaces it, in a child and on the command line.
+    # Another choice in a child, or on the command line, replaces this one.
     for words in (("--profile", "list"), ("--profile", "card", "--isolate", "2-3")):
         document = lowlat("plan", "--root", root, *words, "--json").json()
         assert document["cpus"]["isolated"] == "2-3"

@@ -103,7 +103,7 @@ ISOLATING = [name for name in PROFILES if profile.load_packaged(name).isolates]
 
 @dataclass(frozen=True)
 class Made:
-    """A plan with what it was made for."""
+    """A plan with the profile, machine and kernel that it was made for."""
 
     profile: str
     machine: Machine
@@ -120,7 +120,7 @@ class Made:
 
 def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = ()) -> Made:
     wanted = profile.load_packaged(name)
-    # The kept core of the second node leaves nothing on two cores.
+    # The kept core of the second node leaves none on a node of two cores.
     if len(machine.cores) == 2:
         machine = replace(machine, nodes=(Node(0, machine.cpus.online),))
     options = Options(enable=enable, disable=disable)
@@ -128,7 +128,8 @@ def make(name: str, machine: Machine, *enable: str, disable: tuple[str, ...] = (
 
 
 def every() -> Iterator[Made]:
-    """Each profile on each machine, plain and with everything that can be given up given up."""
+    """Plan each profile on each machine, first plain and then with every optional setting given
+    up."""
     for name, machine in product(PROFILES, MACHINES.values()):
         yield make(name, machine)
         for dropped in ("isolcpus", "nohz_full", "cpuset.partition"):
@@ -136,7 +137,7 @@ def every() -> Iterator[Made]:
 
 
 def test_the_lists_of_isolcpus_nohz_full_and_rcu_nocbs_are_one() -> None:
-    """Kernel 5.10 ignores the second of two lists that differ."""
+    """If two lists differ, kernel 5.10 ignores the second one."""
     for made in every():
         given = {made.line[name] for name in ("nohz_full", "rcu_nocbs") if name in made.line}
         if "isolcpus" in made.line:
@@ -200,7 +201,7 @@ IDLE_STATES = {
     "meteor-lake": ([("C1E", 1), ("C6", 140)], "1", "1"),
     "sapphire-rapids": ([("C1", 1), ("C1E", 2), ("C6", 290)], "1", "1"),
     "skylake-server": ([("C1", 2), ("C1E", 10), ("C6", 133)], "1", "2"),
-    # 0 would be no bound, and the next state a deep sleep.
+    # 0 would mean no limit, and the next state is a deep sleep.
     "no latency": ([("C1", 0), ("C2", 18)], "1", "1"),
     "unknown": ([], "1", "2"),
 }
@@ -221,7 +222,7 @@ def test_the_lightest_sleep_stays_and_is_the_only_one(name: str) -> None:
 
 
 def test_a_partition_is_not_made_where_that_changes_masks_that_must_not_change() -> None:
-    """workqueue_unbound_exclude_cpumask() changes what workqueue.cpumask would."""
+    """workqueue_unbound_exclude_cpumask() changes the same masks as workqueue.cpumask."""
     on = machine("6.12.60+deb13-amd64", cgroup="v2")
     made = make("lowlat-hpc", on)
     assert not {"cpuset.partition", "workqueue.cpumask"} & made.names
@@ -231,7 +232,7 @@ def test_a_partition_is_not_made_where_that_changes_masks_that_must_not_change()
 
 
 def test_an_online_cpu_is_in_neither_list() -> None:
-    """Kernels from 7.0 on ignore the parameter otherwise, older ones lose their timekeeper."""
+    """Otherwise kernels from 7.0 on ignore the parameter, and older ones lose their timekeeper."""
     for made in every():
         kept = made.plan.housekeeping
         assert made.machine.cpus.boot in kept
@@ -326,7 +327,7 @@ def test_what_is_for_guests_is_for_guests() -> None:
         assert name not in make("lowlat-kvm-guest", MACHINES["6.12"]).line
 
 
-#: The costs of the default profile, which include no safety: the README says so too.
+#: The costs of the default profile, none of which concerns safety, as README.md says.
 DEFAULT_COSTS = {
     "skew_tick": Risk.POWER,
     "rcupdate.rcu_normal_after_boot": Risk.THROUGHPUT,
@@ -341,7 +342,7 @@ def test_the_default_profile_costs_what_is_said_and_no_safety() -> None:
 
 
 def test_exactly_one_isolates() -> None:
-    """The partition where the kernel has it and is known to, isolcpus everywhere else."""
+    """The partition is chosen if the kernel is known to have it; otherwise isolcpus is chosen."""
     for name, key in product(ISOLATING, MACHINES):
         made = make(name, MACHINES[key])
         domains = made.line["isolcpus"].startswith("managed_irq,domain,")
@@ -376,21 +377,21 @@ def test_polling_profiles_set_nothing_that_only_costs() -> None:
     made = make("lowlat-poll", MACHINES["6.12"])
     kept = {"pm_qos_resume_latency_us", "machinecheck.check_interval", "fair_server", "tsc"}
     assert kept <= made.names
-    # CPUs that never sleep cost Intel's turbo, and a spinning CPU needs no such help.
+    # CPUs that never sleep lose Intel's turbo, and a spinning CPU needs no such help.
     assert not {"idle", "intel_idle.max_cstate"} & made.names
-    # Errors that are not logged at all are the user's choice, and its cost is said.
+    # Only the user may choose not to log errors, and the plan states this cost.
     assert "unlogged" in {offer.name: offer.cost for offer in made.plan.optional}["mce"]
     for name in ("lowlat-poll", "lowlat-nfv"):
         nothing = {"kernel.nmi_watchdog", "net.core.busy_poll", "net.core.busy_read"}
         for key in MACHINES:
             assert not nothing & make(name, MACHINES[key]).names
-    # Lockups are looked for on the housekeeping CPUs alone.
+    # Lockup detection stays on for the housekeeping CPUs alone.
     skipped = {item.name: item.why for item in made.plan.skipped}
     assert "nohz_full" in skipped["kernel.nmi_watchdog"]
 
 
 def test_the_real_time_profile_stops_the_tick_on_request() -> None:
-    """Work that sleeps and wakes a thousand times a second pays for it each time."""
+    """Work that sleeps and wakes a thousand times a second pays for nohz_full each time."""
     made = make("lowlat-rt", MACHINES["6.12-rt"])
     assert "nohz_full" not in made.line
     assert {"kernel.watchdog_cpumask", "kthread.affinity"} <= made.names

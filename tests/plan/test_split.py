@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The choice of CPUs by example, through the command line: what is refused, what is obeyed."""
+"""The choice of CPUs by example, through the command line: refused requests and accepted ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ TWO_NODES = Shape(packages=2, kinds=(Kind(4, 2),), nodes=2, numbering="far")
         ("0-99999999999", ["is not a CPU number or range"]),
         ("0-999999999", ["beyond any kernel's limit"]),
         ("2-70000", ["beyond any kernel's limit"]),
-        ("٢-٣", ["is not a CPU number"]),  # digits, but none that the kernel knows
+        ("٢-٣", ["is not a CPU number"]),  # digits, but of a number that the kernel does not know
         ("2\n3", ["is not a CPU number"]),
         ("all", ["no CPU for the system"]),
         ("0-N", ["no CPU for the system"]),
@@ -95,6 +95,12 @@ def test_a_list_that_breaks_a_rule_is_refused_in_one_line(
     said = host(SMT).refusal(f"--isolate={lists}")
     assert all(word in said for word in words), said
     assert len(said) < 300
+
+
+@pytest.mark.parametrize("option", ["--isolate", "--housekeeping", "--for-device"])
+def test_a_second_choice_does_not_replace_the_first(host: Hosts, option: str) -> None:
+    said = host(SMT).refusal(option, "a=1", option, "b=2")
+    assert f"{option} is given twice" in said
 
 
 def test_sets_of_isolated_cpus_have_names(host: Hosts) -> None:
@@ -253,6 +259,13 @@ def test_mixing_core_types_warns(host: Hosts) -> None:
     assert not any("core types" in text for text in clean)
 
 
+def test_a_core_type_told_by_its_frequency_has_a_unit(host: Hosts) -> None:
+    kinds = (Kind(4, value=2400000), Kind(4, value=1704000))
+    machine = host(Shape(kinds=kinds, types_by="cpufreq"))
+    told = "(maximum frequency 2400000 kHz, maximum frequency 1704000 kHz)"
+    assert any(told in text for text in machine.warnings("--isolate", "2-5"))
+
+
 def test_splitting_a_cache_warns(host: Hosts) -> None:
     machine = host(Shape(kinds=(Kind(8),), cores_per_cache=4))
     assert any("cache" in text for text in machine.warnings("--isolate", "6-7"))
@@ -294,7 +307,7 @@ def test_the_number_of_housekeeping_cores_is_for_each_node(host: Hosts) -> None:
         "2-3,6-7,10-11,14-15",
         "0-1,4-5,8-9,12-13",
     )
-    # A smaller number than the default, too.
+    # A number smaller than the default is allowed too.
     assert host(Shape(kinds=(Kind(32),))).cpus("--housekeeping-cores", "1") == ("1-31", "0")
 
 
@@ -302,7 +315,7 @@ def test_the_least_capable_cores_serve_the_system(host: Hosts) -> None:
     for name in ("hybrid-6p8e", "hybrid-6p8e-cppc"):
         machine = host(NAMED[name])
         assert machine.cpus() == ("2-11", "0-1,12-19")
-        # One core of the one node is enough then, and CPU 0 is it.
+        # One core of the one node is enough then, and it is CPU 0's core.
         assert machine.cpus("--keep-efficiency-cores") == ("2-19", "0-1")
 
 
@@ -314,7 +327,7 @@ def test_three_core_types(host: Hosts) -> None:
 
 
 def test_where_only_the_least_capable_can_be_isolated_they_are(host: Hosts) -> None:
-    # The one performance core boots the system.
+    # The only performance core boots the system.
     machine = host(Shape(kinds=(Kind(1), Kind(4)), types_by="perf"))
     assert machine.cpus() == ("1-4", "0")
 
@@ -337,7 +350,7 @@ def test_from_six_cpus_on_the_system_has_two_threads(
 
 
 def with_device(root: Path, node: int, code: str = "0x020000", interrupt: str = "25") -> Path:
-    """The machine with a device on a node; its class is a network card's."""
+    """The machine with a device on a node; the device's class is a network card's."""
     folder = "sys/bus/pci/devices/0000:03:00.0"
     files = {f"{folder}/class": code, f"{folder}/numa_node": f"{node}"}
     if interrupt:
@@ -368,17 +381,18 @@ def test_a_node_with_busy_devices_keeps_two_threads(
 
 
 def test_the_system_gets_whole_caches_where_that_costs_an_eighth_at_most(host: Hosts) -> None:
-    # Two housekeeping cores of 64: their caches of four cost two more.
+    # Two housekeeping cores of 64: their caches, shared by four cores each, cost two more.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=4)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-3"
     assert any("shares a last-level cache" in reason["why"] for reason in cpus["reasons"])
-    # A cache of 16 would cost 14: then it is said who shares it, and they come last.
+    # A cache of 16 cores would cost 14: the plan then names the sharing CPUs and isolates them
+    # last.
     cpus = host(Shape(kinds=(Kind(64),), cores_per_cache=16)).plan()["cpus"]
     assert cpus["housekeeping"] == "0-1"
     shared = [r["cpus"] for r in cpus["reasons"] if "share a last-level" in r["why"]]
     assert shared == ["2-15"]
     assert cpus["preferred"] == [*range(16, 64), *range(2, 16)]
-    # Where all share one, no CPU is better off.
+    # If all CPUs share one cache, no CPU is better off.
     whole = host(Shape(kinds=(Kind(64),))).plan()["cpus"]
     assert not any("last-level" in reason["why"] for reason in whole["reasons"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The choice of CPUs over random machines: the rules hold, and the numbering does not matter."""
+"""The choice of CPUs on random machines: the rules hold, and the numbering does not matter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 def machines(
     draw: st.DrawFn, *, kinds: Iterable[int] = (1, 1, 2, 3), tidy: bool = False
 ) -> Machine:
-    """Machines as probe might find them, nothing assumed about numbers being in any order.
+    """Machines as probe might find them, without any assumed order of the numbers.
 
     ``kinds``: how many core types; ``tidy``: every core in exactly one node.
     """
@@ -125,7 +125,7 @@ def _device(
     laid: list[tuple[CpuSet, tuple[int, ...], Optional[int]]],
     nodes: tuple[Node, ...],
 ) -> Device:
-    """A device near a node, near some cores, near all, or with unknown locality."""
+    """A device near a node, near some cores, near all cores, or with unknown locality."""
     home = dice.choice([node.id for node in nodes] or [None]) if dice.random() < 0.5 else None
     near: Optional[CpuSet] = None
     if home is not None:
@@ -182,7 +182,7 @@ def cores_in(machine: Machine, node: Node) -> list[Core]:
 
 
 def wanted(cores: int, request: CpuRequest) -> int:
-    """Housekeeping cores of a node with so many cores: DESIGN's table, written once more."""
+    """The number of housekeeping cores of a node with this many cores: DESIGN's table, repeated."""
     if request.housekeeping_cores is not None:
         return min(request.housekeeping_cores, cores)
     return 1 if cores <= 16 else 2 if cores <= 64 else (cores + 31) // 32

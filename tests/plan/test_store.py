@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stored plan is not trusted: its id is a digest that anybody can make."""
+"""A stored plan is not trusted: its id is a digest that anyone can compute."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import pytest
 
+from lowlat.boot.status import read_boot
 from lowlat.host.root import Root
 from lowlat.model.plan import digest
 from lowlat.plan import profile, store
@@ -26,7 +27,7 @@ def document(tmp_path: Path) -> dict[str, Any]:
 
 
 def signed(document: dict[str, Any]) -> str:
-    """The document with the id that goes with its content, as a forger would write it."""
+    """The document with the id that matches its content, as a forger would write it."""
     content = {key: value for key, value in document.items() if key not in ("schema", "id")}
     return json.dumps({**document, "id": digest(content)})
 
@@ -34,6 +35,18 @@ def signed(document: dict[str, Any]) -> str:
 def setting(document: dict[str, Any], name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(item for item in document["runtime"] if item["name"] == name)
     return found
+
+
+@pytest.mark.parametrize("others", ["{} quiet lowlat.plan=other", "lowlat.plan=other {}"])
+def test_the_last_marker_names_the_plan_of_a_boot(
+    document: dict[str, Any], tmp_path: Path, others: str
+) -> None:
+    line = others.format(f"lowlat.plan={document['id']}")
+    files = {"proc/cmdline": line, "var/lib/lowlat/plan.json": json.dumps(document)}
+    root = Root(str(write_tree(tmp_path / "booted", files)))
+    is_last = line.endswith(document["id"])
+    assert (store.applied(root) is not None) is is_last
+    assert (read_boot(root, set()).plan == document["id"]) is is_last
 
 
 def test_a_forger_can_make_the_id(document: dict[str, Any], tmp_path: Path) -> None:
@@ -123,6 +136,38 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", "/dev/zero", tmp_path, tmp_path / "missing"):
         lowlat("verify", "--plan", path).refused()
+
+
+def test_a_missing_plan_is_told_as_missing(tmp_path: Path) -> None:
+    """Others can write the folder, which does not matter to a file that is not there."""
+    tmp_path.chmod(0o1777)
+    path = tmp_path / "missing"
+    assert f"{path}: No such file" in lowlat("verify", "--plan", path).refused()
+
+
+def test_a_plan_of_another_machine_is_refused(document: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(signed(document))
+    root = write_tree(
+        tmp_path / "small", {**machine(cpus=2), "sys/devices/system/cpu/possible": "0-1"}
+    )
+    for words in (("verify",), ("runtime", "start", "--dry-run"), ("runtime", "verify")):
+        assert (
+            "of another machine: CPU 2" in lowlat(*words, "--plan", path, "--root", root).refused()
+        )
+    # A machine that lost CPUs since it was booted with the plan has findings.
+    line = document["cmdline"]["text"]
+    write_tree(root, {"proc/cmdline": f"quiet {line}\n"})
+    answer = lowlat("verify", "--plan", path, "--root", root)
+    assert answer.status == 1 and "isolcpus" in answer.out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust others")
+def test_no_hint_gives_a_device_or_a_shared_folder_to_root(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    for path in ("/dev/null", tmp_path):
+        refused = lowlat("verify", "--plan", path).refused()
+        assert "that only root can write" in refused and "chown" not in refused
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust others")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A Machine as JSON: what was written is read back, and what is wrong is named."""
+"""A Machine becomes JSON and is read back unchanged; an error names the wrong value."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def test_a_machine_is_read_back() -> None:
 
 
 def test_what_is_wrong_in_a_machine_is_named() -> None:
-    document = probe(open_root(str(MACHINE))).to_json()
+    document: Any = probe(open_root(str(MACHINE))).to_json()
     document["cores"][1]["package"] = "0"
     with pytest.raises(Mistyped, match=r"^machine\.cores\[1\]\.package: a whole number"):
         Machine.from_json(document)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cores, nodes and last-level caches as lscpu and hwloc see them too.
+"""Cores, nodes and last-level caches, compared with lscpu and hwloc.
 
-Both read the same files and are asked about the same trees. Where one of them contradicts the
-kernel's own sibling or node lists it is no judge of that machine, and the test says so. The trees
-are the synthetic ones and, in a folder beside this repository or named by LOWLAT_MACHINES, any
-captured machines (NAME.tar.xz, each with a root/).
+Both tools read the same files of the same trees. A tool that contradicts the kernel's own sibling
+or node lists is no oracle for that machine, and the test says so. The trees are the synthetic ones
+and, in a folder beside this repository or named by LOWLAT_MACHINES, any captured machines
+(NAME.tar.xz, each with a root/).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def ours(machine: Machine) -> View:
 
 
 def the_kernels(root: Root, online: CpuSet) -> View:
-    """The lists in the kernel's own files, as plainly as they can be read."""
+    """The lists in the kernel's own files, read in the simplest way."""
     cores = set()
     for cpu in online:
         folder = f"{CPU}/cpu{cpu}/topology"
@@ -90,9 +90,9 @@ def _last_cache(root: Root, cpu: int) -> CpuSet:
 
 
 def lscpu(tree: Path) -> Optional[View]:
-    """What ``lscpu --sysroot`` prints of the online CPUs; None where it cannot read this machine.
+    """The rows of ``lscpu --sysroot`` for the online CPUs; None if lscpu cannot read this machine.
 
-    Its caches are left aside: a column of numbers that does not tell the levels apart.
+    The caches are ignored: lscpu's column does not name the level of a number.
     """
     told = _run(["lscpu", "--sysroot", str(tree), "-p=CPU,CORE,NODE"])
     rows = [line.split(",") for line in (told or "").splitlines() if line[:1].isdigit()]
@@ -146,7 +146,7 @@ ORACLES = {"lscpu": ("lscpu", lscpu), "hwloc": ("lstopo-no-graphics", hwloc)}
 
 
 def compare(name: str, tree: Path) -> list[str]:
-    """Compare one tree; what was compared. Skips where the oracle is not there."""
+    """Compare one tree; returns what was compared. Skips if the oracle is missing."""
     program, oracle = ORACLES[name]
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernels out of packages: which ones make up a kernel, and what unpacking leaves."""
+"""Kernels from packages: which packages make up a kernel, and the files after unpacking."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Pa
     if process.find(argv[0]) is None:
         pytest.skip(f"{argv[0]} is not installed")
     folder = f"usr/lib/modules/{RELEASE}"
-    # More of them than one call of the program takes.
+    # More packages than fit into one call of the program.
     names = [f"m{number}.ko" for number in range(501)]
     source = tmp_path / "source"
     source.mkdir()
@@ -132,7 +132,8 @@ def test_modules_are_kept_as_they_are_loaded(argv: tuple[str, ...], tmp_path: Pa
     assert found == {name: b"\x7fELF\xff" + name.encode() for name in names}
 
 
-#: Fetches a kernel from an unsigned archive, in words; {signed} is what apt is told on its line.
+#: Fetches a kernel from an unsigned archive and prints the result; {signed} is an option for apt on
+#: the archive's line.
 FETCH = """\
 import platform, sys
 from pathlib import Path
@@ -149,7 +150,7 @@ except LowlatError as error:
     print(error)
 """
 
-#: A careless administrator's configuration of apt on this host.
+#: An apt configuration of a careless administrator on this host.
 CARELESS = """\
 APT::Get::AllowUnauthenticated "true";
 Acquire::AllowInsecureRepositories "true";

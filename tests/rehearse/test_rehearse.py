@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Rehearsals without a boot: which guest, which command, what is found and what is refused."""
+"""Rehearsals without a boot: the choice of the guest, its command, the results and the refusals."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ def test_the_command_shares_only_the_result_folder(
         assert options[options.index("-cpu") + 1] == "max,-cx16"
     # Guest time follows executed instructions, so host load drops no ticks.
     assert "-accel tcg,thread=single -icount shift=3,sleep=on" in " ".join(options)
-    # Every CPU has its turn within a millisecond.
+    # Every CPU runs within each millisecond.
     assert any(word.endswith("interval=250") for word in options)
     assert any(word.endswith("interval=125") for word in vm.argv(_boot(tmp_path, cpus=8)))
     assert "--disable-kvm" in argv
-    # Before 8.1 QEMU lets such a kernel's first CPU wait for the second for ever.
+    # Before 8.1, QEMU lets such a kernel's first CPU wait for the second one forever.
     old = replace(_boot(tmp_path), kernel=BootableKernel("6.1.0-50-amd64", Path("/boot/vmlinuz")))
     for version, threads in (("7.2.22", "multi"), ("8.1.0", "single"), ("10.0.2", "single")):
         monkeypatch.setattr(qemu, "_version", lambda version=version: version)
@@ -147,7 +147,7 @@ def test_the_command_shares_only_the_result_folder(
 
 
 def _runner(path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for virtme-run."""
+    """Install a stand-in for virtme-run."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     monkeypatch.setattr(vm, "runner", lambda: str(path))
@@ -171,7 +171,7 @@ def test_a_boot_keeps_the_console_and_what_the_guest_says(
 def test_what_opens_the_console_anew_writes_over_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As QEMU does with the script's output.
+    # QEMU reopens the file of the script's output in the same way.
     _runner(tmp_path / "run", "echo one; sleep 0.3; echo two >/proc/self/fd/1", monkeypatch)
     _run(_boot(tmp_path))
     assert (tmp_path / "serial.log").read_text().splitlines()[1:] == ["one", "two"]
@@ -198,7 +198,7 @@ def test_a_panic_is_named_with_the_log(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_hanging_boot_is_ended_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The leader goes at the first signal, its child ignores it: what QEMU does when it hangs.
+    # The leader ends at the first signal and its child ignores the signal, like a hanging QEMU.
     hang = f"(trap '' TERM; exec sleep 300) & echo $! >{tmp_path}/child; wait"
     _runner(tmp_path / "run", hang, monkeypatch)
     with pytest.raises(LowlatError, match="did not end within 3 s"):
@@ -213,7 +213,7 @@ def test_a_hanging_boot_is_ended_with_all_it_started(
 def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
     tmp_path: Path, number: int, status: int
 ) -> None:
-    # Two guests at once, of which each would take minutes.
+    # Two guests run at once; each would take minutes.
     script = (
         "import pathlib, sys, lowlat.verbs.rehearse as verb\n"
         "from functools import partial\n"
@@ -223,7 +223,7 @@ def test_an_end_asked_for_ends_the_boots_and_tells_how_to_go_on(
         "    run = ['sh', '-c', f'echo $$ >{name}.new; mv {name}.new {name}.pid; exec sleep 300']\n"
         "    log = pathlib.Path(f'{name}.log')\n"
         "    process.follow(run, {'PATH': '/bin:/usr/bin'}, log, 60, stop)\n"
-        "def rehearse(options, results, jobs):\n"
+        "def rehearse(options, results, jobs, begun):\n"
         "    store.Request(options, (), {}).make(results)\n"
         "    queue.work({n: partial(boot, results / n) for n in 'abc'}, jobs)\n"
         "verb.rehearse = rehearse\n"
@@ -291,14 +291,14 @@ def test_nothing_is_applied_outside_a_guest(tmp_path: Path, line: Optional[str])
     if line is not None:
         (tmp_path / "proc/cmdline").write_text(f"{line}\n")
     root = Root(str(tmp_path))
-    with pytest.raises(Refused, match="in its guest only"):
+    with pytest.raises(Refused, match="run-time settings are applied in its guest only"):
         guest_tuned.apply(root, tmp_path / "files", tmp_path / "tuned.log")
     assert not (tmp_path / "tuned.log").exists()
 
 
 @pytest.mark.skipif(not HARNESS.exists(), reason="lowlat-measure is not built (make harness)")
 def test_what_is_measured_in_a_boot_is_a_run_of_measure(tmp_path: Path) -> None:
-    """In a stock boot nothing is set: what is done there can be done here."""
+    """A stock boot sets nothing, so its steps can run on this machine."""
     cpu = str(max(os.sched_getaffinity(0)))
     asked = MeasureOptions(label="stock", out=Path("stock-1.json"), cpus=cpu, duration="100ms",
                            warmup="0s", load="idle", oslat=False, work="registers",
@@ -508,8 +508,7 @@ def test_a_rehearsal_goes_on_as_it_was_asked_for(tmp_path: Path) -> None:
     )
     request = replace(_request(), options=asked)
     request.make(store.name(tmp_path / "out"))
-    assert store.resumed(tmp_path / "out") == (tmp_path / "out", asked)
-    assert store.Request.read(tmp_path / "out") == request
+    assert store.resumed(tmp_path / "out") == (tmp_path / "out", request)
 
 
 @pytest.mark.parametrize(
@@ -586,7 +585,7 @@ def test_a_missing_tool_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # No program beside this Python, and none of that name elsewhere.
+    # The program is missing beside this Python and everywhere else.
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(
         process, "find", lambda program: None if program == missing else f"/usr/bin/{program}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which kernel a rehearsal boots: a file, the host's, the cache's, or one of the packages."""
+"""The kernel that a rehearsal boots: from a file, from the host, from the cache or from the
+packages."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def test_only_images_that_boot_are_offered() -> None:
 
 
 def _bzimage(path: Path, release: str) -> Path:
-    """The part of an x86 image that tells its release."""
+    """The part of an x86 image that contains the release."""
     path.parent.mkdir(parents=True, exist_ok=True)
     head = bytearray(0x600)
     head[0x202:0x206] = b"HdrS"
@@ -142,7 +143,7 @@ def test_other_distributions_are_told_to_name_a_kernel(monkeypatch: pytest.Monke
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "fedora"})
     with pytest.raises(Refused, match=r"does not work on fedora .*give --kernel PATH"):
         packages.detect()
-    # As in Python 3.9, where doctor asks too.
+    # The behaviour of Python 3.9, in which doctor asks too.
     monkeypatch.delattr(platform, "freedesktop_os_release")
     with pytest.raises(Refused, match=r"does not work on linux .*give --kernel PATH"):
         packages.detect()

@@ -28,8 +28,8 @@ from lowlat.rehearse.vm_size import VmSize, side_by_side
 
 pytestmark = pytest.mark.slow
 
-#: Runs the verb with stand-ins for what this machine may lack: virtme-run, QEMU, KVM. They write
-#: into folders that only root can enter.
+#: Runs the verb with stand-ins for programs that this machine may lack: virtme-run, QEMU, KVM. The
+#: stand-ins write into folders that only root can enter.
 VERB = """\
 import sys
 from lowlat.rehearse import enclosure, qemu, vm
@@ -45,7 +45,7 @@ sys.exit(cli.main(sys.argv[1:]))
 
 @dataclass
 class Bench:
-    """Calls the verb in a process of its own."""
+    """Calls the verb in a separate process."""
 
     folder: Path
 
@@ -96,12 +96,13 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     boots = Counter(name.rpartition("-")[0] for name in bench.booted() if "scout" not in name)
     names = ["stock", "lowlat", "lowlat-poll", "cpu-partitioning", "control"]
     assert boots == {f"{kernel}/{name}": 2 for kernel in ("6.12.1", "6.6.1") for name in names}
-    # Every kernel and every arm before any has its second turn, but for the two that begin at once.
+    # Every kernel and every arm has its first boot before any has its second, except that two boots
+    # start at once.
     turns = [int(name.rpartition("-")[2]) for name in bench.booted() if "scout" not in name]
     assert (turns[:9], turns[-9:]) == ([1] * 9, [2] * 9)
     assert "of 20, about" in out and "min left" in out
 
-    # Verify looked in the boots of both profiles.
+    # verify ran in the boots of both profiles.
     assert "Not in effect" not in out
 
     kernels = bench.result()["kernels"]
@@ -112,7 +113,7 @@ def test_a_matrix_is_booted_in_turn_and_reported_as_one(bench: Bench) -> None:
     page = (bench.out / "report.html").read_text()
     assert "6.12.1" in page and "6.6.1" in page and "cpu-partitioning" in page
 
-    # A kernel, with its HZ, is an arm too.
+    # A kernel (with its HZ) is an arm too.
     _, _, kernels = out.partition("── stock on each kernel")
     assert re.search(r"in 6\.12\.1, [\d.]+/s in 6\.6\.1", kernels)
 
@@ -159,9 +160,9 @@ def test_what_each_setting_buys_is_shown_against_the_whole_profile(bench: Bench)
     assert arms == ["stock", "lowlat", *(f"lowlat-without-{n}" for n in arm.settings(whole.plan))]
     ours, theirs = out.split("── 6.12.1: lowlat with one setting left out")
     assert "Interrupts on the isolated CPUs: 262.5/s in stock, 2.08/s in lowlat" in ours
-    # Left out on purpose.
+    # These settings were left out on purpose.
     assert "Not in effect" not in theirs
-    # The stand-in's CPUs are quiet where its line has nohz_full.
+    # The stand-in's CPUs are quiet if its line has nohz_full.
     row = r"(?m)^lowlat-without-(\S+) +1 / 1 .* /s +([\d.]+) "
     ratios = {name: float(ratio) for name, ratio in re.findall(row, theirs)}
     assert ratios["nohz_full"] < 0.1 and 0.9 < ratios["skew_tick"] < 1.1
@@ -209,7 +210,7 @@ def test_what_never_boots_is_given_up(bench: Bench) -> None:
     status, _, err = bench.matrix("--isolate", "2-3", "--boots", "9", GUEST_PANICS=every)
     assert status == 1
     assert err.count("\n") == 1 and "panicked" in err
-    # Three boots and what ran beside them; not eighteen boots.
+    # Three boots and the boots beside them; not eighteen boots.
     assert len(bench.booted()) < 18
 
     status, _, err = bench.call(

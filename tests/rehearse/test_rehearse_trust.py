@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A rehearsal trusts neither its folder nor its guest: what each could do to the host, tried."""
+"""A rehearsal trusts neither its folder nor its guest: each test tries an attack of one of them on
+the host."""
 
 from __future__ import annotations
 
@@ -48,10 +49,10 @@ def test_root_works_in_no_folder_of_another_user(option: str, theirs: str, tmp_p
 @needs_root
 def test_a_request_that_another_user_put_there_meanwhile_is_not_taken(tmp_path: Path) -> None:
     store.Request(RehearseOptions(), (), {}).make(tmp_path / "out")
-    assert store.Request.read(tmp_path / "out") is not None
+    assert store.resumed(tmp_path / "out")
     os.chown(tmp_path / "out", 1000, 1000)
     with pytest.raises(Refused, match="others than root can write"):
-        store.Request.read(tmp_path / "out")
+        store.resumed(tmp_path / "out")
 
 
 def test_a_link_in_place_of_the_request_is_not_written_through(bench: Bench) -> None:
@@ -106,7 +107,7 @@ def test_plans_of_another_hand_are_refused(bench: Bench, change: Callable[[Any],
     assert (bench.folder / "victim/kept").exists()
 
 
-#: A guest that has the host's rights: each line is done in the folder that it shares.
+#: A guest with the host's rights: each line of the script runs in the shared folder.
 HOSTILE = """\
 status = stand_in_guest.main(sys.argv)
 import os

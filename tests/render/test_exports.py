@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``render --format``: each form is read as its other side reads it, and tells what it lacks."""
+"""``render --format``: each format passes its reader's own parser, and lists what it cannot
+express."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def performance_profile(host: Path, *more: str) -> tuple[Any, Answer]:
 
 
 def strict(node: Any) -> Any:
-    """The schema as the operator decodes: a field that it does not know is an error."""
+    """The schema with the strictness of the operator's decoder: an unknown field is an error."""
     if isinstance(node, dict):
         found = {key: strict(value) for key, value in node.items()}
         return {**found, "additionalProperties": False} if "properties" in found else found
@@ -60,8 +61,8 @@ def schema_errors(profile: Any) -> list[str]:
 
 
 def webhook_errors(profile: Any) -> list[str]:
-    """The rules of the operator's webhook (performanceprofile_validation.go) that need no cluster
-    and concern what lowlat writes."""
+    """The rules of the operator's webhook (performanceprofile_validation.go) for the fields that
+    lowlat writes; rules that need a cluster are left out."""
     spec, errors = profile["spec"], []
     sets = {name: CpuSet.parse_list(spec["cpu"].get(name, "")) for name in ("reserved", "isolated")}
     offlined = CpuSet.parse_list(spec["cpu"].get("offlined", ""))
@@ -99,7 +100,7 @@ def test_a_performance_profile_is_the_plan(host: Path) -> None:
     assert schema_errors(profile) == [] and webhook_errors(profile) == []
     spec = profile["spec"]
     assert spec["cpu"]["reserved"] == plan["cpus"]["housekeeping"]
-    # The words that the operator writes from the lists would be on the line twice.
+    # The operator derives these words from the lists; they would be on the line twice.
     ours = {"isolcpus", "nohz_full", "rcu_nocbs", "skew_tick"}
     words = [p["name"] for p in plan["cmdline"]["parameters"] if p["name"] not in ours]
     assert [word.partition("=")[0] for word in spec["additionalKernelArgs"]] == words
@@ -189,7 +190,7 @@ def test_the_kubelets_files(host: Path) -> None:
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "cpuManagerPolicy": "static",
-        # A map of texts: the kubelet takes no booleans there.
+        # This map holds texts only: the kubelet rejects booleans in it.
         "cpuManagerPolicyOptions": {"full-pcpus-only": "true", "strict-cpu-reservation": "true"},
         "reservedSystemCPUs": "0-3",
         "topologyManagerPolicy": "best-effort",
@@ -201,7 +202,8 @@ def test_the_kubelets_files(host: Path) -> None:
     assert "apply --profile lowlat --isolate 4-15" in " ".join(answer.out.split())
 
 
-#: The decoder of tests/render/kubelet, as the kubelet's own: of each, what it says.
+#: The error of the decoder of tests/render/kubelet for each text, as the kubelet's own decoder
+#: reports it.
 STRICT = {
     "foo: 1": 'unknown field "foo"',
     "cpuManagerPolicyOptions: {full-pcpus-only: true}": "cannot unmarshal bool",
@@ -264,7 +266,7 @@ def test_ignition_carries_line_and_files(host: Path) -> None:
     validate = shutil.which("ignition-validate")
     if not validate:
         pytest.skip("ignition-validate is not installed (package ignition)")
-    # It ends with 0 on a key that it does not know, so that any output is a failure.
+    # ignition-validate exits with 0 on an unknown key, so any output is a failure.
     path = str(out / "lowlat.ign")
     done = subprocess.run([validate, path], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

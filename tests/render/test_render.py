@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``render``: the files of a plan, whole and where they belong; ``cpus``: the bare lists."""
+"""``render``: the complete files of a plan, in their places; ``cpus``: the bare lists."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Our profiles judged by TuneD's own code, and TuneD's files read as it reads them itself."""
+"""TuneD's own code judges lowlat's profiles, and TuneD's files are read as TuneD reads them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ INCLUDES = {
     "etc/tuned/one/tuned.conf": "[main]\ninclude=balanced , -missing;two\n[sysctl]\na=1 # why\n",
     "usr/lib/tuned/two/tuned.conf": "[main]\ninclude=one\n[sysctl]\na=2\n",
     "usr/lib/tuned/balanced/tuned.conf": "[main]\nsummary=packaged\n",
-    # One that shadows the packaged profile of its name, and includes it.
+    # A profile that shadows the packaged one of its name, and includes it.
     "etc/tuned/balanced/tuned.conf": "[main]\ninclude=balanced\n[vm]\nx=$y\n",
     "etc/tuned/lost/tuned.conf": "[main]\ninclude=missing\n",
     "etc/tuned/damaged/tuned.conf": "no section\n",
@@ -95,7 +95,7 @@ def test_the_active_profiles_are_told_with_the_one_loaded_after(tmp_path: Path) 
     assert tuned.active_profiles(root) == ()
     write_tree(tmp_path, {"etc/tuned/active_profile": "balanced mine\n"})
     assert tuned.active_profiles(root) == ("balanced", "mine")
-    # Not a text at all: a name of which no file can be.
+    # Not a text at all: no file can have this name.
     write_tree(tmp_path, {"etc/tuned/active_profile": "bal\0anced\n"})
     assert tuned.chain(root, *tuned.active_profiles(root)) == ()
     write_tree(tmp_path, {"etc/tuned/active_profile": "balanced mine\n"})
@@ -107,7 +107,7 @@ def test_the_active_profiles_are_told_with_the_one_loaded_after(tmp_path: Path) 
     ("files", "folders"),
     [
         ({}, ("/usr/lib/tuned", "/etc/tuned")),
-        # Ours alone in the new place do not make a TuneD of 2.20 look there.
+        # lowlat's profiles alone in the new place do not make TuneD 2.20 search there.
         (
             {"usr/lib/tuned/balanced/x": "", "usr/lib/tuned/profiles/lowlat/x": ""},
             ("/usr/lib/tuned", "/etc/tuned"),
@@ -143,12 +143,12 @@ def test_the_folders_are_those_of_the_installed_tuned(
 
 @dataclass(frozen=True)
 class Stage:
-    """A mount namespace with a lowlat-gen in /usr/bin, and TuneD's own places empty."""
+    """A mount namespace with a lowlat-gen in /usr/bin, and with TuneD's own folders empty."""
 
     folder: Path
 
     def prefix(self, program: str) -> list[str]:
-        """The words to put before a command that runs there; "" for no lowlat-gen at all."""
+        """The words before a command that runs in the namespace; "" means no lowlat-gen at all."""
         stand_in = self.folder / "lowlat-gen"
         stand_in.write_text(program)
         stand_in.chmod(0o755)
@@ -180,7 +180,8 @@ def natively(loaded: dict[str, Any]) -> dict[str, str]:
 
 
 def assert_together_exactly(loaded: dict[str, Any], document: dict[str, Any], plan: Path) -> None:
-    """The settings of TuneD and those of its script are the plan's settings, without duplicates."""
+    """TuneD's settings and its script's settings together are the plan's settings, without
+    duplicates."""
     native = natively(loaded)
     script = {item.name for item in settings.ours(store.read(str(plan), Root()))}
     assert not native.keys() & script
@@ -217,7 +218,7 @@ def test_every_packaged_profile_loads_and_is_the_plan(
 def test_the_profile_of_one_machine_is_its_plan(
     judge: TunedOracle, host: Path, tmp_path: Path, name: str
 ) -> None:
-    """lowlat-local needs no lowlat-gen to be loaded: everything is in it."""
+    """lowlat-local contains everything: TuneD needs no lowlat-gen to load it."""
     out = tmp_path / "out"
     assert lowlat("render", "--root", host, "--profile", name, "--out", out).status == 0
     folders = [out / path.strip("/") for path in tuned.profile_folders(Root(str(host)))]
@@ -227,7 +228,7 @@ def test_the_profile_of_one_machine_is_its_plan(
     assert loaded["order"] == [name, "lowlat-local"]
     plan = out / "var/lib/lowlat/plan.json"
     assert_together_exactly(loaded, json.loads(plan.read_text()), plan)
-    # Its own script, not the included one: what is set is the stored plan.
+    # TuneD runs the script of lowlat-local, not the included one: it sets the stored plan.
     assert loaded["scripts"] == [str(folders[-1] / "lowlat-local/script.sh")]
 
 
@@ -276,7 +277,7 @@ def test_a_tuned_profile_may_include_ours(
     assert_quiet(log)
     loaded = answers["mine"]
     assert loaded["units"]["sysctl"] == {"kernel.timer_migration": "0", "vm.swappiness": "1"}
-    # Its script still names its profile, and the CPUs are lowlat's.
+    # The script of the shadowed profile still names that profile, and lowlat chooses the CPUs.
     [script] = loaded["scripts"]
     assert Path(script).parent.name == "lowlat-poll"
     assert loaded["variables"]["TUNED_isolated_cores"] == "1-3"
@@ -293,7 +294,8 @@ runtime) {runtime} ;;
 esac
 """
 
-#: $1: the test's folder. TuneD finds our profiles alone, and a sysctl that is not the host's.
+#: $1: the test's folder. TuneD finds only lowlat's profiles, and a sysctl file that is not the
+#: host's.
 ONE_SHOT = """
 cd "$1" && echo 0 >migration && mount --bind migration /proc/sys/kernel/timer_migration &&
 mount --bind etc /etc/tuned && shift && exec "$@"
@@ -315,7 +317,7 @@ class Applied:
 
 
 def apply(judge: TunedOracle, stage: Stage, name: str, program: str) -> Applied:
-    """Have TuneD apply a packaged profile once, in a namespace of its own."""
+    """Have TuneD apply a packaged profile once, in a separate namespace."""
     folder = stage.folder
     profiles = folder / "etc" / judge.user_profiles[len("/etc/tuned") :].lstrip("/")
     files = [path for path in resources.profiles().glob("lowlat*/*") if path.suffix != ".pyc"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recorded campaigns of boots without any change."""
 
-#: lowlat-measure on one CPU every 8 s, while the machine compiled and booted guests at times. Each
-#: run stands for a boot, so this varies more than boots an hour apart would.
+#: lowlat-measure on one CPU every 8 s, while the machine sometimes compiled and booted guests. Each
+#: run stands for a boot, so these figures vary more than boots an hour apart would.
 BUSY = (
     (10144, 10914, 9856, 16591, 10326, 65162, 125023, 51209),
     (29782, 23145, 21606, 10524, 10156, 33144, 30671, 17244),
@@ -33,7 +33,7 @@ REHEARSED = (
     (297.67, 300.19, 303.85, 292.56, 299.01, 302.25, 301.94, 300.27, 298.15, 300.23),
 )
 
-#: The figure of each boot.
+#: The figure of each boot in the campaign.
 RECORDED = {
     "boots like those of a rehearsal": tuple(boot for half in REHEARSED for boot in half),
     "boots like those of a busy machine": tuple(sum(run) / len(run) for run in BUSY),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The number of random orders in a cell with random order.
 _DEALS = 20
 
-#: The most draws of an order until its arms take turns.
+#: The largest number of draws until the arms of an order take turns.
 _TRIES = 1000
 
 
@@ -66,7 +66,8 @@ class Judged:
 
 
 def report(rows: Sequence[TwoSamples], order: Order) -> Iterator[tuple[float, float, bool]]:
-    """The report's claims; each campaign stands alone, without adjustment for the others."""
+    """The report's claims; each campaign stands alone, without adjustment for the other
+    campaigns."""
     for result in infer(rows, order):
         low, high = result.ci95
         yield low, high, result.p <= 0.05 and not low <= 1 <= high
@@ -169,14 +170,14 @@ def lognormal(spread: float, level: float = 1.0) -> Process:
 
 
 def heavy(freedom: float, spread: float, level: float = 1.0) -> Process:
-    """Student's t on the logarithm."""
+    """Figures whose logarithm follows Student's t distribution."""
     return lambda draw, rows, boots: (
         level * np.exp(np.clip(spread * draw.standard_t(freedom, size=(rows, boots)), -300, 300))
     )
 
 
 def skewed(spread: float, level: float = 1.0) -> Process:
-    """The logarithm is exponential: many quiet boots and few loud ones."""
+    """Figures whose logarithm is exponential: many quiet boots and few loud ones."""
     return lambda draw, rows, boots: level * np.exp(spread * draw.exponential(size=(rows, boots)))
 
 
@@ -233,7 +234,7 @@ def walk(size: float) -> Process:
 
 
 def alike(likeness: float, spread: float) -> Process:
-    """Each boot resembles the one before (autoregressive of order one)."""
+    """Each boot resembles the previous one (autoregressive of order one)."""
 
     def process(draw: Generator, rows: int, boots: int) -> Array:
         levels = draw.normal(size=(rows, boots))
@@ -247,7 +248,8 @@ def alike(likeness: float, spread: float) -> Process:
 
 
 def neighbour(stays: float, size: float) -> Process:
-    """A neighbour that comes and goes; from boot to boot it stays as it is with this chance."""
+    """A neighbour that comes and goes; this is the chance that its state stays from boot to
+    boot."""
 
     def process(draw: Generator, rows: int, boots: int) -> Array:
         there = (draw.random((rows, boots)) > stays).cumsum(axis=1) % 2
@@ -280,7 +282,7 @@ def _same(name: str, process: Process, boots: tuple[int, int] = (5, 5), order: s
 
 
 def _figures() -> Iterator[Cell]:
-    """A figure such as noise; either nothing changes or only the level."""
+    """A noise-like figure; either nothing changes or only its level does."""
     for boots in ((5, 5), (10, 10), (5, 10), (6, 5), (20, 5)):
         yield _same("log-normal, 20 %", lognormal(0.2), boots)
     for order in ("ABBA", "random"):
@@ -379,7 +381,7 @@ def _counted(
 
 
 def _counts() -> Iterator[Cell]:
-    """Counts of events with equal means in both arms; the unit of time is a boot's."""
+    """Counts of events with equal means in both arms; the unit of time is one boot."""
     for mean in _MEANS:
         for boots in ((5, 5), (7, 7), (5, 10)):
             yield _counted(f"Poisson, mean {mean:g}", constant(mean), constant(mean), boots)

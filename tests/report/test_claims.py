@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often the report is wrong, in campaigns of known truth (claims_simulator).
+"""The report's error rates in campaigns of known truth (claims_simulator).
 
 ``make test-claims-full`` judges every cell and writes CLAIMS.md.
 """
@@ -33,7 +33,7 @@ from lowlat.report.stats.power import MOST_BOOTS, POWER, boots_to_find
 
 CAMPAIGNS = 1000
 
-#: Judged in every run: what each part of the method is there for.
+#: Every run judges these cells: each shows the purpose of one part of the method.
 QUICK = (
     ("log-normal, 20 %", "AB", (5, 5)),
     ("50 % beside 8 %", "AB", (5, 10)),
@@ -74,7 +74,7 @@ def _judged(numbers: Iterable[int], say: Judge = report) -> list[Optional[Judged
 
 
 def _one(number: int, say: Judge) -> Optional[Judged]:
-    # By its number, for a cell's processes cannot be handed to another program.
+    # The cell's number is the argument, because its processes cannot be passed to another program.
     return judge(cells()[number], CAMPAIGNS, number, say)
 
 
@@ -125,7 +125,7 @@ def _methods(every: list[Cell], found: list[Optional[Judged]]) -> Iterator[str]:
             yield f"| {cell.name} | {sizes} | {cell.truth:,g} | {shares} |"
 
 
-# How many boots it takes
+# The number of boots that a claim needs
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.2])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How often the claim over hosts is wrong: the campaigns of claims_simulator, on several hosts at
-once. What happens to one machine over time happens to all of them at the same time."""
+"""The error rates of the claim over hosts: the campaigns of claims_simulator, on several hosts at
+once. A change of one machine over time affects all machines at the same time."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from claims_simulator import (
 )
 
 from lowlat.report.stats.blocks import infer_within
-from lowlat.report.stats.samples import Order, TwoSamples
+from lowlat.report.stats.samples import ALPHA, Order, TwoSamples
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
     from lowlat.report.stats.samples import Array
 
-#: Every host has a level and a spread of its own.
+#: Every host has its own level and spread.
 LEVELS = (1.0, 30.0, 0.2, 5.0, 400.0, 2.0, 0.7, 90.0)
 
 CAMPAIGNS = 500
@@ -45,15 +45,16 @@ def judged(cell: Cell, hosts: int, campaigns: int, seed: int = 1) -> tuple[float
     found = covered = 0
     for _ in range(campaigns):
         _, result = infer_within(list(one_campaign(cell, hosts, draw)))
-        found += result.found
-        covered += result.ci95[0] <= cell.truth <= result.ci95[1]
+        low, high = result.ci95
+        found += result.adjusted <= ALPHA and not low <= 1 <= high
+        covered += low <= cell.truth <= high
     return found / campaigns, covered / campaigns
 
 
 def one_campaign(cell: Cell, hosts: int, draw: Generator) -> Iterator[tuple[TwoSamples, Order]]:
     deal = next(iter(_deals(cell, draw)))
     order = Order(*(tuple(map(float, np.flatnonzero(deal == arm))) for arm in (0, 1)))
-    # One draw of what happens meanwhile, for all hosts.
+    # One draw of the meanwhile changes, the same for all hosts.
     shared = cell.shared(draw, 1, len(deal)) if cell.shared else np.ones((1, len(deal)))
     for level in LEVELS[:hosts]:
         common = replace(cell, shared=partial(given, shared * level))

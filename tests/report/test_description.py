@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``report ONE``: runs by themselves, and causes in every form."""
+"""``report ONE``: runs without a comparison, and causes in every output format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_one_run_is_described(bench: Bench) -> None:
         "interrupts/s (complete)."
     )
     (row,) = [line.split() for line in lines if line.startswith("2 ")]
-    # CPU, seconds, noise in percent, longest, interrupts, and of each class how many, and their ms.
+    # CPU, seconds, noise in percent, longest gap, interrupts, and for each class the number and its
+    # ms.
     assert row == [
         *("2", "120", "0.12", "5.40", "100.0"),
         *("0", "0", "12,000", "(24.0)", "0", "3", "(0.012)"),
@@ -68,7 +69,7 @@ def test_several_runs_are_described_together(bench: Bench) -> None:
 def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_class(
     bench: Bench,
 ) -> None:
-    """As in the kernel's osnoise tracer."""
+    """The format of the kernel's osnoise tracer."""
     causes = [*TRACED, cause("ipi", "IPI reschedule", 5, 1_000_000)]
     run = document("quiet", 0, cpus=[cpu_run(2, 1.0, causes=causes)])
     found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
@@ -83,13 +84,24 @@ def test_interrupts_of_other_cpus_are_interrupts_and_what_nobody_traced_has_no_c
     assert header.split("interrupts/s")[1].split() == ["thread", "(ms)", "IRQ", "or", "HW", "(ms)"]
 
 
-def test_the_worst_second_is_the_noisiest_step_by_its_length(bench: Bench) -> None:
-    series = {"noise_ns": [1e6, 3e6, 4e6], "gaps": [1, 1, 1], "interrupts": None}
+@pytest.mark.parametrize(
+    ("noise_ns", "worst"),
+    [
+        ([1e6, 3e6, 4e6], 3000.0),
+        # A gap of 1.2 s began in the second before.
+        ([1e6, 1.2e9, 0], 1e6),
+        ([4e8, 1e6, 2.3e9], 1e6),
+    ],
+)
+def test_the_worst_second_is_the_noisiest_step_by_its_length(
+    bench: Bench, noise_ns: list[float], worst: float
+) -> None:
+    series = {"noise_ns": noise_ns, "gaps": [1, 1, 1], "interrupts": None}
     cpus = [cpu_run(2, 1.0, series=series)]
     run = document("quiet", 0, cpus=cpus, series={"ends_s": [1.0, 2.0, 4.0]})
     found = json.loads(bench.call(*bench.runs("x", run), "--json")[1])
     figures = {(one["name"], one["cpu"]): one["value"] for one in found["figures"]}
-    assert figures["worst_second_ppm", 2] == figures["worst_second_ppm", "all"] == 3000.0
+    assert figures["worst_second_ppm", 2] == figures["worst_second_ppm", "all"] == worst
 
 
 def test_the_longest_gaps_have_their_causes_in_order_with_their_times(bench: Bench) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The test over boots and its interval: against their definition, and against the truth."""
+"""The test over boots and its interval, checked against their definition and against the truth."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ stats = pytest.importorskip("scipy.stats", reason="the extra `report` is not ins
 
 
 def in_turn(boots: tuple[int, int]) -> Order:
-    """One boot of the arm with fewer, then as many of the other as keep up with it."""
+    """An order with one boot of the smaller arm, then the matching number of boots of the larger
+    arm."""
     more = -(-max(boots) // min(boots))
     deal = dealt("A" + "B" * more if boots[0] <= boots[1] else "A" * more + "B", boots)
     return Order(*(tuple(map(float, np.flatnonzero(deal == arm))) for arm in (0, 1)))
@@ -43,7 +44,7 @@ def beside_a_trend(before: Sequence[float], after: Sequence[float], order: Order
 
 
 def by_hand(before: Sequence[float], after: Sequence[float]) -> float:
-    """The two-sided p of the difference of mean logarithms, relabelling by relabelling."""
+    """The two-sided p of the difference of mean logarithms, computed for each relabelling."""
     values = [*map(math.log, before), *map(math.log, after)]
 
     def difference(chosen: Sequence[int]) -> float:
@@ -81,7 +82,7 @@ def test_p_and_interval_are_those_of_the_definition(boots: tuple[int, int], seed
 
 
 def exactly(before: Sequence[float], after: Sequence[float]) -> float:
-    """As by_hand, without any rounding of its own."""
+    """The same p as by_hand, without rounding."""
     values = [Fraction(value) for value in (*before, *after)]
     seen = sum(values[: len(before)])
     sums = [sum(chosen) for chosen in itertools.combinations(values, len(before))]
@@ -91,12 +92,12 @@ def exactly(before: Sequence[float], after: Sequence[float]) -> float:
 
 @pytest.mark.parametrize("boots", [(5, 5), (5, 7)])
 def test_ties_count_in_every_relabelling(boots: tuple[int, int]) -> None:
-    """Boots that show the same tie, however large their figure is beside what they differ by: sums
-    in another order must not tell them apart."""
+    """Boots with equal figures tie, even if the figures are large compared with their differences:
+    another order of summation must not separate them."""
     draw = np.random.default_rng(1)
     for _ in range(60):
         level, apart = 10 ** draw.uniform(0, 7), 10 ** draw.uniform(-6, 0)
-        # Powers of 3: sums of different boots are the same only where the boots are.
+        # Powers of 3: only sums over the same boots are equal.
         kinds = 3.0 ** draw.integers(0, 4, sum(boots))
         values = level * (1 + apart * kinds)
         found = inferred(TwoSamples(values[: boots[0]], values[boots[0] :]))[0].p
@@ -133,14 +134,15 @@ def test_one_boot_a_thousand_times_the_others_is_no_finding() -> None:
         *(((5, 5), (s, s)) for s in (0.02, 0.1, 0.5)),
         *(((5, 7), (s, s)) for s in (0.1, 0.5)),
         *(((8, 8), (s, s)) for s in (0.1, 0.5)),
-        # Few boots that spread widely beside many that do not: where relabelling knows least.
+        # Few boots with a wide spread beside many with a small one: the hardest case for
+        # relabelling.
         *[((5, 5), (0.08, 0.5)), ((5, 7), (0.5, 0.08)), ((20, 5), (0.08, 0.5))],
     ],
 )
 def test_the_interval_covers_the_truth(
     boots: tuple[int, int], spreads: tuple[float, float]
 ) -> None:
-    """800 campaigns: 95 % is 760 of them, give or take 12 (two standard errors)."""
+    """Of 800 campaigns, 95 % are 760, plus or minus 12 (two standard errors)."""
     draw = np.random.default_rng(7)
     count = 800 if math.comb(sum(boots), boots[0]) < 1000 else 400
     rows = [
@@ -165,7 +167,7 @@ def test_the_adjusted_p_keeps_the_chance_of_any_false_finding() -> None:
     draw = np.random.default_rng(11)
     false, alone = 0, 0
     for _ in range(300):
-        # Figures of one boot hang together: the adjustment uses that.
+        # Figures of one boot are correlated; the adjustment uses the correlation.
         shared = draw.normal(size=10) * 0.5
         values = np.exp(shared + draw.normal(size=(12, 10)) * 0.5)
         found = inferred(*(TwoSamples(row[:5], row[5:]) for row in values))

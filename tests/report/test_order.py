@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The order of the boots: what taking turns is, and that nothing is claimed without."""
+"""The order of the boots: the definition of taking turns, and no claim without turns."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ def test_nothing_is_claimed_without_an_order(bench: Bench) -> None:
 
 
 def test_a_trend_is_no_change_and_hides_none(bench: Bench) -> None:
-    """The second half of a campaign in turn is 5 % a boot below the first; or the change is."""
+    """In a campaign with turns, each boot is 5 % below the previous one; the second case adds a
+    real change."""
     wanders = [100 * 0.95**n * (1.001 if n % 2 else 1) for n in range(10)]
     trend = bench.json(arm("s", wanders[::2]), arm("t", wanders[1::2], first=1))
     assert trend["verdict"] == "no-measurable-change"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pace beside noise: a CPU that is left alone and runs slower has not been made faster."""
+"""Pace beside noise: an undisturbed CPU that runs slower has not become faster."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_a_pace_that_varies_as_paces_do_is_no_news(bench: Bench) -> None:
     assert "slower" not in json.dumps(result)
 
 
-# Its steps over the time of a run
+# Steps of the pace over the time of a run
 
 
 def stepped(name: str, paces: list[float], **power: Any) -> dict[str, Any]:
-    """CPU 2 has these paces, second by second, CPU 3 the first one throughout."""
+    """CPU 2 has these paces, one for each second; CPU 3 has the first pace throughout."""
     cpus = []
     for cpu, own in ((2, paces), (3, paces[:1] * len(paces))):
         none = [0.0] * len(own)
@@ -58,11 +58,11 @@ def stepped(name: str, paces: list[float], **power: Any) -> dict[str, Any]:
     ("paces", "found"),
     [
         ([100] * 12 + [50] * 8, [(12, 2.0)]),
-        # Within a second; and that it comes back.
+        # A step within a second; and a step back.
         ([100] * 4 + [70] + [50] * 5 + [100] * 5, [(4, 2.0), (10, 0.5)]),
         ([100] * 4 + [95] + [50] * 5, [(5, 2.0)]),
         ([100, 100, 50, 50, 50], [(2, 2.0)]),
-        # As paces vary; one second alone; seconds in which the loop was never left alone.
+        # Ordinary variation; a single second; seconds in which the loop was always disturbed.
         ([100, 96, 102, 98, 94, 100, 93], []),
         ([100, 100, 100, 40, 100, 100, 100], []),
         ([100, 0, 0, 100, 0, 100], []),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report: what it computes, what it refuses, and what it prints."""
+"""The report: its figures, its refusals, and its output."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def test_total_is_the_mean_over_cpus_and_the_largest_maximum(bench: Bench) -> No
 
 
 def test_several_runs_are_boots_and_their_mean_counts(bench: Bench) -> None:
-    """Of counted events the plain mean, so that it is what was counted in all the time; of anything
-    else the geometric one, whose ratios are tested."""
+    """Counted events have the arithmetic mean, which is the count over the whole time; all other
+    figures have the geometric mean, whose ratios are tested."""
     before = [document(f"s{n}", n, n) for n in (100.0, 400.0, 200.0)]
     after = [document(f"t{n}", n, n) for n in (2.0, 32.0, 8.0)]
     result = bench.json(before, after)
@@ -262,7 +262,7 @@ def test_a_tool_that_did_not_run_has_no_differing_version(bench: Bench) -> None:
     assert not any("versions differ" in flag for flag in result["flags"])
 
 
-# What was not in effect
+# Settings that were not in effect
 
 
 def _verify(state: str) -> dict[str, Any]:
@@ -370,7 +370,7 @@ def test_markdown_is_a_headline_tables_and_notes(bench: Bench) -> None:
 
 @pytest.mark.parametrize("require", ["interrupts_per_s>=2", "noise_ppm >= 0.1", "max_ns>=0.5"])
 def test_a_gate_without_a_bound_is_missed_after_the_report(bench: Bench, require: str) -> None:
-    """Whatever the ratio is: one boot bounds nothing."""
+    """Whatever the ratio is, a single boot gives no bound."""
     arms = _arms(bench, document("s", 200.0), document("t", 4.0, 0.0))
     with pytest.raises(Unmet, match="--require not met: .*there is no bound of it: 1 boot each"):
         bench.call(*arms, "--json", "--require", require)
@@ -498,12 +498,16 @@ def test_missing_files_folders_and_binaries_are_refused(bench: Bench, tmp_path: 
         bench.call(good, "--against", after, "--verify", good)
 
 
-def test_a_run_on_both_sides_is_refused(bench: Bench) -> None:
+def test_a_run_given_twice_is_refused(bench: Bench) -> None:
     run = bench.write("run.json", document("run", 4.0))
     again = f"{bench.folder}/../{bench.folder.name}/run.json"
     other = bench.write("other.json", document("other", 4.0))
-    for words in ([run, "--against", again], [run, "--against", other, "--arm", "third", other]):
-        with pytest.raises(Refused, match="a run belongs to one side"):
+    for words in (
+        [run, again],
+        [run, "--against", again],
+        [run, "--against", other, "--arm", "third", other],
+    ):
+        with pytest.raises(Refused, match="name each run once"):
             bench.call(*words)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""More than two arms: each against the first."""
+"""More than two arms: each is compared with the first one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_each_arm_against_the_first_with_adjusted_p(bench: Bench) -> None:
 def several(
     bench: Bench, count: int, before: Sequence[float], after: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """The reports of so many arms that are all alike."""
+    """The reports of this many equal arms."""
     words = bench.runs("b", *arm("s", before, step=1))
     apart = len(before) // len(after)
     for n in range(count):
@@ -62,7 +62,7 @@ def several(
 
 
 def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> None:
-    """Alone each of the first three would be a finding, with an interval beyond 1."""
+    """Tested alone, each of the first three would be a finding, with an interval beyond 1."""
     words = bench.runs("b", *arm("s", [100, 104, 97, 102, 99]))
     for n, noise in enumerate(
         (
@@ -82,18 +82,18 @@ def test_what_is_no_change_among_several_arms_excludes_nothing(bench: Bench) -> 
 
 
 def test_too_many_arms_for_five_boots(bench: Bench) -> None:
-    """Seven arms at 2/252 are above 5 %, however clear the change: that is no test."""
+    """Seven arms at 2/252 each exceed 5 %, however clear the change: no test is possible."""
     for report in several(bench, 7, BEFORE, AFTER):
         assert report["verdict"] == "descriptive-only"
         assert report["why"] == "5 boots each; a test of 7 arms needs 6 boots an arm"
         assert {e["p"] for e in report["endpoints"]} == {None}
-        # The interval is each arm's own.
+        # Each arm has its own interval.
         assert endpoint(report, "noise_ppm")["ci95"][0] > 1.5
     assert {report["verdict"] for report in several(bench, 6, BEFORE, AFTER)} == {"reduced"}
 
 
 def test_seventeen_arms_of_six_boots(bench: Bench) -> None:
-    """As many as there are settings to leave out: six boots an arm tell them apart."""
+    """One arm for each setting that can be left out: six boots an arm suffice for a test."""
     (report, *_) = several(bench, 17, (*BEFORE, 101.0), (*AFTER, 50.0))
     assert report["verdict"] == "reduced"
     assert endpoint(report, "noise_ppm")["p"] == pytest.approx(17 * 2 / 924)
@@ -121,7 +121,7 @@ def test_arms_in_one_table(bench: Bench) -> None:
 
 
 def test_kernels_of_different_hz_are_arms(bench: Bench) -> None:
-    """The tick's rate is a choice like any other: named for each arm, and tested."""
+    """The tick rate is a choice like any other: each arm has it in its name, and is tested."""
     ticks = [arm("k", BEFORE, first=0, host={"hz": 250})]
     for hz, entries in ((1000, [4 * one for one in BEFORE]), (100, AFTER)):
         kernel = f"6.12.9-{hz}hz"
@@ -160,7 +160,7 @@ def test_a_gate_for_one_arm_or_for_all(bench: Bench) -> None:
 
 
 def test_a_gate_for_an_arm_takes_the_low_end_of_its_interval(bench: Bench) -> None:
-    """As a pipeline asks it: an arm's interrupts, which fell to between 1/188 and 1/206."""
+    """The check of a pipeline: an arm's interrupts fell to between 1/188 and 1/206."""
     low = endpoint(
         json.loads(bench.call(*arms(bench, "--json"))[1])["arms"][1]["report"],
         "interrupts_per_s",

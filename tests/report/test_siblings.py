@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""An isolated CPU whose SMT sibling is at work, on machines made up."""
+"""An isolated CPU whose SMT sibling is busy, on invented machines."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_without_smt_there_is_none(bench: Bench, layout: list[dict[str, str]]) -
 
 
 def beside(label: str, busy: float, noise: float, hardware: Optional[float]) -> dict[str, Any]:
-    """A run of CPU 2, whose sibling was busy for this share; so many ppm of the noise are the
-    hardware's, None without a trace."""
+    """A run of CPU 2, whose sibling was busy for this share; ``hardware`` is the hardware's part of
+    the noise in ppm, None without a trace."""
     causes = [{"class": "hardware-or-hypervisor", "cause": "no kernel event", "events": 9,
                "time_ns": (hardware or 0) * 120_000}]  # fmt: skip
     observer = "switches" if hardware is None else "trace"
@@ -106,8 +106,8 @@ def test_idle_time_is_read_from_a_made_up_tree(tmp_path: Path) -> None:
 
 
 def test_the_share_of_a_cpu_is_between_none_and_all() -> None:
-    """The counters are whole ticks, and may go backwards: a run with a share below zero could not
-    be read again."""
+    """The counters are whole ticks and may decrease: a run with a negative share could not be read
+    again."""
     before, after = {0: 100, 1: 100, 2: 100, 3: 100}, {0: 102, 1: 99, 2: 100, 4: 7}
     assert busy_shares(before, after, 1.5) == {0: 0.0, 1: 1.0, 2: 1.0}
     assert busy_shares({0: 0}, {0: 30}, 100.0) == {0: 0.7}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The claims of the report: its verdicts, their preconditions, and the gate on them."""
+"""The claims of the report: its verdicts, their preconditions, and the gate that uses them."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def test_no_softirq_at_all_is_none_and_not_an_unknown_number(bench: Bench, unkno
 
 
 def test_runs_of_a_boot_are_no_boots(bench: Bench) -> None:
-    """Twenty runs in two boots an arm prove nothing; with five boots only the boots count."""
+    """Twenty runs in two boots an arm prove nothing; with five boots, only the number of boots
+    counts."""
     crowd = [
         {**run, "boot_id": f"{run['label'][0]}{n % 2}"}
         for values, name in ((BEFORE * 2, "s"), (AFTER * 2, "t"))
@@ -159,7 +160,7 @@ def test_under_emulation_the_primary_is_interrupts(bench: Bench) -> None:
 
 
 def test_the_longest_gap_is_never_claimed_by_another_name(bench: Bench) -> None:
-    """In a run of 10 s a millionth of the time is 10 us: p99.9999 lies within a gap of 30 us."""
+    """In a run of 10 s, a millionth of the time is 10 us: p99.9999 lies within a gap of 30 us."""
     arms = [
         arm(name, values, first=n) for n, (name, values) in enumerate((("s", BEFORE), ("t", AFTER)))
     ]
@@ -181,7 +182,7 @@ def test_the_longest_gap_is_never_claimed_by_another_name(bench: Bench) -> None:
 
 
 def counted(bench: Bench, before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
-    """Arms of one CPU in an emulator, which had so many interrupts in each boot of 120 s."""
+    """Arms of one emulated CPU, with this number of interrupts in each boot of 120 s."""
     sides = [
         [
             {**run, "cpus": [cpu_run(2, events / 120)]}
@@ -193,7 +194,7 @@ def counted(bench: Bench, before: Sequence[float], after: Sequence[float]) -> di
 
 
 def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Bench) -> None:
-    """Eight boots each; one storm after, which makes most of the few events."""
+    """Eight boots in each arm; a single storm in the second arm causes most of the few events."""
     after = (1, 1, 1, 0, 0, 0, 92, 1)
     result = counted(bench, [9228 + n for n in range(8)], after)
     found = endpoint(result, "interrupts_per_s")
@@ -209,7 +210,7 @@ def test_a_bound_never_exceeds_its_ratio_and_a_gate_asks_the_bound(bench: Bench)
 
 
 def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: Bench) -> None:
-    """Of Poisson's events alone none in five boots leaves 0.6 a boot possible (95 %)."""
+    """For Poisson events, no event in five boots leaves a rate of 0.6 a boot possible (95 %)."""
     result = counted(bench, (30_000, 28_800, 31_200, 30_600, 29_400), [0] * 5)
     found = endpoint(result, "interrupts_per_s")
     assert result["verdict"] == "reduced"
@@ -218,7 +219,8 @@ def test_nothing_left_is_bounded_as_if_events_came_in_bunches(bench: Bench) -> N
 
 
 def test_no_estimand_changes_where_a_boot_counts_nothing(bench: Bench) -> None:
-    """One event or none in one boot is all that differs: the ratio and its bound hardly do."""
+    """The only difference is one event or none in one boot: the ratio and its bound hardly
+    differ."""
     before = (3100, 3000, 3200, 3150, 3050)
     none, one = (
         endpoint(counted(bench, before, (2, 1, few, 3, 2)), "interrupts_per_s") for few in (0, 1)
@@ -228,7 +230,7 @@ def test_no_estimand_changes_where_a_boot_counts_nothing(bench: Bench) -> None:
 
 
 def test_runs_of_a_boot_add_up(bench: Bench) -> None:
-    """Three runs a boot, of which one counted something."""
+    """Three runs a boot, one of which counted an event."""
     before = [{**run, "cpus": [cpu_run(2, 250.0)]} for run in arm("s", BEFORE, emulated=True)]
     after = [
         {**run, "label": f"{n}", "cpus": [cpu_run(2, rate)]}
@@ -251,19 +253,19 @@ def test_no_noise_at_all_is_as_much_as_a_run_can_tell(bench: Bench) -> None:
 
 
 def test_one_boot_that_outweighs_the_others_is_no_claim(bench: Bench) -> None:
-    """All boots but one fell; the one that rose outweighs them in the mean."""
+    """All boots but one decreased; the one that increased dominates the mean."""
     result = counted(bench, range(90, 98), (0, 11, 12, 13, 14, 15, 16, 100_000))
     low, high = endpoint(result, "interrupts_per_s")["ci95"]
     assert result["verdict"] == "no-measurable-change"
     assert low < 1 < high
 
 
-# Spread, and what boots do not differ in
+# The spread, and figures in which boots do not differ
 
 
 def test_a_small_p_of_arms_that_spread_unlike_is_no_claim(bench: Bench) -> None:
-    """Many boots that hardly differ, few that do: relabelling takes the chance of those for a
-    change, which Welch's interval does not."""
+    """Many boots that hardly differ, and few that do: relabelling takes the chance of the few for a
+    change, but Welch's interval does not."""
     before = [100 + 0.1 * (n % 5) for n in range(20)]
     runs = [
         document(f"s{n}", 9.0, v, started=f"2026-11-20T{n:02d}:00:00Z")
@@ -292,7 +294,7 @@ def test_boots_that_are_all_alike(bench: Bench) -> None:
     )
 
 
-# What forbids a claim, and what only weakens it
+# Conditions that forbid a claim, and conditions that only weaken it
 
 CLOCK = {"hz": 2e9, "floor_ns": 18.4, "loop_period_ns": 18.6}
 CAUSE = {"class": "irq", "cause": "local_timer", "events": 4, "time_ns": 900}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guard of throughput: what stress-ng's matrix gets done, what was lost, and ``--require``."""
+"""The guard of throughput: the work done by stress-ng's matrix stressor, the loss, and
+``--require``."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
 
 
 def work(rates: Sequence[float], cpus: str = "2-3") -> list[dict[str, Any]]:
-    """As lowlat-measure writes it."""
+    """The throughput in the form that lowlat-measure writes."""
     part = {"exit": 0, "output": MATRIX, "log": ""}
     runs = [
         {"value": rate, "parts": [{"cpus": cpu, "value": rate / 2, **part} for cpu in "23"]}
@@ -37,7 +38,7 @@ def work(rates: Sequence[float], cpus: str = "2-3") -> list[dict[str, Any]]:
 
 
 def boots(name: str, noise: Sequence[float], share: float, first: int) -> list[dict[str, Any]]:
-    """Boots in turn, each of which does that share of 1,000 a second, or one in a hundred less."""
+    """Boots that take turns; each does this share of 1,000 a second, or one percent less."""
     made = arm(name, noise, first=first)
     for number, run in enumerate(made):
         run["work"] = work([share * rate * (1 - number % 2 / 100) for rate in TEN])
@@ -53,7 +54,7 @@ def test_the_mean_of_the_runs_is_told_with_its_interval(bench: Bench) -> None:
     (path,) = bench.runs("r", document("stock", 9.0, work=work(TEN)))
     status, out = bench.call(path, "--json")
     found = json.loads(out)["throughput"]
-    # Student's t of 9 degrees of freedom at 97.5 %.
+    # Student's t with 9 degrees of freedom at 97.5 %.
     half = 2.2622 * stdev(TEN) / math.sqrt(10)
     assert (status, found["mean"], found["count"], found["of"]) == (0, 1000, 10, "runs")
     assert found["ci95"] == pytest.approx([1000 - half, 1000 + half], abs=0.01)
@@ -69,7 +70,7 @@ def test_of_one_boot_each_the_runs_tell_and_nothing_is_claimed(bench: Bench) -> 
     files = [*bench.runs("b", stock), "--against", *bench.runs("a", tuned)]
     out = bench.call(*files)[1]
     assert "throughput changed by -10.0 % (95 %: -10.9 to -9.1 %, of the runs in one boot" in out
-    # Beside the finding, for it is no accident.
+    # The text stands beside the finding, because the loss is no accident.
     assert "throughput changed by -10.0 %" in out.splitlines()[0]
     with pytest.raises(Unmet, match=r"throughput_loss<=50%, but there is no bound of it: 1 boot"):
         bench.call(*files, "--require", "throughput_loss<=50%")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Wake-up latency in every form of the report."""
+"""Wake-up latency in every output format of the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Bench:
 def woken(
     name: str, noise: tuple[float, ...], us: float, *, first: int = 0, interval: int = 1_000_000
 ) -> list[dict[str, Any]]:
-    """Runs in which both CPUs woke so late at p99.9, and cyclictest at half of that."""
+    """Runs in which both CPUs had this p99.9 wake-up latency, and cyclictest half of it."""
     chain = [{"class": "thread", "cause": f"hog of {name}", "time_ns": us * 4000}]
     late = {
         "interval_ns": interval,
@@ -108,7 +108,7 @@ def primary(result: dict[str, Any]) -> str:
 
 
 def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench: Bench) -> None:
-    """The noise fell, and threads wake later: that is what this profile is for."""
+    """The noise decreased, but threads wake up later: the profile is judged by wake-ups."""
     before, after = woken("s", BEFORE, 20), judged(woken("t", AFTER, 80, first=1))
     result = bench.json(before, after)
     assert (primary(result), result["verdict"]) == ("wakeup_p99.9_ns", "increased")
@@ -117,11 +117,11 @@ def test_it_is_what_the_verdict_is_about_where_the_profile_is_judged_by_it(bench
     bench.call(*files[0], "--against", *files[1], "--html", str(page))
     assert "The settings made it worse: undo them." in page.read_text()
     assert endpoint(result, "noise_ppm")["primary"] is False
-    # Beside what a run without a profile says: the noise decides.
+    # For comparison, a run without a profile: the noise decides.
     noise = bench.json(before, woken("t", AFTER, 80, first=1))
     assert (primary(noise), noise["verdict"]) == ("noise_ppm", "reduced")
     assert not any("primary" in flag for flag in noise["flags"])
-    # The p of the one that decides stands alone.
+    # The p of the primary endpoint is not adjusted.
     assert endpoint(result, "wakeup_p99.9_ns")["p"] == pytest.approx(2 / 252)
 
 
@@ -166,7 +166,7 @@ def test_of_several_arms_all_are_about_the_same(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        # Not every run has them; nor every CPU.
+        # Some runs lack these figures, and some CPUs do.
         ({"cpus": [cpu_run(cpu, 10.0) for cpu in (2, 3)]}, {}, "but not every run has it"),
         ({}, {"cpus": [cpu_run(2, 10.0), cpu_run(3, 10.0)]}, "but not every run has it"),
         # Another profile.

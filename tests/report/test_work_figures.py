@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The time of a piece of work, in every form of the report."""
+"""The time of a piece of work, in every output format of the report."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_figures_of_work_in_json(bench: Bench) -> None:
 
 def test_what_became_faster_and_what_dearer_is_a_sentence_each(bench: Bench) -> None:
     result = bench.json([BEFORE], [AFTER])
-    # Of a sleep what it took beyond what it asked for: 200,000 and 10,000 on the average.
+    # For a sleep, the time beyond the requested one counts: 200,000 and 10,000 ns on average.
     assert result["flags"][:3] == [
         "a system call takes 1.50 times as long (kill: 200 ns before, 300 ns after)",
         "latency of work improved by 40 to 95 % (usleep, memory), variance by 5 to 90 %",

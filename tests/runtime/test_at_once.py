@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Two that act on the running kernel at once: it ends as if one had followed the other."""
+"""Two programs act on the running kernel at the same time: the result equals one of the two serial
+orders."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from trees import lowlat, machine, write_tree
 
 pytestmark = pytest.mark.security
 
-#: So many times each pair; `make test-pairs-full` says more.
+#: The number of tries of each pair; `make test-pairs-full` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "3"))
 
 _IRQS = 60
@@ -36,12 +37,12 @@ def host(tmp_path: Path) -> Path:
 
 
 def moved(host: Path) -> int:
-    """How many interrupts are not where they were."""
+    """The number of interrupts that are not in their original place."""
     return sum(path.read_text().strip() != "f" for path in host.glob("proc/irq/*/smp_affinity"))
 
 
 def at_once(host: Path, offset: float, *pair: Sequence[str]) -> list[int]:
-    """Run both, the second a little later; their statuses."""
+    """Run both, the second one a little later; returns their statuses."""
     started = []
     for words in pair:
         argv = [sys.executable, "-m", "lowlat", *words, "--root", str(host)]
@@ -66,7 +67,7 @@ def test_pairs_end_as_if_one_followed_the_other(
         (host / "proc/irq/30/smp_affinity").write_text("f\n")
         statuses = at_once(host, dice.uniform(0, 0.4), *pair)
         where = f"{pair}, number {number}: {statuses}"
-        # A tree has not every file of the plan: start says so with 1.
+        # A tree lacks some files of the plan: start reports this with status 1.
         assert set(statuses) <= {0, 1}, where
         if RESTORE in pair:
             assert moved(host) == 0, where  # in either order
@@ -91,7 +92,7 @@ def test_a_look_that_restores_waits_for_stop(host: Path) -> None:
 
 
 def test_no_two_writers_share_a_name(tmp_path: Path) -> None:
-    """The half-done work of a process with another number has no owner."""
+    """The half-done work of a process with another number has no owner any more."""
     root = Root(str(tmp_path))
     runstate.keep(root, "/run/lowlat/runtime.json", "one\n")
     left = tmp_path / f"run/lowlat/runtime.json.{os.getpid()}.new"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The isolated partition of a control group: on trees, and under systemd with a stand-in for
-systemctl. What the kernel makes of it is tested in the VM."""
+systemctl. The VM tests check the kernel's behaviour."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plan_for(root: Path) -> str:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Path:
-    """A machine whose group is there already."""
+    """A machine whose group exists already."""
     root = write_tree(tmp_path, {**HOST, **MADE})
     return write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
 
@@ -72,7 +72,7 @@ def test_what_the_kernel_says_of_a_partition_that_is_none(host: Path) -> None:
     assert answer.status == 1
     [line] = [line for line in answer.out.splitlines() if "partition" in line]
     assert line.endswith(f"is isolated invalid ({reason}), planned isolated")
-    # Made anew from there, it still goes back to what it was at first.
+    # After a new start from this state, stop still restores the original state.
     lowlat("runtime", "start", "--root", host)
     lowlat("runtime", "stop", "--root", host)
     assert partition(host) == ("", "member")
@@ -90,7 +90,7 @@ def test_without_systemd_it_is_a_folder_that_goes_again(tmp_path: Path) -> None:
     root = write_tree(tmp_path, HOST)
     write_tree(root, {"var/lib/lowlat/plan.json": plan_for(root)})
     answer = lowlat("runtime", "start", "--root", root)
-    # A tree is no kernel: the folder gets no files of its own, which is said.
+    # A tree is not a kernel: the new folder gets no files, and start reports this.
     assert answer.status == 1 and f"/{GROUP}/cpuset.cpus, planned 1-3: is not there" in answer.out
     assert (root / GROUP).is_dir()
     assert (root / TOP / "cgroup.subtree_control").read_text() == "+cpuset"
@@ -117,7 +117,7 @@ def test_a_group_with_tasks_in_it_stays_and_is_taken_away_later(tmp_path: Path) 
     answer = lowlat("runtime", "stop", "--root", root)
     assert answer.status == 0
     assert answer.out == f"/{GROUP} stays, with what runs in it\n"
-    events.unlink()  # with a kernel it would go with its folder
+    events.unlink()  # a real kernel would remove the file with its folder
     assert lowlat("runtime", "stop", "--root", root).status == 0
     assert not (root / GROUP).exists()
     assert not (root / "run/lowlat/runtime.json").exists()
@@ -150,7 +150,8 @@ def test_a_group_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 
 # ----------------------------------------------------------------- systemd
 
-#: Makes and removes what systemd and the kernel would; its calls are the test's evidence.
+#: Makes and removes the files that systemd and the kernel would; the log of its calls is the test's
+#: evidence.
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >>"$CALLS"
 group=/sys/fs/cgroup/lowlat.slice
@@ -170,7 +171,8 @@ exit "${STATUS:-0}"
 PREPARE = f"""
 runtime() {{ {SHELL_GEN} runtime "$@"; }}
 mount -t tmpfs none /sys/fs/cgroup && mount -t tmpfs -o mode=755 none /run &&
-mkdir -p /run/systemd/system &&
+mkdir -p /run/systemd/system && echo 0-3 >/run/possible &&
+mount --bind /run/possible /sys/devices/system/cpu/possible &&
 """
 
 
@@ -198,7 +200,7 @@ def in_namespace(folder: Path, *steps: str, **environment: str) -> subprocess.Co
 
 @pytest.fixture
 def slice_plan(tmp_path: Path, host: Path) -> Path:
-    """A plan that sets the partition alone: the rest of this machine stays as it is."""
+    """A plan that sets only the partition: the rest of this machine does not change."""
     names = {item["name"] for item in json.loads(plan_for(host))["runtime"]}
     others = (name for name in names if not name.startswith("cpuset."))
     disable = [word for name in others for word in ("--disable", name)]
@@ -239,7 +241,8 @@ def test_a_slice_with_tasks_in_it_is_not_stopped(slice_plan: Path) -> None:
         POPULATED="1",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    # An empty line lets them run anywhere again; over a plain file it leaves the rest.
+    # An empty line allows all CPUs again; written over a plain file, it leaves the rest of the old
+    # text.
     assert "\\n" in done.stdout
     assert done.stdout.count("lowlat.slice stays, with what runs in it") == 2
     assert " stop " not in (slice_plan / "calls").read_text()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``runtime``: set what differs, remember, put back. On a tree of files, which keeps no rules of
-its own; the kernel's part is tested in the VM."""
+"""``runtime``: set the values that differ, record them, and restore them. The tests use a tree of
+files, which enforces no rules; the VM tests check the kernel's part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VALUES = {
     **fair_server(range(1, 4), planned=False),
 }
 
-#: Right already: a tree would not print a chosen value back as the kernel does.
+#: Already right: a tree would not print a chosen value in the kernel's form.
 MADVISE = {"sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n"}
 
 #: The effect of isolcpus and nohz_full in a boot that has them.
@@ -135,6 +135,7 @@ def test_a_dry_run_writes_nothing(host: Path) -> None:
     answer = lowlat("runtime", "start", "--dry-run", "--root", host)
     assert answer.status == 0
     assert "compaction_proactiveness: 20 would become 0" in answer.out
+    assert "workqueue/cpumask: 0-3 would become 0\n" in answer.out
     assert contents(host) == before
     assert not (host / "run").exists()
 
@@ -152,7 +153,7 @@ def test_verify_tells_what_was_changed_behind_our_back(host: Path) -> None:
     (host / "sys/devices/virtual/workqueue/cpumask").write_text("f\n")
     answer = lowlat("runtime", "verify", "--root", host)
     assert answer.status == 1
-    assert "workqueue/cpumask is f, planned 1" in answer.out
+    assert "workqueue/cpumask is 0-3, planned 0\n" in answer.out
 
 
 @pytest.mark.parametrize("name", ["lock", "runtime.json", "runtime.json.PID.new"])
@@ -224,7 +225,7 @@ def test_an_interrupt_among_the_housekeeping_cpus_stays_where_it_is(tmp_path: Pa
     write_tree(root, {"var/lib/lowlat/plan.json": plan})
     lowlat("runtime", "start", "--root", root)
     assert (root / "proc/irq/24/smp_affinity").read_text() == "2\n"
-    # One that also names isolated CPUs loses only those.
+    # A mask that also names isolated CPUs loses only these CPUs.
     assert (root / "proc/irq/25/smp_affinity").read_text() == "2"
     rows = lowlat("verify", "--root", root, "--json").json()["settings"]
     states = {row["name"]: row["state"] for row in rows}
@@ -280,9 +281,9 @@ def test_stop_puts_back_what_a_later_version_started(host: Path) -> None:
 def test_what_was_effective_is_on_record(host: Path) -> None:
     lowlat("runtime", "start", "--root", host)
     done = json.loads((host / "run/lowlat/runtime.json").read_text())["done"]
-    # TuneD's native settings, and values that were right before, are in it too.
+    # The record also has TuneD's native settings, and values that were right before.
     expected = {**PLANNED, "proc/irq/25/smp_affinity": "1", "proc/sys/kernel/timer_migration": "1"}
-    # A tree does not mark the chosen value, as the kernel does: nothing proves this one.
+    # A tree does not mark the chosen value as the kernel does, so nothing proves this value.
     del expected["sys/kernel/mm/transparent_hugepage/enabled"]
     assert {name: done[f"/{name}"] for name in expected} == expected
     # A value that no longer exists keeps its record.
@@ -332,7 +333,8 @@ def test_without_a_stored_plan_a_profile_is_planned_for_the_running_machine(bare
 
 
 def test_what_the_boot_parameters_have_not_done_is_set(bare: Path) -> None:
-    """Without nohz_full and isolcpus on the running line nothing stands in for these."""
+    """Without nohz_full and isolcpus on the running line, nothing else has the effect of these
+    settings."""
     asked = ("runtime", "start", "--profile", "lowlat", "--root", bare)
     assert lowlat(*asked).status == 0
     assert (bare / "proc/sys/kernel/watchdog_cpumask").read_text() == "0"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Errors of the system in each call of ``runtime`` that writes: stop puts all back whatever came of
-the start, and a second stop whatever came of the first. LOWLAT_CUTS=1 tries every call."""
+"""Each call of ``runtime`` that writes fails with a system error: stop restores everything whatever
+the result of start, and a second stop does so whatever the result of the first. LOWLAT_CUTS=1 tries
+every call."""
 
 from __future__ import annotations
 
@@ -38,11 +39,12 @@ def test_an_error_in_any_call_is_put_right_by_a_stop(
             assert lowlat("runtime", "start", "--root", root).status == 0
         done = faults.run([*lowlat_of, action, "--root", root], root, fault, at)
         assert "Traceback" not in done.err and len(done.err.splitlines()) <= 1, (at, done)
-        # Python retries a call that a signal interrupted; a refusal in an interrupt is no failure.
+        # Python retries a call that a signal interrupted; a refusal during an interrupt is not a
+        # failure.
         irq = "/smp_affinity" if action == "start" else "none"
         failed = [call for call in done.failed if fault != "EINTR" and not call.endswith(irq)]
         assert bool(done.status) == bool(failed) and done.status in (0, 1, 2), (at, done)
-        # The kernel's files are not emptied by who opens them.
+        # Unlike these files, the kernel's files are not emptied when a program opens them.
         for name in VALUES:
             if not (root / name).read_text():
                 (root / name).write_text(values[name])

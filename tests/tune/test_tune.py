@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The loop's pure parts: the order of boots, the next step, and the gate. The loop itself is walked
-in tests/boot."""
+"""The loop's pure parts: the order of boots, the next step, and the gate. tests/boot runs the loop
+itself."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_many_boots_come_in_a_random_order_that_the_seed_tells() -> None:
 
 
 def test_arms_take_turns_by_pairs_each_in_an_order_as_likely() -> None:
-    """Of two pairs there are four orders; of 600 seeds each has about 150."""
+    """Two pairs have four orders; of 600 seeds, each order gets about 150."""
     found = Counter(order(2, seed) for seed in range(600))
     assert len(found) == 4
     assert all(100 < number < 200 for number in found.values()), found
@@ -184,7 +184,7 @@ def test_who_may_lose_more_throughput_than_the_margin_does_not_win(
     assert bool(reasons) is not passes
     assert all("more than 5 % of the throughput may be lost: throughput ch" in r for r in reasons)
     assert "throughput changed by" in gate.passed(measured)
-    # Nobody asked for it.
+    # The user did not ask for this.
     assert gate.misses(measured, ISOLATED, ()) == ()
     assert "not known in every boot" in gate.misses(report(*GOOD), ISOLATED, (), 0.05)[0]
 

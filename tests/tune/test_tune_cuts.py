@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The loop over a reboot, where the power is cut or its process killed: it goes on to its end."""
+"""The loop over a reboot with a power cut or a killed process: the loop continues to its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STRIDE = 1 if ALL else 28
 
 
 class Kept:
-    """A machine, and the state of its disk to which it is put back before each cut."""
+    """A machine, and the stored state of its disk, which is restored before each cut."""
 
     def __init__(self, machine: Machine, folder: Path) -> None:
         self.machine = machine
@@ -53,7 +53,7 @@ _DISK = ("boot", "etc", "var", "proc", "sys")
 
 
 def settle(machine: Machine) -> None:
-    """The steps of a person after a power cut: boot, look, and continue the loop."""
+    """A person's steps after a power cut: boot, look, and continue the loop."""
     machine.power_on()
     for _ in range(4):
         phase = machine.state()["phase"]
@@ -71,7 +71,7 @@ def settle(machine: Machine) -> None:
 
 
 def about_to_arm(machine: Machine) -> None:
-    """The entries are written and the loop is on the disk, nothing more."""
+    """Only the written entries and the loop's record are on the disk."""
     machine.begin()
     state = machine.state()
     machine.begin("--abort")
@@ -82,8 +82,8 @@ def about_to_arm(machine: Machine) -> None:
 def test_a_power_cut_is_survived(
     machine: Machine, tmp_path: Path, tell: Callable[[str], None], step: str
 ) -> None:
-    """lowlat-gen dies in a call that writes, while it sets the tuned boot up, or in that boot. What
-    is then on the disk boots, and the loop goes on to its end."""
+    """lowlat-gen dies in a call that writes, while it sets up the tuned boot or during that boot.
+    The resulting disk boots, and the loop continues to its end."""
     if step == "arm":
         about_to_arm(machine)
     else:

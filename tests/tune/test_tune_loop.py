@@ -144,7 +144,7 @@ def test_what_the_gate_does_not_pass_falls_back(machine: Machine) -> None:
 
 def test_what_verify_finds_missing_falls_back(machine: Machine) -> None:
     machine.begin()
-    # The kernel takes it back before verify looks.
+    # The kernel reverts the setting before verify looks.
     machine.host.write("recorded/tuned.sh", f'echo 3 >"$TREE/{CPU}/nohz_full"')
     first, _ = machine.power_on()
     assert first.status == 1 and "verify finds not in effect: nohz_full" in first.err
@@ -213,7 +213,8 @@ def test_many_boots_alternate_by_themselves_and_leave_the_default(machine: Machi
     assert report["boots"] == {"before": 2, "after": 2}
     stock_is_default(machine)
     at_rest(machine)
-    # One for each boot, and one more where the last was tuned: the machine ends in a stock one.
+    # One reboot for each boot, and one more if the last boot was tuned: the machine ends in a stock
+    # boot.
     assert machine.reboots() == 4 + (order[-1] == "tuned")
     assert machine.power_on() == []
 
@@ -269,7 +270,7 @@ def test_what_could_not_end_well_is_refused_before_it_begins(machine: Machine) -
     assert "two kernels" in refusal(machine, "--kernel", OLDER)
     assert "not a time" in refusal(machine, "--duration", "10")
     for words in (("--load", "nosuch"), ("--work", "nosuch"), ("--throughput", "0")):
-        # The harness that is played knows no options.
+        # The stand-in for the harness knows no options.
         host.write("recorded/stock.sh", 'echo "lowlat-measure: $3: no" >&2; exit 2')
         assert ": no" in refusal(machine, *words)
         (host.path / "recorded/stock.sh").unlink()
@@ -308,7 +309,8 @@ def test_a_dry_run_changes_nothing(machine: Machine) -> None:
     before = machine.host.snapshot()
     said = machine.begin("--dry-run", "--boots", 3, "--reboot").out
     assert "3 stock and 3 tuned boots in random order" in said
-    assert f"would add an entry for Linux {RELEASE}" in said
+    assert f"would boot Linux {RELEASE} with" in said
+    assert "unless the tuned boot has the planned effect" in machine.begin("--dry-run").out
     assert machine.host.snapshot() == before
     machine.begin()
     before = machine.host.snapshot()
@@ -387,6 +389,7 @@ def test_a_damaged_record_is_named(machine: Machine) -> None:
         json.dumps({**state, "legs": [outside]}),
         json.dumps({**state, "legs": state["legs"] * 2}),
         json.dumps({**state, "duration": "10"}),
+        json.dumps({**state, "policy": "batch"}),
     ):
         machine.host.write(path, bad)
         for word in ("--status", "--resume", "--abort"):

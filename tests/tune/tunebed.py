@@ -27,7 +27,7 @@ WANTED = "etc/systemd/system/multi-user.target.wants/lowlat-tune.service"
 RECORDED = Path(__file__).parents[1] / "data/runs/harness.json"
 HARNESS = Path(sys.executable).with_name("lowlat-measure")
 
-#: Prints the run recorded for this kind of boot, and does what a file beside it says.
+#: Prints the run recorded for this kind of boot, and runs the commands of a file beside that run.
 _HARNESS = """#!/bin/sh
 arm=stock
 grep -q lowlat.plan= "$TREE/proc/cmdline" && arm=tuned
@@ -137,7 +137,7 @@ class Machine:
         return self.systemd() if units and (self.host.path / WANTED).is_symlink() else []
 
     def tuned(self) -> None:
-        """Do what TuneD does with lowlat-local; here the kernel's files are plain files."""
+        """Apply lowlat-local as TuneD does; here the kernel's files are plain files."""
         plan = json.loads(self.host.read("var/lib/lowlat/plan.json"))
         for item in plan["runtime"]:
             if item["target"].startswith("/") and "*" not in item["target"]:
@@ -146,7 +146,7 @@ class Machine:
                 self.host.write(item["target"].lstrip("/"), f"{shown}\n")
 
     def systemd(self) -> list[Answer]:
-        """Run the unit in /etc."""
+        """Run the unit in /etc as systemd does; returns the answers of its two commands."""
         assert (self.host.path / WANTED).readlink() == Path("/") / UNIT
         rows = dict(row.split("=", 1) for row in self.host.read(UNIT).splitlines() if "=" in row)
         first = self.tune(*shlex.split(rows["ExecStart"])[2:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The arguments of a verb are one frozen value, declared once."""
+"""The arguments of a verb are one frozen value, which is declared once."""
 
 from __future__ import annotations
 

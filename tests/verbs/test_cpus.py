@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``cpus``: the list for scripts, in the forms that programs take."""
+"""``cpus``: the list for scripts, in the formats that programs accept."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``doctor``: what each verb lacks here, and the package that brings it."""
+"""``doctor``: the programs that each verb lacks on this machine, and the packages that provide
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ DEPENDENCIES = Path(__file__).parents[2] / "packaging/dependencies"
 
 
 def without_programs(tmp_path: Path, *managers: str) -> dict[str, str]:
-    """An environment whose PATH has these package managers and nothing else."""
+    """An environment whose PATH has only these package managers."""
     for name in managers:
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
@@ -43,6 +44,9 @@ def test_the_package_has_the_name_that_this_distribution_gives_it(
 def test_a_distribution_that_is_not_known_is_told_both_names(tmp_path: Path) -> None:
     answer = lowlat("doctor", "measure", env=without_programs(tmp_path))
     assert "rt-tests (Debian) or realtime-tests (Fedora)" in " ".join(answer.out.split())
+    answer = lowlat("doctor", "rehearse", "--json", env=without_programs(tmp_path))
+    found = missing(answer.json(), "rehearse")["busybox"]
+    assert found["mend"] == "install the package busybox-static (Debian) or busybox (Fedora)"
 
 
 def test_every_verb_has_its_row_and_says_whether_it_is_ready() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Text that others wrote, through every verb that shows it: what comes out can be printed, or one
-clear line refuses it. Profiles, the files of a machine, and runs."""
+"""Text of other authors passes through every verb that shows it: the output is printable, or a
+refusal of one clear line replaces it. The texts come from profiles, the files of a machine, and
+runs."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from trees import Answer, lowlat, machine, write_tree
 
 pytestmark = pytest.mark.security
 
-#: Few, for each goes through many verbs; LOWLAT_EXAMPLES says otherwise.
+#: A small number, because each example goes through many verbs; LOWLAT_EXAMPLES changes it.
 FEW = settings(max_examples=max(settings().max_examples // 20, 12))
 
 ODD = [
@@ -36,7 +37,8 @@ _OURS = re.compile(r"\x1b\[(?!8)[0-9;]*m")
 
 
 def check(answer: Answer, statuses: Iterable[int] = (0, 1)) -> Answer:
-    """The verb did its work and all of its output is visible; or it gave one line of refusal."""
+    """Assert that the verb succeeded and all of its output is visible, or that it printed a refusal
+    of one line."""
     if answer.status == 2:
         answer.refused()
     else:
@@ -100,7 +102,7 @@ def test_a_machines_files(
     check(lowlat("run", "--dry-run", "--root", root, "--cpus", "1", "--", text.replace("\0", "")))
 
 
-#: As configparser reads it, each is on one line or goes on behind it.
+#: A profile for configparser: each text stays on one line or continues on indented lines.
 PROFILE = "[main]\nparent = lowlat\nsummary = {}\nfor = {}\ncosts = {}\n{}\n"
 
 
@@ -129,7 +131,7 @@ def test_a_profiles_text(tmp_path_factory: pytest.TempPathFactory, text: str, ke
 
 CAUSE = {"class": "irq", "cause": "LOC", "events": 5, "time_ns": 900}
 
-#: Where a run holds text of others.
+#: The places of a run that hold text of others.
 PLACES: dict[str, Callable[[dict[str, Any], str], object]] = {
     **{
         key: partial(lambda key, run, text: run.update({key: text}), key)
@@ -173,6 +175,6 @@ def test_a_runs_text(tmp_path_factory: pytest.TempPathFactory, text: str, places
         assert "<script" not in page.read_text("utf-8").lower()
         for path in (page, table):
             check(Answer(0, path.read_text("utf-8"), ""))
-    # A name may not end its row in a ticket: every table stays one.
+    # A name must not end its row in a ticket: every table stays one table.
     rows = [row for row in told.out.split("\n") if "|" in row]
     assert all(row.startswith(("|", "-", "**", "(")) for row in rows)

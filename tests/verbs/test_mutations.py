@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Archives, runs and lowlat's own state, damaged: whatever they hold, a verb keeps its promises."""
+"""Damaged archives, runs and lowlat's own state: a verb keeps its promises whatever they
+contain."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``run`` on this machine's own CPUs, what it warns of, and the pages about other ways."""
+"""``run`` on this machine's own CPUs, its warnings, and the pages about other ways."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MACHINE = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
 two_cpus = pytest.mark.skipif(len(ALLOWED) < 2, reason="needs two CPUs")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: real-time policy")
 
-#: Ends once its threads have the CPUs that are expected, or after a while without them.
+#: Ends once its threads have the expected CPUs, or without them after a while.
 THREADS = """
 import os, sys, threading, time
 count, cpus = int(sys.argv[1]), int(sys.argv[2])
@@ -87,7 +87,7 @@ def test_the_program_runs_there_and_has_its_output_for_itself() -> None:
 )
 def test_its_exit_status_is_the_programs(more: tuple[str, ...], script: str, status: int) -> None:
     done = run("--cpus", LAST, *more, "--", "sh", "-c", script, given="a line\n")
-    # Without a keeper the program takes this process's place, and so the signal ends that.
+    # Without a keeper the program replaces this process, so the signal ends the program.
     killed = not more and done.returncode == -signal.SIGTERM
     assert status == (143 if killed else done.returncode)
     assert done.stdout == ("a line\n" if "cat" in script else "")
@@ -96,7 +96,7 @@ def test_its_exit_status_is_the_programs(more: tuple[str, ...], script: str, sta
 
 @pytest.mark.parametrize("more", [(), ("--one-per-thread",)])
 def test_a_closed_pipe_ends_the_program(more: tuple[str, ...]) -> None:
-    """Python ignores SIGPIPE; a program must not come to do so too."""
+    """Python ignores SIGPIPE; the started program must not inherit this."""
     status = "grep SigIgn /proc/self/status"
     done = run("--cpus", LAST, *more, "--", "sh", "-c", status)
     assert int(done.stdout.split()[1], 16) >> (signal.SIGPIPE - 1) & 1 == 0
@@ -137,7 +137,7 @@ def test_the_keeper_stays_away_and_hands_signals_on(tmp_path: Path) -> None:
         [*GEN, "run", "--cpus", LAST, "--one-per-thread", "--", "sh", "-c", script]
     )
     try:
-        # It leaves once the program has started; on a busy CPU that takes a moment.
+        # The keeper leaves the CPU once the program has started; on a busy CPU this takes a moment.
         while not ready.exists() or int(LAST) in os.sched_getaffinity(keeper.pid):
             assert keeper.poll() is None
             time.sleep(0.02)
@@ -162,7 +162,7 @@ def read_until(terminal: int, word: bytes) -> bytes:
 
 
 def test_a_terminals_signal_comes_once() -> None:
-    """Ctrl-C reaches keeper and program alike: the keeper must not send it a second time."""
+    """Ctrl-C reaches both the keeper and the program: the keeper must not send the signal again."""
     script = (
         "import signal, time\n"
         "came, told = [], []\n"
@@ -182,11 +182,12 @@ def test_a_terminals_signal_comes_once() -> None:
         os.execv(words[0], words)  # noqa: S606
     try:
         read_until(terminal, b"ready")
-        # Held while the program gets its own, so that two cannot become one.
+        # The keeper is stopped while the program gets its signal, so that two signals cannot merge.
         os.kill(child, signal.SIGSTOP)
         os.write(terminal, b"\x03")
         read_until(terminal, b"first")
-        # Handed on behind what the keeper makes of the terminal's: the lower number comes first.
+        # SIGUSR1 is forwarded after the keeper has handled the terminal's signal: the lower number
+        # comes first.
         os.kill(child, signal.SIGUSR1)
         os.kill(child, signal.SIGCONT)
         assert b"came 1 times" in read_until(terminal, b"times")
@@ -201,7 +202,8 @@ def test_a_terminals_signal_comes_once() -> None:
 
 
 def test_the_keeper_survives_being_stopped() -> None:
-    """Ctrl-Z and fg, each time longer than the keeper waits for anything: nothing comes of it."""
+    """Ctrl-Z and fg, each with a pause longer than any wait of the keeper: neither has an effect on
+    it."""
     script = (
         "import signal, time\n"
         "came = []\n"
@@ -317,7 +319,7 @@ GROUPS = "CONFIG_RT_GROUP_SCHED=y\n"
     [
         ("6.1.0", "", "950000", None, "for some percent of the time"),
         ("6.1.0", "", "-1", None, "sched_rt_runtime_us=-1, so nothing saves them"),
-        # From 6.12 on nothing is throttled without groups: the fair server decides, where it is on.
+        # From 6.12 on, nothing is throttled without groups: the fair server decides if it is on.
         ("6.12.60", "", "950000", ("50000000", "0"), "fair_server is off there, so nothing saves"),
         ("6.12.60", "", "-1", ("50000000", "50000000"), "for some percent of the time"),
         ("6.12.60", "", "950000", None, "only fair_server saves them"),
@@ -364,8 +366,8 @@ def test_the_group_that_owns_the_cpus_is_joined(
 
 # ----------------------------------------------------------- task isolation
 
-#: What PR_ISOL_* are asked, and what lies at their pointers: inherited by children, configured and
-#: active; quiescing of the VM statistics.
+#: The PR_ISOL_* calls and the data at their pointers: inherited by children, configured and active;
+#: quiescing of the VM statistics.
 ISOLATION = [
     "63 0 pointer 0 0",
     "65 2 pointer pointer 0 3 0",
@@ -375,7 +377,7 @@ ISOLATION = [
 
 
 def isolated_task(features: int, error: int, *words: str) -> subprocess.CompletedProcess[str]:
-    """Where a stand-in answers for the kernel, as no packaged one has the patches."""
+    """A stand-in answers for the kernel, because no packaged kernel has the patches."""
     asked = ("--cpus", LAST, "--task-isolation", *words, "--", "sh", "-c", "echo ran; exit 7")
     return subprocess.run(
         [*ISOLATING_KERNEL, str(features), str(error), *GEN, "run", *asked],
@@ -427,7 +429,7 @@ def test_the_drop_in_places_a_service(tmp_path: Path) -> None:
     plain = lowlat("run", "--systemd-drop-in", "--root", root, "--cpus", "2-3").out
     assert settings(plain) == [
         *("[Service]", "CPUAffinity=", "CPUAffinity=2-3"),
-        *("LimitRTPRIO=50", "LimitMEMLOCK=infinity"),
+        *("LimitRTPRIO=80", "LimitMEMLOCK=infinity"),
     ]
     words = ("--cpus", "2-3", "--policy", "fifo:7")
     real_time = lowlat("run", "--systemd-drop-in", "--root", root, *words).out

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Interrupt counters: what is read of /proc/interrupts, and a live count on this machine."""
+"""Interrupt counters: the figures read from /proc/interrupts, and a live count on this machine."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_live_count_ends_all_it_started(cpu: int) -> None:
     own, others = os.sched_getaffinity(0), _children()
     counted = counters.read(Root(), CpuSet.of([cpu]), 0.2)
     assert counted is not None and counted.seconds >= 0.2
-    # Idle or at work, as it may be here; on a host this busy the spinner may come too late.
+    # The CPU may be idle or busy here; on a busy host the spinner may come too late.
     assert not counted.spinning & counted.watching
     assert counters.tick(counted.rates(cpu))
     assert os.sched_getaffinity(0) == own

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``plan --diff``: what would change on the running system."""
+"""``plan --diff``: the changes that the plan would make on the running system."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SETTLED = {
 
 def host(tmp_path: Path, line: str = "root=/dev/sda1 quiet") -> Path:
     root = write_tree(tmp_path, {**machine(), **SETTLED, "proc/cmdline": f"{line}\n"})
-    # As the kernel shows an interrupt that it keeps in its place.
+    # The kernel shows an interrupt that it keeps in its place like this.
     (root / "proc/irq/9/smp_affinity").chmod(0o444)
     return root
 
@@ -75,7 +75,7 @@ def test_a_system_that_is_as_planned_has_nothing_to_change(tmp_path: Path) -> No
 
 def test_a_boot_of_another_plan_loses_what_the_new_one_has_not(tmp_path: Path) -> None:
     line = "root=/dev/sda1 mitigations=auto threadirqs idle=poll"
-    # On a stock line another owner put it there, and it stays.
+    # Another owner put this word on a stock line, and it stays.
     stock = diff(host(tmp_path / "stock", line))
     assert not {"threadirqs", "idle"} & {item["name"] for item in stock["changes"]}
     ours = diff(host(tmp_path / "ours", f"{line} lowlat.plan=0123456789ab"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Evidence judged elsewhere: by the sh script, by ``capture --evidence``, and on the live machine
-verify says the same."""
+"""Evidence that others judge: the sh script, ``capture --evidence``, and verify on the live machine
+all agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Wanted = TypeVar("Wanted")
 
 SHELLS = ("dash", "bash", "busybox")
 
-#: All that the script needs.
+#: All programs that the script needs.
 APPLETS = "cat dmesg grep readlink sed sh sleep sort stat taskset tr xargs"
 
 
@@ -87,6 +87,15 @@ def test_the_verb_prints_it(lowlat_gen: Gen) -> None:
     assert any("READ THAT FILE BEFORE YOU PASS IT ON" in line for line in first)
 
 
+def test_a_capture_without_evidence_is_not_judged(lowlat_gen: Gen, tmp_path: Path) -> None:
+    """What it did not save would be told as missing on the machine."""
+    machine = Path(__file__).parents[1] / "machines/qemu-x86-2s4c-2n-devices.txt"
+    plan = tmp_path / "plan.json"
+    plan.write_text(lowlat_gen("plan", "--root", machine, "--json").out)
+    answer = lowlat_gen("verify", "--root", machine, "--plan", plan)
+    assert answer.status == 2 and "holds no evidence ('capture --evidence'" in answer.err
+
+
 def test_shellcheck_has_nothing_to_say(tmp_path: Path) -> None:
     script = tmp_path / "evidence.sh"
     script.write_text(evidence.script())
@@ -106,7 +115,8 @@ NASTY = (
 
 
 def test_any_text_comes_back(shell: Callable[..., bytes], tmp_path: Path) -> None:
-    """But for what a terminal would obey, and empty lines at the end."""
+    """The output without escape sequences that a terminal would obey, and without empty lines at
+    the end."""
     folder = tmp_path / "files"
     folder.mkdir()
     for number, text in enumerate(NASTY):
@@ -138,7 +148,7 @@ def test_it_counts(shell: Callable[..., bytes]) -> None:
     root = Archive("script", parse(shell("-d", "1", "-c", str(cpu))))
     counted = counters.read(root, own, 1.0)
     assert counted is not None and 1 <= counted.seconds < 60
-    # Idle or at work, as it may be here: it is one of the two.
+    # The CPU may be idle or busy here: the result is one of the two.
     assert counted.spinning | counted.watching == CpuSet.of([cpu])
     assert counters.tick(counted.rates(cpu))
 
@@ -149,7 +159,7 @@ def test_nothing_stays_behind_a_script_that_is_killed(tmp_path: Path) -> None:
         pytest.skip("needs two CPUs")
     cpu = max(own)
     script = tmp_path / "evidence.sh"
-    # Any CPU counts as idle, so that one certainly spins.
+    # Any CPU counts as idle, so at least one certainly spins.
     script.write_text(evidence.script().replace("-ge 90", "-ge 0"))
     argv = ["/bin/sh", str(script), "-d", "600", "-c", str(cpu)]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, start_new_session=True) as child:

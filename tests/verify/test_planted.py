@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Proof of the prover: for every setting of the catalogue a machine is made up on which it is in
-effect, then the opposite is planted in each way that its sign allows, and verify has to notice.
+"""Proof of the prover: for every setting of the catalogue, the test builds a machine on which the
+setting is in effect. The test then plants the opposite in each way that the setting's sign allows,
+and verify must notice.
 
-What is planted follows from the catalogue: a new kind of sign fails here until there is a plant.
+The plants follow from the catalogue: a new kind of sign fails here until it has a plant.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine, PowerControl
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter, PlannedSetting
 from lowlat.runtime import settings
-from lowlat.verify import evidence, verify
+from lowlat.verify import evidence
 from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.verdict import verify
 from trees import CPU, machine, write_tree
 
 Files = dict[str, str]
@@ -79,7 +81,7 @@ def _groups(*types: str) -> Files:
     return {f"{folder}/{number}/type": f"{text}\n" for number, text in enumerate(types)}
 
 
-#: By what shows an effect: a machine where it is, and further ones where it is not.
+#: For each kind of evidence: a machine with the effect, and further machines without it.
 _BEHAVIOUR: dict[Shows, tuple[Files, ...]] = {
     Shows.MANAGED_IRQ: (_irq(30, "7", "1"), _irq(30, "7", "4")),
     Shows.DEVICE_IRQS: (_interrupts(9, 0, 0, 0), _interrupts(9, 0, 1, 0), _interrupts(0, 0, 0, 0)),
@@ -111,7 +113,7 @@ _AROUND = {
 
 @dataclass(frozen=True)
 class Made:
-    """A plan of one setting, the machine on which it is in effect, and the row that tells."""
+    """A plan of one setting, the machine on which it is in effect, and the row that shows this."""
 
     entry: Tunable
     plan: Plan
@@ -152,7 +154,7 @@ def _held(reads: Reads, text: str) -> str:
 
 
 def _example(pattern: str, text: str) -> str:
-    """A message that a sign's pattern matches, ``text`` being what its group holds."""
+    """A message that a sign's pattern matches; ``text`` is the content of its group."""
     said = re.sub(r"\(\?:([^|)]*)[^)]*\)", r"\1", pattern).partition("|")[0]
     said = re.sub(r"\([^)]*\)", lambda _: text, said)
     return said.replace(r"\s+", "\t").replace("\\", "") + "\n"
@@ -296,10 +298,10 @@ def _made(entry: Tunable) -> tuple[Made, Callable[[Made], Iterator[tuple[str, Fi
     return _run_time(entry), _planted_at_run_time
 
 
-#: Told by all: planted and noticed.
+#: Counts over all tests: planted and noticed.
 COUNT: Counter[str] = Counter()
 
-#: Signs once taken for an effect, by the planned value: they exist without the effect too.
+#: Signs once taken for an effect, by the planned value: they also occur without the effect.
 _LOOKALIKES: dict[str, tuple[str, str, Files]] = {
     "the message names fewer CPUs than all": (
         "rcu_nocbs",
@@ -383,7 +385,8 @@ def test_what_only_looks_like_an_effect_is_noticed(fault: str, tmp_path: Path) -
 
 
 def test_all_cpus_are_those_of_the_machine(tmp_path: Path) -> None:
-    """Of a machine with fewer CPUs than the kernel is built for it says that some do not exist."""
+    """On a machine with fewer CPUs than the kernel supports, the kernel says that some CPUs do not
+    exist."""
     said = (
         "rcu: \tNote: kernel parameter 'rcu_nocbs=' contains nonexistent CPUs.\n"
         "rcu: \tOffload RCU callbacks from CPUs: 0-3.\n"
@@ -407,7 +410,8 @@ def test_older_kernels_print_a_flag_as_a_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["old", "done", "plan"])
 def test_a_policy_that_cpus_share_proves_no_default_governor(key: str, tmp_path: Path) -> None:
-    """The run-time half may have written it by another name; where it found it so, it proves."""
+    """The run-time half may have written the value through another name; a value that it found in
+    place is a proof."""
     shared = "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"
     record = {"boot": "1-1", "old": {}, "refused": {}, "done": {shared: "performance"}}
     if key == "old":
@@ -430,8 +434,8 @@ def test_a_policy_that_cpus_share_proves_no_default_governor(key: str, tmp_path:
 
 @pytest.mark.parametrize("times", [0, 3])
 def test_a_kept_interrupt_that_came_leaves_the_setting_open(times: int, tmp_path: Path) -> None:
-    """The kernel keeps a managed interrupt on an isolated CPU: whether that costs anything shows
-    by whether it came."""
+    """The kernel keeps a managed interrupt on an isolated CPU: only an arrived interrupt shows a
+    cost."""
     files = {**_irq(30, "4", "4"), **_interrupts(9, 0, times, 0, number=30)}
     write_tree(tmp_path, {**_base(), **files})
     (tmp_path / "proc/irq/30/smp_affinity").chmod(0o444)
@@ -467,7 +471,7 @@ def test_every_run_time_setting_is_put_back(entry: Tunable, tmp_path: Path) -> N
 
 
 def test_all_that_is_planted_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of those that ran in this process."""
+    """The counts cover the tests that ran in this process."""
     with capsys.disabled():
         print(f"\nplanted {COUNT['planted']}, noticed {COUNT['noticed']}", end=" ")
         print(f"({COUNT['findings']} as findings, the others as what cannot be told);", end=" ")

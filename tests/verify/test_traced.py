@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Why the tick goes on and who interrupts other CPUs, by the kernel's own events."""
+"""The reasons why the tick runs, and the CPUs that interrupt other CPUs, from the kernel's own
+events."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from lowlat.verify import traced
 
 CPUS = CpuSet.of([2, 3])
 
-#: As 6.18 prints it; the masks as include/trace/events/ipi.h has them printed.
+#: The format of 6.18; the masks have the format of include/trace/events/ipi.h.
 TRACE = """# tracer: nop
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
           <idle>-0       [000] d..1. 29660.305954: tick_stop: success=1 dependency=NONE
@@ -113,7 +114,7 @@ def tracefs(tmp_path: Path) -> Iterator[Path]:
 def test_the_instance_is_small_and_gone_afterwards(tracefs: Path) -> None:
     cpu = CpuSet.of([max(os.sched_getaffinity(0))])
     own = tracefs / f"instances/lowlat-verify-{os.getpid()}"
-    # Of a verify that was killed: no process has this number.
+    # The instance of a killed verify: no process has this number.
     left = tracefs / f"instances/lowlat-verify-{2**22 + 1}"
     left.mkdir()
     with traced.recording(cpu, (tracefs,)) as seen:
@@ -125,7 +126,7 @@ def test_the_instance_is_small_and_gone_afterwards(tracefs: Path) -> None:
     assert seen.errors == {} and {where for where, _, _ in seen.seen} <= cpu.ids
 
 
-#: A process on two CPUs that unmaps pages: each time one CPU has to tell the other.
+#: A process on two CPUs that unmaps pages: each time, one CPU must interrupt the other.
 SHOOT_DOWNS = """
 import mmap, os, sys, threading, time
 here, there = map(int, sys.argv[1:])

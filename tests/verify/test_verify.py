@@ -6,11 +6,12 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -18,7 +19,8 @@ from lowlat import cli
 from lowlat.host.archive import Recorder
 from lowlat.host.root import Root
 from lowlat.plan import store
-from lowlat.verify import evidence, verify
+from lowlat.verify import evidence
+from lowlat.verify.verdict import verify
 from trees import CONFIG, CPU, CPUINFO_X86, FLAGS, Answer, fair_server, machine, write_tree
 
 LINE = (
@@ -38,7 +40,7 @@ INTERRUPTS = """           CPU0       CPU1       CPU2       CPU3
 
 
 def timers(*after: int, now_s: float = 8.0, hertz: int = 250) -> str:
-    """The ticks of CPUs, so many ns after 8 s, of a kernel whose first ticks were lost."""
+    """The ticks of CPUs, this many ns after 8 s, of a kernel whose first ticks were lost."""
     jiffies = int(2**32 + (now_s - 300.9) * hertz)
     rows = (
         f"cpu: {cpu}\n clock 0:\nactive timers:\n"
@@ -185,7 +187,7 @@ def test_an_unknown_parameter(host: Path) -> None:
 
 
 def test_a_parameter_that_the_kernel_reads_before_it_knows_any(tmp_path: Path) -> None:
-    """It calls split_lock_detect unknown, and does what it says."""
+    """The kernel calls split_lock_detect unknown, but obeys it."""
     cpuinfo = f"{CPUINFO_X86}flags\t\t: {FLAGS} split_lock_detect\n"
     host = planned(tmp_path, "--enable", "split_lock_detect", files=machine(cpuinfo=cpuinfo))
     unknown = 'Unknown kernel command line parameters "split_lock_detect=off", will be passed\n'
@@ -251,13 +253,13 @@ def test_what_cannot_be_seen_is_not_called_effective(started: Path, name: str, f
 
 
 def test_what_the_run_time_half_wrote_proves_no_parameter(started: Path) -> None:
-    """And what it was to write, and found as it is, proves one."""
+    """A value that the run-time half should write, but found in place, does prove one."""
     path = started / "run/lowlat/runtime.json"
     record = json.loads(path.read_text())
     record["old"]["/proc/irq/default_smp_affinity"] = "f"
     path.write_text(json.dumps(record))
     row = rows(started, 1)["irqaffinity"]
-    assert row["state"] == "ignored-by-kernel" and "the run-time half wrote" in row["evidence"]
+    assert row["state"] == "ignored-by-kernel" and "'runtime start' wrote" in row["evidence"]
 
 
 def test_what_a_mask_says_is_told_as_the_plan_writes_it(started: Path) -> None:
@@ -336,7 +338,7 @@ def test_the_list_of_one_parameter_is_out_of_range(host: Path) -> None:
     found = rows(host, 1)
     assert found["isolcpus"]["state"] == "ignored-by-kernel"
     assert "incorrect CPU range" in found["isolcpus"]["evidence"]
-    # The message is about one of the two: the other one's list is in effect.
+    # The message is about one of the two; the other list is in effect.
     assert found["nohz_full"]["state"] == "effective"
 
 
@@ -360,7 +362,7 @@ def test_a_kernel_thread_is_a_sign_where_the_messages_are_gone(host: Path) -> No
         write_tree(host, thread(30 + cpu, f"rcuop/{cpu}"))
     row = rows(host, 0)["rcu_nocbs"]
     assert row["state"] == "effective" and "of CPU 1-3 exist" in row["evidence"]
-    # From 5.17 on the others have one too, which offloads nothing.
+    # From 5.17 on, the other CPUs have such a thread too, which offloads nothing.
     write_tree(host, thread(30, "rcuop/0"))
     assert rows(host, 0)["rcu_nocbs"]["state"] == "unverifiable"
 
@@ -385,6 +387,9 @@ def test_a_boot_without_any_of_it_misses_the_boot_half(host: Path) -> None:
         row = found[parameter["name"]]
         assert row["state"] == "not-applied"
         assert f"does not carry lowlat.plan={plan['id']}" in row["evidence"]
+    printed = " ".join(lowlat("verify", "--root", host).out.split())
+    assert printed.count("does not carry") == 1
+    assert "likewise " in printed and "nohz_full" in printed
     assert found["workqueue.cpumask"]["state"] == "effective"
 
 
@@ -545,7 +550,7 @@ seen 1 CAL 9 CPU 3, other (5) from elsewhere
     ],
 )
 def test_who_calls_an_isolated_cpu_is_told(host: Path, sent: str, words: str, name: str) -> None:
-    """And the setting is that which stops what it was called for."""
+    """The named setting is the one that removes the cause of the calls."""
     calls = ("Function call interrupts", [0.0, 0.0, 2000.0, 3.0])
     count(host, _QUIET, stops=sent, CAL=calls)
     (row,) = intruders(host, 1)
@@ -834,7 +839,7 @@ def test_nothing_is_read_that_would_interrupt_an_isolated_cpu(host: Path) -> Non
     plan = store.read(None, recorder)
     verify(plan, recorder, None)
     read = {*recorder.contents.paths(), *evidence.files()}
-    # They ask the CPU itself, by an inter-processor interrupt, in some kernels.
+    # In some kernels, a read of these files asks the CPU itself by an inter-processor interrupt.
     assert not [path for path in read if re.search("cpuinfo(?!_max)|cur_freq|/dev/cpu|msr", path)]
     assert "/proc/cmdline" in read
 
@@ -899,3 +904,25 @@ def test_findings_come_first_and_the_last_line_counts(started: Path) -> None:
 def test_a_duration_that_is_none_is_refused(host: Path, text: str) -> None:
     refusal = lowlat("verify", "--root", host, f"--duration={text}").refused()
     assert "--duration" in refusal
+
+
+class _Counting(Root):
+    """A tree that counts how often each file is read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self.times: Counter[str] = Counter()
+
+    def read_bytes(self, path: str) -> Optional[bytes]:
+        self.times[path] += 1
+        return super().read_bytes(path)
+
+
+def test_no_two_judges_of_one_verify_read_a_fact_again(tmp_path: Path) -> None:
+    host = planned(tmp_path, "--enable", "kthread.affinity")
+    root = _Counting(write_tree(host, {**thread(77, "rcuop/1"), "var/log/dmesg": ""}))
+    plan = store.read(None, root)
+    root.times.clear()
+    assert verify(plan, root)
+    once = ("/proc/interrupts", "/run/lowlat/runtime.json", "/proc/77/stat")
+    assert {path: root.times[path] for path in once} == dict.fromkeys(once, 1)

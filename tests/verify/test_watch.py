@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``watch``: what it tells as things change, and what it puts back."""
+"""``watch``: the changes that it reports, and the values that it restores."""
 
 from __future__ import annotations
 
@@ -118,39 +118,41 @@ def test_an_interval_that_is_none_is_refused(lowlat_gen: Gen, interval: str) -> 
 
 
 @pytest.fixture
-def running(host: Path) -> Iterator[subprocess.Popen[str]]:
+def running(host: Path) -> Iterator[subprocess.Popen[bytes]]:
     argv = [sys.executable, "-m", "lowlat", "watch", "--interval", "1s", "--root", str(host)]
     (host / MASK).write_text("f\n")
-    child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Without a buffer: a line that waits there is not seen by select().
+    child = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    assert line(child) == "checking the run-time settings every 1s; Ctrl-C ends\n"
     yield child
     child.kill()
     child.communicate()
 
 
-def line(child: subprocess.Popen[str]) -> str:
+def line(child: subprocess.Popen[bytes]) -> str:
     assert child.stdout is not None
     assert select.select([child.stdout], [], [], 60)[0], "it says nothing"
-    return child.stdout.readline()
+    return child.stdout.readline().decode()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_goes_on_until_it_is_told_to_end(
-    running: subprocess.Popen[str], host: Path, number: signal.Signals
+    running: subprocess.Popen[bytes], host: Path, number: signal.Signals
 ) -> None:
     assert line(running).startswith("workqueue.cpumask: undone: ")
     (host / MASK).write_text("1\n")
     assert line(running).startswith("workqueue.cpumask: back in effect: ")
     running.send_signal(number)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err) == (0, "", "")
+    assert (running.returncode, out, err) == (0, b"", b"")
 
 
-def test_being_stopped_does_not_end_it(running: subprocess.Popen[str], host: Path) -> None:
-    """Ctrl-Z and fg, with longer between them than from look to look."""
+def test_being_stopped_does_not_end_it(running: subprocess.Popen[bytes], host: Path) -> None:
+    """Ctrl-Z and fg, with a longer pause than the interval between two looks."""
     line(running)
     running.send_signal(signal.SIGSTOP)
     time.sleep(1.3)
-    # While it cannot look: else it may see the file empty.
+    # The write happens while watch is stopped; otherwise watch may see an empty file.
     (host / MASK).write_text("1\n")
     running.send_signal(signal.SIGCONT)
     assert line(running).startswith("workqueue.cpumask: back in effect: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A page parsed as a browser would, and the verb that writes it."""
+"""A parser that reads a page as a browser would, and the verb that writes the page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def csv(self, name: str) -> list[dict[str, str]]:
-        """The file behind a link of the page."""
+        """The content of the file behind a link of the page."""
         links = {str(a["href"]) for a in self.all("a") if a.get("download") == name}
         (link,) = links  # two drawings of the same data link to the same file
         data = base64.b64decode(unquote_to_bytes(link.partition(",")[2])).decode()

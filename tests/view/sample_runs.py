@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Campaigns as a machine with eight CPUs would yield: many boots, full histograms, causes."""
+"""Campaigns as a machine with eight CPUs would produce: many boots, full histograms, causes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def histogram(
     found: dict[int, int] = {}
     for _, _, _, rate, length in sources:
         count = round(rate * seconds * scale * rng.uniform(0.9, 1.1))
-        # A few thousand lengths stand for millions: only the shape and the sum matter.
+        # A few thousand lengths represent millions: only the shape and the sum matter.
         drawn = min(count, 3000)
         for place in range(drawn):
             value = max(int(length * math.exp(rng.gauss(-0.05, 0.35))), 100)

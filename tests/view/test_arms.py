@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A page with more than two arms: an overview of all, and each one distinguishable."""
+"""A page with more than two arms: an overview of all arms, each of which is distinguishable."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_what_verify_found_is_told_with_its_arm(desk: Desk) -> None:
     words = [*sample_runs.arms(desk.folder, boots=1), "--verify", verified]
     poll = sample_runs.write(desk.folder, "poll", 1, sample_runs.TUNED[1:], first=1)
     page = desk.page(*words, "--arm", "poll", *poll)
-    # Something is to be done about it, though another arm is the quietest.
+    # The page gives a next step for this arm, though another arm is the quietest.
     assert "lowlat-gen explain mce" in page.text
     assert "tuned: 1 undone, 1 effective" in page.text
     assert "Not checked in the boots of poll." in page.text

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report's page in a browser: readable in light, dark, on a phone and on paper, by keyboard,
-and asking nobody. LOWLAT_SCREENSHOTS=DIR keeps what the browser drew."""
+"""The report's page in a browser: readable in light and dark mode, on a phone, on paper and by
+keyboard, without network requests. LOWLAT_SCREENSHOTS=DIR keeps the screenshots."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LARGEST = 3 << 20
 #: Twice as many elements as the page of 20 runs has.
 MOST_ELEMENTS = 10_000
 
-#: Pages of one comparison, of seventeen arms, of several comparisons; there is one of a run, too.
+#: Pages of one comparison, of seventeen arms and of several comparisons, and the page of a run.
 PAGES = ("report", "arms", "groups")
 
 VIEWS: dict[str, dict[str, Any]] = {
@@ -53,7 +53,7 @@ VIEWS: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 375, "height": 800}, "device_scale_factor": 2},
 }
 
-#: Which page is looked at in which way: one style sheet draws them all.
+#: The combinations of page and view: one style sheet draws all pages.
 LOOKS = [
     *(("report", name) for name in VIEWS),
     *(("arms", "phone"), ("groups", "dark"), ("alone", "phone")),
@@ -107,7 +107,7 @@ def groups(folder: Path) -> Iterator[Group]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # Its sandbox does not run as root.
+    # The browser's sandbox does not run as root.
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=str(CHROMIUM), args=options)
@@ -116,7 +116,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Viewed:
-    """A page that is open, and what the browser said and asked for meanwhile."""
+    """An open page, with the browser's messages and requests since its start."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -168,7 +168,8 @@ def test_it_is_small_and_loads_at_once(
     with capsys.disabled():
         told = f"{size / 1024:.0f} KiB, {elements} elements, loaded in {loaded:.0f} ms"
         print(f"\npage of 20 runs with 10 million gaps: {told}")
-    # How long it takes is this machine's and its load's; what makes it long is the page's.
+    # Only the page's own figures are checked, because the load time depends on this machine and its
+    # load.
     assert size < LARGEST
     assert elements < MOST_ELEMENTS
     assert viewed.run("document.scripts.length") == 0
@@ -185,6 +186,17 @@ def test_it_is_accessible_quiet_and_alone(
     assert viewed.violations() == []
     assert viewed.said == []
     assert [url for url in viewed.asked if not url.startswith("data:")] == [pages[kind].as_uri()]
+
+
+@pytest.mark.parametrize("name", ["light", "phone"])
+def test_a_long_figure_does_not_lie_over_the_next_one(
+    view: Callable[..., Viewed], name: str
+) -> None:
+    viewed = view(name)
+    places = "document.querySelectorAll('.numbers dd')"
+    assert viewed.run(f"{places}.length") > 1
+    viewed.run(f"{places}.forEach(e => e.querySelector('strong').textContent = '645,662')")
+    assert viewed.run(f"[...{places}].every(e => e.scrollWidth <= e.clientWidth)")
 
 
 def test_the_checks_find_what_is_wrong(view: Callable[..., Viewed], report: Path) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A page of several comparisons: what each found first, and nothing of one taken for another's."""
+"""A page of several comparisons: the findings of each come first, and no comparison shows another's
+data."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def test_files_and_places_have_names_of_their_own(page: Page) -> None:
     labels += [
         a["aria-label"] for tag, a in page.elements if tag == "section" and "aria-label" in a
     ]
-    # A section and the table in it may have one name.
+    # A section and its table may have the same name.
     assert all(labels.count(label) <= 2 for label in labels)
     assert all(str(label)[:2] in ("1.", "2.", "3.") for label in labels)
 

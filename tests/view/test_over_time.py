@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Noise and pace over the time of a run: they add up, reach as far as the runs do, and are left out
+"""Noise and pace over the time of a run: the parts add up, cover the whole runs, and are left out
 if unknown."""
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def test_interrupts_that_nobody_counted_by_steps_are_not_drawn(desk: Desk) -> No
 
 
 def paced(desk: Desk, paces: list[float]) -> Page:
-    """The page of a stock run with a pace that never varies, and of a tuned one in which CPU 3 has
-    this pace, second by second."""
+    """The page of a stock run with a constant pace, and of a tuned run in which CPU 3 has these
+    paces, one for each second."""
     words = sample_runs.arms(desk.folder, boots=1, seconds=float(len(paces)))
     for path in desk.folder.glob("*.json"):
         document = json.loads(path.read_text())
@@ -103,7 +103,7 @@ def test_the_pace_of_a_cpu_has_its_steps_marked(desk: Desk) -> None:
 
 
 def _marks(page: Page) -> list[dict[str, Optional[str]]]:
-    """Those of the tuned arm, without the legend's."""
+    """The marks of the tuned arm, without the legend's."""
     return [a for a in page.all("rect") if a["class"] == "mark after" and a["width"] != "10"]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report's page: what it tells and leaves out, and that nothing of others becomes markup."""
+"""The report's page: its content, its omissions, and no text of others becomes markup."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from lowlat import cli
 from lowlat.draw.text import names
 from lowlat.host.archive import open_root
 from lowlat.model.plan import Plan
-from lowlat.model.run import facts
 from lowlat.plan.planner import Options, make_plan
 from lowlat.plan.profile import load_packaged
-from lowlat.probe import probe
+from lowlat.probe import facts, probe
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +43,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
     return Desk(tmp_path, capsys)
 
 
-# What it tells
+# The content
 
 
 def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk) -> None:
@@ -53,7 +52,9 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
     page = desk.page(*words)
     assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)][0] == "h1"
     finding, _, basis = printed.splitlines()[0].removesuffix(").").rpartition(" (")
+    basis = basis.removeprefix("descriptive only: ")  # the badge says so
     assert page.text.index(finding) < page.text.index(basis) < page.text.index("mean of CPUs")
+    assert "Described, not tested" in page.text and "descriptive only: " not in page.text
     targets = [str(a["href"])[1:] for a in page.all("a") if str(a["href"]).startswith("#")]
     known = {attributes.get("id") for _, attributes in page.elements}
     assert set(targets) <= known
@@ -65,8 +66,8 @@ def test_the_finding_comes_first_and_every_section_is_in_the_contents(desk: Desk
 
 def test_every_drawing_has_words_and_its_data(usual: Page) -> None:
     figures = [tag for tag, _ in usual.elements].count("figure")
-    # Both arms, causes and sources, four CPUs, two figures over the time of a run, two over the
-    # runs, the pace of four CPUs, and the machine, which is no SVG.
+    # One figure of both arms, two of causes and sources, four of CPUs, two over the time of a run,
+    # two over the runs, four of the pace, and the machine, which is not SVG.
     assert figures == 1 + 2 + 4 + 2 + 2 + 4 + 1
     drawings = [a for a in usual.all("svg") if a.get("role") == "img"]
     assert len(drawings) == figures - 1
@@ -94,8 +95,31 @@ def test_a_histogram_loses_no_gap(desk: Desk) -> None:
     assert all(float(row["from, ns"]) < float(row["to, ns"]) for row in rows)
 
 
+def test_causes_are_the_same_on_the_page_as_in_the_document(desk: Desk) -> None:
+    def drawn(words: list[str], name: str) -> dict[str, float]:
+        rows = desk.page(*words).csv("noise-by-cause.csv")
+        return {row["source"]: float(row[f"{name}, ppm of the time"]) for row in rows}
+
+    def told(words: list[str], part: str, value: str) -> dict[str, Any]:
+        figures = json.loads(desk.call(*words, "--json")[1])[part]
+        kinds = ((f["name"].partition("@"), f) for f in figures if f["cpu"] == "all")
+        return {r: pytest.approx(f[value], rel=1e-5) for (k, _, r), f in kinds if k == "cause_ppm"}
+
+    # Boots differ, and a boot has several runs.
+    words = sample_runs.arms(desk.folder, boots=6, runs_a_boot=4)
+    assert drawn(words, "stock") == told(words, "endpoints", "before")
+    assert drawn(words, "tuned") == told(words, "endpoints", "after")
+    alone = words[: words.index("--against")]
+    assert drawn(alone, "stock") == told(alone, "figures", "value")
+
+    # Of an arm whose causes the other arm lacks, the page shows what a report of it alone shows.
+    unknown: Any = {"cpu": {"causes": False}, "changes": {"attribution": None}}
+    tuned = sample_runs.write(desk.folder, "untraced", 6, sample_runs.TUNED, first=1, **unknown)
+    assert drawn([*alone, "--against", *tuned], "stock") == told(alone, "figures", "value")
+
+
 def test_causes_add_up_to_what_was_traced(desk: Desk) -> None:
-    words = sample_runs.arms(desk.folder, boots=2)
+    words = sample_runs.arms(desk.folder, boots=1)
     rows = desk.page(*words).csv("noise-by-cause.csv")
     for label in ("stock", "tuned"):
         cpus = [
@@ -179,7 +203,7 @@ def test_every_setting_of_a_plan_has_its_reason(desk: Desk) -> None:
 
 def test_without_a_plan_the_catalogue_tells_the_reasons(usual: Page) -> None:
     assert "nohz_full=2-3,6-7" in usual.text
-    assert "stops the scheduler tick while one task runs" in usual.text
+    assert "stops the scheduler tick while a CPU runs a single task" in usual.text
     assert "No plan of these runs is known ('report' takes one with --plan FILE)" in usual.text
 
 
@@ -196,6 +220,18 @@ def test_costs_are_measured_or_left_out(desk: Desk) -> None:
     page = desk.page(*bare)
     assert "throughput of the loads" not in page.text and "Frequency governor" not in page.text
     assert "What it costs" in page.text  # by the catalogue
+
+
+def test_an_idle_state_that_no_cpu_entered_has_no_column(desk: Desk) -> None:
+    words = sample_runs.arms(desk.folder, boots=1)
+    for path in desk.folder.glob("*.json"):
+        document = json.loads(path.read_text())
+        for cpu in document["cpus"]:
+            cpu["power"]["idle_us"] = {"POLL": 0, "C1": 1000 if cpu["cpu"] == 2 else 0}
+        path.write_text(json.dumps(document))
+    text = desk.page(*words).text
+    assert "in POLL, ms of a run" not in text
+    assert "in C1, ms of a run" in text and re.search(r"stock\s*98\.0\s*0\.25\s*0\s", text)
 
 
 def test_a_rare_interruption_by_the_firmware_is_not_rounded_away(desk: Desk) -> None:
@@ -243,7 +279,7 @@ def test_runs_that_tell_no_layout_are_drawn_as_bare_cpus(desk: Desk) -> None:
     assert "Core of CPU 2, isolated" in tiles(page)
 
 
-# What it leaves out
+# The omissions
 
 
 def test_under_emulation_no_duration_is_drawn(desk: Desk) -> None:
@@ -303,7 +339,7 @@ def test_a_page_stays_small_on_hundreds_of_cpus(desk: Desk) -> None:
     assert len({row["cpu"] for row in page.csv("figures.csv")}) == 64 + 1
 
 
-# That it is one file, and safe
+# The page is one safe file
 
 
 def test_it_asks_nobody_and_runs_nothing(usual: Page) -> None:
@@ -450,7 +486,7 @@ def test_options_that_contradict_each_other_are_refused(
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state folder of an ordinary user, and a desktop's opener that writes down its words."""
+    """The state folder of an ordinary user, and a desktop opener that logs its arguments."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     opener = tmp_path / "bin" / "xdg-open"
@@ -493,7 +529,7 @@ def test_a_link_in_the_state_folders_place_is_not_followed(desk: Desk, state: Pa
     assert not list(elsewhere.iterdir())
 
 
-# One arm by itself
+# A report of one arm
 
 
 def test_runs_that_are_compared_with_nothing_have_a_page(desk: Desk) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The page of a rehearsal: what verify found in every boot of an arm, whose that is, and the plan
-that was booted. Stand-ins take the guests' places."""
+"""The page of a rehearsal: verify's findings in every boot of an arm, the arm of each finding, and
+the booted plan. Stand-ins replace the guests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Rehearsed:
 
 @pytest.fixture(scope="module")
 def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsed:
-    """Two boots an arm; the tick was not stopped in the first of two arms."""
+    """Two boots an arm; in the first of two arms, the tick was not stopped."""
     bench = Bench(tmp_path_factory.mktemp("rehearsed"))
     spoiling = SPOILING.format(spoiled=("lowlat-1", f"{WITHOUT}-1"))
     program = bench.runner.read_text().partition("sys.exit(")[0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report on a terminal: with rich and without, wide and narrow, and where only ASCII goes."""
+"""The report on a terminal: with and without rich, wide and narrow, and on an ASCII-only
+terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
-#: A stand-in for a machine without rich: its import fails.
+#: A stand-in for a machine without rich: the import of rich fails.
 WITHOUT_RICH = """
 import sys
 sys.modules["rich"] = None
@@ -30,7 +31,7 @@ sys.exit(main())
 def call(
     *words: str, program: tuple[str, ...] = ("-m", "lowlat"), **environment: str
 ) -> tuple[int, str]:
-    """The verb in a process of its own, its output a pipe."""
+    """The verb in a separate process, with a pipe for its output."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
     done = subprocess.run(
         [sys.executable, *program, "report", *words],
@@ -44,7 +45,7 @@ def call(
 
 
 def watched(*words: str, rows: int, columns: int) -> str:
-    """The text on a terminal of that size, without its colours."""
+    """The text on a terminal of this size, without its colours."""
     control, terminal = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns), "LINES": str(rows)}
     env.pop("NO_COLOR", None)
@@ -60,7 +61,7 @@ def watched(*words: str, rows: int, columns: int) -> str:
     while True:
         try:
             part = os.read(control, 65536)
-        except OSError:  # how Linux tells that the other side is closed
+        except OSError:  # the other side is closed
             break
         if not part:
             break
@@ -86,7 +87,7 @@ def test_plain_text_has_the_tables_and_the_histograms(runs: list[str]) -> None:
     lines = histogram_lines(out)
     assert len(lines) == 4 * 2
     assert [line.split()[0] for line in lines] == ["CPU", "tuned"] * 4
-    # The tuned side's are lower: in the bins around the tick's length, if nowhere else.
+    # The tuned side's rows are lower, at least in the bins around the tick's length.
     assert "█" in lines[0] and "█" not in lines[1]
     scale = next(line for line in out.splitlines() if "|100ns" in line)
     assert (
@@ -149,7 +150,7 @@ def test_arms_at_a_glance_in_characters(tmp_path: Path) -> None:
         assert first.index("o", drawing) > max(marks) >= min(marks) > scale.index("|10")
         assert marks[1:] == sorted(marks[1:]) and marks[1] < marks[-1]
         assert all(re.search(r"[\[o.][-o.]*[\]o.]", line[drawing:]) for line in arms)
-    # The first arm, and of the others those that differ most from it.
+    # The first arm, and those of the others that differ most from it.
     assert len(histogram_lines(plain)) == 4 * 6
 
 

@@ -8,6 +8,7 @@ boots: each boot is one run of QEMU, which ends when the guest powers off or res
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import tempfile
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import emulator
 import image
@@ -36,7 +38,7 @@ _VARIABLES = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
 #: Installs a kernel other than the image's, for cloud virtual machines; it lacks 9p.
 OTHER_KERNEL = "linux-image-cloud-amd64"
 
-_FILES = ("disk", "esp", "variables")
+FILES = ("disk", "esp", "variables")
 _ESP_MIB = 128
 
 #: In sfdisk's format.
@@ -62,6 +64,14 @@ umount "$2"
 """
 
 
+class Recorder(Protocol):
+    """Looks at a machine while it is on; snapshots.py has one."""
+
+    def recording(self, guest: Guest) -> contextlib.AbstractContextManager[None]: ...
+
+    def forget(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Guest:
     """A machine that is switched off; ``folder`` has its files and ``console``, the output of the
@@ -71,32 +81,45 @@ class Guest:
 
     @property
     def console(self) -> str:
-        return (self.folder / "console").read_text()
+        return (self.folder / "console").read_text(errors="replace")
+
+    @property
+    def pidfile(self) -> Path:
+        """Has the emulator's PID while the machine is on."""
+        return self.folder / "pid"
 
     @property
     def tail(self) -> str:
         """The last lines of the console."""
         return _tail(self.folder / "console")
 
-    def boot(self, share: Path) -> Guest:
-        """Switch the machine on, with the task in ``share``, until it powers off or resets.
+    def boot(self, share: Path, *, cut_at: str = "", recorder: Recorder | None = None) -> Guest:
+        """Switch the machine on, with the task in ``share``, until it powers off or resets, or
+        until its console shows ``cut_at``, when its power is cut.
 
         Raises AssertionError, with the last lines of the console, if it does neither in time.
         """
         begin = time.monotonic()
-        after = Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent))
-        log = after / "console"
-        argv = Guest(after).argv(share)
+        after = Guest(Path(tempfile.mkdtemp(prefix="boot-", dir=self.folder.parent)))
+        log = after.folder / "console"
+
+        def prepare() -> None:
+            self._copy(after.folder)
+            if recorder:
+                recorder.forget()
+
         try:
-            emulator.run(argv, limit=_LIMIT_S, log=log, prepare=lambda: self._copy(after))
+            with recorder.recording(after) if recorder else contextlib.nullcontext():
+                argv = after.argv(share)
+                emulator.run(argv, limit=_LIMIT_S, log=log, prepare=prepare, cut_at=cut_at)
         except LowlatError as error:
             raise AssertionError(f"{error}\n{_tail(log)}") from error
         print(f"boot: {time.monotonic() - begin:.0f} s", flush=True)
-        return Guest(after)
+        return after
 
     def argv(self, share: Path) -> list[str]:
         """QEMU's arguments for this machine."""
-        files = (self.folder / name for name in _FILES[:2])
+        files = (self.folder / name for name in FILES[:2])
         drives = (f"file={path},if=virtio,format=raw,cache=unsafe" for path in files)
         flash = (f"readonly=on,file={_FIRMWARE}", f"file={self.folder / 'variables'}")
         return [
@@ -104,17 +127,18 @@ class Guest:
             *(word for text in flash for word in ("-drive", f"if=pflash,format=raw,{text}")),
             *(word for text in drives for word in ("-drive", text)),
             *("-virtfs", f"local,path={share},mount_tag=share,security_model=none"),
+            *("-pidfile", str(self.pidfile)),
             *_WATCHDOG,
         ]
 
-    def work(self, share: Path, task: str) -> Guest:
+    def work(self, share: Path, task: str, *, recorder: Recorder | None = None) -> Guest:
         """Boot the machine to run a task, a shell script.
 
         Raises AssertionError, with the last lines of the console, if the task failed.
         """
         (share / "task").write_text(task)
         (share / "status").unlink(missing_ok=True)
-        after = self.boot(share)
+        after = self.boot(share, recorder=recorder)
         status = share / "status"
         left = status.read_text().strip() if status.is_file() else "none"
         if left != "0":
@@ -161,16 +185,17 @@ class Guest:
                 raise LowlatError(f"debugfs {request}: {' '.join(said)}")
 
     def _copy(self, target: Path) -> None:
-        for name in _FILES:
-            _copy(self.folder / name, target / name)
+        for name in FILES:
+            copy_file(self.folder / name, target / name)
 
 
-def _copy(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a disk; holes stay holes."""
     _checked(["cp", "--sparse=always", "--reflink=auto", str(source), str(target)])
 
 
 def _tail(log: Path) -> str:
-    lines = log.read_text().splitlines() if log.is_file() else []
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
     return "\n".join(line for line in lines[-_TAIL:] if line.strip())
 
 
@@ -211,7 +236,7 @@ def _install(base: image.Image, target: Path) -> None:
         made, share = image.Image(Path(name) / "made/disk"), Path(name) / "share"
         made.disk.parent.mkdir()
         share.mkdir()
-        _copy(base.disk, made.disk)
+        copy_file(base.disk, made.disk)
         shutil.copy(base.kernel, made.kernel)
         shutil.copy(base.initrd, made.initrd)
         shutil.copy(_VARIABLES, made.disk.with_name("variables"))

@@ -17,6 +17,7 @@ Hang = Callable[[Guest, str], dict[str, bytes]]
 _TOLD = "reboot: Restarting system"
 
 #: Hangs in tuned boots only, as a bad parameter would.
+_CUT = "cut-the-power-now"
 _UNIT = """[Unit]
 ConditionKernelCommandLine=lowlat.plan
 [Service]
@@ -73,6 +74,11 @@ def takes_every_cpu(guest: Guest, kernel: str) -> dict[str, bytes]:
     return {**_with_unit("exec sh /usr/local/sbin/hang"), "/usr/local/sbin/hang": _TAKEN}
 
 
+def loses_power(guest: Guest, kernel: str) -> dict[str, bytes]:
+    """The test cuts the power when the console shows the word."""
+    return _with_unit(f"echo {_CUT} >/dev/console; sleep infinity")
+
+
 def has_no_root(guest: Guest, kernel: str) -> dict[str, bytes]:
     """The initramfs waits for a missing disk: its init reads this file last."""
     path = f"/boot/initrd.img-{kernel}"
@@ -89,7 +95,8 @@ def comes_back(
     before = road.found["stock"]
     guest = road.after["stock"]
     (road.share / "status").unlink(missing_ok=True)
-    hung = guest.planted(hang(guest, before["boot"]["kernel"])).boot(road.share)
+    planted = guest.planted(hang(guest, before["boot"]["kernel"]))
+    hung = planted.boot(road.share, cut_at=_CUT if hang is loses_power else "")
     assert not (road.share / "status").exists(), f"it came up: {hung.tail}"
     assert said in hung.console, hung.tail
     assert told is None or (_TOLD in hung.console) == told, hung.tail

@@ -30,9 +30,11 @@ class Journey:
         for file in (_HERE / "guest/steps.py", _HERE / "cycle.py", *packages):
             shutil.copy(file, self.share)
 
-    def go(self, guest: Guest, name: str, steps: str) -> Guest:
+    def go(
+        self, guest: Guest, name: str, steps: str, *, recorder: boots.Recorder | None = None
+    ) -> Guest:
         """Boot the guest to run these steps."""
-        after = guest.work(self.share, task(name, steps))
+        after = guest.work(self.share, task(name, steps), recorder=recorder)
         self.keep(name, after, (self.share / f"{name}.json").read_bytes())
         return after
 

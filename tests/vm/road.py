@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boots
 import image
@@ -50,6 +51,11 @@ def road() -> Iterator[Journey]:
 
 @pytest.fixture(scope="session")
 def kernels(road: Journey) -> Journey:
+    other_kernel(road)
+    return road
+
+
+def other_kernel(road: Journey) -> None:
     """Another kernel is installed on the promoted machine, and the first one removed."""
     for package in image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL):
         shutil.copy(package, road.share)
@@ -60,4 +66,30 @@ def kernels(road: Journey) -> Journey:
     guest = guest.boot(road.share)
     assert guest.read("/var/tmp/share/status") == b"0\n", guest.tail
     road.keep("alone", guest, guest.read("/var/tmp/share/alone.json"))
-    return road
+
+
+def check_kernels(road: Journey) -> None:
+    """The other kernel got a tuned entry, and boots stock until that was tried."""
+    comes, goes, last = (road.found[name] for name in ("comes", "goes", "alone"))
+    first = comes["boot"]["kernel"]
+    assert comes["install"][0] == 0, comes["install"]
+    tuned = _tuned_kernels(comes["status after install"])
+    (other,) = tuned.keys() - {first}
+    assert tuned[first] | {"tried": True, "default": True} == tuned[first]
+    assert tuned[other] | {"tried": False, "default": False} == tuned[other]
+
+    assert goes["boot"]["kernel"] == first, "the newer one is not the default"
+    assert goes["remove"][0] == 0, goes["remove"]
+    status = goes["status after remove"]
+    assert list(_tuned_kernels(status)) == [other]
+    assert status["default"] | {"ours": False, "kernel": other} == status["default"]
+
+    assert last["boot"]["kernel"] == other
+    assert road.marker("alone") is None, "not tuned before its own trial"
+    assert PROFILE in last["boot"]["tuned"][1]
+    assert last["rollback"][0] == 0, last["rollback"]
+    assert last["rolled back"] == {}
+
+
+def _tuned_kernels(status: Any) -> dict[str, Any]:
+    return {each["kernel"]: each for each in status["kernels"]}

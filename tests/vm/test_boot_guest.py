@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import hangs
 import pytest
 import results
 from journey import Journey, differing
-from road import PROFILE, TRIAL
+from road import PROFILE, TRIAL, check_kernels
 
 pytest_plugins = ["road"]
 pytestmark = pytest.mark.vm
@@ -34,10 +33,6 @@ def _without_us(config: str) -> str:
     """grub.cfg without our script's part."""
     part = r"(?ms)^\n### BEGIN \S*/99_lowlat ###$.*?^### END \S*/99_lowlat ###\n"
     return re.sub(part, "", config)
-
-
-def _tuned_kernels(status: Any) -> dict[str, Any]:
-    return {each["kernel"]: each for each in status["kernels"]}
 
 
 def test_installing_changes_nothing(road: Journey) -> None:
@@ -127,25 +122,7 @@ def test_promote_is_for_every_boot(road: Journey) -> None:
 
 @pytest.mark.full
 def test_the_entries_follow_the_kernels(kernels: Journey) -> None:
-    comes, goes, last = (kernels.found[name] for name in ("comes", "goes", "alone"))
-    first = comes["boot"]["kernel"]
-    assert comes["install"][0] == 0, comes["install"]
-    tuned = _tuned_kernels(comes["status after install"])
-    (other,) = tuned.keys() - {first}
-    assert tuned[first] | {"tried": True, "default": True} == tuned[first]
-    assert tuned[other] | {"tried": False, "default": False} == tuned[other]
-
-    assert goes["boot"]["kernel"] == first, "the newer one is not the default"
-    assert goes["remove"][0] == 0, goes["remove"]
-    status = goes["status after remove"]
-    assert list(_tuned_kernels(status)) == [other]
-    assert status["default"] | {"ours": False, "kernel": other} == status["default"]
-
-    assert last["boot"]["kernel"] == other
-    assert kernels.marker("alone") is None, "not tuned before its own trial"
-    assert PROFILE in last["boot"]["tuned"][1]
-    assert last["rollback"][0] == 0, last["rollback"]
-    assert last["rolled back"] == {}
+    check_kernels(kernels)
 
 
 def test_rollback_leaves_what_was_there(road: Journey) -> None:
@@ -182,6 +159,7 @@ def test_purge_leaves_nothing(road: Journey) -> None:
         pytest.param(hangs.never_ends, "", True, id="unit that never ends", marks=_FULL),
         pytest.param(hangs.crashes_systemd, "", True, id="crash of systemd", marks=_FULL),
         pytest.param(hangs.takes_every_cpu, "", False, id="watchdog", marks=_FULL),
+        pytest.param(hangs.loses_power, "", None, id="power cut"),
     ],
 )
 def test_a_hang_comes_back_by_itself(

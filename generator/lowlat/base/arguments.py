@@ -10,7 +10,8 @@ from lowlat.base.errors import Refused
 
 
 def option(metavar: object, text: str, default: Any = None, **how: object) -> Any:
-    """A field for an option that takes a value; ``how`` goes to argparse's add_argument()."""
+    """A field for an option that takes a value; ``how`` goes to argparse's add_argument(), except
+    ``once``: the option is refused when it is given twice."""
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"help": text, **named, **how})
 

@@ -44,7 +44,7 @@ GUEST_FILE = 64 * _MIB
 GUEST_LOG = 16 * _MIB
 
 
-def read_json(data: bytes, constant: Optional[Callable[[str], Any]] = None) -> Any:
+def read_json(data: bytes, constant: Optional[Callable[[str], object]] = None) -> Any:
     """Parse JSON that others wrote. Raises ValueError if it is invalid, too large or too deep."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") > DOCUMENT_VALUES:
         raise ValueError("more values than any such file has")

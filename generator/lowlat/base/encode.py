@@ -76,7 +76,7 @@ def markdown(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<|#~]|^>)", r"\\\1", plain(text))
 
 
-def cell(value: Union[str, int, float]) -> Union[str, int, float]:
+def cell(value: Union[str, float, None]) -> Union[str, float, None]:
     """A cell of a CSV file. Text that a spreadsheet would take for a formula gets a leading
     quote."""
     if not isinstance(value, str):

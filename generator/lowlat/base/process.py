@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NoReturn, Optional, Union
+from typing import IO, BinaryIO, NoReturn, Optional, Union
 
 from lowlat.base import bounds, resources
 from lowlat.base.errors import LowlatError, Refused
@@ -48,17 +48,19 @@ def find(program: str) -> Optional[str]:
     return shutil.which(program, path=f"{path}:/usr/local/sbin:/usr/sbin:/sbin")
 
 
-def missing(what: str, *, hint: str = "") -> Refused:
-    """The error for a program that is not installed; ``hint`` says how to get one that no package
-    brings."""
-    return Refused(f"{what} is not installed", hint=hint or bringing(what) or None)
+class NotInstalled(Refused):
+    """A program is not installed; ``hint`` says how to get one that no package brings."""
+
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        super().__init__(f"{what} is not installed", hint=hint or bringing(what) or None)
+        self.what = what
 
 
 def need(program: str, *, hint: str = "") -> str:
     """The program's path. Raises Refused if it is not installed."""
     found = find(program)
     if found is None:
-        raise missing(program, hint=hint)
+        raise NotInstalled(program, hint=hint)
     return found
 
 
@@ -68,8 +70,8 @@ def start(
     env: Optional[Mapping[str, str]] = None,
     cwd: Optional[str] = None,
     stdin: int = subprocess.DEVNULL,
-    stdout: Union[int, IO[Any]] = subprocess.PIPE,
-    stderr: Union[int, IO[Any]] = subprocess.PIPE,
+    stdout: Union[int, IO[bytes]] = subprocess.PIPE,
+    stderr: Union[int, IO[bytes]] = subprocess.PIPE,
 ) -> Child:
     """Start a program as the leader of its own process group; end_group() ends it. Raises
     LowlatError if the program cannot be started."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The folders of the package's data, profiles and templates, installed or in a checkout."""
 
-from configparser import ConfigParser, ExtendedInterpolation
+from configparser import ConfigParser, ExtendedInterpolation, SectionProxy
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +28,11 @@ def texts(name: str) -> ConfigParser:
     parser.optionxform = str  # type: ignore[method-assign, assignment]
     parser.read(_PACKAGE / name, "utf-8")
     return parser
+
+
+def unfolded(section: SectionProxy, joint: str = " ") -> dict[str, str]:
+    """The texts of a section, each on one line."""
+    return {name: text.replace("\n", joint) for name, text in section.items()}
 
 
 def template(name: str) -> str:

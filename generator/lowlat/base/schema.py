@@ -2,18 +2,18 @@
 """The header of lowlat's state files: "schema" is lowlat.NAME/N, "writer" the version that wrote
 the file. A greater N comes from a newer lowlat; an unknown key is no error."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from lowlat import __version__
 from lowlat.base.errors import Refused
 
 
-def stamped(schema: str, document: dict[str, Any]) -> dict[str, Any]:
+def stamped(schema: str, document: dict[str, object]) -> dict[str, object]:
     """The document with its header."""
     return {"schema": schema, "writer": __version__, **document}
 
 
-def is_later(document: Any, schema: str) -> bool:
+def is_later(document: Mapping[str, object], schema: str) -> bool:
     """Whether a newer lowlat wrote the document in a newer form. Raises ValueError for another
     schema, KeyError or TypeError for a document without one."""
     name, _, number = str(document["schema"]).partition("/")
@@ -23,7 +23,7 @@ def is_later(document: Any, schema: str) -> bool:
     return int(number) > int(known)
 
 
-def later(path: str, document: Any) -> Refused:
+def later(path: str, document: Mapping[str, object]) -> Refused:
     """The error for a file that a newer lowlat wrote."""
     writer = document.get("writer")
     version = writer[:40] if isinstance(writer, str) and writer else "its version is not known"

@@ -2,7 +2,6 @@
 """Output for people: steps with their duration, a progress bar, colour if it is wanted."""
 
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -11,8 +10,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Optional, TextIO
-
-_CONTROL = re.compile(r"[^\n\t -~]")
 
 
 def colour_wanted(stream: TextIO) -> bool:
@@ -55,9 +52,7 @@ def plain(text: str) -> str:
 
 def visible(text: str) -> str:
     """printable() for text of several lines, which may hold tabs."""
-    if text.isascii() and not _CONTROL.search(text):
-        return text
-    return "".join(c if c in "\n\t" else printable(c) for c in text)
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def is_shown(char: str) -> bool:
@@ -142,15 +137,15 @@ class Progress:
         shown = int(share * 20)
         if shown == self._shown:
             return
-        if is_screen(sys.stdout):
+        if is_screen(sys.stderr):
             bar = "█" * shown + "░" * (20 - shown)
-            sys.stdout.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
+            sys.stderr.write(Encoded(f"\r  {printable(self._title)} {bar} {share:4.0%}"))
         elif shown // 5 != self._shown // 5:
-            sys.stdout.write(f"  {self._title} {share:4.0%}\n")
-        sys.stdout.flush()
+            sys.stderr.write(f"  {self._title} {share:4.0%}\n")
+        sys.stderr.flush()
         self._shown = shown
 
     def done(self) -> None:
-        if is_screen(sys.stdout):
-            sys.stdout.write(Encoded("\r\033[K"))
-            sys.stdout.flush()
+        if is_screen(sys.stderr):
+            sys.stderr.write(Encoded("\r\033[K"))
+            sys.stderr.flush()

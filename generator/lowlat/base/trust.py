@@ -48,9 +48,11 @@ def _refuse_weak(path: str, part: str, top: str, why: str, hint: str) -> None:
     if weak is None:
         return
     what = "it" if weak == path else weak
+    mend = f"chown root {weak}; chmod go-w {weak}"
+    if not Path(_below(top, weak)).is_file():
+        mend = "copy it into a folder that only root can write"  # never touch /dev/null or /tmp
     raise Refused(
-        f"{path}: others than root can write {what}{why and f', {why}'}",
-        hint=hint or f"chown root {weak}; chmod go-w {weak}",
+        f"{path}: others than root can write {what}{why and f', {why}'}", hint=hint or mend
     )
 
 

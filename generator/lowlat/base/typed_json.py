@@ -211,7 +211,7 @@ def encode(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def encode_fields(value: Any) -> dict[str, Any]:
+def encode_fields(value: Any) -> dict[str, object]:
     """A dataclass as an object of its fields, even if it has its own to_json()."""
     return {_key(field): encode(getattr(value, field.name)) for field in fields(value)}
 

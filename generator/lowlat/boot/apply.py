@@ -35,7 +35,8 @@ class Proposal:
 def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     """Raises Refused if this host is not ready for ``apply`` with these options: a plan is applied
     with others, TuneD is missing or still has lowlat-local selected, the loader's files cannot be
-    written, or a file of lowlat was edited or is writable by others than root."""
+    written or take no new entry, lowlat-gen is not installed there, or a file of lowlat was edited
+    or is writable by others than root."""
     made = decisions.read(root)
     if made is not None and made.boot != boot:
         why = f"--boot {made.boot} is applied here, and {boot} would double the line"
@@ -49,8 +50,10 @@ def check(root: Root, loader: Loader, boot: str, runtime: str) -> None:
     if runtime == "tuned" and tuned.state(root) == "absent":
         # TuneD applies the run-time settings.
         hint = f"{process.bringing('TuneD')}, or apply --runtime none"
-        raise process.missing("TuneD", hint=hint)
+        raise process.NotInstalled("TuneD", hint=hint)
+    programs.ourselves(root)
     loader.check()
+    loader.check_new()
     for folder in ("/etc/lowlat", store.PLANS):
         root.check_owned(folder)
     trials.read(root)
@@ -96,7 +99,7 @@ def is_in_place(proposal: Proposal, boot: BootMenu, root: Root) -> bool:
     if root.read(store.PLAN) != proposal.plan.text().strip():
         return False
     words = {word for entry in boot.tuned() for word in entry.words}
-    entries = all(words.issuperset(entry_line.planned(plan)) for plan in proposal.plans)
+    entries = all(words.issuperset(plan.words) for plan in proposal.plans)
     return entries or proposal.decision.boot == "tuned"
 
 

@@ -18,7 +18,6 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import RELEASE, Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
-from lowlat.plan.cpu_request import NONE, CpuRequest
 from lowlat.plan.planner import Options
 from lowlat.plan.store import PLANS, plan_path
 from lowlat.probe import probe
@@ -94,12 +93,11 @@ class Planner:
         machine = self._machine = self._machine or probe(self._root)
         kernel = read_release(self._root, release, machine.kernel)
         wanted = profile.load(self._decision.profile, self._root)
-        plan = planner.make_plan(machine, kernel, wanted, self._decision.options)
-        if plan.isolated != self._decision.isolated:
+        options, isolated = self._decision.options, self._decision.isolated
+        plan = planner.make_plan(machine, kernel, wanted, options)
+        if plan.isolated != isolated:
             # Other devices may be busy now and change the choice: the decision fixes the split.
-            request = CpuRequest(isolate=str(self._decision.isolated) or NONE)
-            pinned = replace(self._decision.options, request=request)
-            plan = planner.make_plan(machine, kernel, wanted, pinned)
+            plan = planner.make_plan(machine, kernel, wanted, options, isolated)
         with suppress(Refused):
             known = stored(self._root, release)
             # A tried line stays, even if the reasons in its plan read differently now.

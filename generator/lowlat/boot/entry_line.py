@@ -50,11 +50,6 @@ def is_watched(root: Root, words: Iterable[str]) -> bool:
     return has_watchdog(root) and _WATCHDOG in words
 
 
-def planned(plan: Plan) -> tuple[str, ...]:
-    """The plan's parameters and its marker."""
-    return tuple(plan.boot_line.split())
-
-
 def marked(words: Iterable[str]) -> bool:
     """Whether a line carries the marker of a plan."""
     return any(word.startswith(f"{cmdline.MARKER}=") for word in words)
@@ -67,7 +62,7 @@ def tuned(
     ours = _names(plan, trial)
     kept = [word for word in stock if word == place or not _conflicts(word, ours)]
     at = kept.index(place) if place in kept else len(kept)
-    return (*kept[:at], *planned(plan), *trial, *kept[at + 1 :])
+    return (*kept[:at], *plan.words, *trial, *kept[at + 1 :])
 
 
 def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
@@ -78,7 +73,7 @@ def conflicting(stock: Iterable[str], plan: Plan) -> tuple[str, ...]:
 
 def _names(plan: Plan, trial: Sequence[str] = ()) -> set[str]:
     """The names of parameters that only the plan and the trial may set."""
-    return {cmdline.name_of(each) for each in (*planned(plan), *trial)} - _MANY
+    return {cmdline.name_of(each) for each in (*plan.words, *trial)} - _MANY
 
 
 def _conflicts(word: str, ours: set[str]) -> bool:
@@ -127,7 +122,7 @@ def check(
     """Compare an entry's line, read back, with the plan and the kernel's stock line. Raises Refused
     if a parameter is missing, doubled or overridden, or if the kernel would truncate the line."""
     check_planned(entry, words, plan, trial)
-    ours = (*planned(plan), *trial)
+    ours = (*plan.words, *trial)
     rest = [word for word in words if word not in ours]
     names = _names(plan, trial)
     kept = [word for word in stock if not _conflicts(word, names) and word not in ours]
@@ -139,7 +134,7 @@ def check(
 
 def check_planned(entry: str, words: Sequence[str], plan: Plan, trial: Sequence[str] = ()) -> None:
     """Raises Refused if a planned parameter is not on the line exactly once or is cut off."""
-    for word in (*planned(plan), *trial):
+    for word in (*plan.words, *trial):
         _check_once(entry, words, word)
     check_length(entry, words)
 

@@ -76,11 +76,10 @@ def recognise(root: Root) -> Optional[ForeignLoader]:
         return _LOADERS["U-Boot extlinux"]
     if root.exists("/etc/zipl.conf") and not root.exists("/boot/grub/grub.cfg"):
         return _LOADERS["zipl"]
-    for folder in ("/boot/efi", "/efi", "/boot"):
-        images = [name for name in root.names(f"{folder}/EFI/Linux") if name.endswith(".efi")]
-        if images:
-            return IMAGES
-    return None
+    names = (
+        name for at in ("/boot/efi", "/efi", "/boot") for name in root.names(f"{at}/EFI/Linux")
+    )
+    return IMAGES if any(name.endswith(".efi") for name in names) else None
 
 
 def tuned_variables(root: Root) -> Mapping[str, str]:

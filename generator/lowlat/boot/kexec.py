@@ -17,6 +17,7 @@ from lowlat.boot import entry_line
 from lowlat.host.root import Root
 
 _LOADED = "/sys/kernel/kexec_loaded"
+_TREE = "/proc/device-tree"
 
 #: The system call's number (arch/*/kernel/syscalls and include/uapi/asm-generic/unistd.h).
 _NUMBER = {"x86_64": 320, "ppc64le": 382, "s390x": 381, "aarch64": 294, "riscv64": 294}
@@ -56,6 +57,16 @@ def check(root: Root) -> None:
         raise Refused("root alone may load a kernel for kexec", hint="run as root")
     if platform.machine() not in _NUMBER:
         raise Refused(f"no trial by kexec on {platform.machine()}")
+    check_kernel(root)
+
+
+def check_kernel(root: Root) -> None:
+    """Raises Refused if the kernel of this tree would load no other one."""
+    # CPUs of arch/arm64/kernel/smp_spin_table.c never stop, as those of a Raspberry Pi 3 or 4.
+    if "spin-table" in (root.read(f"{_TREE}/cpus/cpu@0/enable-method") or ""):
+        raise Refused("this firmware cannot stop a CPU for kexec (spin-table instead of PSCI)")
+    if "brcm,bcm2712" in (root.read(f"{_TREE}/compatible") or ""):
+        raise Refused("a Raspberry Pi 5 does not start its CPUs again (raspberrypi/linux#7291)")
     if root.read("/proc/sys/kernel/kexec_load_disabled") == "1":
         raise Refused("kernel.kexec_load_disabled is set", hint="it is 0 again after a reboot")
 

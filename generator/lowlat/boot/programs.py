@@ -28,7 +28,7 @@ def need(root: Root, *names: str) -> str:
     """The path of the first of these programs. Raises Refused if the tree has none of them."""
     path = find(root, *names)
     if path is None:
-        raise process.missing(" or ".join(names))
+        raise process.NotInstalled(" or ".join(names))
     return path
 
 
@@ -62,7 +62,7 @@ def ourselves(root: Root) -> str:
     if path is None and root.live:
         path = os.path.realpath(sys.argv[0]) if sys.argv[0].endswith("/lowlat-gen") else None
     if path is None:
-        raise process.missing("lowlat-gen", hint=f"install the package lowlat in {root.path}")
+        raise process.NotInstalled("lowlat-gen", hint=f"install the package lowlat in {root.path}")
     encode.path(path)
     hint = "install the package lowlat"
     trust.check_program(path, root.path, why="and root's boot scripts would run it", hint=hint)

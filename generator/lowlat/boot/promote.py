@@ -8,6 +8,7 @@ from lowlat.base.errors import Refused
 from lowlat.boot import decision as decisions
 from lowlat.boot import entry_line, hooks, kexec, trials
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader
 from lowlat.boot.transaction import AT_BOOT_S, Transaction, lock
 from lowlat.boot.trials import Pending, Trials
@@ -139,7 +140,7 @@ def check_tried(root: Root, entry: BootEntry) -> None:
         return
     changed = any(f"lowlat-{entry.release}-" in each for each in seen)
     why = "its line changed since it was tried" if changed else "it was not tried yet"
-    raise Refused(f"{entry.id}: {why}", hint="'lowlat-gen trial', reboot, then promote")
+    raise Refused(f"{entry.id}: {why}", hint=f"'{by_hand.trial(root)}', reboot, then promote")
 
 
 def promote(root: Root, loader: Loader, entry: BootEntry, follow: bool) -> BootMenu:

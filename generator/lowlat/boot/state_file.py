@@ -9,7 +9,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.schema import is_later, later, stamped
-from lowlat.base.typed_json import decode, encode, encode_fields
+from lowlat.base.typed_json import decode, encode
 from lowlat.boot.disk import Disk, FileSnapshot
 
 T = TypeVar("T")
@@ -52,8 +52,7 @@ class StateFile(Generic[T]):
         disk.put(self.path, FileSnapshot(self.text(value).encode(), self.mode))
 
     def text(self, value: T) -> str:
-        document = encode(value) if isinstance(value, dict) else encode_fields(value)
-        return json.dumps(stamped(self.schema, document), indent=1) + "\n"
+        return json.dumps(stamped(self.schema, encode(value)), indent=1) + "\n"
 
 
 def lenient(kind: type[T]) -> Callable[[Any], T]:

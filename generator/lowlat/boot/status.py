@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.typed_json import encode
@@ -12,6 +12,7 @@ from lowlat.boot import entry_line, promote, transaction, trials, tuned_plugin
 from lowlat.boot import journal as journals
 from lowlat.boot.decision import Decision
 from lowlat.boot.disk import Disk
+from lowlat.boot.loaders import by_hand
 from lowlat.boot.loaders.detect import detect
 from lowlat.boot.loaders.interface import BootEntry, BootMenu
 from lowlat.boot.trials import Trials
@@ -50,7 +51,8 @@ class Status:
 
     ``kernels`` are those with a tuned entry; ``edited`` the files changed since lowlat wrote
     them; ``missing`` the half that this boot lacks although it has the other one; ``loaded``
-    whether ``systemctl kexec`` boots the pending trial.
+    whether ``systemctl kexec`` boots the pending trial. ``trial``, which the form leaves out, is
+    the command that tries the plan.
     """
 
     loader: Optional[str]
@@ -64,6 +66,7 @@ class Status:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     loaded: bool
+    trial: str
 
     @property
     def state(self) -> str:
@@ -78,7 +81,7 @@ class Status:
             return "trial-set"
         return "tried" if tuned_ids.intersection(self.trials.seen) else "applied"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         made = self.decision
         return {
             "schema": SCHEMA,
@@ -140,14 +143,14 @@ def read(root: Root) -> Status:
         missing,
         tuple(notes),
         promote.waits(root, known),
+        by_hand.trial(root),
     )
 
 
 def read_boot(root: Root, known: set[str]) -> Running:
     """The running boot, by its command line."""
     text = root.read("/proc/cmdline") or ""
-    marker = cmdline.values(text, cmdline.MARKER)
-    plan = marker[-1] if marker else None
+    plan = cmdline.marker(text)
     trial = "lowlat-trial.service" in cmdline.values(text, "systemd.wants")
     return Running(running_release(root), plan, plan in known, trial and plan is not None)
 
@@ -178,7 +181,7 @@ def _missing(root: Root, running: Running, decision: Optional[Decision]) -> list
     return ["boot"] if by_tuned and not running.ours else []
 
 
-def _entry_json(entry: Optional[BootEntry]) -> Optional[dict[str, Any]]:
+def _entry_json(entry: Optional[BootEntry]) -> Optional[dict[str, object]]:
     if entry is None:
         return None
     return {"entry": entry.id, "kernel": entry.release, "ours": entry.ours}

@@ -11,8 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from types import TracebackType
-from typing import Optional, Union
+from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.errors import LowlatError, Refused
@@ -94,20 +93,14 @@ class Transaction:
             self._held = held.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: object, error: Optional[BaseException], traceback: object) -> None:
         with self._held:
             if error is not None:
                 self._undo(error)
 
-    def write(self, path: str, content: Union[str, bytes], mode: int = 0o644) -> None:
+    def write(self, path: str, content: str, mode: int = 0o644) -> None:
         """Write a regular file. Raises Refused if it was edited since lowlat wrote it."""
-        data = content.encode() if isinstance(content, str) else content
-        self._set(path, FileSnapshot(data, mode))
+        self._set(path, FileSnapshot(content.encode(), mode))
 
     def link(self, path: str, target: str) -> None:
         self._set(path, FileSnapshot(os.fsencode(target), 0o777, link=True))

@@ -37,7 +37,7 @@ def check(root: Root, proposal: Proposal, boot: BootMenu) -> None:
         for word in entry_line.conflicting(entry.words, proposal.plan):
             why = f"{word} is on the stock line ({foreign.source(root, word)}): it would be doubled"
             raise Refused(why, hint="take it away there, or use --boot own")
-        entry_line.check_length(entry.id, (*entry.words, *entry_line.planned(proposal.plan)))
+        entry_line.check_length(entry.id, (*entry.words, *proposal.plan.words))
 
 
 def faults(boot: BootMenu, plan: Plan) -> Iterator[str]:

@@ -53,7 +53,8 @@ CATALOGUE: tuple[Tunable, ...] = tuple(entry for _, entries in AREAS for entry i
 #: The files whose existence on the running kernel decides about an entry.
 FEATURES = frozenset(path for entry in CATALOGUE for need in entry.needs for path in need.features)
 
-_BY_NAME = {entry.name: entry for entry in CATALOGUE}
+#: No name has a hyphen, so a name is also the kernel's form of a parameter.
+BY_NAME = {entry.name: entry for entry in CATALOGUE}
 
 
 def unset(name: str) -> Optional[str]:
@@ -72,7 +73,7 @@ def alias(name: str) -> Optional[str]:
 
 
 def _stated(table: dict[str, str], name: str) -> Optional[str]:
-    if name in _BY_NAME:
+    if name in BY_NAME:
         return None
     return table.get(name) or table.get(name.partition("=")[0])
 
@@ -84,16 +85,16 @@ def lookup(name: str, others: Iterable[str] = ()) -> Tunable:
     if why:
         raise Refused(f"'{name[:60]}' {why}")
     bare = name.partition("=")[0]
-    if bare not in _BY_NAME:
+    if bare not in BY_NAME:
         known = alias(name)
         hint = f"here it is {known}" if known else _nearest(bare, others)
         raise Refused(f"there is no {'page' if others else 'tunable'} '{name[:60]}'", hint=hint)
-    return _BY_NAME[bare]
+    return BY_NAME[bare]
 
 
 def _nearest(name: str, others: Iterable[str]) -> str:
     """A name that is spelt nearly alike, else up to three names that contain the word."""
-    names = [*_BY_NAME, *others, *ALIASES, *NEVER, *ELSEWHERE]
+    names = [*BY_NAME, *others, *ALIASES, *NEVER, *ELSEWHERE]
     near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.8)
     if not near and len(name) > 2:
         near = [known for known in names if name.lower() in known.lower()][:3]
@@ -102,15 +103,14 @@ def _nearest(name: str, others: Iterable[str]) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def remedy(kind: str, cause: str) -> Optional[str]:
-    """The name of the tunable that removes a cause, by the most specific of the entries' patterns;
-    None if none matches."""
-    text = f"{kind}: {cause}"
+def remedy(cause: str) -> Optional[str]:
+    """The name of the tunable that removes a cause ("class: cause"), by the most specific of the
+    entries' patterns; None if none matches."""
     found = [
         (len(pattern), entry.name)
         for entry in CATALOGUE
         for pattern in entry.silences
-        if fnmatch.fnmatchcase(text, pattern)
+        if fnmatch.fnmatchcase(cause, pattern)
     ]
     # Among equal patterns the first entry wins: later ones are alternatives to it.
     return max(found, key=lambda one: one[0])[1] if found else None

@@ -12,9 +12,7 @@ def _trusted_tsc(target: Target) -> Optional[bool]:
     machine = target.machine
     if machine.clock.current not in (None, "tsc"):
         return False
-    if not machine.processor.flags_known:
-        return None
-    return {"constant_tsc", "nonstop_tsc"} <= machine.processor.flags
+    return machine.processor.invariant_tsc
 
 
 def _watchdog_off_already(target: Target) -> Optional[str]:
@@ -23,7 +21,7 @@ def _watchdog_off_already(target: Target) -> Optional[str]:
     if flags <= target.machine.processor.flags and 1 <= len(target.machine.nodes) <= 2:
         return "the kernel trusts this TSC (TSC_ADJUST) and runs no watchdog"
     if target.since(7, 3):
-        return "from 7.3 on the watchdog stays on the CPU that boots the system"
+        return "from Linux 7.3 on, the watchdog stays on the boot CPU"
     return None
 
 
@@ -50,14 +48,14 @@ ENTRIES = (
         "same locks at the same instant",
         source=f"{PARAMETERS} skew_tick; kernel/time/tick-sched.c",
         value="1",
-        cost="a little power on idle systems",
+        cost="a little more power on idle systems",
         risk=Risk.POWER,
         evidence="/proc/timer_list: the ticks of no two CPUs fall on the same instant",
         sign=Sign(shows=Shows.TICKS_APART),
     ),
     Tunable(
         name="kernel.timer_migration",
-        why="keeps timers moving to busy housekeeping CPUs; with 0, as some profiles set it, "
+        why="lets timers migrate to busy housekeeping CPUs; with 0, which some profiles set, "
         "timers armed on an isolated CPU stay there",
         source="admin-guide/sysctl/kernel.rst; kernel/time/hrtimer.c",
         rows=(Value("/proc/sys/kernel/timer_migration", "1"),),
@@ -66,15 +64,15 @@ ENTRIES = (
     Tunable(
         name="tsc",
         silences=("softirq: TIMER (*clocksource_watchdog*",),
-        why="stops the clock watchdog, a timer that hops to the next CPU twice a second, isolated "
-        "ones included",
+        why="stops the clocksource watchdog, a timer that moves on to the next CPU twice a second "
+        "and also runs on isolated CPUs",
         source=f"{PARAMETERS} tsc=; arch/x86/kernel/tsc.c; kernel/time/clocksource.c",
         evidence="nothing shows it; a kernel message that the TSC is unstable disproves it",
         # reliable would also skip the checks at boot.
         value="nowatchdog",
         needs=(X86, PHYSICAL, _INVARIANT_TSC),
         unneeded=_watchdog_off_already,
-        cost="a TSC that drifts is no longer noticed",
+        cost="a drifting TSC goes unnoticed",
         risk=Risk.HIDES_FAULTS,
         accepts=r"nowatchdog",
         # The clock source is the TSC even without this.
@@ -87,9 +85,9 @@ ENTRIES = (
         value="tsc",
         needs=(X86, PHYSICAL, _OFFERS_TSC),
         unneeded=lambda target: (
-            "the clock source is the TSC already" if target.machine.clock.current == "tsc" else None
+            "the TSC is already the clock source" if target.machine.clock.current == "tsc" else None
         ),
-        cost="the time is wrong where the firmware breaks the TSC",
+        cost="the time is wrong if the firmware breaks the TSC",
         risk=Risk.HIDES_FAULTS,
         accepts=r"tsc",
         sign=Sign(path="/sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -22,8 +22,8 @@ _UNIFIED = Need(
 
 _PARTITIONS = Need(
     lambda target: _ISOLATED in target.kernel.features or bool(target.since(6, 8)),
-    "the kernel is not known to be 6.8 or newer: before that an isolated partition ends load "
-    "balancing only, and unbound work stays",
+    "the kernel is not known to be 6.8 or newer: before 6.8, an isolated partition only ends load "
+    "balancing, and unbound work stays",
     wants=f"Linux 6.8, or an older kernel with {_ISOLATED}",
     features=(_ISOLATED,),
 )
@@ -37,7 +37,7 @@ _NEEDS = (ISOLATION, config("CPUSETS"), _UNIFIED, _PARTITIONS, _SAFE)
 ENTRIES = (
     Tunable(
         name="cpuset.cpus",
-        why="gives the isolated CPUs to the control group lowlat.slice, in which the work runs",
+        why="assigns the isolated CPUs to the control group lowlat.slice, in which the work runs",
         source="admin-guide/cgroup-v2.rst cpuset.cpus",
         rows=(Value(f"{GROUP}/cpuset.cpus", "{isolated}"),),
         reads=Reads.LIST,
@@ -49,10 +49,10 @@ ENTRIES = (
     Tunable(
         name="cpuset.partition",
         why="takes the isolated CPUs out of load balancing, wake-up placement and unbound "
-        "workqueues, as isolcpus does, and can return them without a reboot; the effects of "
+        "workqueues, as isolcpus does, but can be undone without a reboot; the effects of "
         "nohz_full and isolcpus=managed_irq last until the next boot",
-        note="from Linux 7.0 on, kernel threads and timers follow the partition too: there it is "
-        "the better choice for work that can run in lowlat.slice",
+        note="from Linux 7.0 on, kernel threads and timers also stay off the partition: there, a "
+        "partition is the better choice for work that can run in lowlat.slice",
         source="admin-guide/cgroup-v2.rst cpuset.cpus.partition; kernel/cgroup/cpuset.c; "
         "admin-guide/cpu-isolation.rst",
         rows=(Value(f"{GROUP}/cpuset.cpus.partition", "isolated"),),
@@ -60,7 +60,7 @@ ENTRIES = (
             *_NEEDS,
             Need(
                 lambda target: "cpuset.cpus" in target.enabled,
-                "it needs cpuset.cpus beside it",
+                "it needs cpuset.cpus to be enabled too",
                 wants="cpuset.cpus enabled too",
             ),
         ),

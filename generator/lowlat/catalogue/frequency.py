@@ -28,9 +28,9 @@ def _has_performance(target: Target) -> Optional[bool]:
 
 _PERFORMANCE = Need(
     _has_performance,
-    "no frequency driver here offers the governor performance",
+    "no frequency driver here offers the performance governor",
     "assumed: frequency driver not known",
-    wants="a frequency driver with the governor performance",
+    wants="a frequency driver with the performance governor",
 )
 
 
@@ -44,7 +44,7 @@ def _shows(*paths: str) -> Need:
 
     return Need(
         test,
-        "the frequency driver here does not offer it",
+        "the frequency driver here does not offer this setting",
         "assumed: frequency driver not known",
         wants=f"a frequency driver that offers {' or '.join(paths)}",
         features=paths,
@@ -54,11 +54,11 @@ def _shows(*paths: str) -> Need:
 ENTRIES = (
     Tunable(
         name="cpufreq.default_governor",
-        why="starts every CPU at its highest frequency, so that no work pays for a ramp-up",
+        why="starts every CPU at its highest frequency, so that no work waits for the ramp-up",
         source=f"{PARAMETERS} cpufreq.default_governor; admin-guide/pm/cpufreq.rst",
         value="performance",
         needs=(OWNS_FREQUENCY, config("CPU_FREQ_GOV_PERFORMANCE")),
-        cost="power",
+        cost="more power",
         risk=Risk.POWER,
         accepts=r"performance",
         sign=Sign(path=f"{_CPU}/cpufreq/policy0/scaling_governor"),
@@ -68,11 +68,11 @@ ENTRIES = (
         why="holds the isolated CPUs at their highest frequency",
         source="admin-guide/pm/cpufreq.rst",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/cpufreq/scaling_governor", "performance"),),
-        evidence="in cpuN/cpufreq, scaling_governor is performance, and scaling_max_freq what "
-        "cpuinfo_max_freq is",
+        evidence="in cpuN/cpufreq, scaling_governor is performance, and scaling_max_freq equals "
+        "cpuinfo_max_freq",
         sign=Sign(path="scaling_max_freq", like="cpuinfo_max_freq"),
         needs=(ISOLATION, OWNS_FREQUENCY, _PERFORMANCE),
-        cost="power of the isolated CPUs",
+        cost="more power on the isolated CPUs",
         risk=Risk.POWER,
     ),
     Tunable(
@@ -84,9 +84,9 @@ ENTRIES = (
         needs=(ISOLATION, OWNS_FREQUENCY, _shows(_PREFERENCE)),
         unneeded=done_by(
             ("scaling_governor",),
-            "with the governor performance the driver prefers performance by itself",
+            "with the performance governor, the driver itself prefers performance",
         ),
-        cost="power of the isolated CPUs",
+        cost="more power on the isolated CPUs",
         risk=Risk.POWER,
     ),
     Tunable(
@@ -103,18 +103,18 @@ ENTRIES = (
                 wants="the module intel_uncore_frequency",
             ),
         ),
-        cost="power of every package, and turbo headroom of its cores",
+        cost="more power in every package, and less turbo headroom for its cores",
         risk=Risk.POWER,
     ),
     Tunable(
         name="turbo",
-        why="keeps CPUs from changing to turbo frequencies and back, each change of which halts "
-        "the core for some microseconds",
+        why="keeps CPUs out of turbo frequencies: each change into or out of turbo halts the core "
+        "for some microseconds",
         source="admin-guide/pm/intel_pstate.rst no_turbo; ABI/testing/sysfs-devices-system-cpu",
         rows=_TURBO,
         either=True,
         needs=(OWNS_FREQUENCY, _shows(*(row.path for row in _TURBO))),
-        cost="a third of the speed or more, on every CPU",
+        cost="every CPU loses a third of its speed or more",
         risk=Risk.THROUGHPUT,
     ),
 )

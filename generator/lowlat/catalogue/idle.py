@@ -18,7 +18,7 @@ def _no_smt_isolated(target: Target) -> bool:
 
 _NO_SMT = Need(
     _no_smt_isolated,
-    "isolated cores have SMT siblings, whose execution resources a polling CPU steals",
+    "isolated cores have SMT siblings: a polling CPU takes execution resources from its sibling",
     wants="isolated cores without SMT siblings",
 )
 
@@ -46,20 +46,20 @@ def _skips_first(target: Target) -> bool:
 
 _FIRST_STATE = Need(
     lambda target: bool(target.machine.power.lightest_sleeps) or None,
-    "no idle state but polling is shown",
-    "assumed: the first idle state of its table is in use",
-    wants="idle states that are known",
+    "the kernel shows no idle state except polling",
+    "assumed: the first idle state of the driver's table is in use",
+    wants="known idle states",
 )
 
 
 ENTRIES = (
     Tunable(
         name="idle",
-        why="lets idle CPUs spin instead of sleeping, so that no wake-up waits for an idle state",
+        why="makes idle CPUs spin instead of sleep: no wake-up waits for an idle-state exit",
         source=f"{PARAMETERS} idle=; arch/x86/kernel/process.c; timers/no_hz.rst",
         value="poll",
         needs=(X86, PHYSICAL, _NO_SMT),
-        cost="full power on every CPU, heat, and on Intel no turbo; idle CPUs tick",
+        cost="full power and heat on every CPU, and on Intel no turbo; the tick runs on idle CPUs",
         risk=Risk.POWER,
         accepts=r"poll",
         implies=(
@@ -78,13 +78,13 @@ ENTRIES = (
     ),
     Tunable(
         name="nohlt",
-        why="lets idle CPUs spin instead of sleeping: the ARM form of idle=poll",
+        why="makes idle CPUs spin instead of sleep: the ARM form of idle=poll",
         source=f"{PARAMETERS} nohlt; kernel/sched/idle.c",
         evidence="no CPU has ever entered an idle state: usage in cpuidle/stateN is 0",
         sign=Sign(shows=Shows.IDLE_USAGE),
         value="",
         needs=(ARM_ONLY, PHYSICAL, _NO_SMT, config("GENERIC_IDLE_POLL_SETUP")),
-        cost="full power on every CPU, and heat; idle CPUs tick",
+        cost="full power and heat on every CPU; the tick runs on idle CPUs",
         risk=Risk.POWER,
         implies=("cpuidle.off", "pm_qos_resume_latency_us"),
     ),
@@ -95,48 +95,48 @@ ENTRIES = (
         source=f"{PARAMETERS} cpuidle.off; drivers/cpuidle/cpuidle.c",
         value="1",
         needs=(PHYSICAL, config("CPU_IDLE")),
-        cost="power; turbo headroom of the busy cores",
+        cost="more power; less turbo headroom for busy cores",
         risk=Risk.POWER,
         conflicts=("idle", "nohlt"),
         sign=Sign(gone=f"{_CPU}/cpuidle"),
     ),
     Tunable(
         name="intel_idle.max_cstate",
-        why="keeps CPUs in the shallowest sleep, so that waking takes a microsecond or two",
+        why="keeps CPUs in the shallowest idle state: a wake-up takes one or two microseconds",
         source="admin-guide/pm/intel_idle.rst",
         # 0 does not mean C0: it hands over to acpi_idle.
         value="1",
         instead=(("2", _skips_first),),
         needs=(X86, OWNS_IDLE, _idle_driver("intel_idle"), _FIRST_STATE),
-        cost="power; turbo headroom of the busy cores",
+        cost="more power; less turbo headroom for busy cores",
         risk=Risk.POWER,
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
-        evidence="the driver is intel_idle, and cpuidle has no state of a higher number",
+        evidence="the driver is intel_idle, and cpuidle has no state with a higher number",
         sign=Sign(path=_DRIVER, expected=lambda value: "intel_idle", shows=Shows.IDLE_STATES),
     ),
     Tunable(
         name="processor.max_cstate",
-        why="keeps CPUs in the shallowest sleep where ACPI manages idle states",
+        why="keeps CPUs in the shallowest idle state if ACPI manages the idle states",
         source=f"{PARAMETERS} processor.max_cstate; drivers/acpi/processor_idle.c",
         value="1",
         needs=(X86, PHYSICAL, _idle_driver("acpi_idle")),
-        cost="power; turbo headroom of the busy cores",
+        cost="more power; less turbo headroom for busy cores",
         risk=Risk.POWER,
         accepts=r"[1-9]",
         conflicts=("idle", "cpuidle.off"),
-        evidence="the driver is acpi_idle, and cpuidle has no state of a higher number",
+        evidence="the driver is acpi_idle, and cpuidle has no state with a higher number",
         sign=Sign(path=_DRIVER, expected=lambda value: "acpi_idle", shows=Shows.IDLE_STATES),
     ),
     Tunable(
         name="pm_qos_resume_latency_us",
-        why="bounds the wake-up time of the isolated CPUs, so that they enter only the lightest "
-        "sleep; the bound is the latency of that sleep, or 2 microseconds where it is not known",
+        why="limits the isolated CPUs' wake-up latency, so that they enter only the shallowest "
+        "idle state; the limit is its exit latency, or 2 microseconds if that is unknown",
         source="ABI/testing/sysfs-devices-power; admin-guide/pm/cpuidle.rst",
-        evidence="cpuN/power/pm_qos_resume_latency_us (0 means no bound, n/a no delay at all)",
+        evidence="cpuN/power/pm_qos_resume_latency_us (0 means no limit, n/a no latency at all)",
         rows=(Value(f"{_CPU}/cpu{{cpu}}/power/pm_qos_resume_latency_us", "{wake_us}"),),
         needs=(ISOLATION, OWNS_IDLE),
-        cost="power of the isolated CPUs",
+        cost="more power on the isolated CPUs",
         risk=Risk.POWER,
         conflicts=("idle", "nohlt"),
         accepts=r"n/a|[1-9][0-9]{0,5}",

@@ -26,12 +26,12 @@ ENTRIES = (
             "softirq: HI",
             "softirq: tasklet*",
         ),
-        why="moves interrupts that are already set up to the housekeeping CPUs",
+        why="moves existing interrupts to the housekeeping CPUs",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/[0-9]*/smp_affinity", "{housekeeping}"),),
         # An interrupt that a driver or irqbalance placed on housekeeping CPUs stays there.
         reads=Reads.WITHIN,
-        evidence="effective_affinity of each in /proc/irq lies within the housekeeping CPUs",
+        evidence="each effective_affinity below /proc/irq lies within the housekeeping CPUs",
         sign=Sign(path="effective_affinity", reads=Reads.WITHIN),
         needs=(ISOLATION,),
         # Managed interrupts answer EIO or EPERM, per-CPU ones cannot move: neither is a failure.
@@ -39,7 +39,7 @@ ENTRIES = (
     ),
     Tunable(
         name="irq.default_smp_affinity",
-        why="gives interrupts that are set up from now on to the housekeeping CPUs",
+        why="makes the housekeeping CPUs the default affinity of new interrupts",
         source="core-api/irq/irq-affinity.rst; kernel/irq/proc.c",
         rows=(Value("/proc/irq/default_smp_affinity", "{housekeeping}"),),
         reads=Reads.MASK,
@@ -74,7 +74,7 @@ ENTRIES = (
             Value(f"kthread:irq/*-{name}*:policy", "fifo:90") for name in ("snd", "?hci", "firewi")
         ),
         needs=(_THREADED,),
-        cost="a keyboard, mouse or disk at the same USB port interrupts real-time programs too",
+        cost="a keyboard, mouse or disk on the same USB port also interrupts real-time programs",
         risk=Risk.THROUGHPUT,
         accepts=_PRIORITY,
     ),

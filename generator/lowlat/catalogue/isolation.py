@@ -21,7 +21,7 @@ def _stops_ticks(target: Target) -> Optional[bool]:
 
 _STOPS_TICKS = Need(
     _stops_ticks,
-    "no kernel of this architecture stops its tick",
+    "kernels of this architecture cannot stop the tick",
     "assumed: architecture not known",
     wants="x86-64, 64-bit ARM or another architecture whose kernels can stop the tick",
 )
@@ -39,7 +39,7 @@ _MANAGED_IRQ = Need(
     lambda target: None if _knows_managed_irq(target) is None else True,
     "not known",
     "assumed: Linux 5.6 or newer, which knows managed_irq",
-    wants="for managed interrupts Linux 5.6",
+    wants="Linux 5.6 for managed interrupts",
 )
 
 
@@ -77,18 +77,18 @@ ENTRIES = (
             "irq: * (hrtimer_wakeup*",
         ),
         why="takes the isolated CPUs out of load balancing and wake-up placement, and keeps "
-        "managed interrupts and unbound workqueues off them; where cpuset.partition is set too, it "
-        "covers managed interrupts only",
-        note="this parameter is not deprecated: current kernel documents no longer say so. Nothing "
-        "else isolates work from the first process on, or without a control group of its own",
+        "managed interrupts and unbound workqueues off them; if cpuset.partition is set too, "
+        "isolcpus only covers managed interrupts",
+        note="this parameter is not deprecated: current kernel documents no longer say so. No "
+        "other setting isolates from the first process on, or without a separate control group",
         source=f"{PARAMETERS} isolcpus; {_ISOLATION}",
         # managed_irq alone replaces the default flag, so scheduler domains would stay.
         value="managed_irq,domain,{isolated}",
         instead=(("{isolated}", _is_old), ("managed_irq,{isolated}", _beside_a_partition)),
         needs=(ISOLATION, config("CPU_ISOLATION"), _MANAGED_IRQ),
         unneeded=_isolated_already,
-        cost="tasks on isolated CPUs are never balanced: several threads pinned to the set pile up "
-        "on one CPU unless each is pinned by itself",
+        cost="tasks on isolated CPUs are never balanced: threads pinned to the whole set pile up "
+        "on one CPU unless each thread is pinned to its own CPU",
         sign=Sign(
             path="/sys/devices/system/cpu/isolated",
             reads=Reads.LIST,
@@ -106,15 +106,15 @@ ENTRIES = (
             "softirq: SCHED*",
             "softirq: HRTIMER*",
         ),
-        why="stops the scheduler tick while one task runs, and moves timers, RCU callbacks, "
-        "lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
+        why="stops the scheduler tick while a CPU runs a single task, and moves timers, RCU "
+        "callbacks, lockup watchdogs and, before 7.0, kernel threads to the housekeeping CPUs",
         source=f"timers/no_hz.rst; {_ISOLATION}",
-        evidence="/sys/devices/system/cpu/nohz_full equals the list; LOC in /proc/interrupts flat",
+        evidence="/sys/devices/system/cpu/nohz_full is the list; LOC in /proc/interrupts is flat",
         value="{isolated}",
         needs=(ISOLATION, _STOPS_TICKS, config("NO_HZ_FULL")),
         cost="entering and leaving the kernel costs more on these CPUs, and the tick stops and "
-        "starts at every sleep: not for system-call-heavy work, nor for loops that sleep and wake "
-        "a thousand times a second",
+        "starts at every sleep: unsuitable for work with many system calls, and for loops that "
+        "sleep and wake a thousand times a second",
         implies=("rcu_nocbs", "kthread.affinity", "kernel.watchdog_cpumask"),
         sign=Sign(
             path="/sys/devices/system/cpu/nohz_full",
@@ -127,15 +127,15 @@ ENTRIES = (
     Tunable(
         name="rcu_nocbs",
         silences=("softirq: RCU*", "thread: rcuc/*", "thread: rcuo*"),
-        why="runs RCU callbacks of the listed CPUs in kernel threads instead of in softirqs that "
-        "interrupt whatever runs there",
+        why="runs RCU callbacks of the listed CPUs in kernel threads instead of in softirqs, which "
+        "interrupt the tasks on these CPUs",
         source=f"{PARAMETERS} rcu_nocbs; kernel/rcu/tree_nocb.h",
         evidence="kernel message 'Offload RCU callbacks from CPUs:'; rcuo threads exist",
         value="{isolated_or_all}",
         needs=(config("RCU_NOCB_CPU"),),
         unneeded=_offloaded_already,
-        cost="the threads that run the callbacks have to be kept off the isolated CPUs: nohz_full "
-        "and kthread.affinity do it",
+        cost="the threads that run the callbacks must be kept off the isolated CPUs: nohz_full and "
+        "kthread.affinity do so",
         accepts=r"all",
         sign=Sign(
             shows=Shows.CALLBACK_THREADS,
@@ -152,8 +152,8 @@ ENTRIES = (
         value="{housekeeping}",
         needs=(ISOLATION,),
         implies=("irq.default_smp_affinity",),
-        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs though nobody wrote "
-        "it, and no device interrupt has reached an isolated CPU since boot",
+        evidence="/proc/irq/default_smp_affinity equals the housekeeping CPUs before anything "
+        "writes it, and no device interrupt has reached an isolated CPU since boot",
         sign=Sign(
             path="/proc/irq/default_smp_affinity",
             reads=Reads.MASK,

@@ -17,7 +17,7 @@ def _kept_away(target: Target) -> Optional[str]:
     # HK_TYPE_KTHREAD: set by nohz_full; from 7.0 on the same as HK_TYPE_DOMAIN.
     if target.since(7, 0):
         if target.sure_of("isolcpus") or target.sure_of("cpuset.partition"):
-            return "from 7.0 on isolated CPUs are closed to kernel threads (kernel/kthread.c)"
+            return "from Linux 7.0 on, kernel threads stay off isolated CPUs (kernel/kthread.c)"
     elif target.sure_of("nohz_full"):
         return "nohz_full keeps kernel threads on the housekeeping CPUs"
     return None
@@ -27,7 +27,7 @@ ENTRIES = (
     Tunable(
         name="kthread.affinity",
         silences=("thread: ksoftirqd/*", "thread: rcu_*", "thread: kauditd*", "thread: kswapd*"),
-        why="moves kernel threads that are not bound to a CPU to the housekeeping CPUs",
+        why="moves unbound kernel threads to the housekeeping CPUs",
         source="admin-guide/kernel-per-CPU-kthreads.rst; kernel/kthread.c",
         evidence="Cpus_allowed in /proc/PID/status lies within the housekeeping CPUs",
         rows=(Value("kthread:*:affinity", "{housekeeping}"),),
@@ -45,7 +45,7 @@ ENTRIES = (
         evidence="the threads ksoftirqd/N and ktimers/N run as SCHED_FIFO of priority 2",
         rows=_PRIORITIES,
         needs=(ISOLATION, REALTIME),
-        cost="softirqs and timers go before ordinary tasks on the isolated CPUs",
+        cost="softirqs and timers run before ordinary tasks on the isolated CPUs",
         risk=Risk.THROUGHPUT,
         # Before 6.17, only kernels with the real-time patches have ktimers.
         tolerant=True,

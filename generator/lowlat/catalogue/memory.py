@@ -36,7 +36,7 @@ def _huge_pages(given: str) -> Mapping[str, object]:
 
 def _too_many(target: Target, given: Optional[str]) -> Optional[str]:
     if given is None:
-        return "you have to say how many pages the work needs: hugepages=SIZE:N or SIZE:N@NODE"
+        return "state how many pages the work needs: hugepages=SIZE:N or hugepages=SIZE:N@NODE"
     parts = _huge_pages(given)
     nodes = target.memory(parts["at"])
     asked = int(str(parts["kib"])) * int(str(parts["pages"]))
@@ -85,7 +85,7 @@ ENTRIES = (
         why="reserves huge pages for programs that ask for them, near the isolated CPUs or on the "
         "named node: fewer TLB misses, and no page fault has to build a huge page",
         source="admin-guide/mm/hugetlbpage.rst; mm/hugetlb_sysfs.c",
-        evidence="nodeN/hugepages/hugepages-*kB/nr_hugepages: what the kernel could set aside",
+        evidence="nodeN/hugepages/hugepages-*kB/nr_hugepages: what the kernel could reserve",
         rows=(Value(f"{_NODE}/hugepages/hugepages-{{kib}}kB/nr_hugepages", "{pages}"),),
         needs=(NODES, config("HUGETLBFS")),
         cost="nothing else can use that memory; 1 GiB pages are hard to get once memory is "
@@ -98,27 +98,27 @@ ENTRIES = (
     ),
     Tunable(
         name="resctrl.housekeeping",
-        why="leaves the housekeeping CPUs a quarter of each last-level cache, so that their work "
-        "cannot push out what the isolated CPUs keep there; these may use all of it",
+        why="limits the housekeeping CPUs to a quarter of each last-level cache, so that they "
+        "cannot evict the isolated CPUs' data from the rest; isolated CPUs may use all of it",
         source="filesystems/resctrl.rst (schemata, cpus_list)",
         rows=(
             Value(f"{_LIMITED}/schemata", "L3:{few_ways}"),
             Value(f"{_LIMITED}/cpus_list", "{housekeeping}"),
         ),
         reads=Reads.WAYS,
-        evidence="in /sys/fs/resctrl/lowlat, schemata has few ways of each cache, and cpus_list "
-        "the housekeeping CPUs",
+        evidence="in /sys/fs/resctrl/lowlat, schemata has a few ways of each cache, and cpus_list "
+        "equals the housekeeping CPUs",
         needs=(
             ISOLATION,
             Need(
                 lambda target: bool(target.machine.power.l3_ways),
-                "resctrl is not mounted, or divides no last-level cache here "
-                "(mount -t resctrl resctrl /sys/fs/resctrl)",
+                "resctrl is not mounted, or cannot divide a last-level cache here (mount -t "
+                "resctrl resctrl /sys/fs/resctrl)",
                 wants="resctrl mounted, on a processor that can divide its last-level cache",
             ),
         ),
-        cost="housekeeping work with much data is slower; tasks in other groups of resctrl keep "
-        "theirs",
+        cost="housekeeping work on much data is slower; tasks in other resctrl groups keep their "
+        "share",
         risk=Risk.THROUGHPUT,
         cgroup=_LIMITED,
     ),
@@ -130,19 +130,19 @@ ENTRIES = (
         rows=(Value(f"{_HUGE}/enabled", "madvise"),),
         reads=Reads.CHOICE,
         needs=_HUGE_NEEDS,
-        cost="programs that relied on huge pages without asking, some databases among them, have "
-        "more TLB misses",
+        cost="programs that relied on huge pages without asking for them, such as some databases, "
+        "have more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"always|madvise|never",
     ),
     Tunable(
         name="transparent_hugepage",
-        why="does what transparent_hugepage.enabled does, from the start of the boot on",
+        why="does what transparent_hugepage.enabled does, but from the start of the boot",
         source=f"{PARAMETERS} transparent_hugepage=; admin-guide/mm/transhuge.rst",
         value="madvise",
         needs=_HUGE_NEEDS,
         unneeded=done_by(("transparent_hugepage.enabled",), "{} sets it once the system is up"),
-        cost="programs that relied on huge pages without asking have more TLB misses",
+        cost="programs that relied on huge pages without asking for them have more TLB misses",
         risk=Risk.THROUGHPUT,
         accepts=r"always|madvise|never",
         sign=Sign(path=f"{_HUGE}/enabled", reads=Reads.CHOICE),

@@ -13,16 +13,11 @@ from typing import Optional
 from lowlat.base import resources
 from lowlat.catalogue.entry import Tunable
 
-
-def _table(section: str) -> dict[str, str]:
-    return {name: text.replace("\n", " ") for name, text in _TOLD[section].items()}
-
-
 _TOLD = resources.texts("catalogue/never.ini")
 
-NEVER = _table("never")
-ELSEWHERE = _table("elsewhere")
-ALIASES = _table("aliases")
+NEVER = resources.unfolded(_TOLD["never"])
+ELSEWHERE = resources.unfolded(_TOLD["elsewhere"])
+ALIASES = resources.unfolded(_TOLD["aliases"])
 
 #: From this similarity on, one of two names counts as a misspelling of the other.
 _ALIKE = 0.84

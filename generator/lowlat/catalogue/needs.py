@@ -103,9 +103,9 @@ def _by_kvm(target: Target) -> Optional[bool]:
 
 KVM_GUEST = Need(
     _by_kvm,
-    "this is no guest of KVM",
-    "assumed: the hypervisor is taken for KVM",
-    wants="a guest of KVM",
+    "this machine is not a KVM guest",
+    "assumed: the hypervisor is KVM",
+    wants="a KVM guest",
 )
 
 REALTIME = Need(

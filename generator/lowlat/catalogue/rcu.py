@@ -44,7 +44,7 @@ ENTRIES = (
         source=f"{PARAMETERS} rcutree.enable_rcu_lazy; kernel/rcu/Kconfig RCU_LAZY",
         value="0",
         needs=(config("RCU_LAZY"), feature(f"{_FOLDER}/enable_rcu_lazy", (6, 8))),
-        unneeded=built_in("RCU_LAZY_DEFAULT_OFF", "with it switched off"),
+        unneeded=built_in("RCU_LAZY_DEFAULT_OFF", "with lazy RCU callbacks off"),
         cost="more wake-ups of the RCU threads",
         risk=Risk.POWER,
         accepts=r"0|1",
@@ -55,8 +55,8 @@ ENTRIES = (
     ),
     Tunable(
         name="rcutree.nohz_full_patience_delay",
-        why="waits until a grace period is a second old before it asks an isolated CPU for a "
-        "quiescent state: by then that CPU has usually passed through one by itself",
+        why="makes RCU wait until a grace period is one second old before it asks an isolated CPU "
+        "for a quiescent state: by then, that CPU has usually passed through one by itself",
         source=f"{PARAMETERS} rcutree.nohz_full_patience_delay; kernel/rcu/tree.c",
         value="1000",
         needs=(
@@ -65,7 +65,7 @@ ENTRIES = (
             feature(f"{_FOLDER}/nohz_full_patience_delay", (6, 12)),
             Need(
                 lambda target: "nohz_full" in target.enabled,
-                "the kernel is patient with CPUs of nohz_full only (kernel/rcu/tree.c)",
+                "the kernel applies this delay to nohz_full CPUs only (kernel/rcu/tree.c)",
                 wants="nohz_full enabled too",
             ),
         ),

@@ -39,7 +39,7 @@ _SERVED = (
     feature(FAIR_SERVER, (6, 12)),
     Need(
         lambda target: target.machine.firmware.locked_down is not True,
-        "the kernel is locked down, as Secure Boot does it: it lets nobody write debugfs",
+        "the kernel is locked down, for example by Secure Boot: debugfs cannot be written",
         wants="a kernel that is not locked down",
     ),
 )
@@ -61,7 +61,7 @@ def throttles(kernel: Kernel) -> bool:
 def _throttles_nothing(target: Target) -> Optional[str]:
     if throttles(target.kernel):
         return None
-    return "from Linux 6.12 on, it throttles no real-time task (kernel/sched/rt.c): see fair_server"
+    return "since Linux 6.12, no real-time task is throttled (kernel/sched/rt.c): see fair_server"
 
 
 ENTRIES = (
@@ -73,7 +73,7 @@ ENTRIES = (
         value="full",
         needs=(config("PREEMPT_DYNAMIC"),),
         unneeded=_full_already,
-        cost="throughput of kernel-heavy work",
+        cost="less throughput for kernel-heavy work",
         risk=Risk.THROUGHPUT,
         # none and voluntary are rejected from 7.0 on; lazy exists from 6.13 on.
         accepts=r"full",
@@ -91,10 +91,10 @@ ENTRIES = (
         value="",
         needs=(config("IRQ_FORCED_THREADING"),),
         unneeded=done_by_realtime("PREEMPT_RT kernels thread all interrupts"),
-        cost="a context switch for each interrupt, and priorities that have to be planned",
+        cost="a context switch for each interrupt, and thread priorities that someone has to plan",
         risk=Risk.THROUGHPUT,
-        evidence="kernel threads irq/N of drivers that have none otherwise; a driver's own "
-        "threads prove nothing",
+        evidence="kernel threads irq/N exist for drivers that create none; threads that a driver "
+        "creates itself prove nothing",
         sign=Sign(shows=Shows.FORCED_THREADS),
     ),
     Tunable(
@@ -106,10 +106,10 @@ ENTRIES = (
         needs=(ISOLATION,),
         unneeded=done_by(
             ("cpuset.partition", "isolcpus"),
-            "{} keeps tasks that nobody pins off the isolated CPUs",
+            "{} keeps unpinned tasks off the isolated CPUs",
         ),
-        cost="services reach the isolated CPUs only with a CPUAffinity= of their own; where "
-        "systemd is not the first process nothing happens",
+        cost="services run on isolated CPUs only with their own CPUAffinity=; without systemd as "
+        "the first process, nothing happens",
         risk=Risk.THROUGHPUT,
         sign=Sign(path="/proc/1/status", part=r"^Cpus_allowed_list:\s*(\S+)", reads=Reads.LIST),
     ),
@@ -121,8 +121,8 @@ ENTRIES = (
         source=f"{PARAMETERS} psi=; accounting/psi.rst",
         value="0",
         needs=(config("PSI"),),
-        unneeded=built_in("PSI_DEFAULT_DISABLED", "with it switched off"),
-        cost="systemd-oomd, kubelet and others that read /proc/pressure stop working",
+        unneeded=built_in("PSI_DEFAULT_DISABLED", "with PSI off by default"),
+        cost="systemd-oomd, kubelet and other programs that read /proc/pressure stop working",
         risk=Risk.DEBUGGABILITY,
         accepts=r"0",
         sign=Sign(gone="/proc/pressure"),
@@ -131,20 +131,20 @@ ENTRIES = (
         name="fair_server",
         silences=_BY_SERVER,
         why="switches off the deadline server that guarantees ordinary tasks 50 ms a second on "
-        "each CPU: its timer, and what that wakes, interrupt isolated CPUs 3 times a second",
+        "each CPU: the server's timer and its wake-ups interrupt isolated CPUs 3 times a second",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         rows=(Value(f"{FAIR_SERVER}/cpu{{cpu}}/runtime", "0"),),
         needs=_SERVED,
-        cost="starvation protection on the isolated CPUs: a real-time task that never sleeps "
-        "starves ordinary tasks there, kernel threads included, for good",
+        cost="no starvation protection on the isolated CPUs: a real-time task that never sleeps "
+        "starves ordinary tasks and kernel threads there forever",
         risk=Risk.STARVATION,
     ),
     Tunable(
         name="fair_server.period",
         silences=_BY_SERVER,
         why="runs the deadline server, which guarantees ordinary tasks 5 % of each CPU, every 4.2 "
-        "seconds instead of every second: it interrupts isolated CPUs a quarter as often under the "
-        "same guarantee (values in ns)",
+        "seconds instead of every second: the server interrupts isolated CPUs a quarter as often "
+        "with the same guarantee (values in ns)",
         source="kernel/sched/debug.c, kernel/sched/deadline.c (6.12 and newer)",
         # The order matters: 6.12 may miscount the bandwidth that isolated CPUs reserved; it then
         # refuses any change below the old value (__dl_overflow() in kernel/sched/deadline.c).
@@ -154,14 +154,14 @@ ENTRIES = (
         ),
         needs=_SERVED,
         conflicts=("fair_server",),
-        cost="ordinary tasks that a real-time task starves there wait up to 4 seconds, and then "
-        "delay that task by 0.2 seconds",
+        cost="ordinary tasks that a real-time task starves on these CPUs wait up to 4 seconds, and "
+        "then delay that task by 0.2 seconds",
     ),
     Tunable(
         name="kernel.sched_rt_runtime_us",
         silences=("thread: idle",),
         why="lets real-time tasks run without a pause: before Linux 6.12 they lose 50 ms of every "
-        "second by default; from 6.12 on, fair_server does that instead",
+        "second by default; from 6.12 on, the deadline server (fair_server) takes this time",
         source="scheduler/sched-rt-group.rst; kernel/sched/rt.c",
         rows=(Value("/proc/sys/kernel/sched_rt_runtime_us", "-1"),),
         needs=(REALTIME,),

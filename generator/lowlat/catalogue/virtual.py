@@ -15,20 +15,20 @@ _AVIC = "/sys/module/kvm_amd/parameters/avic"
 
 def _polls_already(target: Target) -> Optional[str]:
     if target.machine.power.idle_driver == "haltpoll":
-        return "the idle driver is haltpoll already"
+        return "the idle driver is already haltpoll"
     return None
 
 
 ENTRIES = (
     Tunable(
         name="nopvspin",
-        why="uses plain spin locks instead of those that halt the virtual CPU so that another "
-        "guest can run: right where every CPU of this guest has a physical CPU to itself",
+        why="uses plain spin locks instead of paravirtual ones, which halt a waiting virtual CPU "
+        "so that another guest can run: suitable if each virtual CPU has its own physical CPU",
         source=f"{PARAMETERS} nopvspin; arch/x86/kernel/kvm.c",
-        evidence="kernel message 'PV spinlocks disabled', but not for want of the host's support",
+        evidence="kernel message 'PV spinlocks disabled', but not with 'no host support'",
         value="",
         needs=(X86, KVM_GUEST, config("PARAVIRT_SPINLOCKS")),
-        cost="if the host overcommits its physical CPUs after all, a lock holder that is not "
+        cost="if the host overcommits its physical CPUs nevertheless, a lock holder that is not "
         "running blocks every waiter",
         risk=Risk.THROUGHPUT,
         # "no host support" leaves the lock that guests use instead of the plain one.
@@ -38,8 +38,8 @@ ENTRIES = (
     ),
     Tunable(
         name="cpuidle_haltpoll.force",
-        why="lets an idle CPU of the guest poll for a while before it leaves to the host, so that "
-        "most wake-ups cost no exit",
+        why="lets an idle guest CPU poll for a while before it exits to the host, so that most "
+        "wake-ups cost no exit",
         source="virt/guest-halt-polling.rst; drivers/cpuidle/cpuidle-haltpoll.c",
         value="1",
         needs=(X86, KVM_GUEST, config("HALTPOLL_CPUIDLE")),
@@ -52,7 +52,7 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm.kvmclock_periodic_sync",
-        why="stops the host from interrupting every guest CPU each five minutes to set its clock",
+        why="stops the host from interrupting every guest CPU every five minutes to set its clock",
         source="arch/x86/kvm/x86.c; TuneD's realtime-virtual-host profile",
         value="0",
         needs=(X86, PHYSICAL, config("KVM"), feature(_SYNC, (7, 0), gone=True)),
@@ -62,12 +62,12 @@ ENTRIES = (
     ),
     Tunable(
         name="kvm_intel.ple_gap",
-        why="lets guest CPUs spin on a lock without an exit to the host: right where each has a "
-        "physical CPU to itself",
+        why="lets guest CPUs spin on a lock without an exit to the host: suitable if each has its "
+        "own physical CPU",
         source="arch/x86/kvm/vmx/vmx.c ple_gap; TuneD's realtime-virtual-host profile",
         value="0",
         needs=(X86, PHYSICAL, INTEL, config("KVM_INTEL")),
-        cost="guests that share a physical CPU waste it spinning",
+        cost="guests that share a physical CPU waste its time by spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
         sign=Sign(path=_GAP, shows=Shows.COPY),
@@ -75,8 +75,8 @@ ENTRIES = (
     Tunable(
         name="kvm.nx_huge_pages_recovery_ratio",
         silences=("thread: kvm-nx-lpage-re*",),
-        why="stops the thread of each guest that recovers split huge pages about once an hour, for "
-        "which every CPU of the guest has to exit",
+        why="stops the per-guest thread that recovers split huge pages about once an hour, which "
+        "makes every CPU of the guest exit",
         source=f"{PARAMETERS} kvm.nx_huge_pages_recovery_ratio; arch/x86/kvm/mmu/mmu.c",
         value="0",
         needs=(X86, PHYSICAL, config("KVM"), feature(_RECOVERY, (5, 4))),
@@ -92,18 +92,18 @@ ENTRIES = (
         source="arch/x86/kvm/svm/svm.c pause_filter_count",
         value="0",
         needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
-        cost="guests that share a physical CPU waste it spinning",
+        cost="guests that share a physical CPU waste its time by spinning",
         risk=Risk.THROUGHPUT,
         accepts=r"0",
         sign=Sign(path=_PAUSE, shows=Shows.COPY),
     ),
     Tunable(
         name="kvm_amd.avic",
-        why="lets the processor deliver interrupts into a guest that runs, without an exit",
+        why="lets the processor deliver interrupts to a running guest without an exit",
         source="arch/x86/kvm/svm/avic.c",
         value="1",
         needs=(X86, PHYSICAL, AMD, config("KVM_AMD")),
-        cost="guests with nested virtualization or some clocks of Windows fall back to exits",
+        cost="guests that use nested virtualization or some Windows clocks fall back to exits",
         # The module clears it if the processor lacks the feature (avic_hardware_setup()).
         sign=Sign(path=_AVIC, reads=Reads.FLAG, expected=lambda value: "Y"),
     ),

@@ -14,7 +14,7 @@ def _watchdog_gone(target: Target) -> Optional[str]:
     if target.sure_of("nohz_full"):
         return "the kernel excludes nohz_full CPUs from lockup detection by itself"
     if "kernel.watchdog_cpumask" in target.enabled:
-        return "kernel.watchdog_cpumask stops lockup detection on the isolated CPUs only"
+        return "kernel.watchdog_cpumask stops lockup detection, but on the isolated CPUs only"
     return None
 
 
@@ -39,7 +39,7 @@ ENTRIES = (
             "thread: migration/* (*softlockup_fn*",
             "thread: watchdog/*",
         ),
-        why="keeps the lockup watchdog's timer, every four seconds, off the isolated CPUs",
+        why="keeps the lockup watchdog's timer (every four seconds) off the isolated CPUs",
         source="admin-guide/sysctl/kernel.rst watchdog_cpumask; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/watchdog_cpumask", "{housekeeping}"),),
         reads=Reads.LIST,
@@ -76,14 +76,14 @@ ENTRIES = (
     Tunable(
         name="kernel.nmi_watchdog",
         silences=("nmi: *",),
-        why="switches the hard lockup detector off: it raises a rare non-maskable interrupt, and "
-        "holds a performance counter on every CPU",
+        why="switches off the hard lockup detector, which raises a rare non-maskable interrupt and "
+        "occupies a performance counter on every CPU",
         source="admin-guide/sysctl/kernel.rst nmi_watchdog; kernel/watchdog.c",
         rows=(Value("/proc/sys/kernel/nmi_watchdog", "0"),),
         needs=(config("HARDLOCKUP_DETECTOR"),),
         unneeded=_watchdog_gone,
-        cost="a CPU that hangs with interrupts off goes unreported, and does not panic where that "
-        "is configured",
+        cost="a CPU that hangs with interrupts off goes unreported, and causes no panic even if "
+        "one is configured",
         risk=Risk.DEBUGGABILITY,
         conflicts=("nowatchdog",),
     ),
@@ -102,8 +102,8 @@ ENTRIES = (
     Tunable(
         name="machinecheck.check_interval",
         silences=("softirq: TIMER (*mce_timer_fn*", "irq: MCP"),
-        why="stops the per-CPU timer that polls for corrected errors every five minutes; their "
-        "interrupts stay on",
+        why="stops the per-CPU timer that polls for corrected errors every five minutes; "
+        "interrupts for such errors stay on",
         source="ABI/testing/sysfs-mce; arch/x86/kernel/cpu/mce/core.c",
         rows=(Value(f"{_MCE}/check_interval", "0"),),
         reads=Reads.HEX,
@@ -119,7 +119,7 @@ ENTRIES = (
         source=f"{PARAMETERS} split_lock_detect=; arch/x86/kernel/cpu/bus_lock.c",
         value="off",
         needs=(X86, PHYSICAL, _SPLIT_LOCKS),
-        cost="any program can hold up the memory bus of all CPUs, unnoticed",
+        cost="any program can stall the memory bus of all CPUs unnoticed",
         risk=Risk.SECURITY,
         accepts=r"off",
         sign=Sign(proof=r"x86/split lock detection: disabled"),
@@ -131,7 +131,7 @@ ENTRIES = (
         source="admin-guide/sysctl/kernel.rst split_lock_mitigate; arch/x86/kernel/cpu/bus_lock.c",
         rows=(Value(_MITIGATE, "0"),),
         needs=(X86, PHYSICAL, _SPLIT_LOCKS, feature(_MITIGATE, (6, 1))),
-        cost="a program that does it often holds up the memory bus of all CPUs",
+        cost="a program that often does so stalls the memory bus of all CPUs",
         risk=Risk.SECURITY,
         conflicts=("split_lock_detect",),
     ),

@@ -57,21 +57,12 @@ class BootLine:
         return None if config is None else config.enabled(option)
 
     @property
-    def threads(self) -> bool:
-        """Whether cores have several hardware threads."""
-        return any(len(core.cpus) > 1 for core in self.target.machine.cores)
+    def machine(self) -> Machine:
+        return self.target.machine
 
     @property
     def physical_x86(self) -> bool:
-        return self.target.machine.is_x86 and not self.target.guest
-
-    @property
-    def idle_driver(self) -> Optional[str]:
-        return self.target.machine.power.idle_driver
-
-    @property
-    def vendor(self) -> Optional[str]:
-        return self.target.machine.processor.vendor
+        return self.machine.is_x86 and not self.target.guest
 
 
 @dataclass(frozen=True)
@@ -86,15 +77,10 @@ class WordRule:
     when: Callable[[BootLine], object] = lambda line: True
 
 
-def _invariant_tsc(line: BootLine) -> bool:
-    processor = line.target.machine.processor
-    return not processor.flags_known or {"constant_tsc", "nonstop_tsc"} <= processor.flags
-
-
 def _no_intel_iommu(line: BootLine) -> bool:
     by_default = line.built("INTEL_IOMMU_DEFAULT_ON")
     on = "on" in line.values.get("intel_iommu", "").split(",")
-    return line.vendor == "GenuineIntel" and by_default is False and not on
+    return line.machine.processor.vendor == "GenuineIntel" and by_default is False and not on
 
 
 def _uses_iommu(line: BootLine) -> bool:
@@ -113,14 +99,14 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
     "from 7.0 on": lambda line: line.target.since(7, 0),
     "from 6.12 on": lambda line: line.target.since(6, 12),
     "before 6.13": lambda line: line.target.since(6, 13) is False,
-    "x86": lambda line: line.target.machine.is_x86,
-    "x86 guest": lambda line: line.target.machine.is_x86 and line.target.guest,
-    "x86 with nosmt": lambda line: line.target.machine.is_x86 and line.has("nosmt"),
-    "hardware with SMT": lambda line: line.threads and not line.target.guest,
-    "no SMT": lambda line: (
-        line.target.machine.power.smt_control in ("notsupported", "notimplemented")
+    "x86": lambda line: line.machine.is_x86,
+    "x86 guest": lambda line: line.machine.is_x86 and line.target.guest,
+    "x86 with nosmt": lambda line: line.machine.is_x86 and line.has("nosmt"),
+    "hardware with SMT": lambda line: (
+        not line.target.guest and any(len(core.cpus) > 1 for core in line.machine.cores)
     ),
-    "idle driver intel_idle": lambda line: line.idle_driver == "intel_idle",
+    "no SMT": lambda line: line.machine.power.smt_control in ("notsupported", "notimplemented"),
+    "idle driver intel_idle": lambda line: line.machine.power.idle_driver == "intel_idle",
     "idle=halt or nomwait": lambda line: line.has("idle=halt") or line.has("idle=nomwait"),
     "physical x86 with idle=poll": lambda line: line.physical_x86 and line.has("idle=poll"),
     "physical x86 with processor.max_cstate": lambda line: (
@@ -130,15 +116,15 @@ _CONDITIONS: Mapping[str, Callable[[BootLine], object]] = {
         line.physical_x86 and line.has("intel_idle.max_cstate=0")
     ),
     "physical x86 without acpi_idle": lambda line: (
-        line.physical_x86 and line.idle_driver != "acpi_idle"
+        line.physical_x86 and line.machine.power.idle_driver != "acpi_idle"
     ),
     "physical x86 whose TSC is not invariant": lambda line: (
-        line.physical_x86 and not _invariant_tsc(line)
+        line.physical_x86 and line.machine.processor.invariant_tsc is False
     ),
     "mitigations=off": lambda line: line.has("mitigations=off"),
     "iommu=pt": lambda line: "iommu=pt" in line.words,
-    "not Intel's": lambda line: line.vendor not in (None, "GenuineIntel"),
-    "not AMD's": lambda line: line.vendor not in (None, "AuthenticAMD"),
+    "not Intel's": lambda line: line.machine.processor.vendor not in (None, "GenuineIntel"),
+    "not AMD's": lambda line: line.machine.processor.vendor not in (None, "AuthenticAMD"),
     "something uses the IOMMU": _uses_iommu,
     "IOMMU built to be on": lambda line: line.built("INTEL_IOMMU_DEFAULT_ON"),
     "no IOMMU of Intel's": _no_intel_iommu,
@@ -151,27 +137,23 @@ def _rule(keys: Mapping[str, str]) -> WordRule:
     return WordRule(WordVerdict(keys["verdict"]), keys["words"].replace("\n", ""), why, fix, when)
 
 
-def _table(section: str) -> dict[str, str]:
-    return {name: text.replace("\n", "") for name, text in _TOLD[section].items()}
-
-
 _TOLD = resources.texts("catalogue/words.ini")
-_PATTERNS = _table("patterns")
+_PATTERNS = resources.unfolded(_TOLD["patterns"], "")
 
 #: The first rule that applies decides.
 RULES = tuple(_rule(keys) for keys in _TOLD.values() if "verdict" in keys)
 
 #: The values that the kernel accepts, as patterns.
-VALUES = _table("values")
+VALUES = resources.unfolded(_TOLD["values"], "")
 
 #: Words with other names that have the effect of an entry.
-STANDS_FOR = _table("stands for")
+STANDS_FOR = resources.unfolded(_TOLD["stands for"], "")
 
 #: By parameter, the value that was probably meant.
-MEANT = _table("meant")
+MEANT = resources.unfolded(_TOLD["meant"], "")
 
 #: The kernel's reaction to a list that it cannot read.
-UNREADABLE = _table("unreadable")
+UNREADABLE = resources.unfolded(_TOLD["unreadable"], "")
 
 #: Parameters that may stand on a line twice.
 REPEATED = re.compile(_PATTERNS["repeated"])
@@ -181,9 +163,9 @@ USER_SPACE = re.compile(_PATTERNS["user space"])
 
 #: The effect of isolcpus without the flags that lowlat gives it.
 WITHOUT_MANAGED = "takes these CPUs out of load balancing; managed interrupts stay"
-MANAGED_ONLY = "keeps managed interrupts away; a flag given, domain is not the default any more"
+MANAGED_ONLY = "keeps managed interrupts away; with a flag given, domain is no longer the default"
 
-_NONE_RESERVED = "no hugepages= follows this size: none is reserved"
+_NONE_RESERVED = "no hugepages= follows this size: no such page is reserved"
 
 #: Lists of CPUs that should lie outside the isolated ones; and these with the isolating lists.
 KEPT_LISTS = frozenset({"irqaffinity", "systemd.cpu_affinity", "workqueue.unbound_cpus"})
@@ -193,18 +175,17 @@ CPU_LISTS = KEPT_LISTS | {"isolcpus", "nohz_full", "rcu_nocbs"}
 def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     """The words that the line lacks, each with the reason."""
     target, at_hand = line.target, line.target.isolated
-    hz = target.kernel.config.options.get("HZ") if target.kernel.config else None
     if line.domains - line.tickless and line.built("NO_HZ_FULL") is not False:
         yield (
             f"nohz_full={line.domains | line.tickless}",
-            f"isolcpus keeps tasks away, not the tick: {hz or '100 to 1000'} interrupts a second "
-            "go on on each of these CPUs",
+            f"isolcpus keeps tasks away, not the tick: {target.kernel.hz or '100 to 1000'} "
+            "interrupts a second go on on each of these CPUs",
         )
     if line.tickless - line.domains:
         yield (
             f"isolcpus=managed_irq,domain,{line.domains | line.tickless}",
-            "nohz_full alone leaves these CPUs to the scheduler: a second task there, and the tick "
-            "is back",
+            "nohz_full alone leaves these CPUs to the scheduler: a second task on one of them "
+            "restarts the tick",
         )
     elif line.domains - line.managed and target.since(5, 6) is not False:
         yield (
@@ -214,12 +195,12 @@ def missing(line: BootLine) -> Iterator[tuple[str, str]]:
     if at_hand - line.tickless - line.offloaded and line.built("RCU_NOCB_CPU") is not False:
         yield (
             f"rcu_nocbs={at_hand}",
-            "RCU callbacks run in softirqs on these CPUs; nohz_full would include it",
+            "RCU callbacks run in softirqs on these CPUs; nohz_full would offload them too",
         )
     if at_hand and target.housekeeping and "irqaffinity" not in line.values:
         yield (
             f"irqaffinity={target.housekeeping}",
-            "interrupts may be set up on isolated CPUs, whatever moves them later",
+            "interrupts may start on isolated CPUs, even if something moves them later",
         )
     if _no_intel_iommu(line) and line.has("iommu=pt") and not target.guest:
         yield "intel_iommu=on", "iommu=pt has no IOMMU to pass through: this kernel leaves it off"

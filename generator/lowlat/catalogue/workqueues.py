@@ -39,7 +39,7 @@ SAFE_MASKS = Need(
 def _efficient_already(target: Target) -> Optional[str]:
     if target.since(6, 12) and "nohz_full" in target.enabled:
         return "from Linux 6.12 on, nohz_full switches this on (kernel/workqueue.c)"
-    return built_in("WQ_POWER_EFFICIENT_DEFAULT", "with it")(target)
+    return built_in("WQ_POWER_EFFICIENT_DEFAULT", "with this on")(target)
 
 
 ENTRIES = (
@@ -63,13 +63,13 @@ ENTRIES = (
     ),
     Tunable(
         name="workqueue.power_efficient",
-        why="makes the workqueues unbound that are per CPU only for cache locality "
+        why="makes workqueues unbound if they are per CPU only for cache locality "
         "(WQ_POWER_EFFICIENT): like all unbound work, their work then stays off the isolated CPUs",
         source=f"{PARAMETERS} workqueue.power_efficient; kernel/workqueue.c",
         value="1",
         needs=(ISOLATION,),
         unneeded=_efficient_already,
-        cost="such work may run far from the data it needs: a little throughput",
+        cost="a little throughput, as such work may run far from its data",
         sign=Sign(
             path="/sys/module/workqueue/parameters/power_efficient",
             expected=lambda value: "Y",

@@ -68,14 +68,11 @@ class _Pen:
                 self._summary(list(run))
                 for _, run in groupby(row.cells, lambda cell: (cell.role, len(cell.cpus)))
             ]
-        used = self._width
-        line = lead
+        line, used = lead, len(lead)
         for position, (text, size) in enumerate(parts):
             if position and used + size > self._width:
                 yield line.rstrip()
-                line = " " * len(lead)
-            if not position or used + size > self._width:
-                used = len(lead)
+                line, used = " " * len(lead), len(lead)
             line += f"{text} "
             used += size + 1
         yield line.rstrip()

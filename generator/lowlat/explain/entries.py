@@ -11,7 +11,7 @@ from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Reads, Risk, Shows, Tunable
 from lowlat.catalogue.names import ELSEWHERE, NEVER
 from lowlat.explain.guides import guides
-from lowlat.model.run import NOISE
+from lowlat.model.endpoint import NOISE
 from lowlat.plan import profile
 from lowlat.plan.profile import Profile
 
@@ -88,7 +88,6 @@ def packaged() -> tuple[Profile, ...]:
 def explain_profile(wanted: Profile) -> str:
     """One profile: for whom it is, what it costs, and what it sets."""
     on = {name: value for name, value in wanted.settings.items() if value != "off"}
-    harmless = [name for name in on if lookup(name).risk is Risk.NONE]
     lines = [
         f"{wanted.name}: {wanted.summary}",
         _paragraph("For", _sentence(wanted.audience or "not said")),
@@ -100,12 +99,11 @@ def explain_profile(wanted: Profile) -> str:
         lines.append(_paragraph("Judged by", f"{wanted.judged_by} (report's primary endpoint)"))
     if not wanted.isolates:
         lines.append(_paragraph("CPUs", "isolates none"))
-    if harmless:
-        lines.append(_paragraph("Sets", _named(on, harmless)))
     for risk in Risk:
-        names = [name for name in on if lookup(name).risk is risk is not Risk.NONE]
+        names = [name for name in on if lookup(name).risk is risk]
+        label, kind = ("Sets", "") if risk is Risk.NONE else ("At a cost", f"({risk.value}) ")
         if names:
-            lines.append(_paragraph("At a cost", f"({risk.value}) {_named(on, names)}"))
+            lines.append(_paragraph(label, kind + _named(on, names)))
     lines.append(_paragraph("See", f"lowlat-gen plan --profile {wanted.name}"))
     return "\n".join(lines)
 

@@ -107,11 +107,11 @@ def _claim(hosts: Sequence[Host]) -> Report:
     if len({one.name for one in primaries}) > 1:
         return replace(frame, why="the primary endpoint is not the same on all hosts")
     tested = [
-        (samples, order)
+        (own.samples(), order)
         for host in hosts
         if host.claimed
         and (primary := host.report.primary)
-        and (samples := Pair.of(*host.arms, primary.name).primary_samples())
+        and (own := Pair.of(*host.arms, primary.name).figures[primary.name, "all"]).known
         and (order := verdict.order_of(*host.arms))
     ]
     if len(tested) < _HOSTS:

@@ -14,16 +14,12 @@ _MOST_HOSTS = 60
 
 def render(found: FleetReport, hosts: Table, notes: Table) -> str:
     """The page, with the table of hosts and the notes on single hosts."""
-    return html.filled("fleet.html.j2", [_tell(found, hosts, notes)], "Fleet")
-
-
-def _tell(found: FleetReport, hosts: Table, notes: Table) -> dict[str, object]:
     claim = found.claim
     headline, basis = wording.finding(claim) if claim.primary else ("No claim over hosts.", "")
     runs = [run for host in found.hosts for arm in host.arms for run in arm.runs]
     _, *known = facts(runs)
     least = sorted(found.hosts, key=lambda host: host.gain)
-    return {
+    told = {
         **{"prefix": "", "spoken": "", "hosts": hosts, "notes": notes},
         "opening": Opening(
             verdict=claim.verdict,
@@ -37,3 +33,4 @@ def _tell(found: FleetReport, hosts: Table, notes: Table) -> dict[str, object]:
         "left": max(len(least) - _MOST_HOSTS, 0),
         "runs": method.runs([arm for host in found.hosts for arm in host.arms]),
     }
+    return html.filled("fleet.html.j2", [told], "Fleet")

@@ -105,8 +105,7 @@ class Recorder(Root):
     """A root that passes every question to another root and records the answers."""
 
     def __init__(self, inner: Root) -> None:
-        self.path = inner.path
-        self.live = inner.live
+        super().__init__(inner.path)
         self.contents = Contents()
         self._inner = inner
 
@@ -132,20 +131,6 @@ class Recorder(Root):
         said = self._inner.answer(name, ask)
         self.contents.files[f"{ANSWERS}/{name}"] = said.encode("utf-8", "replace")
         return said
-
-    def absent(self, path: str) -> bool:
-        return self._inner.absent(path)
-
-    def check_owned(self, path: str) -> None:
-        self._inner.check_owned(path)
-
-    def host(self, path: str) -> str:
-        return self._inner.host(path)
-
-    @contextmanager
-    def folder(self, path: str, *, make: bool = False) -> Iterator[int]:
-        with self._inner.folder(path, make=make) as fd:
-            yield fd
 
 
 def _keep(answers: dict[str, _T], path: str, answer: Optional[_T]) -> Optional[_T]:

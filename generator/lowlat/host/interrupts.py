@@ -17,21 +17,17 @@ _WIDTH = len(_NEVER)
 @dataclass(frozen=True)
 class InterruptRow:
     """``label`` is a number or a name, ``words`` describe the interrupt, ``total`` is the sum over
-    the CPUs."""
+    the ``cpus``, which are those of the header row."""
 
     label: str
     total: int
     words: tuple[str, ...]
     columns: str
+    cpus: tuple[int, ...]
 
-    def counts(self) -> list[int]:
-        """The count on each CPU, in the order of the header's CPUs."""
-        return list(map(int, self.columns.split()))
-
-
-def cpus(text: str) -> list[int]:
-    """The CPUs in the header row."""
-    return [int(cpu) for cpu in re.findall(r"\bCPU([0-9]{1,5})\b", text.partition("\n")[0])]
+    def counts(self) -> Iterator[tuple[int, int]]:
+        """Each CPU with its count."""
+        return zip(self.cpus, map(int, self.columns.split()))
 
 
 def parse(text: str) -> Iterator[InterruptRow]:
@@ -39,13 +35,14 @@ def parse(text: str) -> Iterator[InterruptRow]:
     the text has more than any kernel prints."""
     if text.count("\n") > bounds.INTERRUPTS:
         return
-    columns = len(cpus(text))
-    for line in text.splitlines()[1:]:
+    header, *lines = text.splitlines() or [""]
+    cpus = tuple(map(int, re.findall(r"\bCPU([0-9]{1,5})\b", header)))
+    for line in lines:
         label, colon, rest = line.partition(":")
-        found = _split(rest, columns) if colon else None
+        found = _split(rest, len(cpus)) if colon else None
         if found is not None:
             numbers, counts, words = found
-            yield InterruptRow(label.strip(), sum(map(int, numbers)), tuple(words), counts)
+            yield InterruptRow(label.strip(), sum(map(int, numbers)), tuple(words), counts, cpus)
 
 
 def _split(rest: str, columns: int) -> Optional[tuple[list[str], str, list[str]]]:

@@ -8,7 +8,7 @@ functions, which only TuneD can expand, stay as written.
 import configparser
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -80,39 +80,28 @@ def profile_folders(root: Root) -> tuple[str, ...]:
 def chain(root: Root, name: str) -> tuple[TunedProfile, ...]:
     """The profile and all that it includes, in TuneD's loading order: a later profile overrides an
     earlier one. Empty if TuneD could not load it."""
-    loaded: list[TunedProfile] = []
-    return tuple(loaded) if _load(root, name, loaded, set()) else ()
+    try:
+        return tuple(_load(root, name, set()))
+    except LookupError:
+        return ()
 
 
-def _load(root: Root, name: str, loaded: list[TunedProfile], seen: set[str]) -> bool:
-    path = _locate(root, name, seen)
-    if path is None:
-        return False
-    if not path:
-        return True
+def _load(root: Root, name: str, seen: set[str]) -> Iterator[TunedProfile]:
+    """``seen`` are the files read so far. Raises LookupError if TuneD could not load a profile."""
+    plain = Path(name.removeprefix("-")).name
+    paths = [f"{folder}/{plain}/tuned.conf" for folder in reversed(profile_folders(root))]
+    path = next((p for p in paths if p not in seen and root.read(p) is not None), None)
+    if path is None and (name.startswith("-") or seen.intersection(paths)):
+        return  # optional, or loaded already
+    sections = None if path is None else parse(root.read(path))
+    if path is None or sections is None:
+        raise LookupError(name)
     seen.add(path)
-    sections = parse(root.read(path))
-    if sections is None:
-        return False
     for included in re.split(r"\s*[,;]\s*", sections.get("main", {}).get("include", "")):
         # A name that TuneD would first have to compute cannot be resolved here.
-        if included and "$" not in included and not _load(root, included, loaded, seen):
-            return False
-    loaded.append(TunedProfile(_plain(name), path, sections))
-    return True
-
-
-def _locate(root: Root, name: str, seen: set[str]) -> Optional[str]:
-    """The profile's file; "" if it is loaded already, or optional ("-name") and missing."""
-    paths = [f"{folder}/{_plain(name)}/tuned.conf" for folder in reversed(profile_folders(root))]
-    for path in paths:
-        if path not in seen and root.read(path) is not None:
-            return path
-    return "" if name.startswith("-") or seen.intersection(paths) else None
-
-
-def _plain(name: str) -> str:
-    return Path(name[1:] if name.startswith("-") else name).name
+        if included and "$" not in included:
+            yield from _load(root, included, seen)
+    yield TunedProfile(plain, path, sections)
 
 
 def parse(text: Optional[str]) -> Optional[Mapping[str, Mapping[str, str]]]:

@@ -3,21 +3,19 @@
 one that lowlat would write for the same isolated CPUs."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Optional
+from dataclasses import dataclass
+from typing import Optional
 
 from lowlat.base.errors import Refused
+from lowlat.base.typed_json import encode
 from lowlat.catalogue import lookup
 from lowlat.catalogue.words import BootLine, WordVerdict, missing
 from lowlat.lint.judge import JudgedWord, judge
-from lowlat.lint.line import boot_line, read_words
-from lowlat.model.machine import Kernel, Machine
+from lowlat.lint.line import Word
 from lowlat.model.plan import Plan
-from lowlat.plan import planner, profile
-from lowlat.plan.cpu_request import CpuRequest
+from lowlat.plan import planner
 from lowlat.plan.planner import Options
-
-_PROFILE = "lowlat"
+from lowlat.plan.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -31,33 +29,35 @@ class Difference:
 
 @dataclass(frozen=True)
 class Against:
-    """``line`` is lowlat's line, or None; then ``why`` gives the reason."""
+    """``plan`` is lowlat's for the CPUs that the line isolates, or None; then ``why`` gives the
+    reason."""
 
-    line: Optional[str] = None
+    plan: Optional[Plan] = None
     why: Optional[str] = None
     adds: tuple[Difference, ...] = ()
     leaves_out: tuple[Difference, ...] = ()
 
+    def to_json(self) -> dict[str, object]:
+        return {
+            "line": self.plan.cmdline.text if self.plan else None,
+            "why": self.why,
+            "adds": encode(self.adds),
+            "leaves_out": encode(self.leaves_out),
+        }
 
-def plan_for(line: BootLine) -> Plan:
-    """lowlat's plan for the CPUs that the line isolates. Raises Refused if there is none."""
+
+def against(
+    line: BootLine, words: Sequence[JudgedWord], told: Collection[str], wanted: Profile
+) -> Against:
+    """The differences from the line of a profile; missing words in ``told`` are left out."""
     target = line.target
-    wanted = profile.load_packaged(_PROFILE)
-    options = Options(request=CpuRequest(isolate=str(target.isolated)))
-    return planner.make_plan(target.machine, target.kernel, wanted, options)
-
-
-def against(line: BootLine, words: Sequence[JudgedWord], told: Collection[str] = ()) -> Against:
-    """The differences from lowlat's line; missing words in ``told`` are left out."""
-    if not line.target.isolated:
+    if not target.isolated:
         return Against(why="the line isolates no CPU; 'lowlat-gen plan' shows which ones would be")
     try:
-        plan = plan_for(line)
+        plan = planner.make_plan(target.machine, target.kernel, wanted, Options(), target.isolated)
     except Refused as error:
-        return Against(why=f"lowlat would not isolate CPU {line.target.isolated}: {error.message}")
-    return Against(
-        plan.cmdline.text, None, tuple(_added(plan, line, told)), tuple(_left_out(plan, words))
-    )
+        return Against(why=f"lowlat would not isolate CPU {target.isolated}: {error.message}")
+    return Against(plan, None, tuple(_added(plan, line, told)), tuple(_left_out(plan, words)))
 
 
 def _added(plan: Plan, line: BootLine, told: Collection[str]) -> Iterator[Difference]:
@@ -66,7 +66,7 @@ def _added(plan: Plan, line: BootLine, told: Collection[str]) -> Iterator[Differ
         names.update(lookup(name).implies)
     for parameter in plan.parameters:
         entry = lookup(parameter.name)
-        given = parameter.name.replace("-", "_") in line.values
+        given = parameter.name in line.values
         if not given and parameter.name not in names:
             yield Difference(parameter.word, parameter.why, entry.cost)
 
@@ -100,19 +100,18 @@ class Lint:
     def bad(self) -> bool:
         return any(word.verdict.bad for word in self.words)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "schema": SCHEMA,
             "words": [word.to_json() for word in self.words],
             "missing": [{"word": word, "why": why} for word, why in self.missing],
-            "against": asdict(self.against),
+            "against": self.against.to_json(),
         }
 
 
-def lint(line: str, machine: Machine, kernel: Kernel, shown: Optional[Shown] = None) -> Lint:
-    """Judge a line. ``shown`` is the running kernel's evidence, if the line is running."""
-    words = read_words(line)
-    booted = boot_line(words, machine, kernel)
-    judged = judge(words, booted, shown or {})
-    lacking = tuple(missing(booted))
-    return Lint(judged, lacking, against(booted, judged, {word for word, _ in lacking}))
+def lint(words: Sequence[Word], line: BootLine, shown: Shown, wanted: Profile) -> Lint:
+    """Judge a line's words, and compare it with the line of a profile. ``shown`` is the running
+    kernel's evidence, if the line is running."""
+    judged = judge(words, line, shown)
+    lacking = tuple(missing(line))
+    return Lint(judged, lacking, against(line, judged, {word for word, _ in lacking}, wanted))

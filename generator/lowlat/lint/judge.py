@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.catalogue import CATALOGUE, alias
+from lowlat.catalogue import BY_NAME, alias
 from lowlat.catalogue.entry import Risk, Tunable
 from lowlat.catalogue.names import (
     ELSEWHERE,
@@ -37,10 +37,8 @@ from lowlat.lint.line import Word
 from lowlat.lint.lists import Opinion, judge_list
 from lowlat.model.machine import Machine
 
-_ENTRIES = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
-_BY_NAME = {entry.name: entry for entry in CATALOGUE}
 _UNSET = {**ELSEWHERE, **NEVER}
-_OURS = frozenset(name for name, entry in _ENTRIES.items() if entry.at_boot)
+_OURS = frozenset(name for name, entry in BY_NAME.items() if entry.at_boot)
 _DELETE = "leave it out"
 _NOT_OURS = "lowlat does not judge it"
 
@@ -69,7 +67,8 @@ def judge(
         finding = places.get(place) or _judge(word, line)
         if word.place == "kernel" and word.name in shown:
             finding = _seen(finding, *shown[word.name])
-        found.append(JudgedWord(word.text, *finding, entry=_entry_name(word)))
+        entry = _entry_of(word)
+        found.append(JudgedWord(word.text, *finding, entry=entry.name if entry else None))
     return tuple(found)
 
 
@@ -103,7 +102,7 @@ def _by_place(words: Sequence[Word], machine: Machine) -> dict[int, Opinion]:
             why = "the kernel cuts the line after 2047 bytes: it never sees this"
             found[place] = Opinion(WordVerdict.IGNORED, why)
         elif word.place == "init":
-            known = word.name in kernel_names() or word.name in _ENTRIES
+            known = word.name in kernel_names() or word.name in BY_NAME
             why = "what follows -- goes to init, not to the kernel"
             verdict = WordVerdict.IGNORED if known else WordVerdict.UNKNOWN
             found[place] = Opinion(verdict, why, "before the --" if known else None)
@@ -127,9 +126,10 @@ def _repeated(kernel: Sequence[tuple[int, Word]]) -> Iterator[tuple[int, Opinion
             if word.normal == counts[1].normal and place != counts[0]:
                 yield place, Opinion(WordVerdict.REDUNDANT, "the line has it twice", _DELETE)
             elif len(texts) > 1:
-                which = "first" if name == "isolcpus" else "last"
-                why = f"given with another value too; the {which} counts: {counts[1].text[:40]}"
-                yield place, Opinion(WordVerdict.CONTRADICTORY, why, "keep one of them")
+                why = f"given with another value too; the last counts: {counts[1].text[:40]}"
+                if name == "isolcpus":  # kernel/sched/isolation.c, housekeeping_setup()
+                    why = "given twice: the kernel takes a flag from the first of them that has it"
+                yield place, Opinion(WordVerdict.CONTRADICTORY, why, "make them one")
 
 
 def _judge(word: Word, line: BootLine) -> Opinion:
@@ -172,12 +172,7 @@ def _entry_of(word: Word) -> Optional[Tunable]:
     other = STANDS_FOR.get(word.normal)
     if other is None and word.name not in kernel_names():
         other = alias(word.name)
-    return _BY_NAME[other] if other else _ENTRIES.get(word.name)
-
-
-def _entry_name(word: Word) -> Optional[str]:
-    entry = _entry_of(word)
-    return entry.name if entry is not None else None
+    return BY_NAME.get(other or word.name)
 
 
 def _by_entry(word: Word, line: BootLine) -> Optional[Opinion]:
@@ -229,7 +224,7 @@ def _redundant(entry: Tunable, line: BootLine) -> Optional[str]:
     if entry.name in CPU_LISTS - {"systemd.cpu_affinity", "workqueue.unbound_cpus"}:
         return None
     for name in sorted(line.target.enabled):
-        if entry.name in _BY_NAME[name].implies:
+        if entry.name in BY_NAME[name].implies:
             return f"{name} includes it"
     return entry.unneeded(line.target)
 
@@ -278,7 +273,7 @@ def _by_name(word: Word, line: BootLine) -> Opinion:
 
 
 def _sysctl(name: str, value: str, line: BootLine) -> Opinion:
-    entry = _BY_NAME.get(name.replace("/", "."))
+    entry = BY_NAME.get(name.replace("/", "."))
     said = _UNSET.get(name)
     if entry is None or said:
         why = said or _NOT_OURS

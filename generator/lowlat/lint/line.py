@@ -15,7 +15,6 @@ from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import Kernel, Machine
 
-_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 _ISOLCPUS = re.compile(r"((?:[A-Za-z][A-Za-z_]*,)*)(.*)", re.DOTALL)
 
 #: The flags that mainline kernels know; domain is the default.
@@ -53,7 +52,7 @@ def read_words(line: str) -> tuple[Word, ...]:
     if len(line) > bounds.BOOT_LINE:
         raise Refused(f"the line has {len(line)} characters", hint="no kernel reads a longer one")
     words, place = [], "kernel"
-    for found in _WORD.finditer(line):
+    for found in cmdline.WORD.finditer(line):
         text = found[0]
         if text == "--" and place == "kernel":
             place = "init"

@@ -65,7 +65,6 @@ def _flags(flags: frozenset[str], text: str, line: BootLine) -> Optional[Opinion
             _IGNORED,
             f"'{text[:30]}' is not a flag (domain, nohz, managed_irq) followed by a comma; "
             f"{_dropped('isolcpus')}",
-            None,
         )
     unknown = flags - FLAGS
     if unknown:
@@ -96,10 +95,10 @@ def _isolating(word: Word, cpus: CpuSet, line: BootLine) -> Optional[Opinion]:
     everything = word.value in ("all", "0-N") or (word.name == "rcu_nocbs" and online <= cpus)
     if word.name == "rcu_nocbs":
         if line.tickless and cpus <= line.tickless and line.built("NO_HZ_FULL") is not False:
-            return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs", "leave it out")
+            return Opinion(_REDUNDANT, "nohz_full includes it for these CPUs")
         return None
     if online <= cpus and not everything:
-        return Opinion(_CONTRADICTORY, "no CPU is left for the system", None)
+        return Opinion(_CONTRADICTORY, "no CPU is left for the system")
     if everything and word.name == "nohz_full":
         kept = f"every CPU but {machine.cpus.boot}, which serves all the rest"
         return Opinion(WordVerdict.ASSUMED, f"takes {kept}", f"nohz_full={_whole(cpus, line)}")

@@ -4,7 +4,7 @@
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import decode
@@ -55,7 +55,7 @@ def _operators(spec: _Spec, x86: bool) -> str:
     return " ".join([*words, *spec.words])
 
 
-def _document(text: str) -> dict[str, Any]:
+def _document(text: str) -> dict[str, object]:
     try:
         if text.lstrip().startswith("{"):
             found = json.loads(text)

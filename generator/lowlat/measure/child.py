@@ -35,7 +35,7 @@ def find_harness() -> str:
     found = next(beside, None) or find(PROGRAM)
     if found is None:
         hint = f"{process.bringing(PROGRAM)}, or build it with 'make harness'"
-        raise process.missing(PROGRAM, hint=hint)
+        raise process.NotInstalled(PROGRAM, hint=hint)
     # Not if lowlat-gen itself lies in a folder of other users: its user chose to run it.
     if trust.held(lowlat.__file__):
         trust.check(found, why="and it would run as root", hint="install the package lowlat")

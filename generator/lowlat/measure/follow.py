@@ -13,7 +13,7 @@ from lowlat.base.typed_json import decode
 from lowlat.catalogue import remedy
 from lowlat.host import tasks
 from lowlat.host.root import Root
-from lowlat.measure.causes.context import row_name
+from lowlat.measure.causes.context import PARTS, row_name
 from lowlat.model.cpuset import CpuSet
 
 
@@ -65,9 +65,6 @@ SCHEMA = "lowlat.follow/1"
 #: The assumed cost of an interrupt in us, to rank counted sources beside timed ones.
 _USUAL_US = 5.0
 
-#: Rows whose events count in another row too: TLB shoot-downs are function calls.
-_PARTS = ("TLB",)
-
 
 @dataclass(frozen=True)
 class Interrupter:
@@ -82,7 +79,7 @@ class Interrupter:
 
     @property
     def remedy(self) -> str:
-        return remedy(self.kind, self.name) or ""
+        return remedy(f"{self.kind}: {self.name}") or ""
 
     @property
     def weight(self) -> float:
@@ -122,7 +119,7 @@ class Second:
             *(
                 Interrupter(*row_name(label), count / self.interval_s, None)
                 for label, count in cpu.interrupts.items()
-                if label not in _PARTS
+                if label not in PARTS
             ),
             *(self._thread(one) for one in self.occupants if one.cpu == cpu.cpu),
             *(

@@ -12,8 +12,8 @@ from typing import Any, Optional
 
 from lowlat.base.arguments import flag, option, seconds
 from lowlat.base.process import find
+from lowlat.model.endpoint import WAKEUP
 from lowlat.model.policy import parse_policies, word
-from lowlat.model.run import WAKEUP
 
 # All numbers of lowlat-measure that Python knows; a guest's harness cannot be asked from here. A
 # test compares them with its help.
@@ -53,7 +53,9 @@ class MeasureChoice:
         "other,fifo:1 makes a run of each, the policy in its label; tune decides by the first",
     )
     load: Optional[str] = option(
-        "SCENARIO", "load by stress-ng during the run (default: none; rehearse: mixed)"
+        "SCENARIO",
+        "load by stress-ng during the run, such as network; 'lowlat-measure --help' has all "
+        "(default: none; rehearse: mixed)",
     )
     work: Optional[str] = option("KINDS", "time kinds of work (usleep, memory, ...), or all")
     throughput: Optional[str] = option(
@@ -84,7 +86,9 @@ class MeasureOptions(MeasureChoice):
     duration: str = option("TIME", "how long to measure (%(default)s)", "10s")
     warmup: str = option("TIME", "how long to wait before (%(default)s)", "5s")
     threshold: Optional[str] = option("TIME", "the shortest gap that counts (100ns)")
-    stop_on: Optional[str] = option("TIME", "end the run at the first gap of at least this length")
+    stop_on: Optional[str] = option(
+        "TIME", "end the run within 0.1 s of a gap of at least this length"
+    )
     load_cpus: Optional[str] = option(
         "LIST|all|siblings", "CPUs for the load (default: the other CPUs)"
     )

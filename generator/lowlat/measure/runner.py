@@ -15,7 +15,6 @@ from typing import Optional
 
 from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused, Unmet
-from lowlat.base.files import state_folder
 from lowlat.base.process import Finished, find, last_line
 from lowlat.base.terminal import Progress, say
 from lowlat.host.cpu_idle import busy_shares, idle_ticks
@@ -54,7 +53,7 @@ def check(options: MeasureOptions) -> None:
         if asked.status == 2:
             raise Refused(_words(asked))
     if (options.throughput or options.load not in (None, "idle")) and not find("stress-ng"):
-        raise process.missing("stress-ng")
+        raise process.NotInstalled("stress-ng")
 
 
 def measure(
@@ -166,6 +165,6 @@ def _problems(document: Mapping[str, object]) -> tuple[str, ...]:
 def default_path(label: str) -> Path:
     """runs/LABEL-UTC.json in the state folder, which is made if missing. Raises Refused if it
     cannot be made or is a symbolic link, or, for root, if others can write it."""
-    folder = files.make_folder(files.make_folder(state_folder(), "--out") / "runs", "--out")
+    folder = files.make_folder(files.make_folder(files.state_folder(), "--out") / "runs", "--out")
     trust.check(str(folder))
     return folder / f"{label}-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}.json"

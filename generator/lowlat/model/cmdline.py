@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Iterable
+from typing import Optional
 
 from lowlat.base.errors import Refused
 
@@ -15,6 +16,9 @@ MARKER = "lowlat.plan"
 #: The characters allowed in a planned parameter: no shell, GRUB or kernel interprets them.
 _SAFE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.=,:/+@-]*")
 
+#: A parameter: double quotes keep blanks (lib/cmdline.c, next_arg).
+WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+
 #: The words that virtme-ng adds to a guest's line for its init.
 _VIRTME = re.compile(r"virtme[_.]\S*|nr_open=\d+|init=\S*/virtme/\S*")
 
@@ -25,9 +29,9 @@ def without_virtme(line: str) -> str:
 
 
 def parse(line: str) -> list[str]:
-    """The parameters of a command line; double quotes keep blanks (lib/cmdline.c, next_arg)."""
+    """The parameters of a command line, without those for init."""
     kernel, _, _ = f" {line} ".partition(" -- ")
-    return re.findall(r'(?:[^\s"]|"[^"]*"?)+', kernel)
+    return WORD.findall(kernel)
 
 
 def name_of(parameter: str) -> str:
@@ -39,6 +43,11 @@ def values(line: str, name: str) -> list[str]:
     """Every value of a parameter on the line, in order; "" for a flag."""
     wanted = name.replace("-", "_")
     return [item.partition("=")[2] for item in parse(line) if name_of(item) == wanted]
+
+
+def marker(line: str) -> Optional[str]:
+    """The id of the plan that the line is of, by its last marker; None for a stock line."""
+    return next(reversed(values(line, MARKER)), None)
 
 
 def without(line: str, names: Iterable[str]) -> str:

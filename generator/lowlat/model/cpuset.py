@@ -70,9 +70,7 @@ class CpuSet:
             raise CpuSetError(f"'{text.strip()[:60]}' is not a CPU mask")
         if len(words) > 1 and any(len(word) > 8 for word in words):
             raise CpuSetError(f"'{text.strip()[:60]}' has a group of more than 32 bits")
-        value = 0
-        for word in words:
-            value = value << 32 | int(word, 16)
+        value = int("".join(word.zfill(8) for word in words), 16)
         if value.bit_length() > MAX_CPU + 1:
             raise CpuSetError("the CPU mask is longer than any kernel's")
         bits = bin(value)[:1:-1]

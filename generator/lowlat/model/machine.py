@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.typed_json import decode_fields, encode_fields
 from lowlat.model.cpuset import CpuSet
@@ -155,6 +155,11 @@ class Processor:
     flags_known: bool = False
     microcode: Optional[str] = None
 
+    @property
+    def invariant_tsc(self) -> Optional[bool]:
+        """Whether the TSC ticks evenly in every power state; None if the flags are not known."""
+        return {"constant_tsc", "nonstop_tsc"} <= self.flags if self.flags_known else None
+
 
 @dataclass(frozen=True)
 class IdleState:
@@ -219,7 +224,7 @@ class Config:
     path: str
     options: Mapping[str, str]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         shown = {k: v for k, v in sorted(self.options.items()) if _SHOWN.fullmatch(k)}
         return {"path": self.path, "options": shown}
 
@@ -301,5 +306,5 @@ class Machine:
         """Read the JSON form. Raises Mistyped, which names the wrong part."""
         return decode_fields(cls, document, "machine")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, **encode_fields(self)}

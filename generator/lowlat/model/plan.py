@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat import __version__
 from lowlat.base.errors import Refused
@@ -23,7 +23,7 @@ SCHEMA = "lowlat.plan/1"
 ROLES = ("isolated", "housekeeping")
 
 
-def digest(content: dict[str, Any]) -> str:
+def digest(content: dict[str, object]) -> str:
     """The id of a plan with this content: the first 12 digits of its SHA-256."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -94,7 +94,7 @@ class PlannedCpus:
     preferred: Optional[tuple[int, ...]] = None
     sets: Optional[Mapping[str, CpuSet]] = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {key: item for key, item in encode_fields(self).items() if item is not None}
 
 
@@ -156,19 +156,28 @@ class Plan:
         return known[name]
 
     @property
-    def boot_line(self) -> str:
+    def marker(self) -> str:
+        """The parameter that names this plan on a command line."""
+        return f"{cmdline.MARKER}={self.id}"
+
+    @property
+    def words(self) -> tuple[str, ...]:
         """The words that the tuned entry adds: the parameters and the plan's marker."""
-        return f"{self.cmdline.text} {cmdline.MARKER}={self.id}".strip()
+        return (*(parameter.word for parameter in self.parameters), self.marker)
+
+    @property
+    def boot_line(self) -> str:
+        return " ".join(self.words)
 
     def text(self) -> str:
         """The JSON form as stored: the same bytes for the same plan."""
         return json.dumps({**self.to_json(), "writer": __version__}, indent=2) + "\n"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, "id": self.id, **encode_fields(self)}
 
     @classmethod
-    def from_json(cls, document: Any) -> Plan:
+    def from_json(cls, document: Mapping[str, object]) -> Plan:
         """Read a plan back. Raises Refused if it is no lowlat.plan/1."""
         try:
             if is_later(document, SCHEMA):

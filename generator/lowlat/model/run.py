@@ -16,15 +16,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
-from lowlat.base.typed_json import Mistyped, decode_fields, encode
+from lowlat.base.typed_json import Mistyped, decode_fields
 from lowlat.model.cmdline import without_virtme
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.endpoint import NOISE
 from lowlat.model.machine import Core, Cpus, Machine, Processor
 
 SCHEMA = "lowlat.run/1"
-
-#: The endpoints that a profile may be judged by.
-NOISE, WAKEUP = "noise_ppm", "wakeup_p99.9_ns"
 
 
 @dataclass(frozen=True)
@@ -136,9 +134,15 @@ class Series:
     readings_per_ms: tuple[float, ...] = ()
 
     def worst(self, ends_s: Sequence[float]) -> float:
-        """The greatest share of time lost in one step; ``ends_s`` are the run's step ends."""
-        times = zip(self.noise_ns, (0.0, *ends_s), ends_s)
-        return max((lost / 1e9 / (end - begin) for lost, begin, end in times), default=0.0)
+        """The greatest share of time lost in one step; ``ends_s`` are the run's step ends. A gap
+        counts in the step in which it ended: what no step can hold was lost in the one before."""
+        worst = earlier = 0.0
+        for lost, begin, end in reversed([*zip(self.noise_ns, (0.0, *ends_s), ends_s)]):
+            earlier += lost / 1e9
+            here = min(earlier, end - begin)
+            earlier -= here
+            worst = max(worst, here / (end - begin))
+        return worst
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,7 @@ class Together:
 
 @dataclass(frozen=True)
 class HostFacts:
-    """The part of facts() that is read again; "" or None if not recorded."""
+    """The part of probe.facts() that is read again; "" or None if not recorded."""
 
     name: str = ""
     arch: str = ""
@@ -408,25 +412,3 @@ class Run:
     def seconds(self, cpus: Iterable[int]) -> float:
         """The measured seconds of these CPUs together."""
         return sum(self.cpu(number).runtime_ns for number in cpus) / 1e9
-
-
-def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
-    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
-    return {
-        "name": name,
-        "arch": machine.arch,
-        "processor": machine.processor.model,
-        "hypervisor": machine.hypervisor,
-        "online": str(machine.cpus.online),
-        "cores": len(machine.cores),
-        "smt": any(len(core.cpus) > 1 for core in machine.cores),
-        "nodes": len(machine.nodes),
-        "clocksource": machine.clock.current,
-        "hz": machine.kernel.hz,
-        "realtime": machine.kernel.realtime,
-        "idle_driver": machine.power.idle_driver,
-        "frequency_driver": machine.power.frequency_driver,
-        "governors": list(machine.power.governors),
-        "tuned_profile": machine.services.tuned_profile,
-        "layout": encode(machine.cores),
-    }

@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Optional
@@ -28,13 +28,15 @@ class CpuRequest:
     ``isolate`` may also be "none"."""
 
     isolate: Optional[str] = option(
-        "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7"
+        "LIST", "isolate exactly these CPUs; with names: feed=2-3,engine=4-7", once=True
     )
-    housekeeping: Optional[str] = option("LIST", "keep exactly these CPUs for the system")
+    housekeeping: Optional[str] = option(
+        "LIST", "keep exactly these CPUs for the system", once=True
+    )
     housekeeping_cores: Optional[int] = option("N", "housekeeping cores per NUMA node")
     keep_efficiency_cores: bool = flag("allow isolating cores of the least capable type")
     for_device: Optional[str] = option(
-        "D", "isolate CPUs near this network interface, NVMe drive or PCI address"
+        "D", "isolate CPUs near this network interface, NVMe drive or PCI address", once=True
     )
 
     @property
@@ -54,16 +56,9 @@ def merge(general: CpuRequest, particular: CpuRequest) -> CpuRequest:
     )
 
 
-@dataclass(frozen=True)
-class NamedCpus:
-    """Both sides of the split by the user's lists, the option that made them, warnings, and the
-    isolated CPUs by the names of their sets."""
-
-    isolated: CpuSet
-    housekeeping: CpuSet
-    why: str
-    warnings: tuple[str, ...]
-    sets: Mapping[str, CpuSet] = field(default_factory=dict)
+#: The isolated CPUs of the user's lists, the option that chose them, warnings, and these CPUs by
+#: the names of their sets; CPUs without a name have the name "".
+NamedCpus = tuple[CpuSet, str, tuple[str, ...], Mapping[str, CpuSet]]
 
 
 def set_lists(text: str) -> Mapping[str, str]:
@@ -84,7 +79,6 @@ def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
     """The sets that ``--isolate`` and ``--housekeeping`` name; None if neither is given. Raises
     Refused if a list is malformed or breaks a rule."""
     online = machine.cpus.online
-    sets: Mapping[str, CpuSet] = {}
     if request.isolate is not None:
         what = _said("--isolate", request.isolate)
         sets = _sets(machine, request.isolate)
@@ -94,19 +88,18 @@ def by_lists(machine: Machine, request: CpuRequest) -> Optional[NamedCpus]:
     elif request.housekeeping is not None:
         what = _said("--housekeeping", request.housekeeping)
         isolated = online - parse_cpus(machine, "--housekeeping", request.housekeeping)
+        sets = {"": isolated}
     else:
         return None
     if request.for_device is not None:
         why = f"--for-device {request.for_device} and {what} both choose the CPUs"
         raise Refused(why, hint="give one of the two")
     _check_rules(machine, what, isolated)
-    kept = online - isolated
-    named = {name: cpus for name, cpus in sets.items() if name}
-    warnings = (*_warnings(machine, isolated, kept), *_shared_cores(machine, named))
-    return NamedCpus(isolated, kept, f"by {what}", warnings, named)
+    warnings = (*_warnings(machine, isolated, online - isolated), *_shared_cores(machine, sets))
+    return isolated, f"by {what}", warnings, sets
 
 
-def _sets(machine: Machine, text: str) -> Mapping[str, CpuSet]:
+def _sets(machine: Machine, text: str) -> dict[str, CpuSet]:
     sets: dict[str, CpuSet] = {}
     for name, listed in set_lists(text).items():
         option = f"--isolate {name}:" if name else "--isolate"

@@ -6,7 +6,7 @@ runtime``.
 """
 
 from lowlat.base.errors import Refused
-from lowlat.host.root import CPU, Root
+from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile, store
@@ -24,7 +24,7 @@ def plan(name: str, root: Root) -> Plan:
         return applied
     wanted = profile.load(name, root)
     machine = probe(root)
-    isolated = (root.read_cpus(f"{CPU}/isolated") or CpuSet()) & machine.cpus.online
+    isolated = (machine.cpus.isolated or CpuSet()) & machine.cpus.online
     if not isolated or not wanted.isolates:
         return planner.make_plan(machine, machine.kernel, wanted, Options(as_booted=True))
     options = Options(request=CpuRequest(isolate=str(isolated)), as_booted=True)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make a Plan: a pure function of machine, kernel, profile and the user's options."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,17 +10,12 @@ from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE, lookup
 from lowlat.catalogue.entry import Target, Tunable
+from lowlat.catalogue.needs import PHYSICAL
 from lowlat.model import cmdline
+from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import LOWLATENCY_KERNEL, Kernel, Machine
-from lowlat.model.plan import (
-    Offer,
-    Plan,
-    PlannedLine,
-    PlannedParameter,
-    PlannedSetting,
-    Skipped,
-)
-from lowlat.plan.cpu_request import CpuRequest, merge
+from lowlat.model.plan import Offer, Plan, PlannedLine, PlannedParameter, PlannedSetting, Skipped
+from lowlat.plan.cpu_request import NONE, CpuRequest, merge
 from lowlat.plan.locality import find_device
 from lowlat.plan.profile import Profile
 from lowlat.plan.split import split
@@ -43,14 +36,22 @@ class Options:
     as_booted: bool = False
 
 
-def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Options) -> Plan:
-    """Decide everything for one machine, kernel and profile. Raises Refused if the CPUs cannot be
-    split as asked, a setting enabled by name is impossible here, or the line is too long."""
+def make_plan(
+    machine: Machine,
+    kernel: Kernel,
+    profile: Profile,
+    options: Options,
+    isolated: Optional[CpuSet] = None,
+) -> Plan:
+    """Decide everything for one machine, kernel and profile; ``isolated`` replaces the split, but
+    no device that the options name. Raises Refused if the CPUs cannot be split as asked, a setting
+    enabled by name is impossible here, or the line is too long."""
     if not profile.isolates and options.request != CpuRequest():
         why = f"profile {profile.name} isolates no CPU: there is none to choose"
         raise Refused(why, hint="leave the options out, or choose another --profile")
     request = merge(profile.request, options.request)
-    cpus, warnings = split(machine, request)
+    fixed = None if isolated is None else CpuRequest(isolate=str(isolated) or NONE)
+    cpus, warnings = split(machine, fixed or request)
     target = Target(
         machine=machine,
         kernel=kernel,
@@ -61,7 +62,7 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
         if request.for_device
         else (),
     )
-    made = _PlanMaker(target, _Requested(profile, options), options.as_booted).make()
+    made = _PlanMaker(target, _Requested(profile, options), options.as_booted)
     line = cmdline.join(parameter.word for parameter in made.parameters)
     result = Plan(
         profile=profile.name,
@@ -83,38 +84,25 @@ def make_plan(machine: Machine, kernel: Kernel, profile: Profile, options: Optio
 
 
 class _Requested:
-    """The entries that are wanted, by whom, and with which value."""
+    """The value of each entry that the profile or the user names: "on", "off" or a text."""
 
     def __init__(self, profile: Profile, options: Options) -> None:
-        self._settings = dict(profile.settings)
+        self.values = dict(profile.settings)
         self.by_user: set[str] = set()
-        self._disabled: set[str] = set()
+        self.disabled: set[str] = set()
         for item in options.enable:
             entry = lookup(item)
             name, sign, value = item.partition("=")
             if sign and value in ("", "on", "off"):
                 raise Refused(f"--enable {item[:60]}: not a value", hint=f"--enable {name}")
-            self._settings[entry.name] = value or "on"
+            self.values[entry.name] = value or "on"
             self.by_user.add(entry.name)
         for item in options.disable:
             name = lookup(item).name
             if name in self.by_user:
                 raise Refused(f"'{name}' is both enabled and disabled")
-            self._settings[name] = "off"
-            self._disabled.add(name)
-
-    def on(self, entry: Tunable) -> bool:
-        return self._settings.get(entry.name, "off") != "off"
-
-    def disabled(self, entry: Tunable) -> bool:
-        return entry.name in self._disabled
-
-    def value(self, entry: Tunable) -> Optional[str]:
-        """The value from the profile or the user; None for the entry's default."""
-        value = self._settings.get(entry.name, "on")
-        if value in ("on", "off"):
-            return None
-        return value
+            self.values[name] = "off"
+            self.disabled.add(name)
 
 
 class _PlanMaker:
@@ -130,34 +118,26 @@ class _PlanMaker:
         self.runtime: list[PlannedSetting] = []
         self.optional: list[Offer] = []
         self.skipped: list[Skipped] = []
-
-    def make(self) -> _PlanMaker:
         for entry in CATALOGUE:
             self._decide(entry)
-        return self
-
-    def _seen_by(self, entry: Tunable) -> Target:
-        if entry.at_boot:
-            return self._target
-        return replace(self._target, enabled=self._target.enabled - self._not_booted)
 
     def _decide(self, entry: Tunable) -> None:
-        target = self._seen_by(entry)
-        notes = []
-        for need in entry.needs:
-            met = need.test(target)
-            if met is False:
-                self._leave_out(entry, need.missing)
-                return
-            if met is None:
-                notes.append(need.assumed)
-        obstacle = self._obstacle(entry, target)
-        if not self._wanted.on(entry):
-            self._offer(entry, obstacle)
-        elif obstacle:
+        target = self._target
+        if not entry.at_boot:
+            target = replace(target, enabled=target.enabled - self._not_booted)
+        needs = [(need, need.test(target)) for need in entry.needs]
+        missing = next((need.missing for need, met in needs if met is False), None)
+        obstacle = missing or self._obstacle(entry, target)
+        value = self._wanted.values.get(entry.name, "off")
+        if obstacle:
             self._leave_out(entry, obstacle)
+        elif value != "off":
+            notes = dict.fromkeys(need.assumed for need, met in needs if met is None)
+            self._set(entry, "; ".join([entry.why, *notes]), None if value == "on" else value)
+        elif entry.name in self._wanted.disabled:
+            self._leave_out(entry, "switched off by --disable")
         else:
-            self._set(entry, "; ".join([entry.why, *dict.fromkeys(notes)]))
+            self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.usage}"))
 
     def _obstacle(self, entry: Tunable, target: Target) -> Optional[str]:
         for name in entry.conflicts:
@@ -168,19 +148,11 @@ class _PlanMaker:
 
     def _leave_out(self, entry: Tunable, why: str) -> None:
         if entry.name in self._wanted.by_user:
-            raise Refused(f"--enable {entry.name}: {why}")
+            hint = "--as-host plans as for hardware" if why == PHYSICAL.missing else None
+            raise Refused(f"--enable {entry.name}: {why}", hint=hint)
         self.skipped.append(Skipped(entry.name, why))
 
-    def _offer(self, entry: Tunable, unneeded: Optional[str]) -> None:
-        if unneeded:
-            self.skipped.append(Skipped(entry.name, unneeded))
-        elif self._wanted.disabled(entry):
-            self.skipped.append(Skipped(entry.name, "switched off by --disable"))
-        else:
-            self.optional.append(Offer(entry.name, entry.cost, f"--enable {entry.usage}"))
-
-    def _set(self, entry: Tunable, why: str) -> None:
-        given = self._wanted.value(entry)
+    def _set(self, entry: Tunable, why: str, given: Optional[str]) -> None:
         if given is not None:
             _check_value(entry, given)
         refused = entry.refuses(self._target, given)
@@ -191,15 +163,12 @@ class _PlanMaker:
         if entry.value is not None:
             value = entry.own_value(self._target) if given is None else given
             self.parameters.append(PlannedParameter(entry.name, value, *fixed))
-            self._note_absence(entry.name, value)
+            booted = self._target.machine.cmdline or ""
+            if self._as_booted and cmdline.values(booted, entry.name)[-1:] != [value]:
+                self._not_booted |= {entry.name}
         for row in entry.settings(self._target, given):
             self.runtime.append(PlannedSetting(entry.name, row.path, row.value, *fixed))
         self._target = replace(self._target, enabled=self._target.enabled | {entry.name})
-
-    def _note_absence(self, name: str, value: str) -> None:
-        line = self._target.machine.cmdline or ""
-        if self._as_booted and cmdline.values(line, name)[-1:] != [value]:
-            self._not_booted |= {name}
 
 
 def _check_value(entry: Tunable, value: str) -> None:
@@ -231,7 +200,7 @@ def _warnings(
     if target.isolated and config and not config.enabled("NO_HZ_FULL"):
         yield (
             f"the kernel is built without CONFIG_NO_HZ_FULL: its tick interrupts the isolated CPUs "
-            f"{config.options.get('HZ', '100 to 1000')} times a second"
+            f"{target.kernel.hz or '100 to 1000'} times a second"
         )
     if "nohz_full" in names and machine.is_x86 and machine.clock.current in ("hpet", "acpi_pm"):
         yield (

@@ -43,18 +43,18 @@ def split(machine: Machine, request: CpuRequest) -> Split:
         )
     named = by_lists(machine, request)
     if named is not None:
+        isolated, why, warnings, sets = named
         boot = CpuSet.of([machine.cpus.boot])
         kept = [
             RoleReason(boot, "housekeeping", "boots the system"),
-            RoleReason(named.housekeeping - boot, "housekeeping", named.why),
+            RoleReason(machine.cpus.online - isolated - boot, "housekeeping", why),
         ]
-        sets = named.sets or {"": named.isolated}
-        isolated = [
-            RoleReason(cpus, "isolated", f"{name}, {named.why}" if name else named.why)
+        chosen = [
+            RoleReason(cpus, "isolated", f"{name}, {why}" if name else why)
             for name, cpus in sets.items()
         ]
-        reasons = [*kept, *isolated]
-        return _finish(machine, named.isolated, reasons, named.warnings, named.sets or None)
+        names = {name: cpus for name, cpus in sets.items() if name}
+        return _finish(machine, isolated, [*kept, *chosen], warnings, names or None)
     return _choose(machine, request)
 
 
@@ -73,9 +73,8 @@ def _choose(machine: Machine, request: CpuRequest) -> Split:
     warnings: tuple[str, ...] = ()
     if request.for_device is not None:
         near, warnings = near_device(machine, request.for_device)
-    least = machine.core_types[-1] if len(machine.core_types) > 1 else None
-    if request.keep_efficiency_cores:
-        least = None
+    mixed = len(machine.core_types) > 1 and not request.keep_efficiency_cores
+    least = machine.core_types[-1] if mixed else None
     choice = _Choice(machine, request, near, least)
     if choice.full and least:
         choice = _Choice(machine, request, near, None)

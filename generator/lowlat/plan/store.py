@@ -3,6 +3,7 @@
 line, a shell file or a kernel file is checked against the catalogue again."""
 
 import json
+import os
 import re
 from contextlib import suppress
 from typing import Optional
@@ -12,7 +13,7 @@ from lowlat.base.errors import Refused
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
-from lowlat.host.root import Root
+from lowlat.host.root import CPU, Root
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
 from lowlat.model.machine import RELEASE
@@ -57,12 +58,25 @@ def read(path: Optional[str], root: Root) -> Plan:
     return plan
 
 
+def read_here(path: Optional[str], root: Root) -> Plan:
+    """read() a plan of this machine. Also raises Refused if the machine lacks one of its CPUs, and
+    was not booted with it."""
+    plan = read(path, root)
+    running = cmdline.parse(root.read("/proc/cmdline") or "")
+    if {parameter.word for parameter in plan.parameters}.issubset(running):
+        return plan  # CPUs that the boot lost are a finding
+    absent = plan.cpus.online - (root.read_cpus(f"{CPU}/possible") or plan.cpus.online)
+    if absent:
+        raise Refused(f"{path or PLAN}: of another machine: CPU {absent} is not here")
+    return plan
+
+
 def applied(root: Root) -> Optional[Plan]:
     """The applied plan, if the command line of this boot carries its marker, else None. Raises
     Refused as read() does."""
-    marker = cmdline.values(root.read("/proc/cmdline") or "", cmdline.MARKER)
+    marker = cmdline.marker(root.read("/proc/cmdline") or "")
     plan = read(None, root) if marker and not root.absent(PLAN) else None
-    return plan if plan and plan.id in marker else None
+    return plan if plan and plan.id == marker else None
 
 
 def facts(root: Root) -> dict[str, object]:
@@ -109,6 +123,8 @@ def _parse(where: str, text: str) -> Plan:
 
 
 def _read_named(path: str) -> str:
+    if not os.path.lexists(path):
+        raise Refused(f"{path}: No such file or directory", hint=_GIVE)
     trust.check(path)
     try:
         return files.read(path, _LARGEST).decode("utf-8")

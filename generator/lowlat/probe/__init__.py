@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Read a host into a Machine. Every read goes through the given Root."""
 
+from typing import Optional
+
+from lowlat.base.typed_json import encode
 from lowlat.host import daemons
 from lowlat.host.root import Root
 from lowlat.model.machine import ARM, Machine
@@ -9,9 +12,29 @@ from lowlat.probe import devices, hypervisor, kernel, platform, topology
 
 def host_facts(root: Root) -> dict[str, object]:
     """The host's facts that a run records. Raises the same errors as probe()."""
-    from lowlat.model.run import facts  # importing its types costs a tenth of ``plan``
-
     return facts(probe(root), root.read("/proc/sys/kernel/hostname"))
+
+
+def facts(machine: Machine, name: Optional[str]) -> dict[str, object]:
+    """A summary of the machine for the run's ``host`` key; unknown facts are null."""
+    return {
+        "name": name,
+        "arch": machine.arch,
+        "processor": machine.processor.model,
+        "hypervisor": machine.hypervisor,
+        "online": str(machine.cpus.online),
+        "cores": len(machine.cores),
+        "smt": any(len(core.cpus) > 1 for core in machine.cores),
+        "nodes": len(machine.nodes),
+        "clocksource": machine.clock.current,
+        "hz": machine.kernel.hz,
+        "realtime": machine.kernel.realtime,
+        "idle_driver": machine.power.idle_driver,
+        "frequency_driver": machine.power.frequency_driver,
+        "governors": list(machine.power.governors),
+        "tuned_profile": machine.services.tuned_profile,
+        "layout": encode(machine.cores),
+    }
 
 
 def probe(root: Root) -> Machine:

@@ -151,16 +151,11 @@ class _Rows:
 
 def parse_udev(text: str) -> Mapping[str, str]:
     """Each device's model name, from lines "ADDRESS KEY=VALUE"."""
-    said: dict[str, dict[str, str]] = defaultdict(dict)
-    for line in text.splitlines():
-        address, _, rest = line.partition(" ")
-        key, equals, value = rest.partition("=")
-        if equals and key in _PROPERTIES:
-            said[address][key] = value
-    return {
-        address: " ".join(values[key] for key in _PROPERTIES if key in values)
-        for address, values in said.items()
-    }
+    models: dict[str, list[str]] = defaultdict(list)
+    for key in _PROPERTIES:
+        for address, value in re.findall(rf"^(\S+) {key}=(.*)$", text, re.MULTILINE):
+            models[address].append(value)
+    return {address: " ".join(words) for address, words in models.items()}
 
 
 def _ask_udev(root: Root) -> str:

@@ -27,10 +27,8 @@ _CLOCK = "/sys/devices/system/clocksource/clocksource0"
 
 #: CPU flags that change a plan; the other 150 or so flags of a modern CPU are left out.
 _FLAGS = frozenset(
-    {
-        *("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable"),
-        *("split_lock_detect", "bus_lock_detect", "hypervisor"),
-    }
+    ("constant_tsc", "nonstop_tsc", "tsc_adjust", "tsc_reliable")
+    + ("split_lock_detect", "bus_lock_detect", "hypervisor")
 )
 
 #: Patterns of lines in /proc/cpuinfo that only one architecture prints.

@@ -136,7 +136,9 @@ def read_cores(
     for node in nodes:
         for cpu in node.cpus:
             cpu_nodes.setdefault(cpu, []).append(node.id)
-    domains = _last_level(caches)
+    # Sorted by level, so the last level wins.
+    data = (cache for cache in caches if cache.kind != "instruction")
+    domains = {cpu: cache.cpus.first for cache in data for cpu in cache.cpus}
     return tuple(
         Core(
             cpus=cpus,
@@ -180,14 +182,6 @@ def _siblings(root: Root, cpu: int) -> CpuSet:
     return CpuSet()
 
 
-def _last_level(caches: Iterable[Cache]) -> dict[int, int]:
-    domains: dict[int, int] = {}
-    for cache in caches:  # sorted by level, so the last level wins
-        if cache.kind != "instruction":
-            domains.update((cpu, cache.cpus.first) for cpu in cache.cpus)
-    return domains
-
-
 def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ...]:
     """Core types, most capable first; empty if all cores are alike or no source tells. Sources in
     order of trust: the perf units of hybrid x86, cpu_capacity, CPPC highest_perf, maximum
@@ -196,14 +190,14 @@ def read_core_types(root: Root, online: CpuSet, arm: bool) -> tuple[CoreType, ..
     named = _perf_unit_types(root, online)
     if named:
         return named
-    for name, path, step in (
-        ("capacity", "cpu_capacity", 0.90),
-        ("CPPC highest_perf", "acpi_cppc/highest_perf", 0.80),
-        ("maximum frequency", "cpufreq/cpuinfo_max_freq", 0.99 if arm else 0.85),
+    for name, unit, path, step in (
+        ("capacity", "", "cpu_capacity", 0.90),
+        ("CPPC highest_perf", "", "acpi_cppc/highest_perf", 0.80),
+        ("maximum frequency", " kHz", "cpufreq/cpuinfo_max_freq", 0.99 if arm else 0.85),
     ):
         known = _values(root, online, path)
         if known:
-            return _types_by_value(name, known, step)
+            return _types_by_value(name, unit, known, step)
     return ()
 
 
@@ -232,23 +226,22 @@ def _perf_unit_types(root: Root, online: CpuSet) -> tuple[CoreType, ...]:
     return tuple(found) if len(found) > 1 and covered == len(online) else ()
 
 
-def _types_by_value(name: str, values: Mapping[int, int], step: float) -> tuple[CoreType, ...]:
-    rank: dict[int, int] = {}
-    best: list[int] = []
-    previous = 0
+def _types_by_value(
+    name: str, unit: str, values: Mapping[int, int], step: float
+) -> tuple[CoreType, ...]:
+    groups: list[list[int]] = []
     for value in sorted(set(values.values()), reverse=True):
-        if not best or value < previous * step:
-            best.append(value)
-        rank[value] = len(best) - 1
-        previous = value
-    members: list[list[int]] = [[] for _ in best]
-    for cpu, value in values.items():
-        members[rank[value]].append(cpu)
-    if len(best) < 2:
+        if not groups or value < groups[-1][-1] * step:
+            groups.append([])
+        groups[-1].append(value)
+    if len(groups) < 2:
         return ()
-    return tuple(
-        CoreType(f"{name} {value}", CpuSet.of(cpus), name) for value, cpus in zip(best, members)
+    members = (
+        CpuSet.of(cpu for cpu, value in values.items() if group[-1] <= value <= group[0])
+        for group in groups
     )
+    named = (f"{name} {group[0]}{unit}" for group in groups)
+    return tuple(CoreType(of, cpus, name) for of, cpus in zip(named, members))
 
 
 def _identifier(root: Root, cpu: int, name: str) -> Optional[int]:

@@ -53,7 +53,7 @@ class Guest:
     def _stations(self) -> None:
         arm = self.task.arm
         if arm.changes:
-            with self._timed("runtime", "applying the run-time half"):
+            with self._timed("runtime", "applying the run-time settings"):
                 self._apply()
         if arm.plan:
             with self._timed("verify", "verifying"):

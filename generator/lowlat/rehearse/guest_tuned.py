@@ -45,7 +45,7 @@ def apply_own(root: Root, name: str, isolated: CpuSet, log: Path) -> tuple[str, 
     Refused outside of a guest or without TuneD."""
     _check_guest(root)
     if process.find("tuned") is None:
-        raise process.missing("TuneD")
+        raise process.NotInstalled("TuneD")
     for path in _MAIN.parent.glob("*-variables.conf"):
         _set(path, "isolated_cores", str(isolated))
     return f"TuneD's {name}, without its daemon", _by_tuned(name, log)
@@ -63,7 +63,7 @@ def line(root: Root) -> str:
 
 def _check_guest(root: Root) -> None:
     if not _GUEST.search(root.read("/proc/cmdline") or ""):
-        why = "the run-time half of a rehearsal is applied in its guest only"
+        why = "a rehearsal's run-time settings are applied in its guest only"
         raise Refused(why, hint="'lowlat-gen rehearse' boots one")
 
 

@@ -105,18 +105,16 @@ def _of_file(image: Path) -> BootableKernel:
     if not image.is_file():
         raise Refused(f"--kernel {image}: no such file", hint="give a bzImage or a release")
     with _readable(image).open("rb") as stream:
-        head = stream.read(4096)
+        head = stream.read(0x10000)
     if b"\n" in head and b"\0" not in head:
         why = f"--kernel {image}: text, no kernel image"
         raise Refused(why, hint="give a bzImage or a release")
-    release = image_release(image) or image.name.partition("-")[2] or image.name
+    release = _release_in(head) or image.name.partition("-")[2] or image.name
     return BootableKernel(release, image.resolve())
 
 
-def image_release(image: Path) -> Optional[str]:
+def _release_in(head: bytes) -> Optional[str]:
     """The release in an x86 bzImage (Documentation/arch/x86/boot.rst, kernel_version)."""
-    with image.open("rb") as stream:
-        head = stream.read(0x10000)
     if head[0x202:0x206] != b"HdrS":
         return None
     begin = int.from_bytes(head[0x20E:0x210], "little") + 0x200

@@ -11,7 +11,6 @@ from typing import Optional
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.base.terminal import say, step
 from lowlat.host.root import Root
-from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import profile
@@ -61,11 +60,13 @@ class Rehearsal:
     failed: Mapping[str, LowlatError]
 
 
-def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None) -> Rehearsal:
-    """Boot each arm on each kernel ``options.boots`` times; boots in the folder are not repeated,
-    so the same call resumes an interrupted rehearsal. Raises Refused before the first boot if a
-    part is missing or an option is wrong, LowlatError if no boot succeeds."""
-    machine, made_with, stages = prepare(options, results)
+def rehearse(
+    options: RehearseOptions, results: Path, jobs: Optional[int], begun: Optional[Request]
+) -> Rehearsal:
+    """Boot each arm on each kernel ``options.boots`` times; ``begun`` is the request of an
+    interrupted rehearsal, whose boots in the folder are not repeated. Raises Refused before the
+    first boot if a part is missing or an option is wrong, LowlatError if no boot succeeds."""
+    machine, made_with, stages = prepare(options, results, begun)
     jobs = jobs or min(1 if stage.alone else side_by_side(stage.shape) for stage in stages)
     with store.locked(results):
         _scout(machine, stages, jobs)
@@ -75,14 +76,12 @@ def rehearse(options: RehearseOptions, results: Path, jobs: Optional[int] = None
 
 
 def prepare(
-    options: RehearseOptions, results: Path
+    options: RehearseOptions, results: Path, begun: Optional[Request] = None
 ) -> tuple[Machine, Mapping[str, str], tuple[KernelBoots, ...]]:
     """Find the kernels and size the guest; every refusal happens here."""
     vm.check_tools()
-    find_harness()
     machine = probe(Root())
     options.check(shape(machine, options.cpus, options.memory, emulated=None).cpus)
-    begun = Request.read(results)
     chosen = begun.kernels if begun else _kernels(options)
     made_with = store.made_with(machine, chosen)
     if begun:

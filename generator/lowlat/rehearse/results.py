@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lowlat.base.terminal import bold
 from lowlat.base.typed_json import write_value
+from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.rehearse import guest_tuned
@@ -37,10 +38,8 @@ def _wrong(booted: Booted, plan: Plan) -> Iterator[str]:
 
 def _basics(booted: Booted, isolated: CpuSet) -> Iterator[str]:
     facts = booted.facts
-    words = booted.line.split()
     for name, held in (("isolcpus", facts.isolated), ("nohz_full", facts.nohz_full)):
-        planned = any(word.startswith(f"{name}=") for word in words)
-        expected = isolated if planned else CpuSet()
+        expected = isolated if cmdline.values(booted.line, name) else CpuSet()
         if held != expected:
             yield f"{name}: '{held}' in sysfs, '{expected}' expected"
     yield from (f"kernel message: {text}" for text in facts.complaints)

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The folder of a rehearsal: the request and all results, so that it can be resumed."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform
@@ -18,7 +16,6 @@ from typing import Optional
 from lowlat import __version__
 from lowlat.base import files, process, trust
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.files import state_folder
 from lowlat.base.typed_json import read_value, write_value
 from lowlat.measure.child import find_harness
 from lowlat.model.machine import Machine
@@ -40,7 +37,7 @@ def name(out: Optional[Path]) -> Path:
     """The folder for all results, by default in the state folder's runs. Raises Refused if a guest
     cannot share it, or it already holds a rehearsal."""
     fresh = f"rehearsal-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
-    folder = _shared("--out", out or state_folder() / "runs" / fresh)
+    folder = _shared("--out", out or files.state_folder() / "runs" / fresh)
     if os.path.lexists(folder / REQUEST):
         hint = f"--resume {folder} goes on with it, or name another folder"
         raise Refused(f"--out {folder}: holds a rehearsal already", hint=hint)
@@ -63,15 +60,6 @@ class Request:
             _check_owner("--out", folder)
             write_value(folder / REQUEST, self)
 
-    @classmethod
-    def read(cls, folder: Path) -> Optional[Request]:
-        """The stored request, None if none can be read. Raises Refused if root cannot trust it."""
-        with suppress(OSError, ValueError, TypeError):
-            found: Request = read_value(folder / REQUEST, cls)
-            _check_owner("--resume", folder)
-            return found if found.schema == SCHEMA else None
-        return None
-
     def check(self, made_with: Mapping[str, str]) -> None:
         """Raises Refused if new boots would not be comparable with the stored ones."""
         for name, before in self.made_with.items():
@@ -81,15 +69,17 @@ class Request:
                 raise Refused(why, hint="boots of both do not compare: begin another rehearsal")
 
 
-def resumed(named: Path) -> tuple[Path, RehearseOptions]:
-    """The folder of a rehearsal and its options. Raises Refused if none was begun there, or if a
-    guest cannot share the folder."""
+def resumed(named: Path) -> tuple[Path, Request]:
+    """The folder of a rehearsal and its request. Raises Refused if none was begun there, if a guest
+    cannot share the folder, or if root cannot trust it."""
     folder = _shared("--resume", named)
-    found = Request.read(folder)
-    if found is None:
-        why = f"--resume {named}: no rehearsal was begun there"
-        raise Refused(why, hint="name the folder of its results")
-    return folder, found.options
+    with suppress(OSError, ValueError, TypeError):
+        found = read_value(folder / REQUEST, Request)
+        _check_owner("--resume", folder)
+        if found.schema == SCHEMA:
+            return folder, found
+    why = f"--resume {named}: no rehearsal was begun there"
+    raise Refused(why, hint="name the folder of its results")
 
 
 def locked(folder: Path) -> AbstractContextManager[int]:

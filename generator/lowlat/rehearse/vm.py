@@ -16,7 +16,6 @@ from typing import Optional
 import lowlat
 from lowlat.base import bounds, files, process, resources
 from lowlat.base.errors import LowlatError, Refused
-from lowlat.base.process import follow
 from lowlat.measure.child import find_harness
 from lowlat.rehearse import enclosure, qemu
 from lowlat.rehearse.kernel import BootableKernel
@@ -135,7 +134,7 @@ def run(boot: GuestBoot, stop: threading.Event) -> None:
     enclosure.hand_over(boot.folder)
     paths = [*runs_on(boot.kernel), boot.kernel.image, boot.folder]
     command = enclosure.argv(paths, [*guard, *argv(boot)])
-    status = follow(command, environment, boot.log, boot.limit, stop)
+    status = process.follow(command, environment, boot.log, boot.limit, stop)
     if status != 0:
         raise _what_happened(boot, status)
 
@@ -157,5 +156,5 @@ def runner() -> str:
     beside = Path(sys.executable).with_name("virtme-run")
     found = str(beside) if beside.exists() else process.find("virtme-run")
     if found is None:
-        raise process.missing("virtme-ng", hint="pip install 'lowlat[rehearse]'")
+        raise process.NotInstalled("virtme-ng", hint="pip install 'lowlat[rehearse]'")
     return found

@@ -5,18 +5,13 @@ with enough housekeeping CPUs for a kubelet."""
 import json
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from lowlat.base import encode
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import plain
 from lowlat.catalogue import lookup
-from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan, PlannedSetting
-from lowlat.plan.cpu_request import CpuRequest
-from lowlat.plan.split import split
 from lowlat.render.files import expand
 from lowlat.render.hooks import RenderedFile
 
@@ -36,23 +31,16 @@ _SIZES = {64: "64k", 2 << 10: "2M", 32 << 10: "32M", 512 << 10: "512M", 1 << 20:
 _SYSTEM = {"init.scope": "Scope", "system.slice": "Slice", "user.slice": "Slice"}
 
 
-@dataclass(frozen=True)
-class Export:
-    """The files; ``gaps`` are sentences on what they cannot carry or the other system adds."""
-
-    files: tuple[RenderedFile, ...]
-    gaps: tuple[str, ...] = ()
-
-
-def export(name: str, plan: Plan) -> Export:
-    """A plan in the format of that name. Raises Refused if the plan isolates no CPU."""
+def export(name: str, plan: Plan) -> tuple[tuple[RenderedFile, ...], tuple[str, ...]]:
+    """A plan in the format of that name, and sentences on what the files cannot carry or the other
+    system adds. Raises Refused if the plan isolates no CPU."""
     if not plan.isolated:
         why = f"--format {name}: profile {plan.profile} isolates no CPU"
         raise Refused(why, hint="choose another --profile")
     carried = _operator_sets if name == "performance-profile" else _is_written
     lost = ", ".join(dict.fromkeys(s.name for s in plan.runtime if not carried(s)))
     told = expand(f"exports/{name}.txt.j2", _plain, **_known(plan), lost=lost)
-    return Export(tuple(FORMATS[name](plan)), tuple(filter(None, told.splitlines())))
+    return tuple(FORMATS[name](plan)), tuple(filter(None, told.splitlines()))
 
 
 def _performance_profile(plan: Plan) -> Iterator[RenderedFile]:
@@ -151,24 +139,3 @@ def _operator_sets(setting: PlannedSetting) -> bool:
 
 def _plain(value: object) -> str:
     return plain(str(value))
-
-
-#: Hardware threads for the kubelet, the container runtime, network agents and other services.
-_THREADS = 4
-
-
-def for_kubelet(machine: Machine, request: CpuRequest) -> CpuRequest:
-    """The request with more housekeeping cores per node, until the machine keeps four hardware
-    threads for them or half of it; a request that chooses the CPUs is unchanged."""
-    if request.choose or request.housekeeping_cores:
-        return request
-    best = request
-    with suppress(Refused):  # nothing would be left to isolate
-        for cores in range(2, len(machine.cores)):
-            kept = split(machine, best)[0].housekeeping
-            request = replace(request, housekeeping_cores=cores)
-            more = split(machine, request)[0].housekeeping
-            if len(kept) >= _THREADS or 2 * len(more) > len(machine.cpus.online):
-                break
-            best = request if len(more) > len(kept) else best
-    return best

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from statistics import fmean, median
+from heapq import nlargest
+from statistics import fmean, geometric_mean, median
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.policy import word
-from lowlat.model.run import ChainLink, CpuRun, LongGap, Run
+from lowlat.model.run import ChainLink, Run
 from lowlat.report import figures, work
 from lowlat.report.figures import Key, Measure
 from lowlat.verify.finding import Finding
@@ -84,16 +84,13 @@ class Arm:
         """The longest gaps of these CPUs with known causes, the longest first, then the latest
         wake-up; none under emulation, where durations mean nothing."""
         known = [run.cpu(cpu) for run in self.runs if not run.emulated for cpu in cpus]
-        gaps = [self._gap(cpu, one) for cpu in known for one in cpu.longest]
-        late = [(cpu, one) for cpu in known if cpu.wakeup for one in cpu.wakeup.longest]
-        woken = [self._gap(cpu, one, late=True) for cpu, one in late]
-        gaps, woken = (
-            sorted(own, key=lambda one: one.length_ns, reverse=True) for own in (gaps, woken)
-        )
-        return [*gaps[:_LONGEST], *woken[:1]]
-
-    def _gap(self, cpu: CpuRun, one: LongGap, *, late: bool = False) -> ArmGap:
-        return ArmGap(self.name, cpu.cpu, one.begin_s, one.length_ns, one.chain, late)
+        gaps = [(cpu.cpu, one) for cpu in known for one in cpu.longest]
+        woken = [(cpu.cpu, one) for cpu in known if cpu.wakeup for one in cpu.wakeup.longest]
+        return [
+            ArmGap(self.name, cpu, one.begin_s, one.length_ns, one.chain, late)
+            for found, most, late in ((gaps, _LONGEST, False), (woken, 1, True))
+            for cpu, one in nlargest(most, found, key=lambda gap: gap[1].length_ns)
+        ]
 
     @property
     def starts(self) -> list[Optional[float]]:
@@ -109,9 +106,9 @@ class Arm:
         for boot in self.boots:
             seen: dict[Key, list[float]] = {}
             for run in boot:
-                _collect(seen, figures.figures(run, cpus, measures))
-                _collect(seen, figures.of_run(run, cpus))
-                _collect(seen, work.values(run, cpus))
+                own = figures.figures(run, cpus, measures) | figures.of_run(run, cpus)
+                for key, value in (own | work.values(run, cpus)).items():
+                    seen.setdefault(key, []).append(value)
             weights = [run.seconds(cpus) for run in boot]
             for key, values in seen.items():
                 mean = key[0] in counted and len(values) == len(boot)
@@ -137,7 +134,7 @@ def typical(values: Sequence[float], floor: float = 0.0) -> float:
         return values[0]
     if not floor and min(values) <= 0:
         return fmean(values)
-    return math.exp(fmean(math.log(max(value, floor)) for value in values))
+    return geometric_mean(max(value, floor) for value in values)
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
@@ -150,8 +147,3 @@ def _seconds(text: str) -> Optional[float]:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except ValueError:
         return None
-
-
-def _collect(into: dict[Key, list[float]], values: dict[Key, float]) -> None:
-    for key, value in values.items():
-        into.setdefault(key, []).append(value)

@@ -59,7 +59,7 @@ def described(found: Description, form: Form = TEXT) -> str:
     """The text of runs of one arm, without a comparison."""
     tables = description.tables(found)
     notes = found.kernels, *found.flags
-    return _written(form, description.headline(found), tables, (), notes)
+    return _written(form, "{} ({}).".format(*description.finding(found)), tables, (), notes)
 
 
 def render(found: Comparison, form: Form = TEXT) -> str:

@@ -106,11 +106,9 @@ def doses(before: Arm, after: Arm) -> Iterator[str]:
     less."""
     ours, theirs = (_dose(arm.runs) for arm in (before, after))
     shared = [kind for kind in ours if theirs.get(kind, 0) > 0 and ours[kind] > 0]
-    changes = {kind: theirs[kind] / ours[kind] - 1 for kind in shared}
-    for words, found in (
-        ("less", {kind: -change for kind, change in changes.items() if change < -_DOSE}),
-        ("more", {kind: change for kind, change in changes.items() if change > _DOSE}),
-    ):
+    for words, sign in (("less", -1), ("more", 1)):
+        changes = {kind: sign * (theirs[kind] / ours[kind] - 1) for kind in shared}
+        found = {kind: change for kind, change in changes.items() if change > _DOSE}
         if found:
             least, most = (f"{100 * end(found.values()):.0f}" for end in (min, max))
             size = least if least == most else f"{least} to {most}"

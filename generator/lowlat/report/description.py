@@ -2,11 +2,11 @@
 """One arm alone: the figures of its runs, without a comparison."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Optional, Union
+from typing import Callable, Optional, Union
 
 from lowlat.base.errors import Refused
 from lowlat.base.typed_json import encode_fields
@@ -16,7 +16,7 @@ from lowlat.report.arm import Arm, ArmGap, typical
 from lowlat.report.endpoint import measures
 from lowlat.report.figures import CAUSES, INTERRUPTS, TOGETHER, Key
 from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table
+from lowlat.report.tables import MOST_CPUS, MOST_SOURCES, SUMMARY, Table, with_rows
 from lowlat.report.throughput import Rate
 from lowlat.report.wording import noise, number, source
 
@@ -109,8 +109,8 @@ def as_json(found: Description) -> str:
     return json.dumps({"schema": SCHEMA, **encode_fields(found)}, indent=2, allow_nan=False) + "\n"
 
 
-def headline(found: Description) -> str:
-    """The main figures of the runs, in one sentence."""
+def finding(found: Description) -> tuple[str, str]:
+    """The main figures of the runs, and whether they are complete and valid."""
     told = [f"{number(rate)} interrupts/s"] if (rate := found.get(INTERRUPTS)) is not None else []
     if (ppm := found.get("noise_ppm")) is not None:
         longest = (found.get("max_ns") or 0.0) / 1e3
@@ -120,10 +120,10 @@ def headline(found: Description) -> str:
     state = "complete" if found.complete else "PARTIAL"
     state += "" if found.valid else ", NOT VALID"
     where = f"{noun} {found.cpus}, {found.seconds:.4g} s{times}"
-    return f"{found.label} on {where}: {', '.join(told)} ({state})."
+    return f"{found.label} on {where}: {', '.join(told)}", state
 
 
-def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
+def tables(found: Description, *, parts: bool = True) -> tuple[Table, ...]:
     """The figures over all CPUs, those of each CPU, the work; with ``parts``, causes and
     interrupts."""
     units = {figure.name: figure.unit for figure in found.figures}
@@ -136,28 +136,28 @@ def tables(found: Description, *, parts: bool = True) -> Iterator[Table]:
         if (value := found.get(name)) is not None
     )
     noun = "CPU" if len(found.cpus) == 1 else "mean of CPUs"
-    yield Table((f"{noun} {found.cpus}", found.label), rows, wide=True)
-    yield _per_cpu(found)
-    if found.longest_gaps:
-        yield Table(osnoise.GAPS_HEADER, tuple(osnoise.gaps(found.longest_gaps, found.sets)))
+    arm = OsnoiseArm(found.label, found.seconds, found.get)
+    rate = (("stress-ng's matrix", str(found.throughput)),) if found.throughput else ()
     timed = {figure.name: number(figure.value) for figure in found.figures if figure.cpu == "all"}
-    if found.throughput:
-        yield Table(("throughput", found.label), (("stress-ng's matrix", str(found.throughput)),))
-    header, *kinds = work.rows(list(timed), lambda name: timed.get(name, "-"))
-    if kinds:
-        yield Table(header, tuple(kinds), note=work.NOTE)
-    header, *woken = wakeup.rows((OsnoiseArm(found.label, found.seconds, found.get),))
-    if woken:
-        yield Table(header, tuple(woken), note=wakeup.NOTE)
-    for name, title in (
-        (CAUSES, "noise by cause, ppm"),
-        (INTERRUPTS, "interrupts by source, /s"),
-        (TOGETHER, "away at the same time, ppm"),
-    ):
-        if (parts or name == TOGETHER) and (own := parts_of(found, name)):
-            words = source if name == INTERRUPTS else str
-            shown = tuple((words(row), number(value)) for row, value in own[:MOST_SOURCES])
-            yield Table((title, found.label), shown, wide=True)
+    causes = _by_row(found, CAUSES, "noise by cause, ppm", str)
+    sources = _by_row(found, INTERRUPTS, "interrupts by source, /s", source)
+    candidates = (
+        Table((f"{noun} {found.cpus}", found.label), rows, wide=True),
+        _per_cpu(found, arm),
+        Table.of(osnoise.gaps(found.longest_gaps, found.sets)),
+        Table(("throughput", found.label), rate),
+        Table.of(work.rows(timed), work.NOTE),
+        Table.of(wakeup.rows((arm,)), wakeup.NOTE),
+        *((causes, sources) if parts else ()),
+        _by_row(found, TOGETHER, "away at the same time, ppm", str),
+    )
+    return with_rows(candidates)
+
+
+def _by_row(found: Description, name: str, title: str, words: Callable[[str], str]) -> Table:
+    shown = parts_of(found, name)[:MOST_SOURCES]
+    rows = tuple((words(row), number(value)) for row, value in shown)
+    return Table((title, found.label), rows, wide=True)
 
 
 def parts_of(found: Description, name: str) -> list[tuple[str, float]]:
@@ -170,10 +170,8 @@ def parts_of(found: Description, name: str) -> list[tuple[str, float]]:
     return sorted(parts, key=lambda part: part[1], reverse=True)
 
 
-def _per_cpu(found: Description) -> Table:
+def _per_cpu(found: Description, arm: OsnoiseArm) -> Table:
     worst = sorted(found.cpus, key=lambda cpu: found.get("noise_ppm", cpu) or 0.0, reverse=True)
-    arm = OsnoiseArm(found.label, found.seconds, found.get)
-    header, *rows = osnoise.rows((arm,), sorted(worst[:MOST_CPUS]), found.sets)
     left = len(found.cpus) - MOST_CPUS
     note = f"the worst {MOST_CPUS}; {left} more in --json" if left > 0 else ""
-    return Table(header, tuple(rows), note=note)
+    return Table.of(osnoise.rows((arm,), sorted(worst[:MOST_CPUS]), found.sets), note)

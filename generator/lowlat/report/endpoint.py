@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Optional, Union
 
@@ -67,38 +68,29 @@ class Pair:
         compared = measures(runs, cpus, emulated=runs[0].emulated)
         return cls(before, after, cpus, tuple(compared), primary)
 
-    def primary_samples(self) -> Optional[TwoSamples]:
-        """The primary figure of all CPUs for a test; None if not every boot has it."""
-        (measure,) = (measure for measure in self.measures if measure.name == self.primary)
-        before, after = self.primary_values()
-        row = _Values(self, measure, "all", before, after)
-        return row.samples() if row.known else None
-
-    def primary_values(self) -> tuple[tuple[float, ...], ...]:
-        """The primary figure in each boot that has it, for either arm."""
-        measures = [measure for measure in self.measures if measure.name == self.primary]
-        arms = (arm.values(self.cpus, measures) for arm in (self.before, self.after))
-        return tuple(values.get((self.primary, "all"), ()) for values in arms)
+    @cached_property
+    def figures(self) -> dict[Key, PairFigure]:
+        """All figures that both arms have."""
+        ours, theirs = (arm.values(self.cpus, self.measures) for arm in (self.before, self.after))
+        return {
+            key: PairFigure(self, measure, cpu, ours[key], theirs[key])
+            for measure in self.measures
+            for cpu in ("all", *self.cpus)
+            if (key := (measure.name, cpu)) in ours and key in theirs
+        }
 
 
 def endpoints(pair: Pair, order: Optional[Order]) -> tuple[Endpoint, ...]:
     """All figures that both arms have; with an ``order`` of the boots those of a claim get interval
     and p."""
-    ours, theirs = (arm.values(pair.cpus, pair.measures) for arm in (pair.before, pair.after))
-    rows = {
-        key: _Values(pair, measure, cpu, ours[key], theirs[key])
-        for measure in pair.measures
-        for cpu in ("all", *pair.cpus)
-        if (key := (measure.name, cpu)) in ours and key in theirs
-    }
-    found = {key: row.endpoint() for key, row in rows.items()}
+    found = {key: row.endpoint() for key, row in pair.figures.items()}
     if order is not None:
-        found.update(_tested(pair, rows, found, order))
+        found.update(_tested(pair, found, order))
     return tuple(found.values())
 
 
 @dataclass(frozen=True)
-class _Values:
+class PairFigure:
     """One figure, and its value in each boot that has it."""
 
     pair: Pair
@@ -156,11 +148,9 @@ class _Values:
         return round(one, 3), round(other, 3)
 
 
-def _tested(
-    pair: Pair, rows: dict[Key, _Values], found: dict[Key, Endpoint], order: Order
-) -> dict[Key, Endpoint]:
+def _tested(pair: Pair, found: dict[Key, Endpoint], order: Order) -> dict[Key, Endpoint]:
     """The endpoints of the claim that every boot has, the primary one in a test of its own."""
-    longest = longest_gaps(pair)
+    rows, longest = pair.figures, longest_gaps(pair)
     claimed = [key for key, row in rows.items() if key[0] in CLAIMED - longest and row.known]
     families = [[key for key in claimed if found[key].primary is own] for own in (True, False)]
     if not pair.before.runs[0].emulated:

@@ -73,16 +73,13 @@ def _counts(name: str, of: Callable[[CpuRun], Optional[float]]) -> Measure:
 
 
 def _rate(level: str) -> Measure:
-    return Measure(
-        f"events_per_s@{level}", "1/s", lambda cpu: cpu.rates_per_s.get(level), counted=True
-    )
+    name = f"events_per_s@{level}"
+    return Measure(name, "1/s", lambda cpu: cpu.rates_per_s.get(level), counted=True)
 
 
 def _time_weighted(share: str, beyond: float) -> Measure:
-    def value(cpu: CpuRun) -> Optional[float]:
-        return cpu.time_weighted_ns.get(share)
-
-    return Measure(f"tw_{share}_ns", "ns", value, beyond=beyond)
+    name = f"tw_{share}_ns"
+    return Measure(name, "ns", lambda cpu: cpu.time_weighted_ns.get(share), beyond=beyond)
 
 
 def _total(rows: Optional[Mapping[str, float]]) -> Optional[float]:

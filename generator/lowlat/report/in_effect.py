@@ -9,8 +9,8 @@ from pathlib import Path
 from lowlat.base.typed_json import decode, read_document
 from lowlat.model import cmdline
 from lowlat.model.run import Run
-from lowlat.verify import SCHEMA
 from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.verdict import SCHEMA
 
 #: The states, the most important first: effective rows are many and add nothing.
 _ORDER = sorted(Standing, key=lambda state: state is Standing.EFFECTIVE)

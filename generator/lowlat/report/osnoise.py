@@ -22,9 +22,6 @@ _COLUMNS = (
     (INTERRUPTS, "interrupts/s", 1.0),
 )
 
-#: The header of gaps().
-GAPS_HEADER = ("the longest gaps and their causes, in order", "us")
-
 #: The number of a gap's causes that are listed.
 _LINKS = 6
 
@@ -59,7 +56,7 @@ def rows(
     for cpu in cpus:
         for arm in arms:
             own = (arm.name,) if named else ()
-            figures = (_figure(arm.get(name, cpu), unit) for name, _, unit in columns)
+            figures = (cell(arm.get(name, cpu), unit) for name, _, unit in columns)
             took = (_took(arm, kind, cpu) for kind in kinds)
             yield (cpu_name(cpu, sets), *own, f"{arm.seconds:.4g}", *figures, *took)
 
@@ -69,8 +66,9 @@ def cpu_name(cpu: Cpu, sets: Mapping[str, CpuSet]) -> str:
     return " ".join((str(cpu), *(name for name, cpus in sets.items() if cpu in cpus)))
 
 
-def _figure(value: Optional[float], unit: float) -> str:
-    return "-" if value is None else number(value / unit)
+def cell(value: Optional[float], unit: float = 1.0) -> str:
+    """A figure in so many of its own units, "-" if it is unknown."""
+    return number(value / unit) if value is not None and unit else "-"
 
 
 def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
@@ -82,8 +80,9 @@ def _took(arm: OsnoiseArm, kind: str, cpu: Cpu) -> str:
 
 
 def gaps(found: Iterable[ArmGap], sets: Mapping[str, CpuSet]) -> Iterator[tuple[str, str]]:
-    """A row for each gap with its length in us, and below it a row for each of its causes, in
-    order; only the longest causes, up to a limit."""
+    """The header, then a row for each gap with its length, and below it a row for each of its
+    causes, in order; only the longest causes, up to a limit."""
+    yield "the longest gaps and their causes, in order", "us"
     for one in found:
         what = ": the latest wake-up" if one.wakeup else ""
         where = f"{one.arm}, CPU {cpu_name(one.cpu, sets)} at {one.begin_s:.3f} s{what}"

@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lowlat.model.run import NOISE, WAKEUP, Run
+from lowlat.model.endpoint import NOISE, WAKEUP
+from lowlat.model.run import Run
 from lowlat.report.figures import ENDPOINTS, INTERRUPTS
 
 

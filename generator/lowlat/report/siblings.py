@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import NOISE, Run
+from lowlat.model.endpoint import NOISE
+from lowlat.model.run import Run
 from lowlat.report.arm import Arm
 from lowlat.report.figures import CLASSES
 

@@ -3,14 +3,13 @@
 the reference of the others."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from lowlat.model.run import NOISE
-from lowlat.report import wording
+from lowlat.model.endpoint import NOISE
+from lowlat.report import description, wording
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.report.primary import SUBJECTS, Subject
-from lowlat.report.tables import Table, by_class, longest_gaps, tables
+from lowlat.report.tables import Table, by_class, longest_gaps, parts_of, tables, with_rows
 from lowlat.report.verdict import INCREASED, REDUCED
 from lowlat.report.wording import change, interval, noise, per, probability, values
 
@@ -58,13 +57,11 @@ def shown(found: Comparison, *, brief: bool = False) -> tuple[Table, ...]:
     if not found.several:
         return tables(found.reports[0])
     whole = table(found)
-    classes, gaps = by_class(found.reports, ("all",)), longest_gaps(found.reports)
-    others = tuple(one for one in (classes, gaps) if one.rows)
+    others = with_rows((by_class(found.reports, ("all",)), longest_gaps(found.reports)))
     if not brief:
         return whole, *others
-    rows = (whole.header, *whole.rows)
-    header, *rest = (tuple(row[place] for place in _BRIEF) for row in rows)
-    return replace(whole, header=header, rows=tuple(rest)), *others
+    rows = (tuple(row[place] for place in _BRIEF) for row in (whole.header, *whole.rows))
+    return Table.of(rows, whole.note), *others
 
 
 def table(found: Comparison) -> Table:
@@ -102,6 +99,19 @@ def notes(found: Comparison) -> Iterator[str]:
     for flag, names in flags.items():
         everywhere = len(names) == len(found.reports)
         yield flag if everywhere else f"{', '.join(names)}: {flag}"
+
+
+def parts(found: Comparison, name: str, kind: str) -> dict[str, float]:
+    """The figures ``kind@ROW`` of an arm over all CPUs, by row: as compared or, if the other arm
+    lacks them, of this arm alone."""
+    compared = {
+        row.name: row.before if name == found.first else row.after
+        for report in reversed(found.reports)
+        for row in parts_of(report, kind)
+        if name in (found.first, report.name)
+    }
+    alone = (arm for arm in found.arms if arm.name == name)
+    return compared or dict(description.parts_of(description.describe(next(alone)), kind))
 
 
 def kernels(found: Comparison) -> Iterator[str]:

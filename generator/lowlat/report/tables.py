@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report's tables as rows of text, the same for the terminal and for a ticket."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Callable, Optional, Union
 
-from lowlat.model.run import NOISE
+from lowlat.model.endpoint import NOISE
 from lowlat.report import osnoise, wakeup, work
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import (
@@ -72,11 +74,21 @@ class Table:
     note: str = ""
     wide: bool = False
 
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, ...]], note: str = "") -> Table:
+        """From the header and the rows."""
+        header, *others = rows
+        return cls(header, tuple(others), note)
+
+
+def with_rows(tables: Iterable[Table]) -> tuple[Table, ...]:
+    """The tables that are not empty."""
+    return tuple(table for table in tables if table.rows)
+
 
 def tables(report: Report) -> tuple[Table, ...]:
     """All tables, without empty ones."""
-    costs = throughput((report,))
-    return (*figures(report), *((costs,) if costs.rows else ()))
+    return with_rows((*figures(report), throughput((report,))))
 
 
 def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
@@ -87,9 +99,11 @@ def figures(report: Report, *, parts: bool = True) -> tuple[Table, ...]:
     together = _by_row(report, TOGETHER, "away at the same time, ppm", str)
     made_of = (causes, sources) if parts else ()
     each = (_per_cpu(report), by_class((report,), _worst(report)), longest_gaps((report,)))
-    timed = (_work(report), _wakeups(report))
-    candidates = (_summary(report), *each, *made_of, softirqs, together, *timed)
-    return tuple(table for table in candidates if table.rows)
+    # The time of a piece of work is the mean of the CPUs.
+    timed = {e.name: _arrow(e, 1) for e in report.endpoints if e.cpu == "all"}
+    worked = Table.of(work.rows(timed), work.NOTE)
+    woken = Table.of(wakeup.rows((_side(report, 0), _side(report, 1))), wakeup.NOTE)
+    return with_rows((_summary(report), *each, *made_of, softirqs, together, worked, woken))
 
 
 def _summary(report: Report) -> Table:
@@ -120,26 +134,13 @@ def _figure(report: Report, e: Endpoint, title: str, unit: float = 1) -> tuple[s
     return title, number(e.before / unit), number(e.after / unit), change(e)
 
 
-def _work(report: Report) -> Table:
-    """The time of a piece of work, as the mean of the CPUs."""
-    found = {e.name: e for e in report.endpoints if e.cpu == "all"}
-    header, *rows = work.rows(list(found), lambda name: _arrow(found.get(name), 1))
-    return Table(header, tuple(rows), note=work.NOTE)
-
-
-def _wakeups(report: Report) -> Table:
-    header, *rows = wakeup.rows((_side(report, 0), _side(report, 1)))
-    return Table(header, tuple(rows), note=wakeup.NOTE)
-
-
 def by_class(reports: Sequence[Report], cpus: Sequence[Union[int, str]]) -> Table:
     """A row for each CPU and arm, as the kernel's osnoise tracer prints it, if the runs have the
     classes of causes."""
     traced = [one for one in reports if any(CLASSES in e.name for e in one.endpoints)]
     arms = [*(_side(one, 0) for one in traced[:1]), *(_side(one, 1) for one in traced)]
-    header, *rows = osnoise.rows(arms, cpus, reports[0].sets)
     note = "per boot: the number of events, and their total time in ms"
-    return Table(header, tuple(rows), note=note)
+    return Table.of(osnoise.rows(arms, cpus, reports[0].sets), note)
 
 
 def _side(report: Report, place: int) -> OsnoiseArm:
@@ -153,7 +154,7 @@ def _side(report: Report, place: int) -> OsnoiseArm:
 def longest_gaps(reports: Sequence[Report]) -> Table:
     """The longest gaps of each arm, with their causes in the order in which they began."""
     found = dict.fromkeys(gap for report in reports for gap in report.longest_gaps)
-    return Table(osnoise.GAPS_HEADER, tuple(osnoise.gaps(found, reports[0].sets)))
+    return Table.of(osnoise.gaps(found, reports[0].sets))
 
 
 def _worst(report: Report) -> list[int]:

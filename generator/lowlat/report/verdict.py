@@ -104,5 +104,6 @@ def boots_to_find(pair: Pair, concluded: Verdict) -> Optional[int]:
     few = concluded.word == DESCRIPTIVE and boots < ENOUGH_BOOTS
     if not permutation.available() or not (few or concluded.word == UNCHANGED):
         return None
-    needed = power.boots_to_find(*pair.primary_values())
+    known = pair.figures[pair.primary, "all"]
+    needed = power.boots_to_find(known.before, known.after)
     return needed if needed and needed > boots else None

@@ -2,11 +2,9 @@
 """The delay of a thread that wakes on a schedule, beside cyclictest in the same minute."""
 
 from collections.abc import Iterable, Iterator
-from typing import Optional
 
 from lowlat.report.figures import WAKEUPS
-from lowlat.report.osnoise import OsnoiseArm
-from lowlat.report.wording import number
+from lowlat.report.osnoise import OsnoiseArm, cell
 
 _NAMES = ("wakeup_{}_ns", "wakeup_{}_skipping_ns", "cyclictest_{}_us")
 
@@ -26,13 +24,9 @@ def rows(arms: Iterable[OsnoiseArm]) -> Iterator[tuple[str, ...]]:
             [arm.get(name.format(share), "all") for share in WAKEUPS] for name in _NAMES
         )
         if any(own):
-            yield (arm.name, *(_cell(value, 1e3) for value in own))
+            yield (arm.name, *(cell(value, 1e3) for value in own))
         if any(own) and any(theirs):
-            yield ("- skipping", *(_cell(value, 1e3) for value in skipping))
-            yield ("- cyclictest", *map(_cell, theirs))
+            yield ("- skipping", *(cell(value, 1e3) for value in skipping))
+            yield ("- cyclictest", *map(cell, theirs))
             pairs = zip(skipping, theirs)
-            yield ("- agreement", *(_cell(one, 1e3 * (other or 0)) for one, other in pairs))
-
-
-def _cell(value: Optional[float], unit: float = 1.0) -> str:
-    return number(value / unit) if value is not None and unit else "-"
+            yield ("- agreement", *(cell(one, 1e3 * (other or 0)) for one, other in pairs))

@@ -5,7 +5,7 @@ import math
 from typing import Optional
 
 from lowlat.base.terminal import plain
-from lowlat.model.run import NOISE
+from lowlat.model.endpoint import NOISE
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.primary import SUBJECTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, UNCHANGED
@@ -121,6 +121,7 @@ def source(row: str) -> str:
 def headline(report: Report) -> str:
     """The finding in one sentence, with its basis."""
     found, basis = finding(report)
+    basis = f"descriptive only: {basis}" if report.verdict == DESCRIPTIVE else basis
     return f"{found} ({basis})." if basis else f"{found}."
 
 
@@ -134,7 +135,7 @@ def finding(report: Report) -> tuple[str, str]:
     subject = f"{SUBJECTS[primary.name].name} on the {where} CPUs"
     apart = f"{one} in {report.first}, {other} in {report.name}"
     if report.verdict == DESCRIPTIVE:
-        return f"{subject}: {apart}", f"descriptive only: {report.why}"
+        return f"{subject}: {apart}", report.why
     if report.verdict == UNCHANGED:
         return f"{subject} did not measurably change: {apart}", report.why
     verb = "rose" if report.verdict == INCREASED else "fell"

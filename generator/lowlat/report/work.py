@@ -3,7 +3,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
@@ -46,12 +45,11 @@ def values(run: Run, cpus: CpuSet) -> dict[Key, float]:
     return result
 
 
-def rows(names: Sequence[str], shown: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
-    """The header, then a row for each kind with figures in ``names``; ``shown`` formats a
-    figure."""
+def rows(shown: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """The header, then a row for each kind of work among the figures, which are given as text."""
     yield ("work, ns", *(title for _, title in _SHOWN))
-    for kind in _kinds_of(names):
-        yield (kind, *(shown(f"{name}@{kind}") for name, _ in _SHOWN))
+    for kind in _kinds_of(shown):
+        yield (kind, *(shown.get(f"{name}@{kind}", "-") for name, _ in _SHOWN))
 
 
 def _kinds_of(names: Iterable[str]) -> list[str]:

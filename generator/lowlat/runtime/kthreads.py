@@ -30,7 +30,7 @@ class Threads:
         self._root = root
 
     @cached_property
-    def _all(self) -> tuple[Task, ...]:
+    def all(self) -> tuple[Task, ...]:
         pids = (int(name) for name in self._root.names("/proc") if name.isdecimal())
         found = (tasks.read(self._root, f"/proc/{pid}") for pid in sorted(pids))
         return tuple(task for task in found if task and task.kernel)
@@ -40,14 +40,10 @@ class Threads:
         have no affinity of their own: the kernel makes them follow the interrupt
         (irq_thread_check_affinity() in kernel/irq/manage.c)."""
         pattern, _, what = target[len(SCHEME) :].rpartition(":")
-        for thread in self._all:
+        for thread in self.all:
             follows = what == "affinity" and thread.comm.startswith("irq/")
             if fnmatch.fnmatchcase(thread.comm, pattern) and not follows:
                 yield thread, f"{SCHEME}{thread.comm}:{thread.pid}:{thread.start}:{what}"
-
-    def value(self, thread: Task, path: str) -> Optional[str]:
-        """The same value as read(), for a thread that was just listed."""
-        return _value(self._root, thread, path.rpartition(":")[2])
 
 
 def is_path(text: str) -> bool:
@@ -58,7 +54,7 @@ def is_path(text: str) -> bool:
 def read(root: Root, path: str) -> Optional[str]:
     """The CPU mask or the policy ("other", "fifo:N", …) at a path; None if the thread is gone."""
     thread, what = _find(root, path)
-    return None if thread is None else _value(root, thread, what)
+    return None if thread is None else value(root, thread, what)
 
 
 def spoken(path: str) -> str:
@@ -104,5 +100,6 @@ def _find(root: Root, path: str) -> tuple[Optional[Task], str]:
     return (thread if same else None), found[4]
 
 
-def _value(root: Root, thread: Task, what: str) -> Optional[str]:
+def value(root: Root, thread: Task, what: str) -> Optional[str]:
+    """The value of read() for a thread that was just listed."""
     return tasks.affinity(root, f"/proc/{thread.pid}") if what == "affinity" else thread.policy

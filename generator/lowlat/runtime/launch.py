@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2
 from typing import Callable, NoReturn, Optional
 
 from lowlat.base import process
@@ -23,12 +24,7 @@ from lowlat.probe.kernel import read_running
 #: How often to look for new threads of the program, in seconds.
 _POLL_S = 0.05
 
-_HANDED_ON = frozenset(
-    {
-        *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
-        *(signal.SIGUSR1, signal.SIGUSR2),
-    }
-)
+_HANDED_ON = (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
 
 
 class CannotRun(LowlatError):

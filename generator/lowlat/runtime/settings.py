@@ -9,14 +9,14 @@ import errno
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Optional
 
 from lowlat.base.errors import LowlatError
 from lowlat.base.schema import stamped
-from lowlat.base.typed_json import decode
+from lowlat.base.typed_json import decode, encode_fields
 from lowlat.catalogue import lookup
 from lowlat.catalogue.entry import Reads, Tunable
 from lowlat.host import runstate
@@ -26,7 +26,6 @@ from lowlat.model.plan import Plan, PlannedSetting
 from lowlat.plan import store
 from lowlat.runtime import cgroup, kthreads, targets
 from lowlat.runtime.kthreads import Threads
-from lowlat.runtime.targets import CurrentValue
 
 #: The values before ``start``, and the outcome of each write. A reboot clears /run.
 JOURNAL = "/run/lowlat/runtime.json"
@@ -111,9 +110,9 @@ _KEPT_IRQ = frozenset(map(os.strerror, (errno.EIO, errno.EPERM)))
 _KEPT_THREAD = frozenset({os.strerror(errno.EINVAL)})
 
 
-def kept_interrupts(root: Root) -> frozenset[str]:
-    """The numbers of the interrupts that the kernel refuses to move."""
-    refused = read_journal(root).refused
+def kept_interrupts(root: Root, refused: Mapping[str, str]) -> frozenset[str]:
+    """The numbers of the interrupts that the kernel refuses to move, by what the journal says that
+    it ``refused``, too."""
     paths = glob(root, "/proc/irq/[0-9]*/smp_affinity")
     kept = (path for path in paths if _keeps(path, refused.get(path, ""), root))
     return frozenset(path.split("/")[3] for path in kept)
@@ -128,12 +127,18 @@ def _keeps(path: str, refused: str, root: Root) -> bool:
     return read_only or (path.startswith("/proc/irq/") and refused in _KEPT_IRQ)
 
 
-def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
-    """The present value of every file and kernel thread of the settings."""
-    refused = read_journal(root).refused
-    known = Threads(root)
+def inspect(
+    settings: Iterable[PlannedSetting],
+    root: Root,
+    journal: Optional[RuntimeRecord] = None,
+    threads: Optional[Threads] = None,
+) -> list[Inspected]:
+    """The present value of every file and kernel thread of the settings. The journal and the list
+    of threads are read unless they are given."""
+    refused = (journal or read_journal(root)).refused
+    known = threads or Threads(root)
     return [
-        _inspect(setting, entry, held, root, refused.get(held.path, ""))
+        _inspect(setting, entry, held, root, refused.get(held[0], ""))
         for setting in settings
         for entry in (lookup(setting.name),)
         for held in targets.look(setting.target, root, known)
@@ -141,9 +146,13 @@ def inspect(settings: Iterable[PlannedSetting], root: Root) -> list[Inspected]:
 
 
 def _inspect(
-    setting: PlannedSetting, entry: Tunable, held: CurrentValue, root: Root, refused: str
+    setting: PlannedSetting,
+    entry: Tunable,
+    held: tuple[str, Optional[str], bool],
+    root: Root,
+    refused: str,
 ) -> Inspected:
-    path, value = held.path, held.value
+    path, value, bound = held
     found = partial(Inspected, setting, entry, path, value)
     if equal(entry.reads, value, setting.value):
         return found(True)
@@ -154,7 +163,7 @@ def _inspect(
     invalid = re.fullmatch(rf"{re.escape(setting.value)} invalid \((.*)\)", value)
     if invalid:
         return found(False, invalid[1])
-    fixed = held.bound or (entry.tolerant and _keeps(path, refused, root))
+    fixed = bound or (entry.tolerant and _keeps(path, refused, root))
     return found(False, refused, fixed)
 
 
@@ -169,24 +178,30 @@ def start(plan: Plan, root: Root) -> list[Inspected]:
     """Set what differs. The old values are on disk before the first write. Raises Refused if the
     journal of old values cannot be written."""
     settings = list(ours(plan))
-    journal = _make_groups(plan, pending(inspect(settings, root)), root)
-    todo = [item for item in pending(inspect(settings, root)) if item.value is not None]
+    journal = read_journal(root)
+    due = pending(inspect(settings, root, journal))
+    if any(item.entry.cgroup for item in due):
+        journal = _make_groups(plan, due, journal, root)
+        due = pending(inspect(settings, root, journal))
+    todo = [item for item in due if item.value is not None]
     old = {**{item.path: _writable_form(item) for item in todo}, **journal.old}
     _write_journal(root, replace(journal, old=old))
     problems = {item.path: targets.write(root, item.path, _wanted(item, root)) for item in todo}
     # An old value from an earlier successful start is kept, even if this write was refused.
     kept = {path: value for path, value in old.items() if path in journal.old or not problems[path]}
     refused = {path: why for path, why in {**journal.refused, **problems}.items() if why}
-    _write_journal(root, RuntimeRecord(kept, refused, journal.done))
-    outcomes = inspect(plan.runtime, root)
+    journal = RuntimeRecord(kept, refused, journal.done)
+    _write_journal(root, journal)
+    outcomes = inspect(plan.runtime, root, journal)
     effective = {item.path: item.value or "" for item in outcomes if item.effective}
-    _write_journal(root, RuntimeRecord(kept, refused, {**journal.done, **effective}))
+    _write_journal(root, replace(journal, done={**journal.done, **effective}))
     return [item for item in outcomes if item.setting in settings]
 
 
-def _make_groups(plan: Plan, todo: Iterable[Inspected], root: Root) -> RuntimeRecord:
+def _make_groups(
+    plan: Plan, todo: Iterable[Inspected], journal: RuntimeRecord, root: Root
+) -> RuntimeRecord:
     """Make the control groups of these settings; returns the journal with how each was made."""
-    journal = read_journal(root)
     wanted = [(item.entry.cgroup, item.path) for item in todo]
     for group in dict.fromkeys(group for group, _ in wanted if group):
         key = f"{cgroup.SCHEME}{group}"
@@ -278,5 +293,5 @@ def read_journal(root: Root) -> RuntimeRecord:
 
 
 def _write_journal(root: Root, journal: RuntimeRecord) -> None:
-    document = stamped(SCHEMA, {"boot": root.read(BOOT_ID), **asdict(journal)})
+    document = stamped(SCHEMA, {"boot": root.read(BOOT_ID), **encode_fields(journal)})
     runstate.keep(root, JOURNAL, json.dumps(document, indent=1))

@@ -3,7 +3,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.host.root import Root, glob
@@ -11,27 +10,19 @@ from lowlat.runtime import kthreads
 from lowlat.runtime.kthreads import Threads
 
 
-@dataclass(frozen=True)
-class CurrentValue:
-    """The present value at a path; None if it is missing or unreadable. ``bound``: a kernel thread
-    that the kernel refuses to move."""
-
-    path: str
-    value: Optional[str]
-    bound: bool = False
-
-
-def look(target: str, root: Root, known: Threads) -> Iterator[CurrentValue]:
-    """Every path of a setting's target, with its value; a glob may match none."""
+def look(target: str, root: Root, known: Threads) -> Iterator[tuple[str, Optional[str], bool]]:
+    """Every path of a setting's target (a glob may match none), its value, None if it is missing or
+    unreadable, and whether it is a kernel thread that the kernel refuses to move."""
     if target.startswith(kthreads.SCHEME):
+        what = target.rpartition(":")[2]
         for thread, path in known.matching(target):
-            value = known.value(thread, path)
+            value = kthreads.value(root, thread, what)
             # The thread may have ended since it was listed.
             if value is not None:
-                yield CurrentValue(path, value, thread.bound and path.endswith(":affinity"))
+                yield path, value, thread.bound and what == "affinity"
     else:
         for path in glob(root, target):
-            yield CurrentValue(path, root.read(path))
+            yield path, root.read(path), False
 
 
 def read(root: Root, path: str) -> Optional[str]:

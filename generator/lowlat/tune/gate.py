@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Optional
 
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.endpoint import NOISE
 from lowlat.report.build import Endpoint, Report
 from lowlat.report.figures import INTERRUPTS
 from lowlat.report.throughput import Loss
 from lowlat.report.verdict import REFUSED
 from lowlat.report.wording import number
-
-NOISE = "noise_ppm"
 
 #: Noise may grow by this factor, which is less than it varies from run to run.
 _NOISE_LIMIT = 1.1

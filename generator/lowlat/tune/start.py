@@ -41,15 +41,6 @@ class Wish(MeasureChoice):
     )
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """A loop that passed all checks: the proposal to apply, the boot loader, the first state."""
-
-    proposal: Proposal
-    found: Loader
-    state: LoopState
-
-
 def check_none(root: Root) -> None:
     """Raises Refused if a loop is under way."""
     found = read(root)
@@ -72,7 +63,7 @@ def check_boot(root: Root, plan: Plan) -> None:
         raise Refused(why, hint="choose another with --profile")
 
 
-def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginning:
+def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> LoopState:
     """The loop's first state. Raises Refused if the loop could not run to its end."""
     plan = proposal.plan
     if wish.boots is not None and not wish.reboot:
@@ -88,7 +79,7 @@ def prepare(root: Root, proposal: Proposal, found: Loader, wish: Wish) -> Beginn
     steps.check_folder(root)
     state = _first(root, plan, default.id, wish)
     runner.check(steps.options(state))
-    return Beginning(proposal, found, state)
+    return state
 
 
 def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
@@ -113,13 +104,14 @@ def _first(root: Root, plan: Plan, default: str, wish: Wish) -> LoopState:
     )
 
 
-def start(root: Root, beginning: Beginning, accept_pending: bool) -> Loop:
+def start(
+    root: Root, proposal: Proposal, found: Loader, state: LoopState, accept_pending: bool
+) -> Loop:
     """Measure this boot if it counts, then apply. The loop exists only once the entries do: an
     earlier failure leaves at most a run."""
-    state = beginning.state
     if state.boots is None:
         state = replace(state, legs=(steps.measure(root, state, STOCK, state.boot_id),))
-    boot = apply.apply(beginning.proposal, beginning.found, root, accept_pending)
+    boot = apply.apply(proposal, found, root, accept_pending)
     state = replace(state, entry=promote.pick(boot, root, state.kernel).id)
     write(root, state)
     return Loop(root, state)

@@ -4,7 +4,7 @@
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base import files
 from lowlat.base.arguments import seconds
@@ -13,6 +13,7 @@ from lowlat.boot.disk import Disk
 from lowlat.boot.state_file import StateFile, lenient
 from lowlat.host.root import Root
 from lowlat.model.cpuset import CpuSet
+from lowlat.model.policy import parse_policies
 
 STATE = f"{files.STATE}/tune.json"
 RUNS = f"{files.STATE}/runs"
@@ -103,7 +104,7 @@ class LoopState:
 
     @property
     def policies(self) -> tuple[str, ...]:
-        return tuple(self.policy.split(","))
+        return parse_policies(self.policy)
 
     @property
     def due(self) -> str:
@@ -121,14 +122,15 @@ class LoopState:
     def arm(self, arm: str) -> tuple[Leg, ...]:
         return tuple(leg for leg in self.legs if leg.arm == arm)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, **encode_fields(self)}
 
 
-def _build(document: Any) -> LoopState:
+def _build(document: object) -> LoopState:
     """Raises ValueError, or LowlatError, if a value cannot come from the loop."""
     found: LoopState = lenient(LoopState)(document)
-    if any(len(leg.further) + 1 != len(found.policies) for leg in found.legs):
+    runs = len(found.policies)
+    if any(len(leg.further) + 1 != runs for leg in found.legs):
         raise ValueError("a run is missing")
     paths = [path for leg in found.legs for path in (leg.run, leg.verify, *leg.further) if path]
     if not re.fullmatch(r"\d{8}T\d{6}Z", found.started, re.ASCII):

@@ -24,7 +24,8 @@ from lowlat.report.arm import Arm
 from lowlat.report.build import Report
 from lowlat.report.comparison import Comparison
 from lowlat.tune.state import RUNS, STOCK, TUNED, Leg, LoopState
-from lowlat.verify import counters, to_json, verify
+from lowlat.verify import counters
+from lowlat.verify.verdict import to_json, verify
 
 #: How long verify counts interrupts, in seconds.
 _COUNT_S = 10.0

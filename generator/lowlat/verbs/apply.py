@@ -4,14 +4,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lowlat.base.arguments import flag, option
+from lowlat.base.arguments import option
 from lowlat.base.errors import Refused
-from lowlat.boot import apply, trials, tuned_plugin
+from lowlat.boot import apply, kexec, trials, tuned_plugin
 from lowlat.boot.apply import Proposal
 from lowlat.boot.decision import Decision
 from lowlat.boot.loaders.by_hand import ByHand
 from lowlat.boot.loaders.detect import detect
-from lowlat.boot.loaders.interface import Loader
+from lowlat.boot.loaders.interface import BootMenu, Loader
 from lowlat.host.root import Root
 from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
@@ -35,9 +35,7 @@ class ApplyArguments(options.ChangeArguments):
         "tuned",
         choices=("tuned", "none"),
     )
-    accept_pending: bool = flag(
-        "also generate boot entry changes that others made and have not generated yet"
-    )
+    accept_pending: bool = options.accept_pending()
 
 
 def main(asked: ApplyArguments) -> int:
@@ -48,11 +46,11 @@ def main(asked: ApplyArguments) -> int:
     changed = not apply.is_in_place(proposal, boot, root)
     before, after = apply.lines(proposal.plan, boot)
     if asked.boot == "tuned":
-        said = list(_by_tuned(proposal, found, root, asked.dry_run))
+        said = list(_by_tuned(proposal, boot, root, asked.dry_run))
     elif asked.dry_run:
-        said = list(_shown(proposal, found))
+        said = list(_shown(proposal, found, root, boot))
     else:
-        said = list(_applied(proposal, found, root, asked.accept_pending))
+        said = list(_applied(proposal, found, root, asked.accept_pending, boot))
     options.show_change(asked.json, changed, said, before, after if changed else before)
     return 0
 
@@ -72,10 +70,11 @@ def propose(
     return apply.propose(decision, plan, machine, found.describe(), root), found
 
 
-def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> Iterator[str]:
+def _by_tuned(proposal: Proposal, boot: BootMenu, root: Root, dry_run: bool) -> Iterator[str]:
     if proposal.decision.runtime == "none":
-        raise Refused("--boot tuned needs TuneD for both halves", hint="leave --runtime none out")
-    tuned_plugin.check(root, proposal, found.describe())
+        why = "--boot tuned needs TuneD for the run-time settings too"
+        raise Refused(why, hint="leave --runtime none out")
+    tuned_plugin.check(root, proposal, boot)
     if dry_run:
         yield f"TuneD would put onto every stock line: {proposal.plan.boot_line}"
         return
@@ -84,11 +83,17 @@ def _by_tuned(proposal: Proposal, found: Loader, root: Root, dry_run: bool) -> I
     yield "'lowlat-gen status' reads it back; after a reboot 'lowlat-gen verify' tells the effect"
 
 
-def _shown(proposal: Proposal, found: Loader) -> Iterator[str]:
-    for note in proposal.notes:
+def _shown(proposal: Proposal, found: Loader, root: Root, boot: BootMenu) -> Iterator[str]:
+    for note in (*proposal.plan.warnings, *proposal.notes):
         yield f"note: {note}"
+    new = "store the plan" if isinstance(found, ByHand) else "add an entry"
     for plan in proposal.plans:
-        yield f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}"
+        before, after = apply.lines(plan, boot)
+        would = "keep the plan" if before == after else new
+        yield f"would {would} for Linux {plan.kernel}: … {plan.boot_line}"
+    yield "lowlat's own files go below /etc and /var/lib/lowlat; 'rollback' removes them"
+    if isinstance(found, ByHand):
+        yield from _steps(found, root, proposal.plan)
     rows = found.pending()
     if rows:
         yield "changes by others that are not generated yet:"
@@ -96,16 +101,19 @@ def _shown(proposal: Proposal, found: Loader) -> Iterator[str]:
         yield f"  {row[:1]}{row[1:].expandtabs()}"
 
 
-def _applied(proposal: Proposal, found: Loader, root: Root, accept_pending: bool) -> Iterator[str]:
+def _applied(
+    proposal: Proposal, found: Loader, root: Root, accept_pending: bool, before: BootMenu
+) -> Iterator[str]:
     promoted = trials.read(root).promoted
     boot = apply.apply(proposal, found, root, accept_pending)
     for note in proposal.notes:
         yield f"note: {note}"
     if isinstance(found, ByHand):
-        yield from _steps(found)
+        yield "the plan is stored"
+        yield from _steps(found, root, proposal.plan)
         return
     for entry in boot.tuned():
-        yield f"added the entry {entry.id}"
+        yield f"{'kept' if before.by_id(entry.id) else 'added'} the entry {entry.id}"
     default = boot.default
     if default is not None:
         gone = promoted and not default.ours
@@ -115,8 +123,12 @@ def _applied(proposal: Proposal, found: Loader, root: Root, accept_pending: bool
     yield "'lowlat-gen trial' boots the tuned entry once"
 
 
-def _steps(found: ByHand) -> Iterator[str]:
-    yield f"this machine boots with {found.name}: the plan is stored, no boot entry is written"
-    yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+def _steps(found: ByHand, root: Root, plan: Plan) -> Iterator[str]:
+    yield f"no boot entry, as this machine boots with {found.name}: {found.cannot_try}"
+    try:
+        kexec.check_kernel(root)
+        yield "'lowlat-gen trial --kexec' boots the tuned line once, without the boot loader"
+    except Refused as error:
+        yield f"no 'lowlat-gen trial --kexec' either: {error}"
     yield "to boot the tuned line every time:"
-    yield from found.steps().splitlines()
+    yield from found.steps(plan).splitlines()

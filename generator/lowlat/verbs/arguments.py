@@ -23,11 +23,28 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Any) -> None:
         name = how.pop("named", f"--{item.name.replace('_', '-')}")
         if how.pop("positional", False):
             name = how.pop("dest")
+        if how.pop("once", False):
+            how["action"] = _Once
         group = how.pop("group", None)
         if group and group not in groups:
             groups[group] = parser.add_mutually_exclusive_group()
         to = groups[group] if group else parser
         to.add_argument(name, **{**_by_default(item.default), **_by_type(kinds[item.name]), **how})
+
+
+class _Once(argparse.Action):
+    """Refuses an option without a default that is given twice: argparse takes the last one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: Optional[str] = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
 
 
 def _by_default(default: object) -> dict[str, Any]:

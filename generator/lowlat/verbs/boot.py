@@ -3,7 +3,8 @@
 
 import sys
 from dataclasses import dataclass
-from typing import Optional
+from functools import partial
+from typing import Callable, Optional
 
 from lowlat.base.arguments import option, positional
 from lowlat.base.errors import LowlatError
@@ -55,10 +56,10 @@ def _grub(root: Root, default: str) -> None:
     submenu, _, promoted = default.partition(">")
     promoted = promoted if submenu == grub_entries.SUBMENU else ""
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    plans = _Plans(root)
+    plan_of = _plans(root)
     trial = entry_line.trial_words(root)
     known = foreign.tuned_variables(root)
-    made = grub_entries.submenu(text, plans.of, trial, known, promoted)
+    made = grub_entries.submenu(text, plan_of, trial, known, promoted)
     sys.stdout.write(Encoded(made))
     _tell(grub_entries.lost(made, promoted))
 
@@ -68,7 +69,7 @@ def _kernel(root: Root) -> None:
         return
     with lock(Disk(root), PATIENT_S):
         if not root.absent(decision.DECISION):  # no rollback came first
-            _tell(detect(root).refresh(_Plans(root).of, _follow(root)))
+            _tell(detect(root).refresh(_plans(root), _follow(root)))
 
 
 def _upgrade(root: Root) -> None:
@@ -92,25 +93,22 @@ def _tell(note: str) -> None:
         print(f"lowlat: {note}", file=sys.stderr)
 
 
-class _Plans:
-    """The plan of each kernel. A kernel without a plan gets no entry: on any error the hook's
-    caller continues, and a note tells the reason. Without a readable decision, these are the stored
-    plans."""
+def _plans(root: Root) -> Callable[[str], Optional[Plan]]:
+    """The plan of each kernel, by its release. A kernel without a plan gets no entry: on any error
+    the hook's caller continues, and a note tells the reason. Without a readable decision, these are
+    the stored plans."""
+    known: Callable[[str], Optional[Plan]] = partial(decision.stored, root)
+    try:
+        if applied := decision.read(root):
+            known = Planner(applied, root).plan_and_keep
+    except LowlatError as error:
+        _tell(f"no tuned entry for new kernels: {error}")
 
-    def __init__(self, root: Root) -> None:
-        self._root = root
-        self._planner = None
+    def plan_of(release: str) -> Optional[Plan]:
         try:
-            applied = decision.read(root)
-            self._planner = None if applied is None else Planner(applied, root)
-        except LowlatError as error:
-            _tell(f"no tuned entry for new kernels: {error}")
-
-    def of(self, release: str) -> Optional[Plan]:
-        try:
-            if self._planner is None:
-                return decision.stored(self._root, release)
-            return self._planner.plan_and_keep(release)
+            return known(release)
         except LowlatError as error:
             _tell(f"no tuned entry for Linux {release}: {error}")
             return None
+
+    return plan_of

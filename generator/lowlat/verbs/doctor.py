@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, Callable, Optional
+from typing import Callable
 
 from lowlat.base import process
 from lowlat.base.arguments import positional
@@ -25,6 +25,8 @@ from lowlat.rehearse import qemu, vm
 from lowlat.verbs import VERBS, options
 
 SCHEMA = "lowlat.doctor/1"
+
+_SUDO = "run it with sudo"
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,6 @@ class Lack:
     use: str
     mend: str
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "what": self.what,
-            "needed": not self.use,
-            "for": self.use or None,
-            "mend": self.mend,
-        }
-
 
 def main(asked: DoctorArguments) -> int:
     """Returns 1 if a requested verb lacks something that it cannot work without."""
@@ -65,14 +59,17 @@ def main(asked: DoctorArguments) -> int:
     return 1 if any(not lack.use for lack in found) else 0
 
 
-def _document(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> dict[str, Any]:
+def _document(verbs: tuple[str, ...], found: tuple[Lack, ...]) -> dict[str, object]:
     """The contract lowlat.doctor/1: {"schema", "verbs": [{"verb", "ready": bool, "missing":
     [{"what", "needed": bool, "for": str|null, "mend"}]}]}."""
     rows = []
     for verb in verbs:
         own = [lack for lack in found if verb in lack.verbs]
-        ready = all(lack.use for lack in own)
-        rows.append({"verb": verb, "ready": ready, "missing": [lack.to_json() for lack in own]})
+        missing = [
+            {"what": one.what, "needed": not one.use, "for": one.use or None, "mend": one.mend}
+            for one in own
+        ]
+        rows.append({"verb": verb, "ready": all(one.use for one in own), "missing": missing})
     return {"schema": SCHEMA, "verbs": rows}
 
 
@@ -113,46 +110,35 @@ def _rights() -> Iterator[Lack]:
     if os.geteuid() == 0:
         return
     writers = ("apply", "trial", "promote", "rollback", "runtime", "tune")
-    yield Lack(writers, "root's rights", "", "run it with sudo")
-    yield Lack(
-        ("verify", "capture"), "root's rights", "kernel messages and debugfs", "run it with sudo"
-    )
+    yield Lack(writers, "root's rights", "", _SUDO)
+    yield Lack(("verify", "capture"), "root's rights", "kernel messages and debugfs", _SUDO)
     if resource.getrlimit(resource.RLIMIT_RTPRIO)[0] == 0:
-        yield Lack(
-            ("run", "measure"),
-            "real-time priorities",
-            "--policy fifo:N",
-            "run it with sudo, or set rtprio in /etc/security/limits.d",
-        )
+        mend = f"{_SUDO}, or set rtprio in /etc/security/limits.d"
+        yield Lack(("run", "measure"), "real-time priorities", "--policy fifo:N", mend)
 
 
 def _boot(root: Root) -> Iterator[Lack]:
     advice = tuned.advice(root)
     if advice:
         yield Lack(("apply", "tune"), "TuneD", "run-time settings", advice)
-    by_hand = _refusal(lambda: _loader(root))
-    if by_hand:
-        verbs = ("apply", "trial", "promote", "tune")
-        yield Lack(verbs, "a boot loader that lowlat writes", "boot entries", by_hand)
+    verbs, what = ("apply", "trial", "promote", "tune"), "a boot loader that lowlat writes"
+    yield from _refused(lambda: _loader(root), verbs, what, "boot entries")
     if not entry_line.has_watchdog(root):
         mend = "without it, a hard hang needs a power cycle; QEMU has a virtual one (i6300esb)"
         yield Lack(("trial", "tune"), "a hardware watchdog", "reset after a hang", mend)
-    no_kexec = _refusal(lambda: kexec.check(root)) if os.geteuid() == 0 else None
-    if no_kexec:
-        yield Lack(("trial", "tune"), "kexec", "--kexec", no_kexec)
+    if os.geteuid() == 0:
+        yield from _refused(lambda: kexec.check(root), ("trial", "tune"), "kexec", "--kexec")
 
 
 def _loader(root: Root) -> None:
     found = detect.detect(root)
     if isinstance(found, ByHand):
-        raise Refused(f"it boots with {found.name}", hint="trial --kexec works everywhere")
+        raise Refused(f"it boots with {found.name}", hint="'trial --kexec' needs no loader")
     found.check()
 
 
 def _measuring(root: Root) -> Iterator[Lack]:
-    no_harness = _refusal(find_harness)
-    if no_harness:
-        yield Lack(("measure", "top", "rehearse", "tune"), "lowlat-measure", "", no_harness)
+    yield from _refused(find_harness, ("measure", "top", "rehearse", "tune"), "lowlat-measure")
     for program, use in (
         ("stress-ng", "--load, --throughput"),
         ("oslat", "--oslat"),
@@ -162,7 +148,7 @@ def _measuring(root: Root) -> Iterator[Lack]:
         if process.find(program) is None:
             yield Lack(("measure",), program, use, process.bringing(program))
     if os.geteuid() != 0:
-        mend = "run it with sudo"
+        mend = _SUDO
     elif "[confidentiality]" in (root.read("/sys/kernel/security/lockdown") or ""):
         mend = "the kernel is locked down for confidentiality (kernel_lockdown(7))"
     elif "tracefs" not in (root.read("/proc/filesystems") or ""):
@@ -176,17 +162,15 @@ def _rehearsing() -> Iterator[Lack]:
     tools: list[Callable[[], object]] = [vm.runner, qemu.program]
     tools += [partial(process.need, tool) for tool in vm.TOOLS]
     for tool in tools:
-        refusal = _refusal(tool)
-        if refusal:
-            what, _, mend = refusal.partition(" is not installed")
-            yield Lack(("rehearse",), what, "", mend.strip(" ()"))
+        try:
+            tool()
+        except process.NotInstalled as error:
+            yield Lack(("rehearse",), error.what, "", error.hint or "")
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         closed = Root().exists("/dev/kvm")
         mend = "join the group kvm" if closed else "switch virtualisation on in the firmware"
         yield Lack(("rehearse",), "KVM", "durations: without KVM only events are counted", mend)
-    by_hand = _refusal(kernels.detect)
-    if by_hand:
-        yield Lack(("rehearse",), "packages of kernels", "--fetch-kernel", by_hand)
+    yield from _refused(kernels.detect, ("rehearse",), "packages of kernels", "--fetch-kernel")
 
 
 def _kernel(root: Root) -> Iterator[Lack]:
@@ -204,10 +188,11 @@ def _kernel(root: Root) -> Iterator[Lack]:
             yield Lack(("plan", "apply"), what, skipped.name, mend)
 
 
-def _refusal(check: Callable[[], object]) -> Optional[str]:
-    """The error of a check in one line; None if the check passes."""
+def _refused(
+    check: Callable[[], object], verbs: tuple[str, ...], what: str, use: str = ""
+) -> Iterator[Lack]:
+    """What is lacking if a check fails; its error is the remedy."""
     try:
         check()
     except LowlatError as error:
-        return str(error)
-    return None
+        yield Lack(verbs, what, use, str(error))

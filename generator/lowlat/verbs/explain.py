@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import filled
-from lowlat.catalogue import CATALOGUE, alias, lookup, unset
+from lowlat.catalogue import BY_NAME, CATALOGUE, alias, lookup, unset
 from lowlat.explain import guides, reference
 from lowlat.explain.entries import explain, explain_profile, overview
 from lowlat.host.root import Root
@@ -48,10 +48,11 @@ def _one(name: str, root: Root) -> str:
     other = alias(name)
     if other:
         return f"{name} is {other} here.\n\n{explain(lookup(other))}"
-    if name.partition("=")[0] not in {entry.name for entry in CATALOGUE}:
+    if name.partition("=")[0] not in BY_NAME:
         guide = guides.find(name)
         if guide:
             return guide.text
-        if name in profile.names(root):
-            return explain_profile(profile.load(name, root))
+        for known in (name, f"lowlat-{name}"):
+            if known in profile.names(root):
+                return explain_profile(profile.load(known, root))
     return explain(lookup(name, (*guides.names(), *profile.names(root))))

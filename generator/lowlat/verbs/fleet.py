@@ -130,7 +130,8 @@ def _document(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> 
 def describe(found: Sequence[MachineClass], bad: Sequence[tuple[str, str]]) -> Iterator[str]:
     """A drawing of each class, the differences of odd machines, and captures without a plan."""
     count = sum(len(one.members) for one in found)
-    yield bold(f"{count} machines in {len(found)} classes; {len(bad)} captures without a plan")
+    classes = "1 class" if len(found) == 1 else f"{len(found)} classes"
+    yield bold(f"machines: {count}, in {classes}; captures without a plan: {len(bad)}")
     for number, one in enumerate(found, 1):
         named = ", ".join(one.members[:_NAMED])
         if not one.odd:

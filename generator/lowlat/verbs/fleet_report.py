@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional, Union
 
 from lowlat.base import files
 from lowlat.base.terminal import section
@@ -13,6 +13,7 @@ from lowlat.report import as_json, as_text, wording
 from lowlat.report.tables import Table
 from lowlat.report.verdict import REFUSED
 from lowlat.verbs import options, report_output
+from lowlat.view.plot.figure import csv_text
 
 SCHEMA = "lowlat.fleet-report/1"
 
@@ -29,8 +30,6 @@ def main(
     report_output.check_files({"--html": html, "--csv": csv}, (*before, *after))
     found = fleet_report([*map(read_run, before)], [*map(read_run, after)])
     if csv:
-        from lowlat.view.plot.figure import csv_text
-
         text = csv_text(
             (*_HEADER, "claimed", "stands_out"), [_row(found, host) for host in found.hosts]
         )
@@ -45,7 +44,7 @@ def main(
     return 1 if any(host.report.verdict == REFUSED for host in found.hosts) else 0
 
 
-def document(found: FleetReport) -> dict[str, Any]:
+def document(found: FleetReport) -> dict[str, object]:
     """``lowlat.fleet-report/1``; each report in it is a lowlat.report/1."""
     hosts = [
         {
@@ -89,7 +88,7 @@ def _notes(found: FleetReport) -> tuple[tuple[str, str], ...]:
     return (*out, *left, *((name, "has runs of one side only") for name in found.missing))
 
 
-def _row(found: FleetReport, host: Host) -> tuple[Any, ...]:
+def _row(found: FleetReport, host: Host) -> tuple[Union[str, float, None], ...]:
     own, boots = host.report.primary, "{} + {}".format(*host.report.boots)
     low, high = (own and own.ci95) or (own and own.ratio_at_least, None)
     figures = (own.before, own.after, own.ratio) if own else (None, None, None)
@@ -97,5 +96,5 @@ def _row(found: FleetReport, host: Host) -> tuple[Any, ...]:
     return (*row, host.claimed, found.stands_out(host))
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     return wording.number(cell) if isinstance(cell, float) else str("-" if cell is None else cell)

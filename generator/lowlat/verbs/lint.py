@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``lint``: judge any boot line word by word for this machine, and against lowlat's line."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,21 +12,23 @@ from lowlat.base import bounds, files
 from lowlat.base.arguments import option, positional
 from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, filled, section
-from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue import BY_NAME
 from lowlat.catalogue.words import BootLine, WordVerdict
 from lowlat.host.archive import open_root
 from lowlat.host.kmsg import UNKNOWN_PARAMETERS, read_messages
 from lowlat.host.root import Root
-from lowlat.lint import Against, Lint, Shown, lint, plan_for
+from lowlat.lint import Against, Lint, Shown, lint
 from lowlat.lint.line import boot_line, read_words, the_line
 from lowlat.lint.profiles import line_in
 from lowlat.model import cmdline
 from lowlat.model.machine import Kernel, Machine
 from lowlat.model.plan import Plan, PlannedCpus, PlannedLine, PlannedParameter
+from lowlat.plan import profile
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
 from lowlat.runtime import settings
 from lowlat.verbs import options
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.boot import BootFindings
 from lowlat.verify.finding import Standing
 
@@ -34,6 +37,10 @@ _STANDING = {
     Standing.EFFECTIVE: WordVerdict.EFFECTIVE,
     Standing.UNVERIFIABLE: WordVerdict.ASSUMED,
 }
+
+
+#: A mistyped file must not be judged as a word.
+_LIKE_A_FILE = re.compile(r"\.?/[^=]*|[^=\s]*\.(?:cfg|conf|json|txt|ya?ml)")
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,9 @@ class LintArguments:
         (),
         nargs="*",
         action="store",
+    )
+    profile: str = option(
+        "P", "compare with this profile's line; default: %(default)s", options.DEFAULT_PROFILE
     )
     root: str = options.root()
     kernel: Optional[str] = option("RELEASE", "an installed kernel; default: the running one")
@@ -66,8 +76,10 @@ def main(asked: LintArguments) -> int:
         raise Refused("the boot line is empty", hint="give one in quotes")
     line = boot_line(words, machine, kernel)
     alive = running and kernel == machine.kernel
-    result = lint(text, machine, kernel, shown(line, root) if alive else None)
-    undone = tuple(run_time(line, root)) if alive else ()
+    wanted = profile.load(asked.profile, root)
+    result = lint(words, line, shown(line, root) if alive else {}, wanted)
+    ours = result.against.plan
+    undone = tuple(run_time(ours, root)) if alive and ours else ()
     document = {**result.to_json(), "runtime": [{"name": n, "why": why} for n, why in undone]}
     options.show(asked.json, lambda: document, describe(result, machine, kernel, undone))
     return 1 if result.bad else 0
@@ -81,7 +93,7 @@ def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
     if text == "-":
         text = _decoded(sys.stdin.buffer) if sys.stdin else ""
     elif len(arguments) > 1 or not _is_file(text):
-        return text
+        return the_line(text) if "GRUB_CMDLINE" in text else text
     else:
         with files.told(text, "give a file that can be read"), Path(text).open("rb") as file:
             text = _decoded(file)
@@ -93,7 +105,7 @@ def given(arguments: Sequence[str], *, x86: bool) -> Optional[str]:
 
 def _is_file(text: str) -> bool:
     try:
-        return Path(text).is_file() or (text.startswith(("/", "./")) and "=" not in text)
+        return Path(text).is_file() or bool(_LIKE_A_FILE.fullmatch(text))
     except (OSError, ValueError):
         return False
 
@@ -106,10 +118,10 @@ def shown(line: BootLine, root: Root) -> Shown:
     """The kernel's evidence for the running line, by parameter."""
     found = {}
     messages = read_messages(root)
-    for row in BootFindings(_as_plan(line), root, messages, None).rows():
+    for row in BootFindings(Behaviour(_as_plan(line), root), messages, None).rows():
         verdict = _STANDING.get(row.state)
         if verdict is not None:
-            found[row.name.replace("-", "_")] = (verdict, row.evidence)
+            found[row.name] = (verdict, row.evidence)
     unknown = UNKNOWN_PARAMETERS.search(messages.text)
     if messages.complete and unknown:
         said = {cmdline.name_of(word) for word in unknown[1].split()}
@@ -123,10 +135,11 @@ def shown(line: BootLine, root: Root) -> Shown:
 def _as_plan(line: BootLine) -> Plan:
     """The line's words that the catalogue knows, as a plan, so that verify can check them."""
     parameters = tuple(
-        PlannedParameter(entry.name, line.values[name], entry.why, entry.source, entry.risk.value)
-        for entry in CATALOGUE
-        for name in [entry.name.replace("-", "_")]
+        PlannedParameter(name, line.values[name], entry.why, entry.source, entry.risk.value)
+        for name, entry in BY_NAME.items()
         if entry.at_boot and name in line.values
+        # A file that must be gone says nothing of another value: psi=1 keeps it.
+        if not (entry.sign and entry.sign.gone) or line.values[name] == entry.value
     )
     target, online = line.target, line.target.machine.cpus
     cpus = PlannedCpus(online.online, target.isolated, target.housekeeping, online.offline, ())
@@ -134,14 +147,8 @@ def _as_plan(line: BootLine) -> Plan:
     return Plan("line", target.kernel.release, cpus, planned, (), (), (), ())
 
 
-def run_time(line: BootLine, root: Root) -> Iterator[tuple[str, str]]:
+def run_time(plan: Plan, root: Root) -> Iterator[tuple[str, str]]:
     """The run-time settings of lowlat's plan for these CPUs that are not in effect, each once."""
-    if not line.target.isolated:
-        return
-    try:
-        plan = plan_for(line)
-    except Refused:
-        return
     told: set[str] = set()
     for item in settings.inspect(plan.runtime, root):
         name = item.setting.name
@@ -158,19 +165,20 @@ def describe(
     for verdict in WordVerdict:
         words = [word for word in result.words if word.verdict is verdict]
         pairs = ((w.word, f"{w.why}{f' -> {w.fix}' if w.fix else ''}") for w in words)
-        unknown = filled(" ".join(word.word for word in words), "  ")
-        lines = unknown if verdict is WordVerdict.UNKNOWN else _items(pairs)
-        yield from section(verdict.value.capitalize(), lines)
+        if verdict is WordVerdict.UNKNOWN:
+            yield from section("Not judged", filled(" ".join(word.word for word in words), "  "))
+        else:
+            yield from section(verdict.value.capitalize(), _items(pairs))
     yield from section("Missing", _items(result.missing))
     yield from section("Compared with lowlat's line for the same CPUs", _ours(result.against))
     yield from section("Run-time settings that differ from lowlat's", _items(undone))
     yield ""
     bad = sum(word.verdict.bad for word in result.words)
-    yield f"{len(result.words)} words, {bad} findings, {len(result.missing)} missing"
+    yield f"words: {len(result.words)}; findings: {bad}; missing: {len(result.missing)}"
 
 
 def _ours(ours: Against) -> Iterator[str]:
-    yield from filled(ours.line or ours.why or "", "  ")
+    yield from filled(ours.plan.cmdline.text if ours.plan else ours.why or "", "  ")
     for title, differences in (("lowlat adds", ours.adds), ("lowlat leaves out", ours.leaves_out)):
         yield from _items((f"{title} {d.word}", f"{d.why}; costs: {d.cost}") for d in differences)
 

@@ -3,7 +3,6 @@
 
 import json
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any, Callable, Optional
 from lowlat.base import files
 from lowlat.base.arguments import flag, option
 from lowlat.base.errors import Refused
-from lowlat.base.terminal import Encoded, colour_wanted, plain, printable
-from lowlat.boot.loaders.interface import BootEntry
+from lowlat.base.terminal import Encoded, colour_wanted, filled, printable
 from lowlat.draw.layout import arrange
 from lowlat.draw.text import draw
 from lowlat.host.archive import open_root
@@ -23,16 +21,20 @@ from lowlat.model.machine import Machine
 from lowlat.model.plan import Plan
 from lowlat.plan import planner, profile
 from lowlat.plan.cpu_request import merge
+from lowlat.plan.kubelet import for_kubelet
 from lowlat.plan.planner import Options
 from lowlat.probe import probe
 from lowlat.probe.kernel import read_release
-from lowlat.render.exports import for_kubelet
 
 DEFAULT_PROFILE = "lowlat"
 
 
 def root() -> Any:
     return option("PATH", "read a captured machine (folder or archive), not this one", "/")
+
+
+def accept_pending() -> Any:
+    return flag("also generate boot entry changes that others made and have not generated yet")
 
 
 def as_json() -> Any:
@@ -50,7 +52,8 @@ class HostArguments:
         """The tree to write to. Raises Refused if it is an archive."""
         root = open_root(self.root)
         if not Path(self.root).is_dir() or not root.exists("/etc"):
-            raise Refused(f"--root {self.root}: is not the tree of a system")
+            why = f"--root {self.root} is not the tree of a system"
+            raise Refused(why, hint="'lowlat-gen plan' and 'render' read a captured machine")
         return root
 
 
@@ -104,9 +107,7 @@ def show(as_json: bool, document: Callable[[], object], lines: Iterable[str]) ->
 def bullets(texts: Iterable[str]) -> Iterator[str]:
     """Sentences as the lines of a list."""
     for text in texts:
-        yield from textwrap.wrap(
-            plain(text), 98, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-        )
+        yield from filled(text, "  - ", "    ")
 
 
 def svg_option() -> Any:
@@ -133,10 +134,6 @@ class ChangeArguments(HostArguments):
     json: bool = as_json()
 
 
-def line_of(entry: Optional[BootEntry]) -> str:
-    return " ".join(entry.words) if entry else ""
-
-
 def show_change(
     as_json: bool, changed: bool, said: Iterable[str], before: str = "", after: str = ""
 ) -> None:
@@ -148,7 +145,7 @@ def show_change(
     ``after`` are the boot line or the run-time values that the verb changes.
     """
 
-    def document() -> dict[str, Any]:
+    def document() -> dict[str, object]:
         told = {"changed": changed, "before": before, "after": after, "said": list(said)}
         return {"schema": "lowlat.change/1", **told}
 

@@ -21,6 +21,8 @@ from lowlat.verify.diff import CMDLINE, Change, Diff, diff
 #: The number of reasons in a brief plan.
 _BRIEFLY = 5
 
+_NEXT = "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
+
 
 @dataclass(frozen=True)
 class PlanArguments:
@@ -65,13 +67,10 @@ def describe_briefly(plan: Plan) -> Iterator[str]:
     for label, text in told[:_BRIEFLY]:
         yield from item(label, text)
     yield ""
-    yield from filled(
-        f"{len(plan.runtime)} run-time values, {len(plan.skipped)} settings left out: 'plan' "
-        "without --brief shows them."
-    )
-    yield from filled(
-        "Next: 'rehearse' boots the plan in a virtual machine, 'apply' adds a boot entry to try."
-    )
+    settings = len({one.name for one in plan.runtime})
+    left_out = f"{settings} run-time settings, {len(plan.skipped)} settings left out"
+    yield from filled(f"{left_out}: 'plan' without --brief shows them.")
+    yield from filled(_NEXT)
 
 
 def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
@@ -81,6 +80,7 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield ""
     for reason in plan.cpus.reasons:
         yield from item(f"CPU {reason.cpus}", f"{reason.role}: {reason.why}")
+    yield from _items(("Warning", warning) for warning in plan.warnings)
     line = f"  {plan.cmdline.text or '(nothing to add)'}"
     parameters = _items((parameter.name, parameter.why) for parameter in plan.parameters)
     yield from section("Kernel command line", (line, *parameters))
@@ -94,9 +94,8 @@ def describe(plan: Plan, drawing: Iterable[str] = ()) -> Iterator[str]:
     yield from section("Left out", _by_reason(skipped))
     offers = ((offer.enable, f"costs: {offer.cost}") for offer in plan.optional)
     yield from section("Optional, at your own risk", _by_reason(offers))
-    for warning in plan.warnings:
-        yield ""
-        yield from item("Warning", warning)
+    yield ""
+    yield from filled(_NEXT)
 
 
 def describe_diff(plan: Plan, found: Diff) -> Iterator[str]:

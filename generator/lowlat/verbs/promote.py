@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lowlat.base.arguments import flag
 from lowlat.boot import promote, trials
 from lowlat.boot.loaders.by_hand import ByHand
+from lowlat.boot.loaders.interface import line_of
 from lowlat.verbs import options, trial
 
 
@@ -15,10 +16,9 @@ class PromoteArguments(trial.EntryArguments):
 
 
 def main(asked: PromoteArguments) -> int:
-    root, found, entry = trial.applied_entry(asked)
+    root, found, boot, entry = trial.applied_entry(asked)
     promote.check_tried(root, entry)
-    default = found.describe().default
-    as_asked = trials.read(root).follow is asked.follow_kernels and default == entry
+    as_asked = trials.read(root).follow is asked.follow_kernels and boot.default == entry
     if asked.dry_run:
         said = [f"the default would be {entry.id}"]
     elif isinstance(found, ByHand):
@@ -29,5 +29,5 @@ def main(asked: PromoteArguments) -> int:
         said = [f"the default is {entry.id}, Linux {entry.release}"]
         said.append("'lowlat-gen rollback' undoes it")
     changed = not isinstance(found, ByHand) and not as_asked
-    options.show_change(asked.json, changed, said, options.line_of(default), options.line_of(entry))
+    options.show_change(asked.json, changed, said, line_of(boot.default), line_of(entry))
     return 0

@@ -37,9 +37,9 @@ class RehearseArguments:
 def main(asked: RehearseArguments) -> int:
     """Rehearse, then print findings and report; returns 1 if something deviates from the plan."""
     _end_guests_too()
-    results, wanted = _begun(asked)
+    results, begun = _begun(asked)
     try:
-        done = rehearse(wanted, results, asked.jobs)
+        done = rehearse(begun.options if begun else asked.wanted, results, asked.jobs, begun)
     except (KeyboardInterrupt, SystemExit):
         if (results / store.REQUEST).exists():
             say(f"\nStopped; 'lowlat-gen rehearse --resume {results}' goes on with it.")
@@ -74,10 +74,11 @@ def _tell(done: Rehearsal, wrong: Sequence[str], found: Sequence[Group]) -> None
         say()
 
 
-def _begun(asked: RehearseArguments) -> tuple[Path, RehearseOptions]:
+def _begun(asked: RehearseArguments) -> tuple[Path, Optional[store.Request]]:
+    """The folder of the results and, to resume, its request."""
     if asked.resume is None:
         options.consistent(asked.wanted.plan)
-        return store.name(asked.out), asked.wanted
+        return store.name(asked.out), None
     if asked.wanted != RehearseOptions() or asked.out:
         why = f"--resume {asked.resume}: continues with its own options"
         raise Refused(why, hint="leave all other options but --jobs out")

@@ -11,7 +11,7 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.render import exports, files
-from lowlat.render.exports import FORMATS, KUBERNETES, Export
+from lowlat.render.exports import FORMATS, KUBERNETES
 from lowlat.verbs import options
 from lowlat.verbs.options import PlanChoice
 
@@ -33,11 +33,12 @@ class RenderArguments:
 def main(asked: RenderArguments) -> int:
     root = open_root(asked.root)
     plan = _plan(asked, root)
-    found = exports.export(asked.format, plan) if asked.format else Export(files.render(plan, root))
-    for path in files.write(found.files, asked.out):
+    alone = () if asked.format else files.render(plan, root)
+    rendered, gaps = exports.export(asked.format, plan) if asked.format else (alone, ())
+    for path in files.write(rendered, asked.out):
         print(path)
     title = f"What {asked.format} leaves out, and what the other side adds"
-    options.show(False, dict, section(title, options.bullets(found.gaps)))
+    options.show(False, dict, section(title, options.bullets(gaps)))
     return 0
 
 

@@ -56,6 +56,7 @@ def _described(args: ReportArguments) -> int:
     if only:
         hint = "add those after the change: --against AFTER"
         raise Refused(f"report: {only[0]}: two sets of runs are needed", hint=hint)
+    _check_apart([(_BEFORE, args.before)])
     runs = tuple(map(read_run, args.before))
     arm = Arm(named(args.before[0].name, runs), runs)
     found = describe(arm)
@@ -76,7 +77,7 @@ def _arms(args: ReportArguments) -> list[Arm]:
     arms += [(_AFTER, args.against)] if args.against else []
     arms += list(_further(args.arm))
     _check_apart(arms)
-    found = _labelled([_read(*arm) for arm in arms])
+    found = _labelled([Arm(name, tuple(map(read_run, paths))) for name, paths in arms])
     if args.verify:
         found[1] = replace(found[1], effect=in_effect.read_verify(args.verify))
     return found
@@ -95,10 +96,11 @@ def _check_apart(arms: Sequence[tuple[str, Sequence[Path]]]) -> None:
     seen: dict[str, str] = {}
     for name, paths in arms:
         for path in paths:
-            other = seen.setdefault(os.path.realpath(path), name)
-            if other != name:
-                why = f"is among the runs '{other}' and among those '{name}'"
-                raise Refused(f"{path}: {why}", hint="a run belongs to one side")
+            real = os.path.realpath(path)
+            if real in seen:
+                why = f"is among the runs '{seen[real]}' already"
+                raise Refused(f"{path}: {why}", hint="name each run once")
+            seen[real] = name
 
 
 def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, ...]]]:
@@ -109,7 +111,3 @@ def _further(given: Sequence[Sequence[str]]) -> Iterator[tuple[str, tuple[Path, 
             raise Refused(why, hint="such as --arm lowlat-poll runs/poll-*.json")
         seen.add(name)
         yield name, tuple(map(Path, files))
-
-
-def _read(name: str, paths: Sequence[Path]) -> Arm:
-    return Arm(name, tuple(read_run(path) for path in paths))

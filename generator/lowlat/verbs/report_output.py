@@ -19,6 +19,8 @@ from lowlat.plan import store
 from lowlat.report.arm import Arm
 from lowlat.report.comparison import Comparison
 from lowlat.report.description import Description
+from lowlat.view.arm import Group
+from lowlat.view.contents import endpoint_data
 from lowlat.view.plot.figure import Data, csv_text
 
 
@@ -83,15 +85,9 @@ def check_files(
 def write(args: ReportArguments, found: Comparison) -> tuple[str, ...]:
     """Write the requested files; returns a line about each. Raises Refused if a file cannot be
     written or the plan cannot be read."""
-    told = []
-    if args.csv:
-        from lowlat.view.contents import endpoint_data
-
-        _write_csv(args.csv, endpoint_data(found))
-        told.append(f"Table: {args.csv}")
+    told = [_table(args.csv, endpoint_data(found))] if args.csv else []
     if args.html or args.open:
-        # Imported late: only a page needs templates and drawings.
-        from lowlat.view.arm import Group
+        # Imported late: only a page needs templates.
         from lowlat.view.html import render
 
         plan = store.read(args.plan, Root()) if args.plan else _stored(found.arms[1])
@@ -104,8 +100,8 @@ def write_alone(args: ReportArguments, arm: Arm, found: Description) -> tuple[st
     told = []
     if args.csv:
         rows = [(found.label, one.name, one.unit, str(one.cpu), one.value) for one in found.figures]
-        _write_csv(args.csv, Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows))
-        told.append(f"Table: {args.csv}")
+        data = Data("figures.csv", ("arm", "name", "unit", "cpu", "value"), rows)
+        told.append(_table(args.csv, data))
     if args.html or args.open:
         from lowlat.view.html import render_arm
 
@@ -119,18 +115,16 @@ def _page(args: ReportArguments, page: str) -> str:
     return _show(out.absolute()) if args.open else f"Page: {out}"
 
 
-def _write_csv(out: str, data: Data) -> None:
+def _table(out: str, data: Data) -> str:
     files.write("--csv", out, csv_text(data.header, data.rows).encode())
+    return f"Table: {out}"
 
 
 def _stored(after: Arm) -> Optional[Plan]:
     """The plan applied on this machine, if the runs after were booted with it."""
-    markers = {
-        marker for run in after.runs for marker in cmdline.values(run.cmdline, cmdline.MARKER)
-    }
     with suppress(Refused):
         plan = store.read(None, Root())
-        return plan if plan.id in markers else None
+        return plan if any(cmdline.marker(run.cmdline) == plan.id for run in after.runs) else None
     return None
 
 

@@ -28,16 +28,18 @@ def main(asked: RollbackArguments) -> int:
     disk = Disk(root)
     journal = journals.read(disk)
     kept = edited(disk, journal)
-    if asked.dry_run:
-        said = [
-            f"{path}: {'kept, it was edited since' if path in kept else 'put back'}"
-            for path in journal.entries
-        ]
-        options.show_change(asked.json, True, said)
-        return 0
-    programs.check_mounted(root)
     # Also if the machine boots by another loader by now.
     found = None if by_hand.is_used(root) else find(root)
+    if asked.dry_run:
+        known = journal.entries.items()
+        ways = {path: "be put back" if entry.before else "be removed" for path, entry in known}
+        ways.update(dict.fromkeys(kept, "stay, it was edited since"))
+        with suppress(LowlatError):  # a damaged menu must not hide the rest
+            entries = found.describe().entries if found else ()
+            ways.update((f"the entry {entry.id}", "be removed") for entry in entries if entry.ours)
+        options.show_change(asked.json, True, [f"{path} would {way}" for path, way in ways.items()])
+        return 0
+    programs.check_mounted(root)
     if found is not None:
         found.check()
     by_tuned = _by_tuned(root)

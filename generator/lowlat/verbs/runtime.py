@@ -49,11 +49,11 @@ def main(asked: RuntimeArguments) -> int:
 
 
 def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iterator[str]:
-    for outcome in settings.pending(outcomes) if dry_run else ():
-        yield f"{_held(outcome, ':')} would become {outcome.setting.value}"
-    for outcome in () if dry_run else outcomes:
-        if outcome.failed:
-            yield _failed(outcome)
+    if dry_run:
+        for outcome in settings.pending(outcomes):
+            yield f"{_held(outcome, ':')} would become {_planned(outcome)}"
+    else:
+        yield from (_failed(outcome) for outcome in outcomes if outcome.failed)
     done = sum(outcome.effective for outcome in outcomes)
     yield f"{done} of {len(outcomes)} run-time values are as planned"
     yield from filter(None, [advice])
@@ -62,7 +62,7 @@ def _describe(dry_run: bool, outcomes: Sequence[Inspected], advice: str) -> Iter
 def _failed(outcome: Inspected) -> str:
     said = spoken(outcome.path) if outcome.value is None else _held(outcome, " is")
     why = "" if outcome.problem in (outcome.value or "") else f": {outcome.problem}"
-    return plain(f"{said}, planned {outcome.setting.value}{why}")
+    return plain(f"{said}, planned {_planned(outcome)}{why}")
 
 
 def _values(outcomes: Iterable[Inspected], due: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -78,12 +78,17 @@ def _plan(asked: RuntimeArguments, root: Root) -> Plan:
         return used
     if asked.profile:
         return current.plan(asked.profile, root)
-    return store.read(asked.plan, root)
+    return store.read_here(asked.plan, root)
 
 
 def _held(outcome: Inspected, between: str) -> str:
-    held = "missing" if outcome.value is None else outcome.value or "empty"
+    value = outcome.value
+    held = "missing" if value is None else outcome.entry.reads.listed(value) or "empty"
     return plain(f"{spoken(outcome.path)}{between} {held}")
+
+
+def _planned(outcome: Inspected) -> str:
+    return outcome.entry.reads.listed(outcome.setting.value)
 
 
 def _stop(asked: RuntimeArguments, root: Root) -> int:

@@ -19,8 +19,6 @@ from lowlat.verbs import options
 #: By state: its meaning ("is"), the next command, and the purpose of that command.
 _STATES = resources.texts("verbs/status.ini")
 
-_LOADED = "the trial is loaded: run 'systemctl kexec' when convenient"
-
 
 @dataclass(frozen=True)
 class StatusArguments:
@@ -43,14 +41,20 @@ def standing() -> int:
 
 
 def _standing(found: Status, machine: Machine) -> Iterator[str]:
-    yield bold(f"lowlat {__version__}: {_LOADED if found.loaded else _STATES[found.state]['is']}")
+    (_, meaning), *steps = _texts(found)
+    yield bold(f"lowlat {__version__}: {meaning}")
     yield from item("machine", machine.processor.model or machine.arch or "unknown")
     yield from item("CPUs", f"{machine.cpus.online}; isolated: {machine.cpus.isolated or 'none'}")
     yield from item("running", _running(found))
-    _, *steps = _STATES[found.state].items()
     yield from section("Next", (line for step in steps for line in item(*step)))
     yield ""
     yield "'lowlat-gen doctor' shows what is missing here, 'lowlat-gen help' all verbs."
+
+
+def _texts(found: Status) -> list[tuple[str, str]]:
+    """The meaning of the state, under "is", then each next command with its purpose."""
+    pairs = _STATES["loaded" if found.loaded else found.state].items()
+    return [(name.format(**vars(found)), text.format(**vars(found))) for name, text in pairs]
 
 
 def _running(found: Status) -> str:
@@ -60,7 +64,7 @@ def _running(found: Status) -> str:
 
 
 def _describe(found: Status) -> Iterator[str]:
-    yield _LOADED if found.loaded else _STATES[found.state]["is"]
+    yield _texts(found)[0][1]
     made = found.decision
     if made is not None:
         yield f"decision  profile {made.profile}, isolated CPUs {made.isolated or 'none'}"

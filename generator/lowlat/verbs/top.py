@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Callable, Optional
+from typing import Optional
 
 from lowlat.base import process
 from lowlat.base.arguments import flag, option, seconds
@@ -45,9 +45,14 @@ def main(asked: TopArguments) -> int:
         raise Refused(f"--lines {asked.lines}: not from 1 to 100", hint="such as 8")
     if asked.duration:
         seconds("--duration", asked.duration, (2.0, 86400.0, "2s to 24h, or --once"))
-    show = _screen()
+    # In place on a terminal, else each second below the last.
+    begin, end = ("\033[H\033[J", "") if is_screen(sys.stdout) else ("", "\n")
+    useless = _useless()
     with _harness(asked) as child:
-        _follow(child, asked.lines, asked.once, show)
+        for second in _followed(child):
+            say(Encoded(f"{begin}{visible(table(second, asked.lines, useless))}{end}"))
+            if asked.once:
+                break
     return 0
 
 
@@ -68,9 +73,8 @@ def _harness(asked: TopArguments) -> Iterator[process.Child]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _follow(
-    child: process.Child, lines: int, once: bool, show: Callable[[Second, int], None]
-) -> None:
+def _followed(child: process.Child) -> Iterator[Second]:
+    """Each second. Raises the error of a harness that ended by itself, if it had one."""
     occupants: Optional[Occupants] = None
     shown = False
     for line in child.stdout or ():
@@ -80,15 +84,8 @@ def _follow(
             process.keep_off(cpus)  # this process must not appear there
             occupants = Occupants(Root(), cpus, child.pid)
             continue  # threads are seen by comparison, so only the next line is complete
-        show(second, lines)
+        yield second
         shown = True
-        if once:
-            return
-    _check(child, shown)
-
-
-def _check(child: process.Child, shown: bool) -> None:
-    """Raises the error of a harness that ended by itself, if it had one."""
     status, said = child.wait(), process.text(child.stderr.read() if child.stderr else b"")
     words = (
         process.last_line(said).removeprefix("lowlat-measure: ") or f"ended with status {status}"
@@ -97,18 +94,6 @@ def _check(child: process.Child, shown: bool) -> None:
         raise Refused(words)
     if not shown or status < 0:
         raise LowlatError(f"lowlat-measure printed nothing: {words}")
-
-
-def _screen() -> Callable[[Second, int], None]:
-    """A function that shows each second: in place on a terminal, else below the last."""
-    home = "\033[H\033[J" if is_screen(sys.stdout) else ""
-    end = "" if home else "\n"
-    useless = _useless()
-
-    def show(second: Second, lines: int) -> None:
-        say(Encoded(f"{home}{visible(table(second, lines, useless))}{end}"))
-
-    return show
 
 
 def table(second: Second, lines: int, useless: frozenset[str]) -> str:
@@ -137,7 +122,7 @@ def _cut(text: str, width: int) -> str:
 def _rows(second: Second, lines: int, useless: frozenset[str]) -> Iterator[_Row]:
     for cpu in second.cpus:
         head = (
-            *(str(cpu.cpu), f"{second.gaps_per_s(cpu):.0f}", f"{cpu.noise_ppm:.1f}"),
+            *(str(cpu.cpu), f"{second.gaps_per_s(cpu):.0f}", f"{min(cpu.noise_ppm, 1e6):.1f}"),
             _duration(cpu.max_ns),
         )
         for number, one in enumerate(_sources(second, cpu, lines, useless)):

@@ -8,7 +8,7 @@ from typing import Optional
 from lowlat.base.arguments import flag, option
 from lowlat.boot import entry_line, promote
 from lowlat.boot.loaders.detect import detect
-from lowlat.boot.loaders.interface import BootEntry, Loader
+from lowlat.boot.loaders.interface import BootEntry, BootMenu, Loader, line_of
 from lowlat.host.root import Root
 from lowlat.probe.hypervisor import read_hypervisor
 from lowlat.verbs import options
@@ -25,17 +25,16 @@ class TrialArguments(EntryArguments):
 
 
 def main(asked: TrialArguments) -> int:
-    root, found, entry = applied_entry(asked)
+    root, found, boot, entry = applied_entry(asked)
     promote.check_returns(root, found, asked.kexec)
     name = entry_line.trial_id(entry.id)
-    boot = found.describe()
     changed = not promote.is_set(root, boot, entry, asked.kexec)
     if asked.dry_run:
         would = f"would load {name} for kexec"
         said = [would if asked.kexec else f"the next boot would be {name}, once"]
     else:
         said = list(_said(asked.kexec, root, promote.try_once(root, found, entry, asked.kexec)))
-    before, after = options.line_of(boot.next or boot.default), options.line_of(boot.by_id(name))
+    before, after = line_of(boot.next or boot.default), line_of(boot.by_id(name))
     options.show_change(asked.json, changed, said, before, after)
     return 0
 
@@ -51,14 +50,15 @@ def _said(by_kexec: bool, root: Root, trial: BootEntry) -> Iterator[str]:
     yield f"{start} when convenient, then run 'lowlat-gen promote'"
 
 
-def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootEntry]:
-    """The tree, its boot loader, and the tuned entry of --kernel. Raises Refused if nothing is
-    applied, or the loader or its entries are not ready."""
+def applied_entry(asked: EntryArguments) -> tuple[Root, Loader, BootMenu, BootEntry]:
+    """The tree, its boot loader and menu, and the tuned entry of --kernel. Raises Refused if
+    nothing is applied, or the loader or its entries are not ready."""
     root = asked.open()
     promote.check_applied(root)
     found = detect(root)
     found.check()
-    return root, found, promote.pick(found.describe(), root, asked.kernel)
+    boot = found.describe()
+    return root, found, boot, promote.pick(boot, root, asked.kernel)
 
 
 def _hard_hang(root: Root, trial: BootEntry) -> str:

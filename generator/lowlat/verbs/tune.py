@@ -9,13 +9,14 @@ from lowlat.base.arguments import flag
 from lowlat.base.errors import Refused, Unmet
 from lowlat.base.terminal import say
 from lowlat.boot import entry_line
-from lowlat.boot.loaders.interface import refuse_pending
+from lowlat.boot.apply import Proposal
+from lowlat.boot.loaders.interface import Loader, refuse_pending
 from lowlat.host import tuned
 from lowlat.host.root import Root
 from lowlat.tune import schedule, start
 from lowlat.tune.loop import Loop, alone, boot_id, here
 from lowlat.tune.schedule import WORK, decide
-from lowlat.tune.start import Beginning, Wish
+from lowlat.tune.start import Wish
 from lowlat.tune.state import SCHEMA, LoopState, Outcome, Phase, read
 from lowlat.verbs import options
 from lowlat.verbs.apply import propose
@@ -29,11 +30,11 @@ _AT_REST = (Phase.BOOT, Phase.DONE)
 class TuneArguments(options.HostArguments):
     plan: PlanChoice = PlanChoice()
     wish: Wish = Wish()
-    accept_pending: bool = flag("as for apply")
+    accept_pending: bool = options.accept_pending()
     status: bool = flag("print the state of the loop", group="action")
     resume: bool = flag("continue the loop in this boot", group="action")
     abort: bool = flag("end the loop; the default entry is as before", group="action")
-    ended: bool = flag("called by the loop's unit when --resume was ended", group="action")
+    ended: bool = flag("called by lowlat-tune.service, not by people", group="action")
     json: bool = flag("with --status: lowlat.tune/1")
 
 
@@ -53,41 +54,41 @@ def main(asked: TuneArguments) -> int:
     if asked.json:
         raise Refused("--json prints where the loop stands", hint="give it with --status")
     if asked.dry_run:
-        _show(root, _prepare(root, asked))
+        proposal, _, state = _prepare(root, asked)
+        _show(root, proposal, state)
         return 0
     with alone(root):
-        beginning = _prepare(root, asked)
+        proposal, found, state = _prepare(root, asked)
         if not asked.accept_pending:  # before minutes of measuring
-            refuse_pending(beginning.found.name, beginning.found.pending())
-        for note in _notes(root, beginning):
+            refuse_pending(found.name, found.pending())
+        for note in _notes(root, proposal):
             say(note)
-        return _go(root, start.start(root, beginning, asked.accept_pending))
+        return _go(root, start.start(root, proposal, found, state, asked.accept_pending))
 
 
-def _prepare(root: Root, asked: TuneArguments) -> Beginning:
+def _prepare(root: Root, asked: TuneArguments) -> tuple[Proposal, Loader, LoopState]:
     start.check_none(root)
     machine, plan = options.make_plan(asked.plan, root)
     start.check_boot(root, plan)
     proposal, found = propose(asked.plan, root, machine, plan)
-    return start.prepare(root, proposal, found, asked.wish)
+    return proposal, found, start.prepare(root, proposal, found, asked.wish)
 
 
-def _notes(root: Root, beginning: Beginning) -> Iterator[str]:
-    for note in filter(None, (*beginning.proposal.notes, tuned.advice(root))):
+def _notes(root: Root, proposal: Proposal) -> Iterator[str]:
+    for note in filter(None, (*proposal.notes, tuned.advice(root))):
         yield f"note: {note}"
     if not entry_line.has_watchdog(root):
         yield "note: this machine has no hardware watchdog: a hard hang needs a power cycle"
 
 
-def _show(root: Root, beginning: Beginning) -> None:
-    state = beginning.state
-    for note in _notes(root, beginning):
+def _show(root: Root, proposal: Proposal, state: LoopState) -> None:
+    for note in _notes(root, proposal):
         print(note)
     print(f"would measure CPU {state.isolated} for {state.duration}, {_boots(state)}")
     print(schedule.measured(state))
-    for plan in beginning.proposal.plans:
-        print(f"would add an entry for Linux {plan.kernel}: … {plan.boot_line}")
-    end = "it stays" if state.boots else "it stays unless the gate is passed"
+    for plan in proposal.plans:
+        print(f"would boot Linux {plan.kernel} with: … {plan.boot_line}")
+    end = "it stays" if state.boots else "it stays unless the tuned boot has the planned effect"
     print(f"the default is {state.default}: {end}")
 
 

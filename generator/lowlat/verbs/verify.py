@@ -8,20 +8,25 @@ from functools import partial
 from typing import Any, Optional
 
 from lowlat.base.arguments import flag, option, seconds
+from lowlat.base.errors import Refused
 from lowlat.base.terminal import bold, item, say
 from lowlat.host import tuned
-from lowlat.host.archive import open_root
+from lowlat.host.archive import Archive, open_root
 from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime.kthreads import SCHEME
 from lowlat.verbs import options
-from lowlat.verify import counters, to_json, verify
+from lowlat.verify import counters
 from lowlat.verify.finding import Finding, Standing
+from lowlat.verify.verdict import to_json, verify
 
 #: A longer count adds nothing: watch finds interrupts that come once an hour.
 _SPAN = (0.0, 3600.0, "0s to 1h")
 _USUAL = "10s"
+
+#: A file of every capture with evidence, and of no other.
+_ALWAYS = "/proc/1/status"
 
 #: States by section; of several rows with equal text only the first is shown.
 _GROUPS = (
@@ -53,6 +58,8 @@ def duration(given: Optional[str]) -> float:
 
 def main(asked: VerifyArguments) -> int:
     root = open_root(asked.root)
+    if isinstance(root, Archive) and root.absent(_ALWAYS):
+        raise Refused(f"{asked.root}: holds no evidence", hint="'capture --evidence' saves it")
     plan = the_plan(asked.plan, root)
     cpus, wanted = plan.isolated, duration(asked.duration)
     if root.live and cpus and wanted and not asked.json:
@@ -70,7 +77,7 @@ def the_plan(path: Optional[str], root: Root) -> Plan:
         used = store.in_use(root)
         if used is not None:
             return used
-    return store.read(path, root)
+    return store.read_here(path, root)
 
 
 def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
@@ -81,8 +88,12 @@ def describe(plan: Plan, rows: Sequence[Finding], root: Root) -> Iterator[str]:
         if found:
             yield ""
             yield bold(title)
+        said: dict[str, list[str]] = {}
         for row in found:
-            yield from item(row.name, row.evidence if row.state is Standing.EFFECTIVE else row.told)
+            text = row.evidence if row.state is Standing.EFFECTIVE else row.told
+            said.setdefault(text, []).append(row.name)
+        for text, (first, *more) in said.items():
+            yield from item(first, f"{text}; likewise {', '.join(more)}" if more else text)
     advice = tuned.advice(root) if any(map(_left_undone, rows)) else ""
     yield from (["", advice] if advice else [])
     yield ""

@@ -30,8 +30,10 @@ class WatchArguments:
 def main(asked: WatchArguments) -> int:
     root = open_root(asked.root)
     interval = seconds("--interval", asked.interval, _SPAN)
-    plan: Optional[Plan] = None if asked.plan is None else store.read(asked.plan, root)
+    plan: Optional[Plan] = None if asked.plan is None else store.read_here(asked.plan, root)
     watch = Watch(root, plan, restore=asked.restore)
+    if not asked.once:
+        say(f"checking the run-time settings every {asked.interval}; Ctrl-C ends")
     # Signals take effect only between two checks, so that no restore is left incomplete.
     signal.pthread_sigmask(signal.SIG_BLOCK, {*_END, signal.SIGALRM})
     try:

@@ -10,12 +10,13 @@ from typing import Callable, Optional
 from lowlat.catalogue.entry import Shows
 from lowlat.host import interrupts
 from lowlat.host.root import CPU, Root, glob
-from lowlat.host.tasks import Task
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.runtime import settings
-from lowlat.runtime.kthreads import SCHEME, Threads
+from lowlat.runtime.kthreads import Threads
+from lowlat.runtime.settings import RuntimeRecord
 from lowlat.verify.finding import Judged, Standing
+from lowlat.verify.overrides import Overrides
 
 INTERRUPTS = "/proc/interrupts"
 TIMERS = "/proc/timer_list"
@@ -39,11 +40,14 @@ _RATES = (100, 250, 300, 1000)
 
 
 class Behaviour:
-    """One machine, judged for one plan; each method returns None without evidence."""
+    """One machine, judged for one plan; each method returns None without evidence. What several
+    judge by is read once: the journal, the kernel threads, and who else sets values."""
 
     def __init__(self, plan: Plan, root: Root) -> None:
-        self._plan = plan
-        self._root = root
+        self.plan = plan
+        self.root = root
+        self.overrides = Overrides(plan, root)
+        self.threads = Threads(root)
         self._looks: Mapping[Shows, Callable[[str], Optional[Judged]]] = {
             Shows.MANAGED_IRQ: lambda value: self._managed(),
             Shows.DEVICE_IRQS: lambda value: self._kept_away(),
@@ -60,19 +64,18 @@ class Behaviour:
         look = self._looks.get(shows)
         return look(value) if look else None
 
-    # --------------------------------------------------------------- threads
-
     @cached_property
-    def threads(self) -> tuple[Task, ...]:
-        """The kernel threads; none if they cannot be read."""
-        return tuple(thread for thread, _ in Threads(self._root).matching(f"{SCHEME}*:policy"))
+    def journal(self) -> RuntimeRecord:
+        return settings.read_journal(self.root)
+
+    # --------------------------------------------------------------- threads
 
     def _offloaded(self, value: str) -> Optional[Judged]:
         """From 5.17 on every CPU has these threads once one CPU is offloaded (2cf4528d6dd6)."""
-        if not self.threads:
+        if not self.threads.all:
             return None
-        wanted = named_cpus(self._root, value)
-        named = (re.fullmatch(r"rcuo[a-fh-z]/(\d+)", thread.comm) for thread in self.threads)
+        wanted = named_cpus(self.root, value)
+        named = (re.fullmatch(r"rcuo[a-fh-z]/(\d+)", thread.comm) for thread in self.threads.all)
         made = CpuSet.of(int(name[1]) for name in named if name)
         if not wanted <= made:
             what = f"there is no kernel thread rcuop/N of CPU {wanted - made}"
@@ -83,18 +86,18 @@ class Behaviour:
         return Judged(Standing.EFFECTIVE, str(made), what)
 
     def _forced(self) -> Optional[Judged]:
-        made = [thread.comm for thread in self.threads if _FORCED.match(thread.comm)]
+        made = [thread.comm for thread in self.threads.all if _FORCED.match(thread.comm)]
         if made:
             what = f"the kernel thread {made[0]} exists, which no driver asks for"
             return Judged(Standing.EFFECTIVE, made[0], what)
         for row in self._devices:
             name = next((word for word in row.words if re.match(_UNTHREADED, word)), None)
-            if name and self.threads:
+            if name and self.threads.all:
                 return Judged(Standing.IGNORED, None, f"irq {row.label} {name} has no thread")
         return None
 
     def _priority(self, value: str) -> Optional[Judged]:
-        found = [thread for thread in self.threads if thread.comm.startswith("rcuc/")]
+        found = [thread for thread in self.threads.all if thread.comm.startswith("rcuc/")]
         for thread in found:
             if thread.policy != f"fifo:{value}":
                 what = f"kernel thread {thread.comm} ({thread.pid}) runs as {thread.policy}"
@@ -108,19 +111,19 @@ class Behaviour:
 
     @cached_property
     def _devices(self) -> tuple[interrupts.InterruptRow, ...]:
-        rows = interrupts.parse(self._root.read(INTERRUPTS) or "")
+        rows = interrupts.parse(self.root.read(INTERRUPTS) or "")
         return tuple(row for row in rows if row.label.isdecimal() and "arch_timer" not in row.words)
 
     def _masks(self, number: str) -> tuple[CpuSet, CpuSet]:
         """The CPUs that an interrupt may go to, and those that it goes to."""
         paths = (f"/proc/irq/{number}/{name}" for name in ("smp_affinity", "effective_affinity"))
-        may, goes = (self._root.read_cpus("", path) or CpuSet() for path in paths)
+        may, goes = (self.root.read_cpus("", path) or CpuSet() for path in paths)
         return may, goes
 
     @cached_property
     def _kept(self) -> frozenset[str]:
         """The numbers of interrupts whose affinity the kernel does not let change."""
-        return settings.kept_interrupts(self._root)
+        return settings.kept_interrupts(self.root, self.journal.refused)
 
     def _managed(self) -> Optional[Judged]:
         """irq_do_set_affinity() in kernel/irq/manage.c: a managed interrupt keeps off the isolated
@@ -128,14 +131,14 @@ class Behaviour:
         seen = []
         for number in sorted(self._kept, key=int):
             mask, goes = self._masks(number)
-            if not (mask & self._plan.isolated and mask & self._plan.housekeeping):
+            if not (mask & self.plan.isolated and mask & self.plan.housekeeping):
                 continue
-            if goes & self._plan.isolated:
+            if goes & self.plan.isolated:
                 what = f"irq {number} may go to CPU {mask} and goes to the isolated CPU {goes}"
                 return Judged(Standing.IGNORED, str(goes), what)
             seen.append(number)
         # The kernel spreads them evenly: without managed_irq so few may be on housekeeping CPUs.
-        if len(seen) <= len(self._plan.housekeeping):
+        if len(seen) <= len(self.plan.housekeeping):
             return None
         what = f"{len(seen)} managed interrupts that may go to isolated CPUs keep off"
         return Judged(Standing.EFFECTIVE, "managed_irq", what)
@@ -145,10 +148,9 @@ class Behaviour:
         return self._came(row for row in self._devices if row.label in numbers)
 
     def _came(self, rows: Iterable[interrupts.InterruptRow]) -> Optional[str]:
-        cpus = interrupts.cpus(self._root.read(INTERRUPTS) or "")
         for row in rows:
-            for cpu, times in zip(cpus, row.counts()):
-                if times and cpu in self._plan.isolated:
+            for cpu, times in row.counts():
+                if times and cpu in self.plan.isolated:
                     who = f"irq {row.label} {row.words[-1] if row.words else ''}".strip()
                     return f"{who} came to CPU {cpu} {times} times since the boot"
         return None
@@ -167,17 +169,17 @@ class Behaviour:
     # ---------------------------------------------------------- idle and ticks
 
     def _shallow(self, value: str) -> Optional[Judged]:
-        states = [folder.rpartition("/state") for folder in glob(self._root, _STATES)]
+        states = [folder.rpartition("/state") for folder in glob(self.root, _STATES)]
         numbers = [(int(number), folder) for folder, _, number in states if number.isdecimal()]
         if not numbers:
             return None
         number, folder = max(numbers)
-        name = self._root.read(f"{folder}/state{number}/name") or "?"
+        name = self.root.read(f"{folder}/state{number}/name") or "?"
         state = Standing.EFFECTIVE if number <= int(value) else Standing.IGNORED
         return Judged(state, name, f"the deepest idle state is {name} ({folder}/state{number})")
 
     def _awake(self) -> Optional[Judged]:
-        found = {path: self._root.read_int(path) for path in glob(self._root, f"{_STATES}/usage")}
+        found = {path: self.root.read_int(path) for path in glob(self.root, f"{_STATES}/usage")}
         for path, times in found.items():
             if times:
                 return Judged(Standing.IGNORED, str(times), f"{path} is {times}")
@@ -188,7 +190,7 @@ class Behaviour:
     def _apart(self) -> Optional[Judged]:
         """tick_setup_sched_timer() in kernel/time/tick-sched.c: the tick of CPU N comes N equal
         parts of a period later; without the parameter all ticks come at once."""
-        timers = self._root.read(TIMERS) or ""
+        timers = self.root.read(TIMERS) or ""
         hertz = _hertz(timers)
         phases = dict(_phases(timers, 10**9 // hertz)) if hertz else {}
         if len(phases) < 2:
@@ -203,7 +205,7 @@ class Behaviour:
     def _untranslated(self) -> Optional[Judged]:
         """iommu_group_alloc_default_domain() in drivers/iommu/iommu.c: every group's type, which
         may be translation although the default is none (memory encryption, untrusted devices)."""
-        found = {path: self._root.read(path) for path in glob(self._root, _GROUPS)}
+        found = {path: self.root.read(path) for path in glob(self.root, _GROUPS)}
         known = {path: kind for path, kind in found.items() if kind}
         other = [f"{path} is {kind}" for path, kind in known.items() if kind != "identity"]
         if not known:

@@ -7,10 +7,10 @@ from typing import Optional
 
 from lowlat.catalogue import lookup
 from lowlat.host.kmsg import CLOCK_BECAME_UNSTABLE, UNSTABLE_CLOCK, Messages
-from lowlat.host.root import Root
 from lowlat.model import cmdline
-from lowlat.model.plan import Plan, PlannedParameter
+from lowlat.model.plan import PlannedParameter
 from lowlat.verify import ticks
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.counters import Counted
 from lowlat.verify.diff import CMDLINE, unplanned
 from lowlat.verify.effects import Effects
@@ -21,14 +21,13 @@ class BootFindings:
     """The boot parameters of one plan on one machine."""
 
     def __init__(
-        self, plan: Plan, root: Root, messages: Messages, counted: Optional[Counted]
+        self, behaviour: Behaviour, messages: Messages, counted: Optional[Counted]
     ) -> None:
-        self._plan = plan
-        self._root = root
+        self._plan = behaviour.plan
         self._messages = messages
         self._counted = counted
-        self._line = root.read("/proc/cmdline")
-        self._effects = Effects(plan, root, self._messages, self._line or "")
+        self._line = behaviour.root.read("/proc/cmdline")
+        self._effects = Effects(behaviour, messages, self._line or "")
 
     def rows(self) -> list[Finding]:
         """A row for each planned parameter, then one for each parameter that was not planned."""
@@ -72,13 +71,12 @@ class BootFindings:
     def _missing(self, given: list[str]) -> str:
         if given:
             return f"/proc/cmdline has it with the value {given[-1] or '(none)'}"
-        marker = f"{cmdline.MARKER}={self._plan.id}"
         words = cmdline.parse(self._line or "")
         names = {cmdline.name_of(word) for word in words}
-        planned = {parameter.name.replace("-", "_") for parameter in self._plan.parameters}
-        if marker in words or names & planned:
+        planned = {parameter.name for parameter in self._plan.parameters}
+        if self._plan.marker in words or names & planned:
             return "/proc/cmdline does not have it"
-        return f"the boot parameters are missing: this boot does not carry {marker}"
+        return f"the boot parameters are missing: this boot does not carry {self._plan.marker}"
 
     def _by_clock(self, judged: Judged) -> Judged:
         """A clock that becomes unstable keeps every tick running, unless CPUs were seen without a

@@ -89,10 +89,7 @@ class Counted:
 
 def tick(rates: Mapping[str, float]) -> Optional[tuple[str, float]]:
     """The label and the rate, per second, of the row that counts the scheduler tick."""
-    for label in ("LOC", "arch_timer"):
-        if label in rates:
-            return label, rates[label]
-    return None
+    return next(((row, rates[row]) for row in ("LOC", "arch_timer") if row in rates), None)
 
 
 def words(rates: Mapping[str, float]) -> str:
@@ -104,12 +101,11 @@ def words(rates: Mapping[str, float]) -> str:
 def parse_interrupts(text: str) -> dict[str, dict[int, int]]:
     """Counts by label and CPU. A numbered row is labelled with its number and device
     ("30:nvme0q1"), but the timer of arm64 with arch_timer."""
-    cpus = interrupts.cpus(text)
     rows: dict[str, dict[int, int]] = {}
     for found in interrupts.parse(text):
         if found.label not in _NO_CPU:
-            row = rows.setdefault(_label(found), dict.fromkeys(cpus, 0))
-            for cpu, count in zip(cpus, found.counts()):
+            row = rows.setdefault(_label(found), dict.fromkeys(found.cpus, 0))
+            for cpu, count in found.counts():
                 row[cpu] += count
     return rows
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 from lowlat.base.typed_json import encode_fields
 from lowlat.catalogue import CATALOGUE
@@ -38,7 +38,7 @@ class Diff:
     changes: tuple[Change, ...]
     unchanged: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, **encode_fields(self)}
 
 

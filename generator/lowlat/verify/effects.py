@@ -12,11 +12,10 @@ from lowlat.host.kmsg import MALFORMED_PARAMETER, UNKNOWN_PARAMETERS, Messages
 from lowlat.host.root import Root, real_path
 from lowlat.model import cmdline
 from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.plan import Plan, PlannedParameter
+from lowlat.model.plan import PlannedParameter
 from lowlat.runtime import settings
 from lowlat.verify.behaviour import Behaviour, named_cpus
 from lowlat.verify.finding import Judged, Standing
-from lowlat.verify.overrides import Overrides
 
 #: kernel/sched/isolation.c prints this for isolcpus or for nohz_full: the file of the list decides.
 _EITHER = "Housekeeping:"
@@ -36,13 +35,11 @@ def gone(root: Root) -> frozenset[str]:
 class Effects:
     """The effects of one boot's line on one machine."""
 
-    def __init__(self, plan: Plan, root: Root, messages: Messages, line: str) -> None:
-        self._plan = plan
-        self._root = root
+    def __init__(self, behaviour: Behaviour, messages: Messages, line: str) -> None:
+        self._behaviour = behaviour
+        self._root = behaviour.root
         self._messages = messages
         self._line = line
-        self._behaviour = Behaviour(plan, root)
-        self._overrides = Overrides(plan, root)
 
     def judge(self, parameter: PlannedParameter, sign: Sign) -> Judged:
         """The state of a parameter that is on the command line once."""
@@ -84,15 +81,15 @@ class Effects:
     def _own(self, sign: Sign, held: Judged) -> Judged:
         """A file's value, unless another writer may have set it."""
         path = sign.path or ""
-        record = settings.read_journal(self._root)
+        record = self._behaviour.journal
         real = partial(real_path, self._root)
         old = {real(target): value for target, value in record.old.items()}
         if path in old:
-            why = f"the run-time half wrote {path}, which was {old[path] or 'empty'} before"
+            why = f"'runtime start' wrote {path}, which was {old[path] or 'empty'} before"
             return Judged(Standing.IGNORED, held.effective, why)
-        by = self._overrides.setter(path)
+        by = self._behaviour.overrides.setter(path)
         if by is None and path not in map(real, record.done):
-            ours = (item.name for item in self._plan.runtime if real(item.target) == path)
+            ours = (item.name for item in self._behaviour.plan.runtime if real(item.target) == path)
             by = next(ours, None)
         if by:
             return held._replace(
@@ -144,14 +141,13 @@ class Effects:
         text = self._messages.text
         # The kernel also names parameters that its early code reads by itself.
         unknown = None if self._messages.said(sign.proof) else UNKNOWN_PARAMETERS.search(text)
-        name = parameter.replace("-", "_")
         # First: a list that the kernel refuses is passed on as if it were unknown.
         for match in self._messages.said(sign.contradiction):
             yield f"kernel message: {match[0].strip()}"
-        if unknown and name in {cmdline.name_of(item) for item in unknown[1].split()}:
+        if unknown and parameter in {cmdline.name_of(item) for item in unknown[1].split()}:
             yield f"kernel message: {unknown[0]}"
         for malformed in MALFORMED_PARAMETER.finditer(text):
-            if cmdline.name_of(malformed[1]) == name:
+            if cmdline.name_of(malformed[1]) == parameter:
                 yield f"kernel message: {malformed[0]}"
         for word in cmdline.parse(self._line) if sign.spoiled else ():
             if re.fullmatch(sign.spoiled or "", word):

@@ -13,10 +13,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 
-import jinja2
-
 from lowlat import __version__
-from lowlat.base import bounds, resources
+from lowlat.base import bounds
 from lowlat.base.errors import Refused
 from lowlat.catalogue import CATALOGUE
 from lowlat.host import kmsg
@@ -27,6 +25,7 @@ from lowlat.host.root import ANSWERS, BOOT_ID, Root, glob, is_glob
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.plan import Plan
 from lowlat.plan import store
+from lowlat.render.files import expand
 from lowlat.runtime.kthreads import SCHEME, Threads
 from lowlat.runtime.settings import JOURNAL
 from lowlat.verify import behaviour, counters, effects, overrides, tasks
@@ -117,17 +116,12 @@ def _planned(root: Root) -> CpuSet:
 def needed(contents: Contents) -> Contents:
     """The contents without other text in the files that verify reads: unrelated kernel messages,
     processes, settings and remarks of others."""
-    others = {path.split("/")[2] for path, data in contents.files.items() if _is_user(path, data)}
+    users = {path for path, data in contents.files.items() if _is_user(path, data)}
+    others = {path.split("/")[2] for path in users}
     pids = tuple(name for name in contents.folders.get("/proc", ()) if name not in others)
-    return replace(
-        contents,
-        files={
-            path: _lines(path, data)
-            for path, data in contents.files.items()
-            if not _is_user(path, data)
-        },
-        folders={**contents.folders, **({"/proc": pids} if pids else {})},
-    )
+    kept = {path: _lines(path, data) for path, data in contents.files.items() if path not in users}
+    shown = {**contents.folders, **({"/proc": pids} if pids else {})}
+    return replace(contents, files=kept, folders=shown)
 
 
 def _is_user(path: str, data: bytes) -> bool:
@@ -169,25 +163,20 @@ def _kept_lines() -> tuple[tuple[str, str], ...]:
 def script() -> str:
     """The POSIX sh script that prints the same archive."""
     known = files()
-    template = jinja2.Template(
-        resources.template("evidence.sh.j2"),
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return str(
-        template.render(
-            version=__version__,
-            schema=SCHEMA,
-            files="\n".join(known),
-            folders="\n".join(folders(known)),
-            modes="\n".join(settings()),
-            isolated=" ".join(counters.ISOLATED),
-            plans=" ".join((store.PLAN, store.IN_USE)),
-            programs=" ".join(overrides.PRESENT),
-            managers=" ".join(sorted(MANAGERS)),
-            containers=" ".join(sorted(overrides.CONTAINERS)),
-            gone=" ".join(effects.GONE),
-            log=kmsg.LOG,
-            answers=posixpath.normpath(ANSWERS),
-        )
+    return expand(
+        "evidence.sh.j2",
+        str,
+        version=__version__,
+        schema=SCHEMA,
+        files="\n".join(known),
+        folders="\n".join(folders(known)),
+        modes="\n".join(settings()),
+        isolated=" ".join(counters.ISOLATED),
+        plans=" ".join((store.PLAN, store.IN_USE)),
+        programs=" ".join(overrides.PRESENT),
+        managers=" ".join(sorted(MANAGERS)),
+        containers=" ".join(sorted(overrides.CONTAINERS)),
+        gone=" ".join(effects.GONE),
+        log=kmsg.LOG,
+        answers=posixpath.normpath(ANSWERS),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from lowlat.catalogue import remedy
-from lowlat.measure.causes.context import row_name
+from lowlat.measure.causes.context import PARTS, row_name
 from lowlat.model.plan import Plan
 from lowlat.verify import counters, ticks, traced
 from lowlat.verify.counters import Counted
@@ -16,9 +16,6 @@ from lowlat.verify.finding import Finding, Standing, of_setting
 #: but one may once more after it was moved. The fair server and the system's start cause some calls
 #: between CPUs: their limit is that of a tick.
 _DEVICE, _OTHER = 0.2, ticks.LIMIT
-
-#: Rows whose events count in another row too: TLB shoot-downs are function calls.
-_PARTS = ("TLB",)
 
 #: Softirqs that a tick raises.
 _OF_THE_TICK = ("TIMER", "SCHED", "RCU", "HRTIMER")
@@ -40,7 +37,7 @@ class Intruders:
             rates = self.counted.rates(cpu)
             timer = counters.tick(rates) or ("", 0.0)
             for label, rate in sorted(rates.items(), key=lambda item: -item[1]):
-                if label not in (timer[0], *_PARTS) and self._too_often(label, rate):
+                if label not in (timer[0], *PARTS) and self._too_often(label, rate):
                     yield self._row(cpu, label, *row_name(label), rate)
             # The tick's softirqs belong to the finding of the tick.
             ticks_on = timer[1] >= ticks.LIMIT
@@ -54,7 +51,7 @@ class Intruders:
         return rate >= _OTHER
 
     def _row(self, cpu: int, label: str, kind: str, who: str, rate: float) -> Finding:
-        name = remedy(kind, f"{who}{traced.origin(self.counted.traced, cpu, label)}")
+        name = remedy(f"{kind}: {who}{traced.origin(self.counted.traced, cpu, label)}")
         setting = of_setting(self.settings, name)
         state = setting.state if setting and setting.state.bad else Standing.IGNORED
         own = cpu in self.counted.watching and ":" not in label

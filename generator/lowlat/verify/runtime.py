@@ -5,33 +5,28 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Optional
 
 from lowlat.catalogue.entry import Sign
-from lowlat.host.root import Root, glob
-from lowlat.model.cpuset import CpuSet, CpuSetError
-from lowlat.model.plan import Plan, PlannedSetting
+from lowlat.host.root import glob
+from lowlat.model.plan import PlannedSetting
 from lowlat.runtime import kthreads, settings
 from lowlat.runtime.settings import Inspected
 from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
-from lowlat.verify.overrides import Overrides
 
 
 class RuntimeFindings:
     """The run-time settings of one plan on one machine."""
 
-    def __init__(self, plan: Plan, root: Root) -> None:
-        self._plan = plan
-        self._root = root
-        self._overrides = Overrides(plan, root)
-        self._done = settings.read_journal(root).done
-        self._behaviour = Behaviour(plan, root)
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        self._plan = behaviour.plan
+        self._root = behaviour.root
+        self._overrides = behaviour.overrides
 
     def rows(self) -> list[Finding]:
-        found: dict[PlannedSetting, list[Inspected]] = {
-            setting: [] for setting in self._plan.runtime
-        }
-        for outcome in settings.inspect(self._plan.runtime, self._root):
-            found[outcome.setting].append(outcome)
-        return [self._row(setting, outcomes) for setting, outcomes in found.items()]
+        seen = self._behaviour
+        known = (seen.root, seen.journal, seen.threads)
+        once = dict.fromkeys(self._plan.runtime)
+        return [self._row(one, settings.inspect([one], *known)) for one in once]
 
     def _row(self, setting: PlannedSetting, outcomes: Sequence[Inspected]) -> Finding:
         astray = [item for item in outcomes if item.failed]
@@ -39,7 +34,7 @@ class RuntimeFindings:
         held = outcomes[0].value if len(outcomes) == 1 else share
         if astray:
             state, by = self._blame(astray)
-            evidence = _said(astray)
+            evidence = _some([_held(item) for item in astray])
         else:
             state, by, evidence = self._shown(outcomes)
         return Finding(setting.name, setting.target, setting.value, held, state, by, evidence)
@@ -51,7 +46,7 @@ class RuntimeFindings:
         overriding = {self._overrides.overriding(item.path) for item in astray}
         if None not in overriding:
             return Standing.OVERRIDDEN, _names(overriding)
-        undone = [item.path for item in astray if item.path in self._done]
+        undone = [item.path for item in astray if item.path in self._behaviour.journal.done]
         if any(item.value and _invalid(item) for item in astray):
             return Standing.IGNORED, _names(self._overrides.undoing(item.path) for item in astray)
         if undone:
@@ -115,29 +110,18 @@ class RuntimeFindings:
     def _on_isolated(self, fixed: Sequence[Inspected]) -> Iterator[str]:
         """Messages about interrupts that the kernel keeps on an isolated CPU."""
         for path, _ in self._signs("effective_affinity", fixed):
-            held = self._root.read(path) if _is_irq(path) else None
-            if held and _mask(held) & self._plan.isolated:
-                yield f"delivered to an isolated CPU: {path} is {held}"
+            cpus = self._root.read_cpus("", path) if _is_irq(path) else None
+            if cpus and cpus & self._plan.isolated:
+                yield f"delivered to an isolated CPU: {path} is {self._root.read(path)}"
 
 
 def _is_irq(path: str) -> bool:
     return path.startswith("/proc/irq/")
 
 
-def _mask(text: str) -> CpuSet:
-    try:
-        return CpuSet.parse_mask(text)
-    except CpuSetError:
-        return CpuSet()
-
-
 def _invalid(outcome: Inspected) -> bool:
     """Whether the kernel calls a cpuset partition invalid."""
     return (outcome.value or "").startswith(f"{outcome.setting.value} invalid")
-
-
-def _said(astray: Sequence[Inspected]) -> str:
-    return _some([_held(item) for item in astray])
 
 
 def _held(outcome: Inspected) -> str:

@@ -128,7 +128,7 @@ class Strays:
     def _keeper(self, task: TaskSeen) -> Optional[str]:
         """The setting that should keep a task away."""
         if task.kernel:
-            return remedy("thread", task.comm)
+            return remedy(f"thread: {task.comm}")
         planned = (name for name in _KEEPERS if of_setting(self.settings, name))
         return next(planned, _KEEPERS[1])
 

@@ -115,7 +115,5 @@ def between(
     known = {task.tid: task for task in before}
     for task in after:
         first = known.get(task.tid)
-        if first is None:
-            yield task, task.runs, task.ran_ns
-        else:
-            yield task, max(task.runs - first.runs, 0), max(task.ran_ns - first.ran_ns, 0)
+        runs, ran_ns = (first.runs, first.ran_ns) if first else (0, 0)
+        yield task, max(task.runs - runs, 0), max(task.ran_ns - ran_ns, 0)

@@ -2,6 +2,7 @@
 """Whether the tick stops on the isolated CPUs, by the counts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Optional
 
 from lowlat.host.root import Root
@@ -75,7 +76,7 @@ class Ticks:
             return Standing.EFFECTIVE, rate
         missing = self.nohz_full.state is Standing.NOT_APPLIED
         state = Standing.NOT_APPLIED if missing else Standing.IGNORED
-        return state, f"{rate}; {_hertz(self.root)}; {self._cause(self.nohz_full, cpu)}"
+        return state, f"{rate}; {self._ticks}; {self._cause(self.nohz_full, cpu)}"
 
     def _running(self, cpu: int) -> str:
         if cpu in self.counted.spinning:
@@ -90,11 +91,9 @@ class Ticks:
             return f"nohz_full is {nohz_full.state.value}: {nohz_full.evidence}"
         return traced.stop_words(self.counted.traced, cpu)
 
-
-def _hertz(root: Root) -> str:
-    config = read_running(root).config
-    ticks = config.options.get("HZ") if config else None
-    told = (
-        f"the tick of this kernel comes {ticks} times (HZ)" if ticks else "a tick comes 100 or more"
-    )
-    return f"{told}, a stopped one leaves less than {LIMIT:.0f}"
+    @cached_property
+    def _ticks(self) -> str:
+        hz = read_running(self.root).hz
+        known = f"the tick of this kernel comes {hz} times (HZ)"
+        told = known if hz else "a tick comes 100 or more"
+        return f"{told}, a stopped one leaves less than {LIMIT:.0f}"

@@ -17,6 +17,7 @@ from lowlat.host.root import Root
 from lowlat.model.plan import Plan
 from lowlat.plan import store
 from lowlat.runtime import settings
+from lowlat.verify.behaviour import Behaviour
 from lowlat.verify.finding import Finding, Standing
 from lowlat.verify.runtime import RuntimeFindings
 
@@ -67,7 +68,8 @@ class Watch:
         yield from self._trouble(problem)
 
     def _read(self, plan: Plan) -> _Rows:
-        return {(row.name, row.where): row for row in RuntimeFindings(plan, self._root).rows()}
+        rows = RuntimeFindings(Behaviour(plan, self._root)).rows()
+        return {(row.name, row.where): row for row in rows}
 
     def _news(self, rows: _Rows) -> Iterator[str]:
         for key, row in rows.items():

@@ -11,11 +11,12 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report import summary, wording
 from lowlat.report.comparison import Comparison
+from lowlat.report.figures import CAUSES
 from lowlat.report.primary import SUBJECTS
 from lowlat.report.verdict import DESCRIPTIVE, INCREASED, REDUCED, REFUSED, UNCHANGED
 from lowlat.report.wording import in_counts, per, values
 from lowlat.view import method, next_steps, settings
-from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest, view_arms
+from lowlat.view.arm import Group, common_cpus, drawn, emulated, noisiest, quietest
 from lowlat.view.plot import forest_plot, parts
 from lowlat.view.plot.figure import Cell, Data, Figure
 from lowlat.view.sections import of_comparison
@@ -85,7 +86,7 @@ def _opening(found: Comparison) -> Opening:
 def _left(found: Comparison) -> Optional[str]:
     """The largest cause of noise in the quietest arm, if its runs were traced."""
     cpus, arm = common_cpus(found), found.arms[quietest(found) + 1]
-    return parts.largest(parts.causes(view_arms([arm]), cpus)) if cpus else None
+    return parts.largest(summary.parts(found, arm.name, CAUSES)) if cpus else None
 
 
 def endpoint_data(found: Comparison, cpus: Optional[CpuSet] = None) -> Data:

@@ -65,7 +65,8 @@ def _effective(found: Comparison) -> Iterator[NextStep]:
         )
     for name in [name for name in names if name != "isolcpus"][:_MOST]:
         yield NextStep(
-            f"What {name} needs before it takes effect:", f"lowlat-gen explain {_word(name)}"
+            f"What {name} needs before it takes effect:",
+            f"lowlat-gen explain {plain(name).partition(' ')[0]}",
         )
     if all(arm.effect is None for arm in found.arms):
         why = "Settings were not verified; pass --verify FILE."
@@ -103,8 +104,7 @@ def _verdict(report: Report, *, several: bool) -> Iterator[NextStep]:
 
 
 def _remedy(cause: str, where: str) -> Iterator[NextStep]:
-    kind, _, words = cause.partition(": ")
-    name = remedy(kind, words)
+    name = remedy(cause)
     then = f"see what {name} does about it."
     if not name:
         then = "no known setting removes it. See when it occurs."
@@ -129,7 +129,3 @@ def _offers(plan: Optional[Plan]) -> Iterator[NextStep]:
     for offer in (plan.optional if plan else ())[:_MOST]:
         why = f"Possible here and off by default. It costs: {offer.cost}."
         yield NextStep(why, f"lowlat-gen plan {plain(offer.enable)} --diff")
-
-
-def _word(name: str) -> str:
-    return plain(name).partition(" ")[0]

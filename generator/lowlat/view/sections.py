@@ -3,14 +3,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import fmean, median
+from typing import Callable
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Comb
 from lowlat.report import summary, tables
 from lowlat.report.comparison import Comparison
-from lowlat.report.figures import ENDPOINTS, INTERRUPTS, OBSERVATIONS
-from lowlat.report.tables import Table, parts_of
+from lowlat.report.figures import CAUSES, ENDPOINTS, INTERRUPTS, OBSERVATIONS
+from lowlat.report.tables import Table, with_rows
 from lowlat.report.wording import number
 from lowlat.view import costs
 from lowlat.view.arm import ViewArm, common_cpus, drawn, emulated, noisiest
@@ -57,34 +59,27 @@ class Section:
 
 @dataclass(frozen=True)
 class RunsShown:
-    """The runs to draw: arms, the CPUs measured in all of them, the CPUs that are drawn, and for
-    each arm its interrupts a second by row. Durations are drawn only if ``timed``."""
+    """The runs to draw: arms, the CPUs measured in all of them, the CPUs that are drawn, and
+    the figures ``KIND@ROW`` by row for an arm's name and KIND. Durations are drawn only if
+    ``timed``."""
 
     arms: Sequence[ViewArm]
     cpus: CpuSet
     shown: CpuSet
-    interrupts: Sequence[Mapping[str, float]]
+    parts: Callable[[str, str], Mapping[str, float]]
     timed: bool
 
 
 def of_comparison(found: Comparison, names: Iterable[str]) -> Iterator[Section]:
     """The sections in reading order; ``names`` are the settings made."""
     arms, timed = drawn(found), not emulated(found)
-    measured = RunsShown(
-        arms, common_cpus(found), noisiest(found, _MOST_CPUS), _by_row(found, arms), timed
-    )
-    stated = tuple(costs.stated(names))
+    worst, rows = noisiest(found, _MOST_CPUS), partial(summary.parts, found)
+    measured = RunsShown(arms, common_cpus(found), worst, rows, timed)
+    stated = with_rows([costs.stated(names)])
     done = (tables.throughput(found.reports), costs.power(arms)) if timed else ()
-    spent = Section("costs", tables=tuple(table for table in done if table.rows), words=stated)
+    spent = Section("costs", tables=with_rows(done), words=stated)
     every = (_figures(found), *of_runs(measured), spent)
     return (section for section in every if not section.empty)
-
-
-def _by_row(found: Comparison, arms: Sequence[ViewArm]) -> Sequence[Mapping[str, float]]:
-    reports = {report.name: report for report in found.reports}
-    rows = [list(parts_of(reports[arm.name], INTERRUPTS)) for arm in arms[1:]]
-    first = {row.name: row.before for own in reversed(rows) for row in own}
-    return [first, *({row.name: row.after for row in own} for own in rows)]
 
 
 def _figures(found: Comparison) -> Section:
@@ -108,8 +103,7 @@ def of_runs(found: RunsShown) -> Iterator[Section]:
             about = {"shown": len(found.shown), "of": len(cpus)}
             yield Section("histograms", histogram.figures(arms, found.shown), about=about)
         yield _over_time(found)
-        periodic = _periods(arms, cpus)
-        yield Section("periods", words=(periodic,) if periodic.rows and found.timed else ())
+        yield Section("periods", words=with_rows([_periods(arms, cpus)]) if found.timed else ())
     last = arms[min(1, len(arms) - 1)]
     named = last.name if len(arms) > 2 else ""
     yield Section("machine", machine.figure(last.runs[-1]), about={"arm": named})
@@ -126,17 +120,19 @@ def _over_time(found: RunsShown) -> Section:
 
 
 def _sources(found: RunsShown) -> Section:
-    observers = {arm.name: {run.attribution.observer for run in arm.runs} for arm in found.arms}
-    known = [arm for arm in found.arms if observers[arm.name] != {""} and found.timed]
-    traced = parts.figures(parts.causes(known, found.cpus)) if known else ()
+    causes, interrupts = (
+        parts.whole(kind, {arm.name: found.parts(arm.name, kind) for arm in found.arms})
+        for kind in (CAUSES, INTERRUPTS)
+    )
     about = {
         "timed": found.timed,
-        "named": bool(traced),
-        "unknown": [name for name, own in observers.items() if own == {""}],
-        "traced": set().union(*observers.values()) <= {"trace", ""},
+        "named": bool(causes.parts),
+        "unknown": [arm.name for arm in found.arms if arm.name not in causes.arms],
+        "traced": {run.attribution.observer for arm in found.arms for run in arm.runs}
+        <= {"trace", ""},
     }
-    counted = parts.figures(parts.interrupts(found.arms, found.interrupts))
-    return Section("causes", (*traced, *counted), about=about)
+    drawings = (*parts.figures(causes), *parts.figures(interrupts))
+    return Section("causes", drawings, about=about)
 
 
 #: The most periods on a page; the runs have all.

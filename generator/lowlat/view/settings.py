@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-from lowlat.catalogue import CATALOGUE
+from lowlat.catalogue import BY_NAME
 from lowlat.model import cmdline
 from lowlat.model.plan import Plan
 from lowlat.report.arm import Arm
@@ -20,8 +20,6 @@ _OWN = (cmdline.MARKER, "BOOT_IMAGE")
 
 #: The origin and the state of a parameter that a rehearsal adds to every boot, even to stock ones.
 OWN = "the rehearsal's own"
-
-_BY_NAME = {entry.name.replace("-", "_"): entry for entry in CATALOGUE}
 
 
 @dataclass(frozen=True)
@@ -61,10 +59,7 @@ def reasons(plan: Optional[Plan], arms: Sequence[Arm]) -> SettingReasons:
 
 
 def _planned(plan: Plan) -> SettingReasons:
-    boot = [
-        SettingReason(p.name, f"{p.name}={p.value}" if p.value else p.name, "boot", p.why, p.source)
-        for p in plan.parameters
-    ]
+    boot = [SettingReason(p.name, p.word, "boot", p.why, p.source) for p in plan.parameters]
     found: dict[str, SettingReason] = {}
     for item in plan.runtime:
         where, value = spoken(item.target), listed(item.value, item.name)
@@ -80,7 +75,7 @@ def _planned(plan: Plan) -> SettingReasons:
 def _booted(arms: Sequence[Arm]) -> Iterator[SettingReason]:
     before, *others = map(_line, arms)
     for item in dict.fromkeys(item for after in others for item in after if item not in before):
-        entry = _BY_NAME.get(cmdline.name_of(item))
+        entry = BY_NAME.get(cmdline.name_of(item))
         if entry:
             yield SettingReason(entry.name, item, "boot", entry.why, entry.source)
         else:
@@ -141,7 +136,7 @@ def stands(row: Finding) -> str:
 
 def listed(value: Optional[str], name: str) -> str:
     """A setting's value, CPUs as a list."""
-    entry = _BY_NAME.get(name.replace("-", "_"))
+    entry = BY_NAME.get(name)
     return entry.reads.listed(value) if entry and value else value or "nothing"
 
 

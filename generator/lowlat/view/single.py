@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import NOISE
+from lowlat.model.endpoint import NOISE
 from lowlat.report import description
 from lowlat.report.arm import Arm
 from lowlat.report.description import Description
-from lowlat.report.figures import INTERRUPTS
+from lowlat.report.figures import CAUSES, INTERRUPTS
 from lowlat.report.primary import SUBJECTS
+from lowlat.report.tables import with_rows
 from lowlat.report.wording import number
 from lowlat.view import contents, costs, method, next_steps
 from lowlat.view.arm import view_arms
@@ -41,15 +42,16 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
     noisiest = sorted(cpus, key=lambda cpu: found.get(name, cpu) or 0.0, reverse=True)
     worst = CpuSet.of(noisiest[:_MOST_CPUS])
     arms = (replace(*view_arms([arm]), kind="after"),)
-    measured = RunsShown(arms, cpus, worst, [dict(description.parts_of(found, INTERRUPTS))], timed)
-    power = costs.power(arms)
+    measured = RunsShown(
+        arms, cpus, worst, lambda _, kind: dict(description.parts_of(found, kind)), timed
+    )
     every = (
         # Over all CPUs and for each; a drawing shows the parts of the noise.
-        Section("figures", tables=tuple(description.tables(found, parts=False))),
+        Section("figures", tables=description.tables(found, parts=False)),
         *of_runs(measured),
-        Section("costs", tables=(power,) if power.rows and timed else ()),
+        Section("costs", tables=with_rows([costs.power(arms)]) if timed else ()),
     )
-    headline, _, basis = description.headline(found).removesuffix(").").rpartition(" (")
+    headline, basis = description.finding(found)
     return {
         **{"prefix": "", "spoken": "", "title": arm.name, "names": [arm.name], "arms": arms},
         "opening": Opening(
@@ -67,7 +69,7 @@ def tell(arm: Arm, found: Description) -> dict[str, object]:
         "flags": found.flags,
         "sections": [section for section in every if not section.empty],
         "method": {"compared": False, "tested": 0, "untested": []},
-        "steps": next_steps.alone(parts.largest(parts.causes(arms, cpus))),
+        "steps": next_steps.alone(parts.largest(measured.parts(arm.name, CAUSES))),
         # There is no test and no setting.
         **{"missing": (), "effects": (), "unlooked": (), "changes": (), "others": 0},
         **{"reasons": SettingReasons("", ()), "endpoints": Data("", (), ())},

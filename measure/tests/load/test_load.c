@@ -55,6 +55,28 @@ static void test_rate(void)
 	ok(load_rate(&load) == 0, "none of no file");
 }
 
+static void test_no_start(void)
+{
+	const struct cpulist here = { 0 };
+	struct load_tool tool = { .help = "--timer" };
+	struct scratch scratch;
+	const struct load_options options = {
+		.scenario = load_scenario_find("timers"),
+		.tool = &tool,
+		.cpus = &here,
+		.scratch = &scratch,
+		.limit_ns = NS_PER_S,
+	};
+	struct load load;
+
+	scratch_init(&scratch);
+	setenv("PATH", "/nowhere", 1);
+	/* The sanitizer also looks for what else is kept. */
+	ok(load_start(&options, &load) < 0, "no part starts without its program");
+	ok(!load.command.items && !load.missing.items, "and its command is freed");
+	scratch_deinit(&scratch);
+}
+
 int main(void)
 {
 	check_split("0-3", "", "0-3");
@@ -63,5 +85,6 @@ int main(void)
 	check_split("5", "6", "5");
 	test_scenarios();
 	test_rate();
+	test_no_start();
 	return tap_end();
 }

@@ -11,11 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool exists(const struct trace *trace, const char *name)
+static bool exists(const struct trace *trace, const char *path)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "instances/%s", name);
 	return faccessat(trace->root, path, F_OK, 0) == 0;
 }
 
@@ -40,13 +37,13 @@ static void test_saving(const struct trace *trace, const struct cpulist *cpus)
 
 static void test_life(struct trace *trace, const struct cpulist *cpus)
 {
-	char name[sizeof(trace->measured.name)], senders[sizeof(name)], foreign[64];
+	char path[sizeof(trace->measured.path)], senders[sizeof(path)], foreign[64];
 	char *stats;
 	struct trace other;
 
-	snprintf(name, sizeof(name), "%s", trace->measured.name);
-	snprintf(senders, sizeof(senders), "%s", trace->senders.name);
-	ok(exists(trace, name) && exists(trace, senders), "'%s' and '%s'", name, senders);
+	snprintf(path, sizeof(path), "%s", trace->measured.path);
+	snprintf(senders, sizeof(senders), "%s", trace->senders.path);
+	ok(exists(trace, path) && exists(trace, senders), "'%s' and '%s'", path, senders);
 	ok(trace->missing.count < 10, "%zu kinds of events are missing here", trace->missing.count);
 	usleep(100000);
 	trace_stop(trace);
@@ -62,9 +59,9 @@ static void test_life(struct trace *trace, const struct cpulist *cpus)
 	mkdirat(trace->root, foreign, 0700);
 	/* Under the same number, as if it had been used again: the first is held and stays. */
 	instances_sweep(0);
-	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, name), "what is held stays");
-	ok(!exists(trace, "lowlat-measure-1-abandoned"), "what was abandoned is gone");
-	ok(!faccessat(trace->root, foreign, F_OK, 0), "what is not ours stays");
+	ok(trace_start(cpus, true, 64, &other) != 0 || exists(trace, path), "what is held stays");
+	ok(!exists(trace, "instances/lowlat-measure-1-abandoned"), "what was abandoned is gone");
+	ok(exists(trace, foreign), "what is not ours stays");
 	trace_deinit(&other);
 	unlinkat(trace->root, foreign, AT_REMOVEDIR);
 }
@@ -73,8 +70,8 @@ int main(void)
 {
 	unsigned int ids[] = { (unsigned int)sched_getcpu() };
 	const struct cpulist cpus = { .cpus = ids, .count = 1 };
-	char name[sizeof(((struct instance *)NULL)->name)];
 	struct trace trace;
+	char path[sizeof(trace.measured.path)];
 	int err = trace_start(&cpus, true, 1024, &trace), root;
 
 	if (err) {
@@ -83,11 +80,11 @@ int main(void)
 		return tap_end();
 	}
 	test_life(&trace, &cpus);
-	snprintf(name, sizeof(name), "%s", trace.measured.name);
+	snprintf(path, sizeof(path), "%s", trace.measured.path);
 	root = dup(trace.root);
 	trace_deinit(&trace);
 	trace.root = root;
-	ok(!exists(&trace, name), "nothing is left");
+	ok(!exists(&trace, path), "nothing is left");
 	close(root);
 	return tap_end();
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection plugin for tests: the host is a file tree on this machine. Commands run here, but
-see the tree's boot ID."""
+"""A connection plugin for tests: the host is a file tree on this machine. Commands run on this
+machine, but see the tree's boot ID."""
 
 from __future__ import annotations
 

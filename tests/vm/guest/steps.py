@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -221,14 +220,15 @@ def loader() -> dict[str, str]:
     """The files that the boot loader will read: GRUB's two, or systemd-boot's entries; and the
     names of all files in its folders."""
     grub = {"config": Path("/boot/grub/grub.cfg"), "environment": Path("/boot/grub/grubenv")}
-    entries = {path.name: path for path in Path("/boot/efi/loader/entries").glob("*.conf")}
+    entries = {path.name: path for path in Path("/boot/efi/loader").rglob("*.conf")}
     found = {name: path.read_text() for name, path in {**grub, **entries}.items() if path.exists()}
     return {**found, "names": "\n".join(sorted(map(str, _beside_kernels())))}
 
 
 def _beside_kernels() -> Iterator[Path]:
-    """The files in /boot and GRUB's folder, where a crash could leave one."""
-    return (path for folder in ("/boot", "/boot/grub") for path in Path(folder).glob("*"))
+    """The files where a crash could leave one."""
+    folders = ("/boot", "/boot/grub", "/boot/efi/loader/entries", "/boot/efi/EFI/Linux")
+    return (path for folder in folders for path in Path(folder).glob("*"))
 
 
 # ---------------------------------------------------------------------- steps
@@ -270,7 +270,7 @@ def apply(folder: Path) -> dict[str, Any]:
 
 def bootctl(folder: Path) -> dict[str, Any]:
     """Replace GRUB by systemd-boot."""
-    packages = map(str, folder.glob("systemd-boot*.deb"))
+    packages = (str(path) for path in folder.glob("*.deb") if not path.name.startswith("lowlat"))
     line = Path("/proc/cmdline").read_text().split()
     kept = " ".join(word for word in line if not word.startswith("BOOT_IMAGE="))
     Path("/etc/kernel").mkdir(exist_ok=True)
@@ -280,18 +280,23 @@ def bootctl(folder: Path) -> dict[str, Any]:
         "packages": run("dpkg", "--install", *packages),
         "grub": run("dpkg", "--purge", *_GRUB),
         "loader": loader(),
-        "kernel": os.uname().release,
     }
 
 
 def images(folder: Path) -> dict[str, Any]:
-    """Replace the entry files by a unified kernel image."""
-    esp = Path("/boot/efi")
-    (esp / "EFI/Linux").mkdir(parents=True, exist_ok=True)
-    shutil.move("/var/tmp/linux.efi", esp / f"EFI/Linux/debian-{os.uname().release}.efi")
-    for entry in (esp / "loader/entries").glob("*.conf"):
-        entry.unlink()
-    return {}
+    """Replace the entry files by unified kernel images, which new kernels get too."""
+    kernel = os.uname().release
+    removed = run("kernel-install", "remove", kernel)
+    Path("/etc/kernel/install.conf").write_text("layout=uki\nuki_generator=ukify\n")
+    added = run("kernel-install", "add", kernel, f"/boot/vmlinuz-{kernel}")
+    return {"images": [removed, added], "loader": loader()}
+
+
+def repair(folder: Path) -> dict[str, Any]:
+    """Check the EFI partition, as most machines do at every boot."""
+    device = run("findmnt", "--noheadings", "--output=SOURCE", "/boot/efi")[1]
+    argv = (("umount", "/boot/efi"), ("fsck.fat", "-a", device), ("mount", "/boot/efi"))
+    return {"repair": [run(*words) for words in argv]}
 
 
 def trial(folder: Path) -> dict[str, Any]:

@@ -37,21 +37,29 @@ def is_used(root: Root) -> bool:
     return not root.absent(_STOCK.path)
 
 
+def trial(root: Root) -> str:
+    """The command that tries the applied plan here."""
+    return "lowlat-gen trial --kexec" if is_used(root) else "lowlat-gen trial"
+
+
 class ByHand(Loader):
     def __init__(self, root: Root, loader: ForeignLoader) -> None:
         self._root = root
         self._loader = loader
         self.name = loader.name
+        self.cannot_try = loader.cannot_try
 
-    def steps(self) -> str:
-        """The steps for a person to make the tuned line the default; "" if no plan is applied."""
+    def steps(self, plan: Optional[Plan] = None) -> str:
+        """The steps for a person to make this plan's line the default, or that of the applied plan;
+        "" if there is none."""
         boot = self.describe()
-        plan = decision.stored(self._root, boot.entries[0].release) if boot.entries else None
+        if plan is None and boot.entries:
+            plan = decision.stored(self._root, boot.entries[0].release)
         if plan is None:
             return ""
         replaced = entry_line.conflicting(boot.entries[0].words, plan)
         instead = f"\nin place of: {' '.join(replaced)}" if replaced else ""
-        return self._loader.steps(entry_line.planned(plan)) + instead
+        return self._loader.steps(plan.words) + instead
 
     def describe(self) -> BootMenu:
         """The stock, tuned and trial entries of the kernel that ran during ``apply``. The default
@@ -99,8 +107,8 @@ class ByHand(Loader):
         return boot
 
     def check_one_shot(self) -> None:
-        why = f"this machine boots with {self.name}: {self._loader.cannot_try}"
-        raise Refused(why, hint="'lowlat-gen trial --kexec' tries the line without the loader")
+        why = f"this machine boots with {self.name}: {self.cannot_try}"
+        raise Refused(why, hint="--kexec tries the line without the loader")
 
     def one_shot(self, entry: Optional[BootEntry]) -> None:
         self.check_one_shot()

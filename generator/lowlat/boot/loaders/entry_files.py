@@ -64,9 +64,6 @@ class EntryFiles(Loader, ABC):
     def _next(self) -> str:
         """The entry that the loader boots next, once; "" for none."""
 
-    def _check_new(self) -> None:
-        """Raises Refused if no entry may be added; existing ones can still be removed."""
-
     def _hook(self, change: Transaction) -> None:
         """Install the hooks that the distribution calls when a kernel comes or goes."""
         hooks.write_plugin(change)
@@ -90,7 +87,6 @@ class EntryFiles(Loader, ABC):
         return bls_entries.read(self._root, self.path)
 
     def write(self, change: Transaction, plans: Sequence[Plan], accept: bool) -> BootMenu:
-        self._check_new()
         self._hook(change)
         before = self.describe().default
         if before is None:
@@ -151,8 +147,7 @@ class EntryFiles(Loader, ABC):
         boot = self.describe()
         for plan in plans:
             stock = boot.stock(str(plan.kernel))
-            ident = entry_line.planned(plan)[-1]
-            fresh = [each for each in boot.entries if each.ours and ident in each.words]
+            fresh = [each for each in boot.entries if each.ours and plan.marker in each.words]
             if not fresh or stock is None:
                 raise Refused(f"no entry was made for kernel {plan.kernel}")
             for each in fresh:

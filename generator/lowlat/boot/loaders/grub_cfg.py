@@ -49,17 +49,15 @@ class Menu:
         """The entry that GRUB boots for this default. If the menu, or the submenu that the name
         leads to, has no entry of this name, that is the first one there (run_menu() and
         grub_menu_execute_entry() in grub-core/normal/menu.c)."""
-        return self._below((), name)
-
-    def _below(self, places: tuple[int, ...], name: str) -> Optional[GrubEntry]:
-        wanted, _, rest = name.partition(">")
-        depth = len(places)
-        inside = [each for each in self.entries if each.places[:depth] == places]
-        found = next((each for each in inside if wanted in _names(each, depth)), None)
-        found = found or next(iter(inside), None)
-        if found is None or len(found.places) == depth + 1:
-            return found
-        return self._below(found.places[: depth + 1], rest)
+        depth, inside = 0, self.entries
+        while inside:
+            wanted, _, name = name.partition(">")
+            found = next((each for each in inside if wanted in _names(each, depth)), inside[0])
+            depth += 1
+            if len(found.places) == depth:
+                return found
+            inside = tuple(e for e in inside if e.places[:depth] == found.places[:depth])
+        return None
 
 
 def _names(entry: GrubEntry, depth: int) -> tuple[str, str, str]:

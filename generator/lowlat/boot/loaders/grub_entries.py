@@ -3,7 +3,7 @@
 a plan one entry, and one more to try it once. Text in, text out."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Callable, Optional
 
@@ -39,6 +39,11 @@ class Stock:
     def release(self) -> str:
         return self.head["release"]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its linux line."""
+        return grub_cfg.split("".join(row[2] for row in map(_LINUX.match, self.rows) if row))
+
 
 def submenu(
     text: str,
@@ -58,7 +63,11 @@ def submenu(
         return ""
     release = entry_line.release_of(promoted)
     first = next((stock for stock in found if stock.release == release), found[0])
-    rows = ["submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {", *_as_it_is(first)]
+    words = [word for word in first.words if word != PLACE]
+    rows = [
+        "submenu 'lowlat: tuned for low latency' --id " + SUBMENU + " {",
+        *_entry(first, "stock", STOCK, words),
+    ]
     for extra in ((), trial):
         for stock, plan in planned:
             rows += _tuned(stock, plan, extra, known)
@@ -91,36 +100,25 @@ def stock_entries(text: str) -> Iterator[Stock]:
             rows.append(row)
 
 
-def _as_it_is(stock: Stock) -> Iterator[str]:
-    yield _head(stock, "stock", STOCK)
-    for row in stock.rows:
-        linux = _LINUX.match(row)
-        if linux:
-            words = (word for word in grub_cfg.split(linux[2]) if word != PLACE)
-            row = linux[1] + " ".join(words)
-        yield row
-    yield "}"
-
-
 def _tuned(
     stock: Stock, plan: Plan, trial: Sequence[str], known: Mapping[str, str]
 ) -> Iterator[str]:
-    body, name = [], ""
-    for row in stock.rows:
-        linux = _LINUX.match(row)
-        if linux:
-            words = entry_line.inlined(grub_cfg.split(linux[2]), known, plan)
-            name = entry_line.entry_id(stock.release, entry_line.tuned(words, plan, (), PLACE))
-            words = entry_line.inlined(words, known, plan, trial)
-            row = linux[1] + " ".join(entry_line.tuned(words, plan, trial, PLACE))
-        body.append(row)
+    words = entry_line.inlined(stock.words, known, plan)
+    name = entry_line.entry_id(stock.release, entry_line.tuned(words, plan, (), PLACE))
     title, name = ("lowlat, one try", entry_line.trial_id(name)) if trial else ("lowlat", name)
-    yield from (_head(stock, title, name), *body, "}")
+    words = entry_line.inlined(words, known, plan, trial)
+    return _entry(stock, title, name, entry_line.tuned(words, plan, trial, PLACE))
 
 
-def _head(stock: Stock, title: str, name: str) -> str:
+def _entry(stock: Stock, title: str, name: str, words: Iterable[str]) -> Iterator[str]:
+    """The rows of the stock entry with another title, id and line."""
     head = stock.head
-    return (
+    yield (
         f"{head['begin']}'{head['title']} ({title})'{head['classes']}{head['option']}"
         f"{encode.shell(name)}{head['end']}"
     )
+    line = " ".join(words)
+    for row in stock.rows:
+        linux = _LINUX.match(row)
+        yield linux[1] + line if linux else row
+    yield "}"

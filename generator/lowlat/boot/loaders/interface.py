@@ -58,6 +58,10 @@ def named(entries: Sequence[BootEntry], name: str) -> Optional[BootEntry]:
     return next((entry for entry in entries if name and entry.name == name), None)
 
 
+def line_of(entry: Optional[BootEntry]) -> str:
+    return " ".join(entry.words) if entry else ""
+
+
 def check_entry(root: Root, entry: BootEntry, stock: BootEntry, plan: Plan) -> None:
     """Raises Refused if a tuned entry, read back, is not the stock one plus the plan."""
     trial = entry_line.trial_words(root) if entry.trial else ()
@@ -84,6 +88,10 @@ class Loader(Protocol):
 
     def check(self) -> None:
         """Raises Refused unless entries can be written: folders exist, are mounted and writable."""
+        return
+
+    def check_new(self) -> None:
+        """Raises Refused if no entry may be added; existing ones can still be removed."""
         return
 
     def describe(self) -> BootMenu:

@@ -55,7 +55,8 @@ def cannot_try(root: Root) -> str:
     """The reason why this kernel cannot boot an entry once; "" if it can."""
     if not root.exists(_MAILBOX):
         return f"this kernel has no {_MAILBOX} to set the tryboot flag, as Raspberry Pi's own have"
-    return "" if programs.find(root, "vcmailbox") else "vcmailbox is missing (raspi-utils)"
+    lacks = "vcmailbox is missing; install raspi-utils, then apply again"
+    return "" if programs.find(root, "vcmailbox") else lacks
 
 
 def find(root: Root) -> Optional[RaspberryPi]:
@@ -73,7 +74,7 @@ class RaspberryPi(EntryFiles):
     def check(self) -> None:
         programs.check_writable(self._root, self.path)
 
-    def _check_new(self) -> None:
+    def check_new(self) -> None:
         for file in self._configuration():
             found = _ELSEWHERE.search(self._without_ours(file))
             if found:

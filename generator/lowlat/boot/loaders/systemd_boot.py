@@ -69,7 +69,7 @@ class SystemdBoot(EntryFiles):
         if os.geteuid() != 0:
             raise Refused("bootctl sets what boots for root only", hint="run as root")
 
-    def _check_new(self) -> None:
+    def check_new(self) -> None:
         secure = (self._root.read_bytes(f"{_VARIABLES}/{_SECURE}") or b"")[-1:] == b"\1"
         if secure and images(self._root, self._place):
             raise Refused(

@@ -22,7 +22,7 @@ from lowlat.measure.causes.capture import (
     read_switches,
     trace_file,
 )
-from lowlat.measure.causes.context import Context
+from lowlat.measure.causes.context import PARTS, Context
 from lowlat.measure.causes.ftrace import TraceEvent, parse
 from lowlat.measure.causes.senders import Senders
 from lowlat.measure.causes.timeline import Contexts
@@ -30,9 +30,6 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Cause, ChainLink, Comb, LongGap
 
 Document = dict[str, object]
-
-#: Rows whose events count in another row: a TLB shoot-down is in CAL (arch/x86/kernel/irq.c).
-_NO_ENTRIES = ("total", "TLB")
 
 
 def attach(document: Document, folder: Path, gaps: Path) -> None:
@@ -153,7 +150,7 @@ class _Analyst:
     def _causes(self, joined: join.Joined) -> list[Document]:
         ns = self._capture.clock.ns
         return [
-            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), remedy(*cause)))
+            encode(Cause(*cause, tally.events, round(ns(tally.ticks)), remedy(": ".join(cause))))
             for cause, tally in sorted(joined.causes.items(), key=lambda item: -item[1].ticks)
         ]
 
@@ -189,7 +186,7 @@ def _counted(item: Mapping[str, object], seconds: float) -> Counter[str]:
     rates = item.get("interrupts_per_s")
     counted: Counter[str] = Counter()
     for label, rate in rates.items() if isinstance(rates, dict) else ():
-        if label in _NO_ENTRIES or not isinstance(rate, (int, float)):
+        if label in ("total", *PARTS) or not isinstance(rate, (int, float)):
             continue
         number, colon, _ = label.partition(":")
         row = f"{number}:" if colon else "IPI" if label.startswith("IPI") else label

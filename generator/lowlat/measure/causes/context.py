@@ -35,6 +35,10 @@ def row_name(label: str) -> tuple[str, str]:
     return ("irq", f"irq {number} {device}") if colon else NAMES.get(label, ("irq", label))
 
 
+#: Rows whose events count in another row too: TLB shoot-downs are function calls, which CAL counts
+#: (arch/x86/kernel/irq.c).
+PARTS = ("TLB",)
+
 #: arm64's name for all interrupts between CPUs, and for their rows together.
 ARM_IPI = "IPI"
 
@@ -78,8 +82,9 @@ def entered(event: TraceEvent) -> Context:
         if device == ARM_IPI:
             return Context("ipi", device, time, f"irq {number}")
         return Context("irq", f"irq {number} {device}", time, f"irq {number}", f"{number}:")
-    if vector == "softirq":
-        name = _bracketed(event.text, "action")
+    if vector == "softirq":  # "vec=1 [action=TIMER]"
+        action = re.search(r"\[action=(\w+)\]", event.text)
+        name = action[1] if action else event.text
         return Context("softirq", name, time, f"softirq {name}")
     if vector == "tasklet":
         name = f"tasklet {event.symbol('func')}".strip()
@@ -88,9 +93,3 @@ def entered(event: TraceEvent) -> Context:
         name = f"IPI {event.text.strip('()').removesuffix(' interrupts').lower()}"
         return Context("ipi", name, time, name, ARM_IPI)
     return Context(*_named(vector), time, vector, _VECTORS.get(vector, ("", ""))[0])
-
-
-def _bracketed(text: str, key: str) -> str:
-    """The readable part of "vec=1 [action=TIMER]"."""
-    found = re.search(rf"\[{key}=(\w+)\]", text)
-    return found[1] if found else text

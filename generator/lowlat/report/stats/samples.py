@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Optional
 
 if TYPE_CHECKING:
@@ -74,19 +75,16 @@ class Order:
     def stretches(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """For each boot its stretch, counted from 0 in time. Boots that started together count as
         turns of both arms."""
-        seen: Counter[tuple[int, float]] = Counter()
-        boots = []
-        for arm, places in enumerate((self.before, self.after)):
-            for number, place in enumerate(places):
-                boots.append((place, seen[arm, place], arm, number))
-                seen[arm, place] += 1
-        found: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        stretch, last = -1, -1
-        for _, _, arm, number in sorted(boots):
-            stretch += arm != last
-            found[arm][number], last = stretch, arm
-        one, other = (tuple(arm[n] for n in range(len(arm))) for arm in found)
-        return one, other
+        boots = sorted(
+            (place, places[:number].count(place), arm, number)
+            for arm, places in enumerate((self.before, self.after))
+            for number, place in enumerate(places)
+        )
+        found = ([0] * len(self.before), [0] * len(self.after))
+        for stretch, (arm, own) in enumerate(groupby(boots, key=lambda boot: boot[2])):
+            for *_, number in own:
+                found[arm][number] = stretch
+        return tuple(found[0]), tuple(found[1])
 
     @property
     def count(self) -> int:

@@ -107,6 +107,15 @@ def duration(nanoseconds: float) -> str:
     return f"{nanoseconds / size:.3g} {unit}"
 
 
+def spans(values: Iterable[tuple[str, float]], unit: str) -> str:
+    """The least and the greatest value of each name: "stock 3 to 5 us; tuned 1 to 2 us"."""
+    found: dict[str, list[float]] = {}
+    for name, value in values:
+        found.setdefault(name, []).append(value)
+    ends = ((name, short(min(own)), short(max(own))) for name, own in found.items())
+    return "; ".join(f"{name} {low} to {high} {unit}" for name, low, high in ends)
+
+
 def short(value: float) -> str:
     """A number for an axis: "0.01", "250", "10k", "1M"."""
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):

@@ -11,7 +11,7 @@ from typing import Optional, Union
 from lowlat.base import encode
 from lowlat.report.tables import Table
 
-Cell = Union[str, int, float]
+Cell = Union[str, int, float, None]
 
 #: The rows of data on a page; the file has all.
 _SHOWN = 60

@@ -140,14 +140,12 @@ def text(arms: Sequence[ViewArm], cpus: CpuSet, *, blocks: bool) -> Iterator[str
     wide = max(len(scale), len(shown))
     yield "gaps by length; rate and length are logarithmic"
     yield f"{'':{cpu + name + 4}}{scale:{wide}}  longest"
+    steps, ends = _BLOCKS if blocks else _ASCII, (min(rates), max(rates))
     for number, one in curves:
-        drawing = _drawing(one, shown, (min(rates), max(rates)), _BLOCKS if blocks else _ASCII)
+        heights = (_height(one.bins.get(place, 0.0), ends, len(steps)) for place in shown)
+        drawing = "".join(steps[height] for height in heights)
         longest = duration(one.longest_ns) if one.longest_ns else "-"
         yield f"{number:{cpu}}  {one.name:{name}}  {drawing:{wide}}  {longest}"
-
-
-def _drawing(one: Curve, places: Iterable[int], ends: tuple[float, float], steps: str) -> str:
-    return "".join(steps[_height(one.bins.get(place, 0.0), ends, len(steps))] for place in places)
 
 
 def _height(rate: float, ends: tuple[float, float], steps: int) -> int:

@@ -3,20 +3,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Optional
+from typing import Callable, Optional
 
 from lowlat.base.terminal import plain
 from lowlat.catalogue import remedy
-from lowlat.model.cpuset import CpuSet
-from lowlat.model.run import Run
+from lowlat.report.figures import CAUSES, INTERRUPTS
 from lowlat.report.tables import Table
 from lowlat.report.wording import number, source
-from lowlat.view.arm import ViewArm
 from lowlat.view.plot.axis import END, Linear
 from lowlat.view.plot.figure import Cell, Data, Figure
 
 #: The parts that get a colour; all others are added up.
 _MOST = 7
+
+#: For the figures of a kind: their name, their unit, and the words of a row.
+_KINDS: Mapping[str, tuple[str, str, Callable[[str], str]]] = {
+    CAUSES: ("noise by cause", "ppm of the time", plain),
+    INTERRUPTS: ("interrupts by source", "a second", source),
+}
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,6 @@ class Part:
 
     name: str
     sizes: tuple[float, ...]
-
-    @property
-    def remedy(self) -> str:
-        """The setting that removes the cause ("class: cause"), "" if none is known."""
-        kind, _, cause = self.name.partition(": ")
-        return remedy(kind, cause) or ""
 
 
 @dataclass(frozen=True)
@@ -47,45 +45,23 @@ class Whole:
         return tuple(sum(part.sizes[n] for part in self.parts) for n in range(len(self.arms)))
 
 
-def causes(arms: Sequence[ViewArm], cpus: CpuSet) -> Whole:
-    """The noise by traced cause, in ppm of the time, averaged over the CPUs."""
-    found = [_mean([_traced(run, cpus) for run in arm.runs]) for arm in arms]
-    return _whole("noise by cause", "ppm of the time", arms, found)
-
-
-def _traced(run: Run, cpus: CpuSet) -> Mapping[str, float]:
-    found: dict[str, float] = {}
-    for cpu in map(run.cpu, cpus):
-        time = max(cpu.runtime_ns - (cpu.dead_ns or 0.0), 1.0) * len(cpus)
-        for cause in cpu.causes or ():
-            name = plain(f"{cause.kind}: {cause.cause}")
-            found[name] = found.get(name, 0.0) + 1e6 * cause.time_ns / time
-    return found
-
-
-def interrupts(arms: Sequence[ViewArm], found: Sequence[Mapping[str, float]]) -> Whole:
-    """The interrupts a second, for each arm by their row in /proc/interrupts."""
-    named = [{source(row): rate for row, rate in rows.items()} for rows in found]
-    return _whole("interrupts by source", "a second", arms, named)
-
-
-def largest(whole: Whole) -> Optional[str]:
-    """The largest part in the first arm, None without parts."""
-    return max(whole.parts, key=lambda part: part.sizes[0]).name if whole.parts else None
-
-
-def _mean(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    names = {name: None for run in runs for name in run}
-    return {name: sum(run.get(name, 0.0) for run in runs) / len(runs) for name in names}
-
-
-def _whole(
-    what: str, unit: str, arms: Sequence[ViewArm], found: Sequence[Mapping[str, float]]
-) -> Whole:
-    names = {name: None for sizes in found for name, size in sizes.items() if size}
-    parts = [Part(name, tuple(sizes.get(name, 0.0) for sizes in found)) for name in names]
+def whole(kind: str, arms: Mapping[str, Mapping[str, float]]) -> Whole:
+    """The figures ``kind@ROW`` of each arm, by row; arms without any are left out."""
+    what, unit, words = _KINDS[kind]
+    found = {
+        name: {words(row): size for row, size in rows.items()}
+        for name, rows in arms.items()
+        if rows
+    }
+    names = {name: None for rows in found.values() for name, size in rows.items() if size}
+    parts = [Part(name, tuple(rows.get(name, 0.0) for rows in found.values())) for name in names]
     parts.sort(key=lambda part: sum(part.sizes), reverse=True)
-    return Whole(what, unit, tuple(arm.name for arm in arms), tuple(parts))
+    return Whole(what, unit, tuple(found), tuple(parts))
+
+
+def largest(causes: Mapping[str, float]) -> Optional[str]:
+    """The largest of an arm's causes, None if it has none."""
+    return next((part.name for part in whole(CAUSES, {"": causes}).parts), None)
 
 
 def figures(whole: Whole) -> tuple[Figure, ...]:
@@ -110,7 +86,7 @@ def figures(whole: Whole) -> tuple[Figure, ...]:
 
 def _key(arms: Sequence[str], parts: Sequence[Part]) -> Table:
     """The parts with their sizes and, if known, the settings that remove them."""
-    remedies = [part.remedy for part in parts]
+    remedies = [remedy(part.name) or "" for part in parts]
     rows = (
         (part.name, *map(number, part.sizes), *([see] if any(remedies) else []))
         for part, see in zip(parts, remedies)

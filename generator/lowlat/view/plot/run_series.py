@@ -8,7 +8,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run
 from lowlat.report.figures import Measure, figures
 from lowlat.view.arm import ViewArm
-from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, short
+from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, spans
 from lowlat.view.plot.figure import Data, Figure
 
 
@@ -43,8 +43,9 @@ def figure(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> tuple[F
     points = sorted(_points(arms, cpus, shown), key=lambda point: point.run.started)
     if len(points) <= len(arms):
         return ()
+    told = spans(((point.arm.name, point.value) for point in points), shown.unit)
     chart = {
-        "label": f"{shown.title} of {len(points)} runs in time order: {_told(points, shown)}.",
+        "label": f"{shown.title} of {len(points)} runs in time order: {told}.",
         "upward": fitting([v for p in points for v in (p.value, p.low, p.high)], FLOOR, TOP),
         "across": Linear(len(points) + 1.0, LEFT, END),
         "unit": shown.unit,
@@ -68,16 +69,6 @@ def _points(arms: Sequence[ViewArm], cpus: CpuSet, shown: RunQuantity) -> Iterat
             if (name, "all") in values:
                 whole = values[name, "all"] / shown.divisor
                 yield Point(run, arm, whole, min(each), max(each))
-
-
-def _told(points: Sequence[Point], shown: RunQuantity) -> str:
-    found: dict[str, list[float]] = {}
-    for point in points:
-        found.setdefault(point.arm.name, []).append(point.value)
-    return "; ".join(
-        f"{name} {short(min(values))} to {short(max(values))} {shown.unit}"
-        for name, values in found.items()
-    )
 
 
 def _data(points: Sequence[Point], shown: RunQuantity) -> Data:

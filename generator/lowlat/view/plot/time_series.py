@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A figure over the time of a run, with a line for each run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Callable, Optional
@@ -10,7 +10,7 @@ from lowlat.model.cpuset import CpuSet
 from lowlat.model.run import Run, Series
 from lowlat.report import pace
 from lowlat.view.arm import ViewArm
-from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, short
+from lowlat.view.plot.axis import END, FLOOR, LEFT, TOP, Linear, fitting, spans
 from lowlat.view.plot.figure import Cell, Data, Figure
 
 #: The most steps of a run in a drawing.
@@ -60,14 +60,15 @@ def figures(arms: Sequence[ViewArm], cpus: CpuSet, shown: SeriesQuantity) -> tup
     """One drawing; none if no run is known in at least two steps, or a pace never varied."""
     every = (_curve(arm, run, cpus, shown) for arm in arms for run in arm.runs)
     curves = [curve for curve in every if curve and len(curve.steps) > 1]
-    values = [value for curve in curves for *_, value in curve.steps]
+    named = [(curve.arm.name, value) for curve in curves for *_, value in curve.steps]
+    values = [value for _, value in named]
     if not values or (shown.pace and min(values) == max(values)):
         return ()
     upward = fitting(values, FLOOR, TOP)
     across = Linear(max(curve.steps[-1][1] for curve in curves), LEFT, END)
     title = f"{shown.title} over the time of a run"
     chart = {
-        "label": f"{title}: {'; '.join(_told(curves, shown))}.",
+        "label": f"{title}: {spans(named, shown.unit)}.",
         "across": across,
         "upward": upward,
         "unit": shown.unit,
@@ -110,14 +111,6 @@ def _curve(arm: ViewArm, run: Run, cpus: CpuSet, shown: SeriesQuantity) -> Optio
         if (time := sum(times[at]))
     ]
     return _Course(arm, run, steps, changes)
-
-
-def _told(curves: Sequence[_Course], shown: SeriesQuantity) -> Iterator[str]:
-    found: dict[str, list[float]] = {}
-    for curve in curves:
-        found.setdefault(curve.arm.name, []).extend(value for *_, value in curve.steps)
-    for name, values in found.items():
-        yield f"{name} {short(min(values))} to {short(max(values))} {shown.unit}"
 
 
 def _data(curves: Sequence[_Course], shown: SeriesQuantity) -> Data:

@@ -1,7 +1,7 @@
 #!/usr/bin/python
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The boot half of a plan, from absent to promoted."""
+"""The boot entries of a plan, from absent to promoted."""
 
 from __future__ import annotations
 

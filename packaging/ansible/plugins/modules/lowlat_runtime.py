@@ -1,14 +1,14 @@
 #!/usr/bin/python
 # SPDX-License-Identifier: GPL-3.0-or-later
 # GNU General Public License v3.0+ (see https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The run-time half of a plan."""
+"""The run-time settings of a plan."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 ---
 module: lowlat_runtime
-short_description: Set or undo the run-time half of a plan
+short_description: Set or undo the run-time settings of a plan
 version_added: "1.0.0"
 description:
   - Sets the values of the running kernel that a plan wants, or puts back what was there before.

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Planned against effective: one row per setting, with the evidence for its state."""
+
+from collections.abc import Iterable
+from typing import Optional
+
+from lowlat.base.typed_json import encode
+from lowlat.host.kmsg import read_messages
+from lowlat.host.root import Root
+from lowlat.model.plan import Plan
+from lowlat.verify import tasks
+from lowlat.verify.behaviour import Behaviour
+from lowlat.verify.boot import BootFindings
+from lowlat.verify.counters import Counted
+from lowlat.verify.finding import Finding
+from lowlat.verify.intruders import Intruders
+from lowlat.verify.runtime import RuntimeFindings
+from lowlat.verify.strays import Strays
+from lowlat.verify.ticks import Ticks
+
+SCHEMA = "lowlat.verify/1"
+
+
+def verify(plan: Plan, root: Root, counted: Optional[Counted] = None) -> list[Finding]:
+    """A row for every planned setting, boot parameters first, then for the tick of each isolated
+    CPU, its other interrupts and its stray tasks. Reads, never writes."""
+    behaviour = Behaviour(plan, root)
+    boot = BootFindings(behaviour, read_messages(root), counted)
+    rows = boot.rows()
+    rows += RuntimeFindings(behaviour).rows()
+    settings = tuple(rows)
+    if counted is not None:
+        rows += Ticks(plan, counted, boot.row("nohz_full"), boot.unstable_clock, root).rows()
+        rows += Intruders(plan, counted, settings).rows()
+    if plan.isolated:
+        seen = () if counted else tasks.read(root, plan.isolated)
+        rows += Strays(plan, settings, counted, seen).rows()
+    return rows
+
+
+def to_json(rows: Iterable[Finding]) -> dict[str, object]:
+    return {"schema": SCHEMA, "settings": encode(tuple(rows))}

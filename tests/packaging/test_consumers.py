@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The forms of ``cpus --as``, read by the programs that take them. Debian's packages of these are
+unpacked in a folder; none is installed. Docker's form is not read: its daemon does that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lowlat.base.process import find
+from lowlat.model.cpuset import CpuSet
+from measuring import needs_two_cpus
+from trees import lowlat
+
+pytestmark = [pytest.mark.packages, needs_two_cpus]
+
+_PACKAGES = "^(librte-(eal|kvargs|telemetry)[0-9]+|libvirt0|libvirt-common|libxml2-utils)$"
+
+#: Starts DPDK with these words; prints its number of CPUs and the main one.
+_DPDK = """import ctypes, sys
+eal = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
+words = [word.encode() for word in ("lowlat", *sys.argv[2:])]
+assert eal.rte_eal_init(len(words), (ctypes.c_char_p * (len(words) + 1))(*words)) >= 0
+print("found", eal.rte_lcore_count(), eal.rte_get_main_lcore())
+"""
+
+_DOMAIN = """<domain type='kvm'><name>lowlat</name><memory>1</memory><vcpu>1</vcpu>
+<os><type>hvm</type></os>{}</domain>"""
+
+
+def printed(form: str) -> str:
+    return lowlat("cpus", "isolated", "--planned", "--as", form).out
+
+
+def run(*argv: str | Path, **more: str) -> tuple[int, str]:
+    done = subprocess.run(
+        list(map(str, argv)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **more},
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("consumers")
+    if find("apt-cache") is None:
+        pytest.skip("apt is not installed: the programs are Debian's")
+    names = [row.split()[0] for row in run("apt-cache", "search", "-n", _PACKAGES)[1].splitlines()]
+    script = 'cd "$0" && apt-get -q download "$@" && for f in *.deb; do dpkg -x "$f" .; done'
+    status, said = run("sh", "-euc", script, folder, *names)
+    if status or not names:
+        pytest.skip(f"the packages are not to be had: {said.strip()[-200:]}")
+    return folder
+
+
+def test_dpdk_takes_its_cpus(unpacked: Path) -> None:
+    (library,) = unpacked.rglob("librte_eal.so.*[0-9].0")
+    alone = ("--no-huge", "--no-pci", "--no-shconf", "--no-telemetry", "-m", "64")
+    words = (*printed("dpdk").split(), *alone)
+    folder = {"LD_LIBRARY_PATH": str(library.parent)}
+    status, said = run(sys.executable, "-c", _DPDK, library, *words, **folder)
+    found = f"found {len(CpuSet.parse_list(words[1]))} {words[3]}"
+    assert (status, said.splitlines()[-1]) == (0, found), said
+
+
+def test_libvirt_takes_its_pins(unpacked: Path, tmp_path: Path) -> None:
+    (grammar,) = unpacked.rglob("domain.rng")
+    (lint,) = unpacked.rglob("bin/xmllint")
+    domain = tmp_path / "domain.xml"
+    domain.write_text(_DOMAIN.format(printed("libvirt")))
+    assert run(lint, "--noout", "--relaxng", grammar, domain) == (0, f"{domain} validates\n")
+    domain.write_text(domain.read_text().replace("cpuset='", "cpuset='x"))
+    assert run(lint, "--noout", "--relaxng", grammar, domain)[0] != 0, "the grammar sees CPUs"
+
+
+def test_systemd_takes_its_drop_in(tmp_path: Path) -> None:
+    analyze = find("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    drop_in = tmp_path / "work.service.d/lowlat.conf"
+    drop_in.parent.mkdir()
+    (tmp_path / "work.service").write_text("[Service]\nExecStart=/bin/true\n")
+    folder = {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    drop_in.write_text(printed("systemd"))
+    assert run(analyze, "verify", "work.service", **folder) == (0, "")
+    drop_in.write_text(f"{drop_in.read_text()}CPUAffinity=one\n")
+    assert "Failed to parse CPU affinity" in run(analyze, "verify", "work.service", **folder)[1]
