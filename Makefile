@@ -100,19 +100,19 @@ test-smoke:
 	$(PYTEST) -m smoke
 
 test-beside:
-	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or full)"
+	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or proof)"
 
 test-alone:
-	$(PYTEST) -m "measures and not (vm or full)"
+	$(PYTEST) -m "harness and not (vm or proof)"
 
 # The wheel, the DEB and the RPM: built, looked at, installed.
 test-packages: setup package-packages
-	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not full"
+	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not proof"
 
 # Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back; the rooms without extras
 # pass their tests under the Python 3.9 of Debian 11. Half an hour. ~/.cache/lowlat keeps the roots.
 test-packages-full: setup package-packages
-	$(PYTEST) -m "packages and full"
+	$(PYTEST) -m "packages and proof"
 
 # Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions.
 ansible: build/ansible/newest/installed
@@ -127,7 +127,7 @@ build/ansible/%/installed: packaging/dependencies/ansible.txt | packages
 
 # The collection: its playbooks over hosts that are trees of files; part of `test`.
 test-ansible: setup ansible
-	$(PYTEST) -m "ansible and not full"
+	$(PYTEST) -m "ansible and not proof"
 
 # The same with the oldest Ansible and a host that fails, and before ansible-lint, ansible-test and
 # Galaxy's importer: ten minutes.
@@ -138,7 +138,7 @@ check: setup lint-packages  ## the linters and the quickest tests: 3 minutes
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or measures or packages or ansible or slow or full)"
+	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or ansible or slow or proof)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages
@@ -159,7 +159,7 @@ test-faults: setup
 
 # Campaigns of known truth, which write tests/report/CLAIMS.md and CLAIMS_OF_FLEETS.md: 15 minutes.
 test-claims-full: setup
-	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m full tests/report/test_claims.py \
+	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m proof tests/report/test_claims.py \
 		tests/report/test_claims_of_fleets.py
 
 # 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
@@ -192,10 +192,10 @@ test-vm: vm-fetch  ## more kernels and boot loaders in virtual machines
 	@$(ALL) -j2 --output-sync=target --assume-old=vm-fetch test-vm-road test-vm-others
 
 test-vm-road: vm-fetch
-	$(PYTEST) -m "vm and not full" --durations=10 $(VM_ROAD)
+	$(PYTEST) -m "vm and not proof" --durations=10 $(VM_ROAD)
 
 test-vm-others: vm-fetch
-	$(PYTEST) -m "vm and not full" --durations=20 tests/vm $(addprefix --ignore=,$(VM_ROAD))
+	$(PYTEST) -m "vm and not proof" --durations=20 tests/vm $(addprefix --ignore=,$(VM_ROAD))
 
 # Takes hours. It writes a committed file anew: look at the difference before it is committed.
 test-vm-full: vm-fetch ansible test-cuts-full test-power-cuts-full

@@ -44,7 +44,7 @@ Tree = Callable[[synthetic.Shape], Path]
 #: The marker of every test with one of these fixtures: tests that start lowlat-measure or similar
 #: programs, and slow tests, such as the hosts of tests/boot, packages and a browser.
 _MARKED = {
-    **dict.fromkeys(("program", "programs"), "measures"),
+    **dict.fromkeys(("program", "programs"), "harness"),
     **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
     **dict.fromkeys(("built", "deb", "rpm"), "packages"),
     "browser": "slow",

@@ -36,7 +36,7 @@ _LARGE = 1 << 20
 
 T = TypeVar("T")
 
-_FULL = pytest.mark.full
+_FULL = pytest.mark.proof
 
 
 def sample(always: Sequence[str], *rest: str) -> list[Any]:

@@ -86,7 +86,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize("default", [PINNED, pytest.param("0", marks=pytest.mark.full)])
+@pytest.mark.parametrize("default", [PINNED, pytest.param("0", marks=pytest.mark.proof)])
 @pytest.mark.parametrize("change", CHANGES)
 def test_grub_falls_back_to_the_same_kernels_stock_entry(
     host: Host, change: Callable[[Host], None], default: str

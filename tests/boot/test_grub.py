@@ -137,9 +137,9 @@ def test_without_lowlat_gen_grub_goes_on(host: Host) -> None:
         ("0", "GRUB_SAVEDEFAULT=true\n"),
         ("1>2", ""),
         ("saved", ""),
-        pytest.param("2", "", marks=pytest.mark.full),
-        pytest.param("saved", "GRUB_SAVEDEFAULT=true\n", marks=pytest.mark.full),
-        pytest.param("gnulinux-advanced-0a1b-2c3d>0", "", marks=pytest.mark.full),
+        pytest.param("2", "", marks=pytest.mark.proof),
+        pytest.param("saved", "GRUB_SAVEDEFAULT=true\n", marks=pytest.mark.proof),
+        pytest.param("gnulinux-advanced-0a1b-2c3d>0", "", marks=pytest.mark.proof),
     ],
 )
 def test_no_default_shifts_and_promote_wins_over_it(host: Host, default: str, save: str) -> None:

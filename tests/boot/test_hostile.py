@@ -127,7 +127,7 @@ def test_no_hook_runs_a_program_that_a_user_can_replace(host: Host, weak: str) -
 
 @pytest.mark.parametrize(
     "value",
-    [*HOSTILE[1:6:2], *(pytest.param(it, marks=pytest.mark.full) for it in HOSTILE[0:6:2])],
+    [*HOSTILE[1:6:2], *(pytest.param(it, marks=pytest.mark.proof) for it in HOSTILE[0:6:2])],
 )
 def test_nor_from_a_stored_plan_or_decision(host: Host, value: str) -> None:
     host.done("apply")

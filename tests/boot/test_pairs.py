@@ -28,7 +28,7 @@ TIMES = int(os.environ.get("LOWLAT_PAIRS", "2"))
 
 NEW = "6.13.1-new"
 
-_FULL = pytest.mark.full
+_FULL = pytest.mark.proof
 _MORE = (
     *(("apply --accept-pending", count) for count in (1, 2)),
     *(("promote", count) for count in (1, 2)),

@@ -46,7 +46,7 @@ class Road:
         self.go(name, str(book), *words)
 
 
-@pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.full)])
+@pytest.fixture(scope="module", params=["newest", pytest.param("oldest", marks=pytest.mark.proof)])
 def road(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, namespace: Namespace
 ) -> Iterator[Road]:

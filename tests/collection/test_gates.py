@@ -22,7 +22,7 @@ from lowlat.explain.guides import find
 
 pytestmark = pytest.mark.ansible
 
-full = pytest.mark.full
+full = pytest.mark.proof
 MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("*.py"))
 ROLE = COLLECTION / "roles/lowlat"
 ARCHIVE = f"lowlat-lowlat-{lowlat.__version__}.tar.gz"

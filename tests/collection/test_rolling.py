@@ -12,7 +12,7 @@ from ansible_hosts import ansible_or_skip, play
 from hosttree import NEEDS, Namespace, make
 
 pytest_plugins = ["hosttree"]
-pytestmark = [*NEEDS, pytest.mark.ansible, pytest.mark.full]
+pytestmark = [*NEEDS, pytest.mark.ansible, pytest.mark.proof]
 
 
 def test_the_first_failure_stops_the_play(tmp_path: Path, namespace: Namespace) -> None:

@@ -19,7 +19,7 @@ from test_gates import MODULES
 from trees import machine, write_tree
 
 pytest_plugins = ["powercut"]
-pytestmark = [pytest.mark.ansible, pytest.mark.full, pytest.mark.root]
+pytestmark = [pytest.mark.ansible, pytest.mark.proof, pytest.mark.root]
 
 _ENVIRONMENT = {
     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",

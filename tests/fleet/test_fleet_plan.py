@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused(racks: Path, tmp_path: Path) -> None:
     lowlat("fleet").refused()
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_a_thousand_machines_take_neither_time_nor_memory(tmp_path: Path) -> None:
     """The time quoted in packaging/doc/fleet.md: CPU time, never wall-clock time."""
     captures = [path for path in sorted(MACHINES.glob("*.txt")) if "refused" not in path.name]

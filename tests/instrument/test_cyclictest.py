@@ -80,7 +80,7 @@ def test_a_planted_hog_is_the_cause_of_the_latest_wakeup(
     assert chain["thread: planted-hog"] >= 0.5 * late
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_ten_paired_runs_with_cyclictest(programs: Programs, tmp_path: Path, tell: Tell) -> None:
     if not shutil.which("cyclictest"):
         pytest.skip("no cyclictest")

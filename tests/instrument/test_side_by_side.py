@@ -124,7 +124,7 @@ def oslat_column(programs: Programs, folder: Path, floor_ns: float, ticks_per_ns
     }
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_one_table(
     programs: Programs,
     exact: Exact,

@@ -199,7 +199,7 @@ def test_a_load_may_run_on_the_siblings_of_the_measured_cpus(
         assert f"--load-cpus={given}" in (stage.folder / "argv").read_text().split()
 
 
-@pytest.mark.measures
+@pytest.mark.harness
 @pytest.mark.skipif(not (REAL.exists() and shutil.which("stress-ng")), reason="no harness or load")
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
 def test_a_busy_sibling_is_found_and_named(

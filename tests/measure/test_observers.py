@@ -267,7 +267,7 @@ def test_a_folder_with_a_capture_is_refused(program: str, tmp_path: Path) -> Non
 @needs_root
 @needs_two_cpus
 @pytest.mark.root
-@pytest.mark.full
+@pytest.mark.proof
 def test_what_the_observers_cost(program: str, tmp_path: Path) -> None:
     """The observers take turns. The trace's own records lengthen a gap; neither observer may cause
     kernel entries. The host is noisy, so only more than a doubling fails."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.harness
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 BUILD = os.environ.get("LOWLAT_MEASURE_BUILD", "build")

@@ -173,7 +173,7 @@ def test_two_wheels_are_the_same_to_the_byte(built: Built, tmp_path: Path) -> No
     assert again.read_bytes() == built.wheel.read_bytes()
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_pipx_installs_the_wheel(built: Built, tmp_path: Path) -> None:
     """pipx also fetches the wheel's dependencies from the package registry."""
     python = tmp_path / "venv/bin/python"

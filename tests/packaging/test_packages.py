@@ -118,7 +118,7 @@ def check_files(lines: list[str], modules: str, list_name: str, source: Path) ->
 
 
 @pytest.mark.packages
-@pytest.mark.full
+@pytest.mark.proof
 @pytest.mark.parametrize(
     "kind", [pytest.param("deb", marks=with_deb), pytest.param("rpm", marks=with_rpm)]
 )
@@ -441,7 +441,7 @@ def test_rpm_installs_into_an_empty_tree_and_goes_again(rpm: Built, rpm_tree: Rp
     assert rpm_tree.files() == rpm_tree.before
 
 
-@pytest.mark.full
+@pytest.mark.proof
 @with_rpm
 @have("busybox")
 @as_root

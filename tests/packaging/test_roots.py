@@ -21,7 +21,7 @@ from test_packages import ROOT, Built, as_root, built, done, later, with_deb
 import lowlat
 from trees import Answer, write_tree
 
-pytestmark = [pytest.mark.packages, pytest.mark.full, pytest.mark.root, as_root]
+pytestmark = [pytest.mark.packages, pytest.mark.proof, pytest.mark.root, as_root]
 
 NOW = lowlat.__version__
 LATER = f"{NOW}.1"
@@ -260,7 +260,7 @@ _TESTS = f"""cd /src; ulimit -v 8000000
 make --assume-old=packages python
 .venv/bin/python -m pip install --quiet 'pytest>=7.4' hypothesis jsonschema
 timeout --kill-after=10 {_TESTS_S} .venv/bin/python -m pytest -q -p no:cacheprovider \
-    -m "not (vm or smoke or measures or packages or ansible or slow or full)" \
+    -m "not (vm or smoke or harness or packages or ansible or slow or proof)" \
     {" ".join(f"--deselect=tests/{name}" for name in _LEFT_OUT)} \
     {" ".join(f"tests/{room}" for room in _ROOMS)}
 """

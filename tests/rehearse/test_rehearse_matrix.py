@@ -242,7 +242,7 @@ def test_boots_that_went_well_are_reported_whatever_fails_later(bench: Bench) ->
 @pytest.mark.parametrize("name", ["facts.json", "lowlat-1.json"])
 @pytest.mark.parametrize(
     "content",
-    ["", '{"complaints": 1}', *(pytest.param(it, marks=pytest.mark.full) for it in ("{}", "[]"))],
+    ["", '{"complaints": 1}', *(pytest.param(it, marks=pytest.mark.proof) for it in ("{}", "[]"))],
 )
 def test_a_boot_with_damaged_results_is_done_anew(bench: Bench, name: str, content: str) -> None:
     bench.matrix("--isolate", "2-3")

@@ -226,7 +226,7 @@ def decoded(decoder: Path, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([decoder], input=text, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_the_kubelet_decodes_its_file(host: Path, decoder: Path) -> None:
     out, _ = render(host, "kubelet")
     text = (out / "etc/kubernetes/kubelet.conf.d/90-lowlat.conf").read_text()

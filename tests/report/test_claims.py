@@ -58,7 +58,7 @@ def test_cells_without_turns_get_no_verdict() -> None:
     assert judge(Cell("", (5, 5), "AAAAABBBBB", lognormal(0.2), lognormal(0.2)), 20, 1) is None
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_every_cell() -> None:
     every = cells()
     found = _judged(range(len(every)))

@@ -92,7 +92,7 @@ def test_a_few_campaigns_of_hosts(place: int) -> None:
     assert good(cell, *judged(cell, hosts, 60)), cell.name
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_at_most_6_percent_false_claims_and_94_percent_coverage_over_hosts() -> None:
     every = list(campaigns_of())
     said = [judged(cell, hosts, CAMPAIGNS) for cell, hosts in every]

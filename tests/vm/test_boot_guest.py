@@ -14,7 +14,7 @@ from road import PROFILE, TRIAL, check_kernels
 pytest_plugins = ["road"]
 pytestmark = pytest.mark.vm
 
-_FULL = pytest.mark.full
+_FULL = pytest.mark.proof
 
 #: What apply puts outside of /usr and its own state: nothing else changes, and all of it is new.
 ADDED = {
@@ -120,7 +120,7 @@ def test_promote_is_for_every_boot(road: Journey) -> None:
     assert found["boot"]["tuned"] == ["active", "Current active profile: lowlat-local"]
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_the_entries_follow_the_kernels(kernels: Journey) -> None:
     check_kernels(kernels)
 

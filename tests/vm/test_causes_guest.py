@@ -74,8 +74,8 @@ def _harness_or_skip(arch: str, out: Path) -> bytes:
     params=[
         ("6.12-rt", ""),
         ("6.12-rt", ISOLATED),
-        pytest.param(("6.1-rt", ""), marks=pytest.mark.full),
-        pytest.param(("6.12-arm64", ""), marks=pytest.mark.full),
+        pytest.param(("6.1-rt", ""), marks=pytest.mark.proof),
+        pytest.param(("6.12-arm64", ""), marks=pytest.mark.proof),
     ],
     ids=["6.12-rt", "6.12-rt-isolated", "6.1-rt", "6.12-arm64"],
 )

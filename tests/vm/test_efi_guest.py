@@ -25,7 +25,7 @@ from snapshots import Recorder
 from lowlat.base import process
 
 pytest_plugins = ["powercut"]
-pytestmark = [pytest.mark.vm, pytest.mark.full]
+pytestmark = [pytest.mark.vm, pytest.mark.proof]
 
 #: The boots by name, and what is done in each after its values were read.
 BOOTS = {"stock": "apply trial", "tuned": "", "returned": "promote", "promoted": "roll_back"}

@@ -90,7 +90,7 @@ def test_what_kexec_tried_can_be_promoted(way: Journey) -> None:
     assert way.found["returned"]["status after promote"]["state"] == "promoted"
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_what_kexec_tried_grub_boots(way: Journey) -> None:
     way.go(way.after["returned"], "promoted", "look verify roll_back")
     found = way.found["promoted"]
@@ -99,7 +99,7 @@ def test_what_kexec_tried_grub_boots(way: Journey) -> None:
     assert (found["rollback"][0], found["rolled back"]) == (0, {}), found["rollback"]
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_a_loader_that_lowlat_does_not_write() -> None:
     with boots.work_folder() as name:
         made = Journey(Path(name), packages_or_skip()[0])
@@ -115,7 +115,7 @@ def test_a_loader_that_lowlat_does_not_write() -> None:
         assert "was added by hand" in made.found["promoted"]["rollback"][1]
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_a_hang_comes_back_by_the_watchdog() -> None:
     """Real-time tasks take every CPU: the watchdog that the trial's line has armed resets it."""
     with boots.work_folder() as name:

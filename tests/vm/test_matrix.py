@@ -140,7 +140,7 @@ def _cases() -> list[Any]:
     every += [*physical, *drivers]
     always = list(dict.fromkeys(always))
     rest = [case for case in dict.fromkeys(every) if case not in always]
-    return [*always, *(pytest.param(case, marks=pytest.mark.full) for case in rest)]
+    return [*always, *(pytest.param(case, marks=pytest.mark.proof) for case in rest)]
 
 
 @dataclass(frozen=True)

@@ -154,9 +154,9 @@ def _check(came: Came, verb: str, road: Journey) -> str:
 @pytest.mark.parametrize(
     "verb",
     [
-        pytest.param("apply", marks=pytest.mark.full),
+        pytest.param("apply", marks=pytest.mark.proof),
         "promote",
-        pytest.param("rollback", marks=pytest.mark.full),
+        pytest.param("rollback", marks=pytest.mark.proof),
     ],
 )
 def test_what_a_power_cut_leaves_comes_up_and_rolls_back(

@@ -18,7 +18,7 @@ from powercut import NEEDS_CC
 from test_cuts import Cut, cut_everywhere
 
 pytest_plugins = ["powercut"]
-pytestmark = [pytest.mark.vm, pytest.mark.full, *NEEDS, NEEDS_CC]
+pytestmark = [pytest.mark.vm, pytest.mark.proof, *NEEDS, NEEDS_CC]
 
 Tell = Callable[[str], None]
 

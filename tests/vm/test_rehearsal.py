@@ -59,7 +59,7 @@ def test_the_profiles_quieten_isolated_cpus(tmp_path: Path) -> None:
     assert done["kernels"][0]["release"] in (tmp_path / "out/report.html").read_text()
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_a_tuned_profile_and_a_control_are_arms_too(tmp_path: Path) -> None:
     _, entries = _rehearse("6.12", tmp_path, "--tuned-profile", "cpu-partitioning", "--control")
     assert entries["cpu-partitioning"].after <= 8
@@ -67,7 +67,7 @@ def test_a_tuned_profile_and_a_control_are_arms_too(tmp_path: Path) -> None:
     assert "cpu-partitioning" in (tmp_path / "out/report.html").read_text()
 
 
-@pytest.mark.full
+@pytest.mark.proof
 def test_what_a_setting_buys_is_shown_on_a_real_kernel(tmp_path: Path) -> None:
     _, entries = _rehearse("6.1-rt", tmp_path, "--ablate")
     assert entries["lowlat-without-nohz_full"].after >= 100 * max(entries["lowlat"].after, 0.05)

@@ -27,7 +27,7 @@ from journey import packages_or_skip
 from lowlat.base import process
 
 pytest_plugins = ["powercut"]
-pytestmark = [pytest.mark.vm, pytest.mark.full, pytest.mark.ansible]
+pytestmark = [pytest.mark.vm, pytest.mark.proof, pytest.mark.ansible]
 
 #: Runs in each boot, as root. The line of a trial has panic=30: the boot after it is stock.
 _TASK = """set -eu

@@ -22,7 +22,7 @@ from boots import Guest
 from journey import Journey, packages_or_skip
 
 pytest_plugins = ["powercut"]
-pytestmark = [pytest.mark.vm, pytest.mark.full]
+pytestmark = [pytest.mark.vm, pytest.mark.proof]
 
 #: Of each kind; the table of times in packaging/doc/boot.md is of five.
 _BOOTS = int(os.environ.get("LOWLAT_TUNE_BOOTS", "1"))

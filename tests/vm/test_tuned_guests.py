@@ -118,7 +118,7 @@ GUESTS = {
 
 
 def _marked(name: str, *others: str) -> Any:
-    return pytest.param(name, *others, marks=[pytest.mark.full] if "rest" in name else [])
+    return pytest.param(name, *others, marks=[pytest.mark.proof] if "rest" in name else [])
 
 
 _MORE = [_marked(name) for name, guest in GUESTS.items() if guest.more]
