@@ -8,7 +8,8 @@ PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 # Changing one of these means installing again.
 INSTALL_INPUTS := setup.cfg setup.py pyproject.toml
 
-PYTEST := $(BIN)/python -m pytest
+# A test that hangs ends its process, which with -n is a worker of its own.
+PYTEST := $(BIN)/python -m pytest -o faulthandler_exit_on_timeout=true
 # Four at most: a test may take a guest of 1.5 GB.
 JOBS := $(shell n=$$(nproc); echo $$((n < 4 ? n : 4)))
 # Some tests wait more than they work.
@@ -19,12 +20,12 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 .PHONY: help setup packages python harness demo test test-vm golden products fmt bench clean
 .PHONY: wheel deb rpm docs install package-packages page-packages
 .PHONY: ansible ansible-full test-ansible test-ansible-full
-.PHONY: check test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
+.PHONY: check test-setup test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
 .PHONY: test-packages test-packages-full
 .PHONY: test-security test-planted test-pairs-full test-claims-full test-faults test-fuzz-full
 .PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
 .PHONY: test-cuts-full test-power-cuts-full test-kexec test-efi test-raspberry-pi
-.PHONY: instrument instrument-full soak
+.PHONY: instrument instrument-full soak slowest flaky
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
 help:  ## this list
@@ -85,25 +86,31 @@ demo: setup  ## what lowlat does, on this machine and in a virtual one: 5 minute
 # Run all parts of a verb even if one fails.
 ALL = $(MAKE) --no-print-directory --keep-going
 
-test: setup package-packages page-packages ansible  ## all tests, one kernel boot included: 12 minutes
+test: test-setup  ## all tests that every change must pass, one kernel boot included: 10 minutes
 	@$(ALL) test-harness test-together test-alone
+
+# All that the tests need from the network, which none of them uses later.
+test-setup: setup package-packages page-packages ansible
+	$(BIN)/python tests/support/debs.py || [ -z "$$CI" ]
+	$(BIN)/python tests/vm/fetch.py smoke || [ -z "$$CI" ]
 
 test-harness:
 	$(MAKE) -j$(JOBS) -C measure check
 	$(MAKE) -j$(JOBS) -C measure sanitize
 
-# Beside each other, and beside the one boot; then those that measure, one by one.
+# Beside each other, and beside the one boot; then those that start lowlat-measure, one by one.
 test-together:
 	@$(ALL) -j2 --output-sync=target test-smoke test-beside
 
+# The boot has limits of its own.
 test-smoke:
-	$(PYTEST) -m smoke
+	$(PYTEST) -o faulthandler_timeout=0 -m smoke
 
 test-beside:
-	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or proof)"
+	$(PYTEST) -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or proof or figure)"
 
 test-alone:
-	$(PYTEST) -m "harness and not (vm or proof)"
+	$(PYTEST) -n 1 -m "harness and not (vm or proof or figure)"
 
 # The wheel, the DEB and the RPM: built, looked at, installed.
 test-packages: setup package-packages
@@ -138,7 +145,7 @@ check: setup lint-packages  ## the linters and the quickest tests: 3 minutes
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
 test-quick:
-	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or ansible or slow or proof)"
+	$(PYTEST) -q -n $(BESIDE) --dist loadfile -m "not (vm or smoke or harness or packages or ansible or slow or proof or figure)"
 
 # What audits found, a named test each; part of `test`.
 test-security: setup package-packages
@@ -261,7 +268,7 @@ lint-python:
 # Who may import whom: the contracts are in setup.cfg; what they cannot say is in tests/test_rooms.py.
 lint-rooms:
 	$(BIN)/lint-imports --no-cache
-	$(PYTEST) -q tests/test_rooms.py
+	$(PYTEST) -q tests/test_rooms.py tests/test_rules_of_tests.py
 
 lint-types:
 	$(BIN)/mypy
@@ -288,6 +295,10 @@ fmt: setup  ## layout put right
 # An hour under 100,000 gaps a second; SOAK_SECONDS says otherwise.
 soak: setup  ## the harness for an hour under 100,000 gaps a second
 	$(MAKE) -C measure soak
+
+# From what .ci/run recorded in build/gate.jsonl.
+slowest flaky: python
+	@$(BIN)/python tests/support/gate.py $@
 
 bench: setup  ## how long probe, plan and report take
 	$(BIN)/python tests/bench.py

@@ -2,7 +2,7 @@
 """Helpers of all tests: synthetic trees, the command line in-process, and the number of examples.
 
 ``LOWLAT_EXAMPLES=10000 pytest tests/plan/test_split_properties.py`` is the long run; without it the
-property tests use the same hundred examples every time.
+property tests use the same 25 examples every time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from hypothesis import HealthCheck, settings
 import synthetic
 from lowlat import cli
 
-EXAMPLES = int(os.environ.get("LOWLAT_EXAMPLES", "100"))
+pytest_plugins = ["support.gate"]
+
+EXAMPLES = int(os.environ.get("LOWLAT_EXAMPLES", "25"))
 
 settings.register_profile(
     "lowlat",
