@@ -8,6 +8,7 @@
 
 #include "options.h"
 #include "output.h"
+#include "phases.h"
 #include "result.h"
 #include "steps.h"
 
@@ -90,9 +91,11 @@ static int finish_stdout(bool said)
 
 static int finish(struct run *run)
 {
-	int err = write_file(run, run->options.events, events_write);
 	bool json;
+	int err;
 
+	phases_tell(run->options.phases, "writing");
+	err = write_file(run, run->options.events, events_write);
 	/* Before the result, which reports a missing event file. */
 	if (err)
 		run_partial(run, "--events: can't be written (%s), the histograms hold them all",

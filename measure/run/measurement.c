@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "phases.h"
 #include "unshare.h"
 #include "units.h"
 
@@ -126,6 +127,7 @@ static void measure(struct run *run)
 	run->limits.major_faults = memgroup_major_faults(&run->limits.group);
 	series_begin(&run->series, &run->before);
 	detectors_measure(&run->detectors, run->threshold_ns, run->options.duration_ns);
+	phases_tell(run->options.phases, "measuring");
 	attend_until(run, run->before.raw_ns + run->options.duration_ns);
 	while (!run->interrupted && !run->stopped && run->series.error != -ENXIO &&
 	       !detectors_finished(&run->detectors))
@@ -148,6 +150,7 @@ static void measure(struct run *run)
 	capture_end(&run->capture);
 	run->capture.counted_ns = run->after.raw_ns - run->before.raw_ns;
 	run->power_after = power_read("", &run->setup.measured);
+	phases_tell(run->options.phases, "measured");
 }
 
 static size_t log_size(const struct run *run)
@@ -184,6 +187,8 @@ void measurement_make(struct run *run)
 		run_partial(run, "the detector could not be started (%s)", strerror(-err));
 	} else {
 		capture_attach(&run->capture, &run->detectors);
+		if (run->options.warmup_ns)
+			phases_tell(run->options.phases, "warm-up");
 		run_wait_until(run, start + run->options.warmup_ns);
 		run_wait_until(run, run->clock.first.raw_ns + CALIBRATION_NS);
 	}

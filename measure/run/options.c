@@ -2,12 +2,14 @@
 #include "options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "argument.h"
 #include "output.h"
+#include "phases.h"
 #include "units.h"
 
 #define FIELD(member) .field = offsetof(struct options, member)
@@ -80,6 +82,17 @@ static int set_observer(const struct argument *given)
 	return argument_refuse(given, "not an observer; use auto, trace or switches");
 }
 
+static int set_phases(const struct argument *given)
+{
+	uint64_t fd;
+
+	if (parse_u64(given->value, &fd) || fd > INT_MAX || phases_open((int)fd))
+		return argument_refuse(given, "not the number of a descriptor that is open for "
+					      "writing; open one");
+	*(int *)given->field = (int)fd;
+	return 0;
+}
+
 static const struct option table[] = {
 	{ "cpus", "LIST", "CPUs to measure (default: the isolated ones, else all but the lowest)",
 	  argument_list, FIELD(cpus) },
@@ -131,6 +144,8 @@ static const struct option table[] = {
 	  FIELD(observer) },
 	{ "follow", NULL, "print the figures of each second on stdout, one line of JSON",
 	  argument_flag, FIELD(follow) },
+	{ "phases", "FD", "write a line to this open descriptor as each phase of the run begins",
+	  set_phases, FIELD(phases) },
 	{ "help", NULL, "print this help and exit", argument_flag, FIELD(help) },
 	{ "version", NULL, "print the version and exit", argument_flag, FIELD(version) },
 	{ .name = NULL },
@@ -144,6 +159,7 @@ int options_parse(int argc, char *const argv[], struct options *ret)
 		.threshold_ns = 100,
 		.label = "",
 		.seed = 1,
+		.phases = -1,
 	};
 	if (arguments_parse(table, argc, argv, ret))
 		return -EINVAL;
@@ -158,6 +174,10 @@ int options_parse(int argc, char *const argv[], struct options *ret)
 	if (ret->follow && ret->json && strcmp(ret->json, "-") == 0)
 		return refuse("--follow: writes to standard output as --json does; give --json a "
 			      "file");
+	if (ret->phases == STDOUT_FILENO &&
+	    (ret->follow || (ret->json && strcmp(ret->json, "-") == 0)))
+		return refuse("--phases 1: standard output holds the figures; give another "
+			      "descriptor");
 	return 0;
 }
 

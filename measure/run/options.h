@@ -58,6 +58,8 @@ struct options {
 	enum observer observer;
 	/* One line per second on standard output. */
 	bool follow;
+	/* The descriptor for the phases of the run; -1: none. */
+	int phases;
 	bool help, version;
 };
 

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "phases.h"
 #include "units.h"
 
 sigset_t run_signals(void)
@@ -131,6 +132,7 @@ int run_make(struct run *run)
 		return err;
 	run->complete = true;
 	run->valid = true;
+	phases_tell(run->options.phases, "ready");
 	clock_init(&run->clock);
 	loads_start(run);
 	measurement_make(run);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "phases.h"
 #include "units.h"
 
 #define LONGEST_NS (30 * NS_PER_S)
@@ -109,6 +110,7 @@ static void make_one(struct run *run, size_t tool)
 		report_missing(run, tool, err);
 		return;
 	}
+	phases_tell(run->options.phases, opinion_name(tool));
 	run_wait_child(run, &run->opinions[tool].child);
 	report(run, &run->opinions[tool]);
 }

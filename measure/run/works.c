@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "phases.h"
 #include "units.h"
 #include "xalloc.h"
 
@@ -78,6 +79,7 @@ void works_make(struct run *run)
 
 	if (!works_longest_ns(run) || run->interrupted)
 		return;
+	phases_tell(run->options.phases, "work");
 	run->works = xcalloc(WORK_KINDS * run->setup.measured.count, sizeof(struct work_result *));
 	if (run->host.emulated)
 		run_note(run, "--work measures durations only, which mean nothing "
@@ -109,6 +111,7 @@ void wakeups_make(struct run *run)
 		run_note(run, "--wakeup was left out: it measures durations only");
 		return;
 	}
+	phases_tell(run->options.phases, "wakeup");
 	work.interval_ns = interval;
 	work.wakeups = longest / interval;
 	run->wakeups = xcalloc(work.cpus->count, sizeof(*run->wakeups));
@@ -182,6 +185,7 @@ void works_throughput(struct run *run)
 
 	if (!turns || run->interrupted)
 		return;
+	phases_tell(run->options.phases, "throughput");
 	if (!run->load_tool.version) {
 		load_tool_deinit(&run->load_tool);
 		err = load_tool_init(&run->scratch, &run->load_tool);

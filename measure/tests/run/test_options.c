@@ -93,6 +93,7 @@ static void test_accepted(void)
 	ok(!PARSE("--emulated") && options.emulated, "--emulated");
 	ok(!options.stop_on_ns && !PARSE("--stop-on", "1ms") && options.stop_on_ns == NS_PER_MS,
 	   "--stop-on");
+	ok(options.phases == -1 && !PARSE("--phases", "2") && options.phases == 2, "--phases");
 	ok(!PARSE("--warmup", "0s") && options.warmup_ns == 0, "no warm-up");
 	ok(!PARSE("--cpus", "1", "--cpus", "2-4") && options.cpus.count == 3,
 	   "the last one counts");
@@ -123,6 +124,10 @@ static void test_refused(void)
 	check_refused("--seed", "9223372036854775808", "whole number");
 	check_refused("--json", "", "no file name");
 	check_refused("--events", "-", "not a file");
+	check_refused("--phases", "x", "not the number of a descriptor that is open for writing");
+	check_refused("--phases", "-1", "open for writing");
+	check_refused("--phases", "999999", "open for writing");
+	check_refused("--phases", "4294967298", "open for writing");
 	check_refused("--unknown", NULL, "unknown option");
 	check_refused("--cpu", "1", "unknown option");
 	check_refused("--no-oslat=1", NULL, "takes no value");
@@ -130,6 +135,10 @@ static void test_refused(void)
 	check_refused("--", NULL, "unexpected argument");
 	err = PARSE("--json", "a", "--events", "a");
 	ok(err == -EINVAL && strstr(refusal, "the same file"), "%s", refusal);
+	err = PARSE("--phases", "1", "--json");
+	ok(err == -EINVAL && strstr(refusal, "holds the figures"), "%s", refusal);
+	err = PARSE("--follow", "--phases", "1");
+	ok(err == -EINVAL && strstr(refusal, "holds the figures"), "%s", refusal);
 }
 
 int main(void)
