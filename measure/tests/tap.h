@@ -34,6 +34,12 @@ __attribute__((format(printf, 4, 5))) static inline void tap_line(bool condition
 		printf("# at %s:%d\n", file, line);
 }
 
+/* A measure of this machine, which passes and fails nothing. */
+static inline void figure(const char *name, double value, const char *unit)
+{
+	printf("# figure %s %g %s\n", name, value, unit);
+}
+
 static inline int tap_end(void)
 {
 	printf("1..%d\n", tap_count);
