@@ -10,30 +10,30 @@ import ctypes
 import json
 import os
 import platform
-import shutil
 import struct
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 
+from support import needs, waits
+
 SOURCE = Path(__file__).resolve().parent.parent / "measure"
 SHORT = ("--duration", "300ms", "--warmup", "0s", "--no-oslat")
 
-needs_two_cpus = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one CPU")
-needs_stress = pytest.mark.skipif(not shutil.which("stress-ng"), reason="no stress-ng")
+needs_two_cpus = needs.two_cpus()
+needs_stress = needs.program("stress-ng")
 #: A kernel with task isolation, which no distribution packages; the arguments are its features and
 #: an errno.
 ISOLATING_KERNEL = (sys.executable, str(Path(__file__).with_name("isolating_kernel.py")))
-needs_notification = pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "aarch64"), reason="no number of seccomp() is known"
+needs_notification = needs.that(
+    platform.machine() in ("x86_64", "aarch64"), "no number of seccomp() is known"
 )
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+needs_root = needs.root()
 
 VERSION = """#!/bin/sh
 case $1 in
@@ -80,6 +80,31 @@ def ran_for(run: dict[str, Any], seconds: float) -> bool:
     return all(cpu["runtime_ns"] >= 0.99999e9 * seconds for cpu in run["cpus"])
 
 
+class Run(subprocess.Popen[str]):
+    """A run in progress. ``phases`` tells what it does (``waits.phase``)."""
+
+    def __init__(self, program: str, words: Sequence[str], **more: Any) -> None:
+        reader, writer = os.pipe()
+        self.phases = os.fdopen(reader)
+        try:
+            super().__init__(
+                [program, "--phases", str(writer), *words], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, pass_fds=[writer], **more,
+            )  # fmt: skip
+        finally:
+            os.close(writer)
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The lines of ``--follow``."""
+        assert self.stdout is not None
+        yield from map(json.loads, self.stdout)
+
+    def ended(self) -> tuple[int, str, str]:
+        """Waits for the end. Returns the status, and what is left of the output and errors."""
+        out, err = self.communicate(timeout=waits.GUARD_S)
+        return self.returncode, out, err
+
+
 @dataclass
 class Bench:
     """lowlat-measure with programs that a test replaces, and with new folders."""
@@ -87,6 +112,7 @@ class Bench:
     folder: Path
     program: str
     env: dict[str, str] = field(default_factory=dict)
+    started: list[Run] = field(default_factory=list)
 
     @property
     def json(self) -> Path:
@@ -101,29 +127,54 @@ class Bench:
         path.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}")
         path.chmod(0o755)
 
-    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+    def start(self, *words: str, **more: Any) -> Run:
+        """Begins a run, which the end of the test kills."""
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
         env = {**os.environ, "PATH": path, "TMPDIR": str(self.scratch), **self.env}
-        return subprocess.Popen(
-            [self.program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=env, **more,
-        )  # fmt: skip
+        self.started.append(Run(self.program, words, env=env, **more))
+        return self.started[-1]
 
     def call(self, *words: str, **more: Any) -> Result:
-        process = self.start(*words, "--json", str(self.json), **more)
-        out, err = process.communicate(timeout=100)
-        run = json.loads(self.json.read_text()) if self.json.exists() else {}
-        return Result(process.returncode, out, err, run)
+        return self.result(self.start(*words, "--json", str(self.json), **more))
+
+    def lingering(self, *words: str, **more: Any) -> Run:
+        """A run whose cross-check, beside the load, lasts until ``go()``, for 15 s at most."""
+        self.env["HOME"] = str(self.folder)
+        self.play("oslat", HELP + "until [ -e $HOME/go ]; do sleep 0.02; done; echo Core: 1\n")
+        run = self.start(*SHORT[:4], "--oslat", "--json", str(self.json), *words, **more)
+        waits.phase(run.phases, "oslat")
+        return run
+
+    def go(self) -> None:
+        (self.folder / "go").touch()
+
+    def let_pass(self, seconds: float) -> None:
+        """Another run tells how long it has measured."""
+        clock = self.start("--duration", "60s", *SHORT[2:], "--follow")
+        next(line for line in clock.lines() if line["time_s"] >= seconds)
+        clock.kill()
+
+    def result(self, run: Run) -> Result:
+        """The result of a run that writes it to ``self.json``, when it has ended."""
+        status, out, err = run.ended()
+        document = json.loads(self.json.read_text()) if self.json.exists() else {}
+        return Result(status, out, err, document)
+
+    def end(self) -> None:
+        for run in self.started:
+            with run, run.phases:
+                run.kill()
 
 
 @pytest.fixture(scope="session")
 def program() -> str:
     if os.geteuid() != 0 and os.nice(0) > 0:
-        pytest.skip("run under nice, which lowlat-measure needs root to leave")
+        needs.absent("run under nice, which lowlat-measure needs root to leave")
     given = os.environ.get("LOWLAT_MEASURE")
     built = SOURCE / "build" / "lowlat-measure"
     if not given and not built.exists():
-        subprocess.run(["make", "-C", str(SOURCE)], check=True, capture_output=True, timeout=120)
+        argv = ["make", "-C", str(SOURCE)]
+        subprocess.run(argv, check=True, capture_output=True, timeout=waits.GUARD_S)
     return given or str(built)
 
 
@@ -133,8 +184,9 @@ def harness(program: str) -> Harness:
 
     def run(*args: str, **more: Any) -> Result:
         done = subprocess.run(
-            [program, *args], capture_output=True, text=True, timeout=60, check=False, **more
-        )
+            [program, *args], capture_output=True, text=True, timeout=waits.GUARD_S, check=False,
+            **more,
+        )  # fmt: skip
         result = json.loads(done.stdout) if done.stdout.startswith("{") else {}
         return Result(done.returncode, done.stdout, done.stderr, result)
 
@@ -142,10 +194,12 @@ def harness(program: str) -> Harness:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, program: str) -> Bench:
+def bench(tmp_path: Path, program: str) -> Iterator[Bench]:
     for name in ("bin", "scratch"):
         (tmp_path / name).mkdir()
-    return Bench(tmp_path, program)
+    made = Bench(tmp_path, program)
+    yield made
+    made.end()
 
 
 @pytest.fixture
@@ -156,7 +210,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     words = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+        needs.absent(f"no file system can be mounted here: {done.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
@@ -170,7 +224,7 @@ def cpuset() -> Iterator[tuple[int, Path]]:
     old = [top for top in tops if (top / "cpuset.cpus").exists()]
     new = [top for top in tops if "cpuset" in _words(top / "cgroup.controllers")]
     if os.geteuid() or not old + new:
-        pytest.skip("no cpuset can be made here: not root, or no such cgroup hierarchy")
+        needs.absent("no cpuset can be made here: not root, or no such cgroup hierarchy")
     (top, *_) = old + new
     control = top / "cgroup.subtree_control"
     enabled = not old and "cpuset" not in _words(control)
@@ -197,7 +251,7 @@ def without(call: str, error: int) -> Callable[[], None]:
     """For ``preexec_fn``: makes the system call fail with that errno (seccomp(2))."""
     machines = ("x86_64", "aarch64")
     if platform.machine() not in machines:
-        pytest.skip(f"no number of {call} on {platform.machine()} is known")
+        needs.absent(f"no number of {call} on {platform.machine()} is known")
     number = CALLS[call][machines.index(platform.machine())]
     # Load the call's number; for any other call, jump over the refusal to the permission.
     steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | error),
@@ -223,33 +277,6 @@ def online() -> list[int]:
 
 def names(folder: Path) -> list[str]:
     return [entry.name for entry in folder.iterdir()]
-
-
-def children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *children(int(child))]
-    return found
-
-
-def threads(pid: int) -> int:
-    return len(names(Path(f"/proc/{pid}/task")))
-
-
-def alive(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
 
 
 def option(command: list[str], name: str) -> Optional[str]:

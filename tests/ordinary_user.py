@@ -20,6 +20,8 @@ import markupsafe
 import pytest
 import pyudev
 
+from support import needs
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 NOBODY = 65534
 LAUNCHER = """#!{python} -B
@@ -70,7 +72,7 @@ class OrdinaryUser:
 @pytest.fixture(scope="session")
 def ordinary_user(program: str) -> Iterator[OrdinaryUser]:
     if os.geteuid() != 0:
-        pytest.skip("needs root, to start programs as another user")
+        needs.absent("needs root, to start programs as another user")
     with tempfile.TemporaryDirectory(prefix="lowlat-test-", dir="/var/tmp") as folder:
         user = OrdinaryUser(Path(folder))
         modules = _copy_modules(user.folder / "modules")

@@ -16,6 +16,7 @@ import pytest
 from lowlat import __version__
 from lowlat.cli import parser_of
 from lowlat.verbs import VERBS, options
+from support.waits import GUARD_S
 from trees import SHELL_GEN
 from trees import lowlat_process as lowlat
 
@@ -156,7 +157,9 @@ def test_a_terminal_gets_the_colour_that_it_can_show(
     words = [sys.executable, "-m", "lowlat", "plan", "--brief", "--root", str(MACHINE)]
     own = {name: text for name, text in os.environ.items() if "COLOR" not in name}
     try:
-        subprocess.run(words, stdout=screen, env={**own, **environment}, timeout=60, check=True)
+        subprocess.run(
+            words, stdout=screen, env={**own, **environment}, timeout=GUARD_S, check=True
+        )
         assert (b"\033[" in os.read(keyboard, 1 << 16)) is coloured
     finally:
         os.close(keyboard)
@@ -178,7 +181,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     writer.stdout.readline()
     writer.stdout.close()
     assert writer.stderr.read() == ""
-    assert writer.wait(30) == 0
+    assert writer.wait(GUARD_S) == 0
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -214,7 +217,7 @@ def into_full(words: str, unbuffered: str = "", err: int = subprocess.PIPE) -> t
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "lowlat", *words.split()], stdout=full, stderr=err, text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, timeout=60, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered}, timeout=GUARD_S, check=False,
         )  # fmt: skip
     return done.returncode, done.stderr or ""
 

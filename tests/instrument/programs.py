@@ -19,6 +19,8 @@ from typing import Any, Optional
 import pytest
 from gaps import Gaps, read_spans
 
+from support import needs
+
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
 #: ``make instrument-full``: more runs of everything.
@@ -28,9 +30,7 @@ FULL = os.environ.get("LOWLAT_INSTRUMENT") == "full"
 NO_COUNTER = 77
 NOT_PERMITTED = 78
 
-NEEDS_ROOT = pytest.mark.skipif(
-    os.geteuid() != 0, reason="SCHED_FIFO, oslat and the kernel's trace need root"
-)
+NEEDS_ROOT = needs.root("SCHED_FIFO, oslat and the kernel's trace")
 
 Tell = Callable[[str], None]
 
@@ -75,10 +75,10 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     if len(online()) < 2:
-        pytest.skip("one CPU: what disturbs and what counts need another one")
+        needs.absent("one CPU: what disturbs and what counts need another one")
     built = Programs(harness, harness.parent / "tests" / "instrument", online()[-1])
     if measure(built, tmp_path_factory.mktemp("first"), 0.1).run["emulated"]:
-        pytest.skip("durations mean nothing under emulation")
+        needs.absent("durations mean nothing under emulation")
     return built
 
 
@@ -110,7 +110,7 @@ def run_loop(
         capture_output=True, text=True, check=False, timeout=seconds + 60,
     )  # fmt: skip
     if done.returncode == NO_COUNTER:
-        pytest.skip("this machine has no counter that programs can read")
+        needs.absent("this machine has no counter that programs can read")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     spans = read_spans(events)
@@ -144,7 +144,7 @@ def measure(programs: Programs, folder: Path, seconds: float, *options: str) -> 
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     run = json.loads(done.stdout)
     if run["clock"]["source"] not in ("tsc", "cntvct"):
-        pytest.skip(f"the run's clock is {run['clock']['source']}, the injectors' is the counter")
+        needs.absent(f"the run's clock is {run['clock']['source']}, the injectors' is the counter")
     return Measured(run, Gaps(read_spans(events, programs.cpu)))
 
 
@@ -160,7 +160,7 @@ def injector(programs: Programs, folder: Path, seconds: int) -> Iterator[None]:
         yield
         _, wrong = process.communicate(timeout=seconds + 60)
         if process.returncode == NOT_PERMITTED:
-            pytest.skip(f"the injector: {wrong.strip()}")
+            needs.absent(f"the injector: {wrong.strip()}")
         assert process.returncode == 0, wrong
     finally:
         process.kill()

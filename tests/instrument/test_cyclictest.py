@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 from programs import NEEDS_ROOT, Programs, Tell
 
+from support import needs
+
 pytest_plugins = ["programs"]
 pytestmark = [pytest.mark.root, NEEDS_ROOT]
 
@@ -70,7 +72,7 @@ def test_a_planted_hog_is_the_cause_of_the_latest_wakeup(
     with hog(programs.cpu):
         run = woken(programs, tmp_path / "run.json", *words)
     if run["attribution"]["observer"] != "trace":
-        pytest.skip(f"no trace: {run['attribution']['notes']}")
+        needs.absent(f"no trace: {run['attribution']['notes']}")
     found = run["cpus"][0]["wakeup"]
     (latest,), late = found["longest"], found["late_ns"]["max"]
     chain = {f"{link['class']}: {link['cause']}": link["time_ns"] for link in latest["chain"]}
@@ -83,7 +85,7 @@ def test_a_planted_hog_is_the_cause_of_the_latest_wakeup(
 @pytest.mark.proof
 def test_ten_paired_runs_with_cyclictest(programs: Programs, tmp_path: Path, tell: Tell) -> None:
     if not shutil.which("cyclictest"):
-        pytest.skip("no cyclictest")
+        needs.absent("no cyclictest")
     ours: dict[str, list[float]] = {share: [] for share in SHARES}
     theirs: dict[str, list[float]] = {share: [] for share in SHARES}
     words = ("--duration", "3s", "--policy", "fifo:80", "--wakeup=200us", "--no-causes")

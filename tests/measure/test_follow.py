@@ -9,7 +9,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from lowlat.host.root import Root
 from lowlat.measure.follow import Occupant, Occupants, parse_line
 from lowlat.model.cpuset import CpuSet
 from lowlat.verbs.top import table
-from measuring import children, needs_two_cpus, online
+from measuring import Bench, needs_two_cpus, online
 from ordinary_user import AS_NOBODY, OrdinaryUser
+from support import procs, waits
 
 pytest_plugins = ["measuring", "ordinary_user"]
 
@@ -114,7 +114,7 @@ def top(program: str, *args: str) -> list[str]:
 @needs_two_cpus
 def test_once_shows_a_second_and_ends(program: str) -> None:
     done = subprocess.run(
-        top(program, "--once"), capture_output=True, text=True, timeout=60, check=False
+        top(program, "--once"), capture_output=True, text=True, timeout=waits.GUARD_S, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     title, head, first, *_ = done.stdout.splitlines()
@@ -128,7 +128,7 @@ def test_once_shows_a_second_and_ends(program: str) -> None:
 def test_it_works_without_root(ordinary_user: OrdinaryUser) -> None:
     done = subprocess.run(
         [ordinary_user.gen, "top", f"--cpus={online()[-1]}", "--once", "--lines=100"],
-        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+        capture_output=True, text=True, timeout=waits.GUARD_S, check=False, **AS_NOBODY,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "irq: local_timer" in done.stdout or "irq: irq" in done.stdout
@@ -140,12 +140,12 @@ def test_a_signal_ends_it_and_the_harness(program: str, number: signal.Signals) 
     child = subprocess.Popen(top(program), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()  # the first second is there
-    started = children(child.pid)
+    started = procs.children(child.pid)
     assert started
     child.send_signal(number)
-    _, errors = child.communicate(timeout=30)
+    _, errors = child.communicate(timeout=waits.GUARD_S)
     assert (child.returncode, errors) == (0, b"")
-    assert not any(Path(f"/proc/{pid}").exists() for pid in started)
+    assert not any(map(procs.alive, started))
 
 
 @needs_two_cpus
@@ -157,20 +157,23 @@ def test_the_harness_ends_when_nobody_reads_any_more(program: str) -> None:
     assert line["schema"] == "lowlat.follow/1"
     assert line["cpus"][0]["gaps"] > 0
     child.stdout.close()
-    assert child.wait(timeout=30) == 1  # partial
+    assert child.wait(waits.GUARD_S) == 1  # partial
 
 
 @needs_two_cpus
-def test_lines_add_up_to_the_run(program: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [program, f"--cpus={online()[-1]}", "--duration=3500ms", "--warmup=0s", "--no-oslat",
-         "--follow", f"--json={tmp_path}/run.json"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    run = json.loads((tmp_path / "run.json").read_text())["cpus"][0]
-    assert [round(line["time_s"]) for line in lines] == [1, 2, 3]
+def test_lines_add_up_to_the_run(bench: Bench) -> None:
+    words = (f"--cpus={online()[-1]}", "--duration=60s", "--warmup=0s", "--no-oslat", "--follow")
+    running = bench.start(*words, f"--json={bench.json}")
+    lines = []
+    for line in running.lines():
+        lines.append(line)
+        if len(lines) == 3:
+            running.send_signal(signal.SIGINT)
+    done = bench.result(running)
+    assert (done.status, done.err) == (130, "")
+    run = done.run["cpus"][0]
+    seconds = [int(line["time_s"]) for line in lines]
+    assert len(seconds) >= 3 and seconds == sorted(set(seconds)) and seconds[0] >= 1
     assert 0 < sum(line["cpus"][0]["gaps"] for line in lines) <= run["events"]
     assert max(line["cpus"][0]["max_ns"] for line in lines) <= run["max_ns"] * 1.001
     assert sum(line["cpus"][0]["noise_ns"] for line in lines) <= run["noise_ns"] * 1.001
@@ -178,8 +181,9 @@ def test_lines_add_up_to_the_run(program: str, tmp_path: Path) -> None:
 
 def test_follow_and_json_on_one_output_are_refused(program: str) -> None:
     done = subprocess.run(
-        [program, "--follow", "--json"], capture_output=True, text=True, timeout=30, check=False
-    )
+        [program, "--follow", "--json"], capture_output=True, text=True, timeout=waits.GUARD_S,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
@@ -187,7 +191,7 @@ def test_follow_and_json_on_one_output_are_refused(program: str) -> None:
 def test_bad_input_is_one_line(program: str) -> None:
     for args in (["--cpus=9999"], ["--lines=0"], ["--duration=5"], ["--duration=10ms"]):
         done = subprocess.run(
-            top(program, *args), capture_output=True, text=True, timeout=30, check=False
+            top(program, *args), capture_output=True, text=True, timeout=waits.GUARD_S, check=False
         )
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1, done.stderr
@@ -199,8 +203,7 @@ def test_a_terminal_is_drawn_in_place(program: str) -> None:
     child = subprocess.Popen(top(program), stdout=slave, stderr=slave, stdin=slave)
     os.close(slave)
     shown = b""
-    deadline = time.monotonic() + 30
-    while b"remedy" not in shown and time.monotonic() < deadline:
+    while b"remedy" not in shown:
         shown += os.read(master, 65536)
     child.send_signal(signal.SIGINT)
     try:
@@ -209,6 +212,6 @@ def test_a_terminal_is_drawn_in_place(program: str) -> None:
     except OSError:
         pass  # the other end is closed
     os.close(master)
-    assert child.wait(timeout=30) == 0
+    assert child.wait(waits.GUARD_S) == 0
     assert b"remedy" in shown and b"\x1b[" in shown
     assert b"Traceback" not in shown

@@ -7,9 +7,9 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,7 @@ from measuring import (
     without,
 )
 from ordinary_user import AS_NOBODY, OrdinaryUser
+from support import needs, waits
 
 pytest_plugins = ["measuring", "ordinary_user"]
 pytestmark = needs_two_cpus
@@ -113,7 +114,7 @@ def test_the_loop_runs_under_task_isolation_where_the_kernel_has_it(
     words = ("--cpus", str(online()[-1]), *SHORT, "--json", str(bench.json))
     done = subprocess.run(
         [*ISOLATING_KERNEL, str(features), str(error), bench.program, *words],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=waits.GUARD_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = json.loads(bench.json.read_text())
@@ -155,21 +156,30 @@ def test_a_short_run_is_one_step(harness: Harness) -> None:
     assert run["cpus"][0]["series"]["gaps"] == [run["cpus"][0]["events"]]
 
 
-def test_noise_is_in_the_step_in_which_it_came(program: str, tmp_path: Path) -> None:
-    """A rival starts on the measured CPU after 2 s and takes part of its time in the last
-    second."""
-    out = tmp_path / "run.json"
-    argv = [program, "--cpus", "1", *SHORT, "--duration", "4s", "--follow", f"--json={out}"]
-    child = subprocess.Popen(argv, stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    for _ in range(2):
-        child.stdout.readline()
-    rival = subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"])
-    child.communicate(timeout=30)
-    rival.kill()
-    rival.wait(timeout=10)
-    lost = json.loads(out.read_text())["cpus"][0]["series"]["noise_ns"]
-    assert lost[3] > 0.15e9, lost
+def test_noise_is_in_the_step_in_which_it_came(bench: Bench) -> None:
+    """A rival takes part of the measured CPU; the gaps themselves tell when."""
+    capture, events = bench.folder / "capture", bench.folder / "events.csv"
+    capture.mkdir()
+    words = ("--cpus", "1", *SHORT, "--duration", "3500ms", "--threshold", "5us")
+    with subprocess.Popen(["taskset", "-c", "1", "sh", "-c", "while :; do :; done"]) as rival:
+        run = bench.call(*words, "--capture", str(capture), "--events", str(events)).run
+        rival.kill()
+    clock = json.loads((capture / "capture.json").read_text())
+    (ticks, raw), (last_ticks, last_raw) = clock["first"], clock["last"]
+    rate = (last_raw - raw) / (last_ticks - ticks)
+    gaps = [tuple(map(int, row.split(","))) for row in events.read_text().splitlines()[1:]]
+    ended = [(raw + (end - ticks) * rate, (end - begin) * rate) for _, begin, end in gaps]
+    # The first step begins between these two.
+    earliest, latest = clock["begin_raw_ns"], clock["end_raw_ns"] - clock["counted_ns"]
+    ends = [1e9 * end for end in run["series"]["ends_s"]]
+    lost = run["cpus"][0]["series"]["noise_ns"]
+    assert sum(lost) > 0
+    for step, end in enumerate(ends[:-1]):
+        found = sum(lost[: step + 1])
+        # A step is read after its end and before the next one ends.
+        least = sum(length for at, length in ended if at < earliest + end - 1000)
+        most = sum(length for at, length in ended if at < latest + ends[step + 1] + 1000)
+        assert 0.999 * least <= found <= 1.001 * most, (step, least, found, most)
 
 
 def test_without_a_cpu_to_spare_interrupts_are_not_counted_by_steps(harness: Harness) -> None:
@@ -232,40 +242,26 @@ def test_rates_below_the_threshold_are_unknown(harness: Harness) -> None:
         assert all(lower >= 4995 for lower, _, _ in cpu["histogram"]["counts"])
 
 
-def test_loop_period_is_at_the_floor(harness: Harness) -> None:
-    ratios = []
-    for _ in range(3):
-        run = harness(*SHORT, "--json").run
-        if run["emulated"]:
-            pytest.skip("durations mean nothing under emulation")
-        ratios.append(run["clock"]["loop_period_ns"] / run["clock"]["floor_ns"])
-    assert min(ratios) <= 1.15
-    assert min(ratios) >= 0.5
-
-
 def test_all_time_is_accounted_for(harness: Harness) -> None:
     run = harness(*SHORT, "--json").run
     per_tick = 1e9 / run["clock"]["hz"]
     for cpu in run["cpus"]:
         ticks = cpu["end_ticks"] - cpu["begin_ticks"]
         assert ticks * per_tick == pytest.approx(cpu["runtime_ns"], abs=1)
-        assert run["emulated"] or abs(cpu["unaccounted_ppm"]) <= 10_000
+        much = abs(cpu["unaccounted_ppm"]) > 10_000 and not run["emulated"]
+        told = f"CPU {cpu['cpu']}: {cpu['unaccounted_ppm'] / 1e4:.2f} % of the runtime is in no"
+        assert any(text.startswith(told) for text in run["problems"]) is much
+        assert not (much and run["valid"])
 
 
 def test_work_per_window(harness: Harness) -> None:
     run = harness("--duration", "1s", "--warmup", "0s", "--no-oslat", "--json").run
-    if run["emulated"]:
-        pytest.skip("durations mean nothing under emulation")
     for cpu in run["cpus"]:
         pace = cpu["pace"]
         work = [pace["work"][name] for name in ("min", "p1", "p50", "p99", "max")]
         assert pace["window_ns"] == 1_000_000
         assert 0 < pace["windows"] <= 1000
-        assert work == sorted(work)
-        # The median window has the run's mean pace; slow windows show below it.
-        usual = pace["window_ns"] / run["clock"]["loop_period_ns"]
-        assert pace["work"]["p50"] == pytest.approx(usual, rel=0.2)
-        assert work[-1] <= 1.3 * pace["window_ns"] / run["clock"]["floor_ns"]
+        assert work == sorted(work) and work[0] > 0
 
 
 def test_idle_states_are_those_of_the_kernel(harness: Harness) -> None:
@@ -273,8 +269,6 @@ def test_idle_states_are_those_of_the_kernel(harness: Harness) -> None:
     for cpu in run["cpus"]:
         states = Path(f"/sys/devices/system/cpu/cpu{cpu['cpu']}/cpuidle").glob("state*/name")
         assert set(cpu["power"]["idle_us"]) == {path.read_text().strip() for path in states}
-        # A spinning CPU does not sleep.
-        assert sum(cpu["power"]["idle_us"].values()) * 1000 <= 0.2 * cpu["runtime_ns"]
 
 
 def test_events_are_the_noise(harness: Harness, tmp_path: Path) -> None:
@@ -364,50 +358,31 @@ def test_a_detector_that_was_moved_measured_another_cpu(
     bench: Bench, cpuset: tuple[int, Path]
 ) -> None:
     cpu, processes = cpuset
-    process = bench.start(
-        *("--duration", "2s", "--warmup", "0s", "--no-oslat", "--cpus", str(cpu), "--json"),
-        preexec_fn=lambda: processes.write_text("0") and None,
-    )
-    time.sleep(1)
+    words = ("--warmup", "0s", "--no-oslat", "--cpus", str(cpu), "--follow")
+    run = bench.start(*words, "--duration", "60s", "--json", str(bench.json),
+                      preexec_fn=lambda: processes.write_text("0") and None)  # fmt: skip
+    next(line for line in run.lines() if line["cpus"][0]["gaps"])
     (processes.parent / "cpuset.cpus").write_text(str(next(x for x in online() if x != cpu)))
-    out, err = process.communicate(timeout=60)
-    run = json.loads(out)
-    assert (process.returncode, run["complete"], run["valid"], err) == (1, False, False, "")
-    told = f"CPU {cpu}: went offline, or left the cpuset, during the run"
-    assert any(problem.startswith(told) for problem in run["problems"]), run["problems"]
+    run.send_signal(signal.SIGINT)
+    done = bench.result(run)
+    assert (done.run["complete"], done.run["valid"], done.err) == (False, False, "")
+    assert done.said(f"CPU {cpu}: went offline, or left the cpuset, during the run"), done.run
 
 
 # Refusals: exit 2, one line, nothing else
 
+# measure/tests/run/test_options.c has every option's own refusals.
 REFUSED = [
-    (["--cpus", ""], "names no CPU"),
-    (["--cpus", "1,,2"], "not a CPU list"),
-    (["--cpus", "2-1"], "not a CPU list"),
     (["--cpus", "1\n2"], "not a CPU list"),
-    (["--cpus", "8000"], "CPU 8000 is not online"),
-    (["--cpus", "99999"], "above 8191"),
-    (["--cpus"], "value is missing"),
     (["--cpus", "x" * 5000], "not a CPU list"),
+    (["--cpus", "8000"], "CPU 8000 is not online"),
     (["--load-cpus", "8000", "--load", "vm"], "CPU 8000 is not online"),
-    (["--duration", "0s"], "1ms to 24h"),
     (["--duration", "25h"], "1ms to 24h"),
-    (["--duration", "10"], "not a time"),
-    (["--duration", "10 s"], "not a time"),
-    (["--warmup", "2h"], "0ns to 1h"),
-    (["--threshold", "49ns"], "50ns to 1s"),
-    (["--policy", "rr:0"], "rr:N"),
-    (["--policy", "fifo:0"], "fifo:N"),
-    (["--policy", "deadline:10ms/5ms"], "deadline:RUNTIME/PERIOD"),
-    (["--policy", "deadline:5ms"], "deadline:RUNTIME/PERIOD"),
-    (["--load", "heavy"], "unknown scenario; use one of"),
-    (["--seed", "-1"], "whole number"),
     (["--json", "/nonexistent/run.json"], "No such file or directory"),
     (["--json", "/"], "directory"),
     (["--events", "/nonexistent/events"], "No such file or directory"),
-    (["--events", "-"], "not a file"),
-    (["--json", "same", "--events", "same"], "the same file"),
+    (["--phases", "99"], "open for writing"),
     (["--unknown"], "unknown option"),
-    (["extra"], "unexpected argument"),
 ]
 
 
@@ -442,40 +417,9 @@ def test_no_cpu_left(harness: Harness) -> None:
 
 @pytest.mark.root
 @needs_root
-def test_what_the_kernel_takes_from_a_real_time_loop_is_named(harness: Harness) -> None:
-    """If an ordinary task is waiting, the kernel takes time from the loop, by default 50 ms a
-    second: through the fair server, or before Linux 6.12 through sched_rt_runtime_us."""
-    if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() != "950000":
-        pytest.skip("sched_rt_runtime_us is not the kernel's default")
-    cpu = online()[-1]
-    hungry = subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-    try:
-        done = harness(
-            "--cpus", str(cpu), "--policy", "fifo:1", "--duration", "4s", "--warmup", "0s",
-            "--no-oslat", "--json",
-        )  # fmt: skip
-    finally:
-        hungry.kill()
-        hungry.wait()
-    run = done.run
-    assert done.status == 0, run["problems"]
-    named = re.compile(
-        rf"CPU {cpu}: (\d+) gaps of about ([\d.]+) ms, one each 1s, are the kernel's own "
-        r"\((fair server|sched_rt_runtime_us)\) and count as noise"
-    )
-    (found,) = filter(None, map(named.fullmatch, run["problems"]))
-    (measured,) = run["cpus"]
-    events, each_ms = int(found[1]), float(found[2])
-    assert events >= 2
-    assert 30 < each_ms < 70
-    assert events * (each_ms - 0.05) * 1e6 <= 1.01 * measured["noise_ns"]
-
-
-@pytest.mark.root
-@needs_root
 def test_a_deadline_bound_to_one_cpu_of_a_domain_is_refused(harness: Harness) -> None:
     if Path("/proc/sys/kernel/sched_rt_runtime_us").read_text().strip() == "-1":
-        pytest.skip("the kernel's admission control is off")
+        needs.absent("the kernel's admission control is off")
     done = harness(*SHORT, "--policy", "deadline:5ms/10ms", "--json")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert "only in a cpuset partition of that CPU; run inside one" in done.err
@@ -497,7 +441,7 @@ def test_no_permission(
 ) -> None:
     done = subprocess.run(
         [*before, ordinary_user.measure, *SHORT, *words],
-        capture_output=True, text=True, timeout=60, check=False, **AS_NOBODY,
+        capture_output=True, text=True, timeout=waits.GUARD_S, check=False, **AS_NOBODY,
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert why in done.stderr

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import json
 import os
 import resource
 import signal
-import subprocess
-import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,16 +17,14 @@ from measuring import (
     VERSION,
     WAITS,
     Bench,
-    alive,
-    children,
+    Run,
     names,
     needs_root,
     needs_stress,
     needs_two_cpus,
-    threads,
-    wait_until,
     without,
 )
+from support import needs, procs, waits
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -39,99 +32,85 @@ pytestmark = needs_two_cpus
 QUICK = ("--duration", "300ms", "--warmup", "0s")
 
 
+LONG = ("--duration", "60s", "--warmup", "0s", "--no-oslat")
+
+
 @pytest.fixture
-def running(program: str, tmp_path: Path) -> Any:
-    """A run under load that has begun to measure; its children and its private folder."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    process = subprocess.Popen(
-        [program, "--duration", "30s", "--warmup", "0s", "--no-oslat", "--load", "timers",
-         "--json", str(tmp_path / "run.json")],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "TMPDIR": str(scratch)},
-    )  # fmt: skip
-    assert wait_until(lambda: len(children(process.pid)) >= 4)
-    time.sleep(0.3)
-    yield process
-    process.kill()
-    process.communicate()
+def running(bench: Bench) -> Run:
+    """A run under load that has measured, and whose load has begun."""
+    words = (*LONG, "--load", "timers", "--follow", "--json", str(bench.json))
+    run = bench.start(*words)
+    next(line for line in run.lines() if all(cpu["gaps"] for cpu in line["cpus"]))
+    waits.until(lambda: len(procs.children(run.pid)) >= 4)
+    return run
 
 
 @needs_stress
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted(
-    running: subprocess.Popen[str], tmp_path: Path, number: signal.Signals, status: int
-) -> None:
-    left = children(running.pid)
+def test_interrupted(bench: Bench, running: Run, number: signal.Signals, status: int) -> None:
+    left = procs.children(running.pid)
     running.send_signal(number)
-    assert running.wait(15) == status
-    assert not any(map(alive, left))
-    assert names(tmp_path / "scratch") == []
-    run = json.loads((tmp_path / "run.json").read_text())
-    assert run["complete"] is False
-    assert any("interrupted" in problem for problem in run["problems"])
-    for cpu in run["cpus"]:
-        assert 0 < cpu["runtime_ns"] < 20e9
+    done = bench.result(running)
+    assert done.status == status
+    assert not any(map(procs.alive, left))
+    assert names(bench.scratch) == []
+    assert done.run["complete"] is False and done.said("interrupted")
+    assert done.run["cpus"]
+    for cpu in done.run["cpus"]:
+        assert 0 < cpu["runtime_ns"] < 60e9
 
 
 @needs_stress
-def test_killed_harness_leaves_nothing(running: subprocess.Popen[str], tmp_path: Path) -> None:
-    left = children(running.pid)
+def test_killed_harness_leaves_nothing(bench: Bench, running: Run) -> None:
+    left = procs.children(running.pid)
     running.kill()
-    running.wait(5)
-    assert wait_until(lambda: not any(map(alive, left)))
-    assert wait_until(lambda: names(tmp_path / "scratch") == [])
-    assert not (tmp_path / "run.json").exists()
+    running.ended()
+    waits.until(lambda: not any(map(procs.alive, left)))
+    waits.until(lambda: names(bench.scratch) == [])
+    assert not bench.json.exists()
 
 
 @needs_stress
-def test_killed_load_is_said(program: str) -> None:
-    process = subprocess.Popen(
-        [program, "--duration", "1s", "--warmup", "0s", "--no-oslat", "--load", "timers", "--json"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert wait_until(lambda: len(children(process.pid)) >= 4)
-    keeper = children(process.pid)[0]
-    os.kill(children(keeper)[0], signal.SIGKILL)
-    out, err = process.communicate(timeout=30)
-    run = json.loads(out)
-    assert (process.returncode, err) == (1, "")
-    assert run["complete"] is False
-    assert any("stress-ng ended before the run did" in problem for problem in run["problems"])
+def test_killed_load_is_said(bench: Bench) -> None:
+    run = bench.lingering("--load", "timers")
+    reaper = procs.children(run.pid)[0]
+    os.kill(procs.children(reaper)[0], signal.SIGKILL)
+    waits.until(lambda: not procs.alive(reaper))
+    bench.go()
+    done = bench.result(run)
+    assert (done.status, done.err, done.run["complete"]) == (1, "", False)
+    assert done.said("stress-ng ended before the run did")
 
 
 @needs_stress
 @needs_root
 @pytest.mark.root
 def test_a_killed_harness_takes_its_memory_group_along(bench: Bench) -> None:
-    process = bench.start("--duration", "30s", "--warmup", "0s", "--no-oslat", "--load", "vm")
-    assert wait_until(lambda: len(children(process.pid)) >= 4)
-    group = list(Path("/sys/fs/cgroup").rglob(f"lowlat-measure.{process.pid}"))
-    left = children(process.pid)
-    process.kill()
-    process.communicate()
-    assert wait_until(lambda: not any(map(alive, left)))
-    assert wait_until(lambda: not any(path.exists() for path in group))
-    assert wait_until(lambda: list(bench.scratch.iterdir()) == [])
+    run = bench.start(*LONG, "--load", "vm")
+    waits.until(lambda: len(procs.children(run.pid)) >= 4)
+    left, name = procs.children(run.pid), f"lowlat-measure.{run.pid}"
+    run.kill()
+    run.ended()
+    waits.until(lambda: not any(map(procs.alive, left)))
+    waits.until(lambda: procs.groups(name) == [])
+    waits.until(lambda: names(bench.scratch) == [])
 
 
 def test_the_folder_of_a_run_killed_without_a_child_goes_with_the_next(bench: Bench) -> None:
     # A run that times work or asks oslat has a folder before it has a child.
     bench.play("oslat", HELP)
-    words = ("--duration", "30s", "--warmup", "0s")
-    killed, living = bench.start(*words), bench.start(*words)
-    try:
-        assert wait_until(lambda: len(names(bench.scratch)) == 2)
-        killed.kill()
-        killed.communicate()
-        (bench.scratch / "lowlat-measure-mine").mkdir()
-        assert bench.call(*QUICK).run["cpus"]
-        assert len(names(bench.scratch)) == 2, "the one of the run that lives, and one not ours"
-        assert "lowlat-measure-mine" in names(bench.scratch)
-    finally:
-        for process in (killed, living):
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+    killed, living = bench.start(*LONG[:4]), bench.start(*LONG[:4])
+    for run in (killed, living):
+        waits.phase(run.phases, "ready")
+    assert len(names(bench.scratch)) == 2
+    killed.kill()
+    killed.ended()
+    (bench.scratch / "lowlat-measure-mine").mkdir()
+    assert bench.call(*QUICK).run["cpus"]
+    assert len(names(bench.scratch)) == 2, "the one of the run that lives, and one not ours"
+    assert "lowlat-measure-mine" in names(bench.scratch)
+    living.send_signal(signal.SIGINT)
+    living.ended()
     assert names(bench.scratch) == ["lowlat-measure-mine"]
 
 
@@ -143,15 +122,15 @@ def test_an_ignored_signal_is_nohup_s_or_a_script_s(
     bench: Bench, number: signal.Signals, status: int
 ) -> None:
     """A SIGHUP ignored by nohup stays ignored; a script's background job ends nevertheless."""
-    process = bench.start(
-        *QUICK[2:], "--duration", "2s", "--no-oslat", "--json", str(bench.json),
-        preexec_fn=lambda: signal.signal(number, signal.SIG_IGN),
-    )  # fmt: skip
-    assert wait_until(lambda: threads(process.pid) > 1)
-    process.send_signal(number)
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (status, "")
-    assert json.loads(bench.json.read_text())["complete"] is (status == 0)
+    run = bench.lingering(preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    slept = procs.sleeps(run.pid)
+    run.send_signal(number)
+    if status == 0:
+        # It looks for signals each time it wakes up.
+        waits.until(lambda: procs.sleeps(run.pid) >= slept + 2)
+        bench.go()
+    done = bench.result(run)
+    assert (done.status, done.err, done.run["complete"]) == (status, "", status == 0)
 
 
 def test_ignored_children_are_waited_for(bench: Bench) -> None:
@@ -184,64 +163,76 @@ def test_a_program_that_cannot_be_killed_costs_no_run(bench: Bench) -> None:
     """A tracer that does not wait for the process keeps it from ending, as a broken disk would."""
     bench.env["HOME"] = str(bench.folder)
     bench.play("oslat", HELP + "echo $$ >$HOME/pid; mv $HOME/pid $HOME/mark; exec sleep 60\n")
-    process = bench.start(*QUICK, "--oslat", "--json", str(bench.json))
-    assert wait_until((bench.folder / "mark").exists)
+    run = bench.start(*QUICK, "--oslat", "--json", str(bench.json))
+    waits.until((bench.folder / "mark").exists)
     stuck = int((bench.folder / "mark").read_text())
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.ptrace(0x4206, ctypes.c_long(stuck), None, None):  # PTRACE_SEIZE
-        process.kill()
-        process.communicate()
-        pytest.skip(f"no process can be traced here ({os.strerror(ctypes.get_errno())})")
+        needs.absent(f"no process can be traced here ({os.strerror(ctypes.get_errno())})")
     try:
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        run.send_signal(signal.SIGINT)
+        done = bench.result(run)
     finally:
-        process.kill()
         os.kill(stuck, signal.SIGKILL)
         os.waitpid(stuck, 0x40000000)  # __WALL
-    assert (process.returncode, err) == (130, "")
-    assert json.loads(bench.json.read_text())["complete"] is False
+    assert (done.status, done.err, done.run["complete"]) == (130, "", False)
 
 
-# SIGINT in every phase: (the options, which program is played, "": stress-ng, and what it does)
+# SIGINT in every phase: (the options, which program is played, "": stress-ng, what it does, and the
+# phase)
 
 MARK = "touch $HOME/mark\n"
-DEAF = "trap 'touch $HOME/mark' INT; trap '' TERM; while :; do sleep 0.05; done\n"
+DEAF = "trap 'touch $HOME/mark' INT; trap '' TERM; touch $HOME/deaf; while :; do sleep 0.05; done\n"
 SLEEPS = MARK + "exec sleep 60\n"
-LONG = ("--duration", "60s", "--warmup", "0s", "--no-oslat")
-PHASES: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "asking stress-ng": ((*LONG, "--load", "timers"), "stress-ng", MARK + "sleep 1; exit 1\n"),
-    "warm-up": (("--warmup", "60s", "--no-oslat", "--load", "timers"), "", MARK + WAITS),
-    "measuring": ((*LONG, "--load", "timers"), "", MARK + WAITS),
-    "work": (("--duration", "1s", "--warmup", "0s", "--no-oslat", "--work", "all"), "", ""),
-    "oslat": ((*QUICK, "--oslat"), "oslat", HELP + SLEEPS),
-    "deaf oslat": ((*QUICK, "--oslat"), "oslat", HELP + MARK + DEAF),
-    "cyclictest": ((*QUICK, "--no-oslat", "--second-opinion", "cyclictest"), "cyclictest",
-                   HELP + SLEEPS),
-    "ending a deaf load": ((*QUICK, "--no-oslat", "--load", "timers"), "", DEAF),
-    "throughput": ((*QUICK, "--no-oslat", "--throughput"), "", SLEEPS),
-}  # fmt: skip
+WARM = ("--warmup", "60s", "--no-oslat", "--load", "timers")
+WORK = ("--duration", "2s", "--warmup", "0s", "--no-oslat", "--work", "all")
+CROSSED = (*QUICK, "--no-oslat", "--second-opinion", "cyclictest")
+PHASES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "asking stress-ng": (
+        (*LONG, "--load", "timers"),
+        "stress-ng",
+        MARK + "sleep 1; exit 1\n",
+        "ready",
+    ),
+    "warm-up": (WARM, "", WAITS, "warm-up"),
+    "measuring": ((*LONG, "--load", "timers"), "", WAITS, "measuring"),
+    "work": (WORK, "", "", "work"),
+    "oslat": ((*QUICK, "--oslat"), "oslat", HELP + SLEEPS, "oslat"),
+    "deaf oslat": ((*QUICK, "--oslat"), "oslat", HELP + MARK + DEAF, "oslat"),
+    "cyclictest": (CROSSED, "cyclictest", HELP + SLEEPS, "cyclictest"),
+    "throughput": ((*QUICK, "--no-oslat", "--throughput"), "", SLEEPS, "throughput"),
+}
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_signal_in_any_phase_leaves_a_result(bench: Bench, phase: str) -> None:
-    words, name, script = PHASES[phase]
+    words, name, script, told = PHASES[phase]
     bench.env["HOME"] = str(bench.folder)
     if script:
         head = "" if name else VERSION.format(options=OPTIONS)
         bench.play(name or "stress-ng", head + script)
-    process = bench.start(*words, "--json", str(bench.json))
-    if script:
-        assert wait_until((bench.folder / "mark").exists)
-    else:
-        time.sleep(2)
-    left = children(process.pid)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "")
-    run = json.loads(bench.json.read_text())
-    assert run["complete"] is False
-    assert any("interrupted" in problem for problem in run["problems"])
-    assert not any(map(alive, left))
-    assert list(bench.scratch.iterdir()) == []
+    run = bench.start(*words, "--json", str(bench.json))
+    waits.phase(run.phases, told)
+    if "mark" in script:
+        waits.until((bench.folder / "mark").exists)
+    interrupt(bench, run)
+
+
+def test_a_signal_while_a_deaf_load_is_ended_leaves_a_result(bench: Bench) -> None:
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + DEAF)
+    run = bench.lingering("--load", "timers")
+    waits.until((bench.folder / "deaf").exists)
+    bench.go()
+    waits.until((bench.folder / "mark").exists)
+    interrupt(bench, run)
+
+
+def interrupt(bench: Bench, run: Run) -> None:
+    """The result says so, and nothing is left."""
+    left = procs.children(run.pid)
+    run.send_signal(signal.SIGINT)
+    done = bench.result(run)
+    assert (done.status, done.err) == (130, "")
+    assert done.run["complete"] is False and done.said("interrupted")
+    assert not any(map(procs.alive, left))
+    assert names(bench.scratch) == []

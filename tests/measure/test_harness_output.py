@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
+import array
 import fcntl
 import json
 import os
 import resource
-import select
 import signal
 import subprocess
-import time
+import termios
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,13 +20,13 @@ from measuring import (
     SHORT,
     Bench,
     Harness,
+    Run,
     names,
     needs_root,
     needs_two_cpus,
     ran_for,
-    threads,
-    wait_until,
 )
+from support import waits
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -46,20 +46,25 @@ def test_a_device_is_written_in_place(harness: Harness) -> None:
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_slow_reader_of_a_pipe_gets_all(program: str, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+def _is_full(reader: int) -> bool:
+    """Whether the pipe has no room for another page."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(reader, termios.FIONREAD, waiting)
+    return waiting[0] >= fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ)
+
+
+def test_a_slow_reader_of_a_pipe_gets_all(bench: Bench) -> None:
+    pipe = bench.folder / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
-    argv = [program, *SHORT, "--json", str(pipe)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
-        time.sleep(0.5)  # the pipe is full meanwhile
-        os.set_blocking(reader, True)
-        with os.fdopen(reader) as file:
-            run = json.load(file)
-        assert running.wait(30) == 0
-    assert run["schema"] == "lowlat.run/1"
+    run = bench.start(*SHORT, "--json", str(pipe))
+    waits.until(lambda: _is_full(reader))
+    os.set_blocking(reader, True)
+    with os.fdopen(reader) as file:
+        document = json.load(file)
+    assert run.ended()[0] == 0
+    assert document["schema"] == "lowlat.run/1"
 
 
 def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) -> None:
@@ -74,7 +79,7 @@ def test_a_descriptor_is_written_where_it_leads(program: str, tmp_path: Path) ->
                 stdout=file if standard else subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[file.fileno()],
-                timeout=60,
+                timeout=waits.GUARD_S,
                 check=False,
             )
         assert (done.returncode, done.stderr) == (0, b"")
@@ -109,16 +114,14 @@ def test_a_full_disk_is_said(harness: Harness) -> None:
 @pytest.mark.root
 def test_a_result_without_room_goes_to_standard_output(bench: Bench, small: Path) -> None:
     target = small / "run.json"
-    process = bench.start(
-        "--duration", "1s", "--warmup", "0s", "--no-oslat", "--work", "all", "--json", str(target)
-    )
-    (small / "filler").write_bytes(b"")
+    run = bench.lingering("--json", str(target))
     with pytest.raises(OSError, match="No space"), (small / "filler").open("wb") as file:
         for _ in range(1000):
             file.write(b"x" * 4096)
             file.flush()
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 1
+    bench.go()
+    status, out, err = run.ended()
+    assert status == 1
     assert not target.exists()
     assert "can't be written" in err.splitlines()[0]
     assert json.loads(out)["schema"] == "lowlat.run/1"
@@ -127,35 +130,31 @@ def test_a_result_without_room_goes_to_standard_output(bench: Bench, small: Path
 def test_a_result_too_large_for_a_file_goes_to_standard_output(bench: Bench) -> None:
     target = bench.folder / "runs" / "run.json"
     target.parent.mkdir()
-    process = bench.start(
+    run = bench.start(
         *SHORT, "--json", str(target),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)),
     )  # fmt: skip
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 1
+    status, out, err = run.ended()
+    assert status == 1
     assert "can't be written (File too large)" in err
     assert json.loads(out)["schema"] == "lowlat.run/1"
     assert names(target.parent) == []
 
 
 def test_a_reader_that_stops_does_not_keep_a_run_from_ending(bench: Bench) -> None:
-    process = bench.start(*SHORT, "--json", "-")
-    assert process.stdout is not None
-    reader = process.stdout.fileno()
+    run = bench.start(*SHORT, "--json", "-")
+    assert run.stdout is not None
+    reader = run.stdout.fileno()
     fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
-    assert wait_until(lambda: bool(select.select([reader], [], [], 0)[0]))
-    process.send_signal(signal.SIGTERM)
-    try:
-        assert process.wait(20) == -signal.SIGTERM
-    finally:
-        process.kill()
-        process.communicate()
+    waits.until(lambda: _is_full(reader))
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(waits.GUARD_S) == -signal.SIGTERM
 
 
 # Second by second
 
 
-def follow(bench: Bench, *words: str) -> subprocess.Popen[str]:
+def follow(bench: Bench, *words: str) -> Run:
     always = ("--cpus", "1", "--warmup", "0s", "--no-oslat", "--follow")
     return bench.start(*always, "--json", str(bench.json), *words)
 
@@ -188,35 +187,34 @@ def test_lines_that_cannot_begin_are_said_and_no_summary_takes_their_place(bench
 
 
 def test_a_second_has_one_line_even_after_a_stall(bench: Bench) -> None:
-    process = follow(bench, "--duration", "5s")
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(2.3)
-    process.send_signal(signal.SIGCONT)
-    out, _ = process.communicate(timeout=30)
-    seconds = [int(json.loads(line)["time_s"]) for line in [first, *out.splitlines()]]
+    run = follow(bench, "--duration", "60s")
+    times = []
+    for line in run.lines():
+        times.append(line["time_s"])
+        if len(times) == 1:
+            run.send_signal(signal.SIGSTOP)
+            bench.let_pass(2.3)
+            run.send_signal(signal.SIGCONT)
+        elif len(times) == 4:
+            run.send_signal(signal.SIGINT)
+    seconds = [int(time) for time in times]
     assert len(seconds) >= 2
     assert sorted(set(seconds)) == seconds
 
 
 def test_lines_that_nobody_reads_do_not_hold_up_the_run(bench: Bench) -> None:
-    process = follow(bench, "--duration", "60s")
-    assert process.stdout is not None
+    run = follow(bench, "--duration", "60s")
+    assert run.stdout is not None
     # Open the other end of the same pipe (proc_pid_fd(5)).
-    writer = os.open(f"/proc/self/fd/{process.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    writer = os.open(f"/proc/self/fd/{run.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
     with pytest.raises(BlockingIOError):
         while True:
             os.write(writer, b"x" * 4096)
     os.close(writer)
-    assert wait_until(lambda: threads(process.pid) > 1)
-    time.sleep(2)  # a line is due meanwhile
-    process.send_signal(signal.SIGINT)
-    try:
-        assert process.wait(20) == 130
-    finally:
-        process.kill()
-        process.communicate()
+    waits.phase(run.phases, "measuring")
+    bench.let_pass(2)  # a line is due meanwhile
+    run.send_signal(signal.SIGINT)
+    assert run.wait(waits.GUARD_S) == 130
     assert json.loads(bench.json.read_text())["complete"] is False
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hdrh.histogram import HdrHistogram
 
+from support.waits import GUARD_S
+
 Dump = Callable[[list[int]], tuple[list[tuple[int, int, int]], dict[float, int]]]
 
 pytestmark = pytest.mark.place
@@ -47,13 +49,13 @@ SHAPES: dict[str, Callable[[random.Random], list[int]]] = {
 def dump() -> Dump:
     folder = os.environ.get("LOWLAT_MEASURE_BUILD", "build")
     argv = ["make", "-s", "-C", str(SOURCE), f"BUILD={folder}", "tools"]
-    subprocess.run(argv, check=True, capture_output=True, timeout=120)
+    subprocess.run(argv, check=True, capture_output=True, timeout=GUARD_S)
     program = SOURCE / folder / "tests" / "hist_dump"
 
     def run(values: list[int]) -> tuple[list[tuple[int, int, int]], dict[float, int]]:
         text = subprocess.run(
             [program], input="\n".join(map(str, values)), capture_output=True, text=True,
-            check=True, timeout=60,
+            check=True, timeout=GUARD_S,
         ).stdout  # fmt: skip
         words = [line.split() for line in text.splitlines()]
         buckets = [(int(w[1]), int(w[2]), int(w[3])) for w in words if w[0] == "bucket"]

@@ -6,20 +6,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from measuring import HELP, Bench, Harness, needs_root, needs_two_cpus, ran_for
+from support import needs
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
 
 QUICK = ("--duration", "300ms", "--warmup", "0s")
 
-needs_oslat = pytest.mark.skipif(not shutil.which("oslat"), reason="no oslat")
-needs_cyclictest = pytest.mark.skipif(not shutil.which("cyclictest"), reason="no cyclictest")
+needs_oslat = needs.program("oslat", "rt-tests")
+needs_cyclictest = needs.program("cyclictest", "rt-tests")
 
 
 @needs_oslat

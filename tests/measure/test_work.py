@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import statistics
-import time
 from shutil import which
 
 import pytest
 
 from measuring import METRICS, OPTIONS, VERSION, Bench, needs_stress, needs_two_cpus, option
+from support import needs, procs, waits
 
 pytest_plugins = ["measuring"]
 pytestmark = needs_two_cpus
@@ -63,14 +62,15 @@ def test_work_under_emulation_is_marked(bench: Bench) -> None:
 
 
 def test_a_run_that_was_stopped_works_on(bench: Bench) -> None:
-    process = bench.start("--cpus", "1", "--duration", "2s", "--warmup", "0s", "--no-oslat",
-                          "--work", "usleep", "--json", str(bench.json))  # fmt: skip
-    while process.poll() is None:
-        process.send_signal(signal.SIGSTOP)
-        process.send_signal(signal.SIGCONT)
-        time.sleep(0.1)
-    process.communicate()
-    (work,) = json.loads(bench.json.read_text())["work"]
+    run = bench.start("--cpus", "1", "--duration", "2s", "--warmup", "0s", "--no-oslat",
+                      "--work", "usleep", "--json", str(bench.json))  # fmt: skip
+    waits.phase(run.phases, "work")
+    for _ in range(10):
+        run.send_signal(signal.SIGSTOP)
+        waits.until(lambda: procs.state(run.pid) == "T")
+        run.send_signal(signal.SIGCONT)
+        waits.until(lambda: procs.state(run.pid) != "T")
+    (work,) = bench.result(run).run["work"]
     assert work["samples"] * work["mean_ns"] > 1e9, "of 2 s"
 
 
@@ -133,7 +133,7 @@ def test_throughput_is_the_sum_over_all_cpus(bench: Bench) -> None:
 
 
 @needs_stress
-@pytest.mark.skipif(not which("taskset"), reason="no taskset (util-linux)")
+@needs.program("taskset", "util-linux")
 def test_the_real_stress_ng_runs_on_each_cpu_and_stays_there(bench: Bench) -> None:
     ask = "taskset -p -c 0,1 $$; taskset -p -c $$"
     bench.play("stress-ng", f'{ask}; exec {which("stress-ng")} "$@"')

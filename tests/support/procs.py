@@ -17,10 +17,14 @@ def _read(path: Path) -> str:
         return ""
 
 
+def state(pid: int) -> str:
+    """The letter of the process's state, such as "S" (proc_pid_stat(5)); "" if it is gone."""
+    return _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].strip()[:1]
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs or sleeps; a zombie has ended."""
-    state = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
-    return bool(state) and state[0] not in "ZX"
+    return state(pid) not in ("", "Z", "X")
 
 
 def threads(pid: int) -> list[int]:
