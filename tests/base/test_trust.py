@@ -14,11 +14,12 @@ from lowlat.base.errors import Refused
 from lowlat.boot import programs
 from lowlat.host.root import Root
 from lowlat.measure import child
+from support import needs
 from trees import lowlat, machine, write_tree
 
 pytestmark = [
     pytest.mark.security,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is root who must not trust all"),
+    needs.root("it is root who must not trust all"),
 ]
 
 USER = 1000

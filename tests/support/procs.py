@@ -51,12 +51,52 @@ def opened(pid: int) -> set[Path]:
         return set()
 
 
+def has_open(pid: int, path: Path) -> bool:
+    """Whether the process has this file open, even if it sees the file under another name."""
+    try:
+        wanted = path.stat()
+        folder = Path(f"/proc/{pid}/fd")
+        return any(os.path.samestat(wanted, each.stat()) for each in folder.iterdir())
+    except OSError:  # the file is not there, or the process ended or closed one of its files
+        return False
+
+
+def writes(path: Path) -> bool:
+    """Whether the file is the standard output of a process."""
+    links = (entry / "fd/1" for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+    return str(path.resolve()) in map(_target, links)
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
 def sleeps(pid: int) -> int:
-    """How often the process has slept so far (proc_pid_status(5), voluntary_ctxt_switches)."""
+    """How often the process or thread has slept so far (proc_pid_status(5),
+    voluntary_ctxt_switches)."""
+    return int(_status(pid, "voluntary_ctxt_switches") or "0")
+
+
+def signals(pid: int, field: str) -> set[int]:
+    """The signals in a field of /proc/PID/status, such as SigBlk or ShdPnd (pending)."""
+    mask = int(_status(pid, field) or "0", 16)
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}
+
+
+def state(pid: int) -> str:
+    """The letter of its state, such as T: stopped; "" if it has ended."""
+    return _status(pid, "State")[:1]
+
+
+def _status(pid: int, field: str) -> str:
     for line in _read(Path(f"/proc/{pid}/status")).splitlines():
-        if line.startswith("voluntary_ctxt_switches:"):
-            return int(line.split()[1])
-    return 0
+        name, _, value = line.partition(":")
+        if name == field:
+            return value.strip()
+    return ""
 
 
 def groups(name: str) -> list[Path]:

@@ -29,14 +29,25 @@ def until(condition: Callable[[], object], what: str = "") -> None:
 
 
 def at(pid: int, path: Path) -> None:
-    """Wait until the process waits for the file: it has it open, and has slept twice since.
+    """Wait until the process, or one that it started, waits for the file: it has it open, and has
+    slept twice since.
 
     lowlat polls its locks, so that it never stands in /proc/locks.
     """
-    real = path.resolve()
-    until(lambda: real in procs.opened(pid), f"process {pid} has not opened {path}")
-    begun = procs.sleeps(pid)
-    until(lambda: procs.sleeps(pid) >= begun + 2, f"process {pid} does not wait for {path}")
+    found: list[int] = []
+
+    def opened() -> bool:
+        found[:] = [each for each in (pid, *procs.children(pid)) if procs.has_open(each, path)]
+        return bool(found)
+
+    until(opened, f"process {pid} has not opened {path}")
+    begun = procs.sleeps(found[0])
+    until(lambda: procs.sleeps(found[0]) >= begun + 2, f"process {pid} does not wait for {path}")
+
+
+def pause(seconds: float) -> None:
+    """For the dice of proofs alone, which try what may happen at any time."""
+    time.sleep(seconds)
 
 
 def phase(lines: IO[str], wanted: str) -> None:
