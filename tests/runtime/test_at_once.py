@@ -6,21 +6,23 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Callable
 
 import pytest
 
 from lowlat.host import runstate
 from lowlat.host.root import Root
+from support import procs, waits
 from trees import lowlat, machine, write_tree
 
 pytestmark = pytest.mark.security
 
-#: The number of tries of each pair; `make test-pairs-full` raises it.
+#: The number of tries of each pair with dice; `make test-pairs-full` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "3"))
 
 _IRQS = 60
@@ -41,53 +43,105 @@ def moved(host: Path) -> int:
     return sum(path.read_text().strip() != "f" for path in host.glob("proc/irq/*/smp_affinity"))
 
 
-def at_once(host: Path, offset: float, *pair: Sequence[str]) -> list[int]:
-    """Run both, the second one a little later; returns their statuses."""
-    started = []
-    for words in pair:
+Begin = Callable[[Sequence[str]], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def begin(host: Path) -> Iterator[Begin]:
+    """Starts a verb that runs beside the test."""
+    begun = []
+
+    def start(words: Sequence[str]) -> subprocess.Popen[str]:
         argv = [sys.executable, "-m", "lowlat", *words, "--root", str(host)]
-        started.append(subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        time.sleep(offset)
-    return [child.wait(timeout=300) for child in started]
+        begun.append(
+            subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        )
+        return begun[-1]
+
+    yield start
+    for child in begun:
+        child.kill()
+        child.communicate()
+
+
+def end(child: subprocess.Popen[str]) -> int:
+    child.communicate(timeout=waits.GUARD_S)
+    return child.returncode
 
 
 START, STOP = ("runtime", "start"), ("runtime", "stop")
 RESTORE = ("watch", "--restore", "--once")
 
+Pair = tuple[Sequence[str], Sequence[str]]
+PAIRS: list[Pair] = [(STOP, RESTORE), (RESTORE, STOP), (START, STOP), (START, START)]
 
-@pytest.mark.parametrize("pair", [(STOP, RESTORE), (RESTORE, STOP), (START, STOP), (START, START)])
-def test_pairs_end_as_if_one_followed_the_other(
-    host: Path, pair: tuple[Sequence[str], Sequence[str]]
+
+def started(host: Path) -> None:
+    """Start, then let another program change an interrupt's CPUs and a mask."""
+    lowlat(*START, "--root", host)
+    assert moved(host) == _IRQS
+    (host / MASK).write_text("f\n")
+    (host / "proc/irq/30/smp_affinity").write_text("f\n")
+
+
+def check(host: Path, pair: Pair, statuses: Sequence[int], moves: set[int], where: object) -> None:
+    # A tree lacks some files of the plan: start reports this with status 1.
+    assert set(statuses) <= {0, 1}, where
+    assert moved(host) in moves, where
+    # Every old value is still known.
+    assert lowlat(*STOP, "--root", host).status == 0, where
+    assert moved(host) == 0 and (host / MASK).read_text().strip() == "f", where
+    assert {path.name for path in (host / "run/lowlat").iterdir()} <= {"lock"}, where
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_second_of_a_pair_acts_on_what_the_first_left(
+    host: Path, begin: Begin, pair: Pair
 ) -> None:
+    """Both began before either acts: what one of them read before the lock is outdated."""
+    started(host)
+    before = contents(host)
+    with runstate.alone(Root(str(host))):
+        first, second = begin(pair[0]), begin(pair[1])
+        for child in (first, second):
+            waits.at(child.pid, host / "run/lowlat/lock")
+        assert contents(host) == before
+        second.send_signal(signal.SIGSTOP)
+        waits.until(lambda: procs.state(second.pid) == "T", "it does not stop")
+    statuses = [end(first)]
+    assert moved(host) == (0 if pair[0] == STOP else _IRQS)
+    second.send_signal(signal.SIGCONT)
+    statuses.append(end(second))
+    check(host, pair, statuses, {0 if STOP in pair else _IRQS}, statuses)
+
+
+def contents(host: Path) -> dict[Path, str]:
+    return {path: path.read_text() for path in host.rglob("*") if path.is_file()}
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("pair", PAIRS)
+def test_pairs_end_as_if_one_followed_the_other(host: Path, begin: Begin, pair: Pair) -> None:
     dice = random.Random(7)
     for number in range(TIMES):
-        lowlat(*START, "--root", host)
-        assert moved(host) == _IRQS
-        (host / MASK).write_text("f\n")
-        (host / "proc/irq/30/smp_affinity").write_text("f\n")
-        statuses = at_once(host, dice.uniform(0, 0.4), *pair)
-        where = f"{pair}, number {number}: {statuses}"
-        # A tree lacks some files of the plan: start reports this with status 1.
-        assert set(statuses) <= {0, 1}, where
-        if RESTORE in pair:
-            assert moved(host) == 0, where  # in either order
-        else:
-            assert moved(host) in ((_IRQS,) if STOP not in pair else (0, _IRQS)), where
-        # Every old value is still known.
-        assert lowlat(*STOP, "--root", host).status == 0, where
-        assert moved(host) == 0 and (host / MASK).read_text().strip() == "f", where
-        assert {path.name for path in (host / "run/lowlat").iterdir()} <= {"lock"}, where
+        started(host)
+        first = begin(pair[0])
+        waits.pause(dice.uniform(0, 0.4))
+        second = begin(pair[1])
+        statuses = [end(first), end(second)]
+        # With start, the order decides; what restores leaves what stop took back.
+        moves = {_IRQS} if STOP not in pair else {0} if RESTORE in pair else {0, _IRQS}
+        check(host, pair, statuses, moves, f"{pair}, number {number}: {statuses}")
 
 
-def test_a_look_that_restores_waits_for_stop(host: Path) -> None:
+def test_a_look_that_restores_waits_for_stop(host: Path, begin: Begin) -> None:
     lowlat(*START, "--root", host)
-    argv = [sys.executable, "-m", "lowlat", *RESTORE, "--root", str(host)]
     (host / MASK).write_text("f\n")
     with runstate.alone(Root(str(host))):
-        looking = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
-        time.sleep(1.5)
+        looking = begin(RESTORE)
+        waits.at(looking.pid, host / "run/lowlat/lock")
         assert looking.poll() is None and (host / MASK).read_text() == "f\n"
-    out, _ = looking.communicate(timeout=60)
+    out, _ = looking.communicate(timeout=waits.GUARD_S)
     assert "back in effect" in out
 
 

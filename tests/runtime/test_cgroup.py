@@ -14,9 +14,10 @@ import pytest
 
 from lowlat.host.root import Root
 from lowlat.runtime import cgroup
+from support import needs, waits
 from trees import CONFIG, SHELL_GEN, lowlat, machine, write_tree
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts in a namespace")
+ROOT_ONLY = needs.root("mounts in a namespace")
 
 TOP = "sys/fs/cgroup"
 GROUP = f"{TOP}/lowlat.slice"
@@ -192,7 +193,7 @@ def in_namespace(folder: Path, *steps: str, **environment: str) -> subprocess.Co
         ["unshare", "-m", "sh", "-c", script, "sh", str(folder / "plan.json")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=waits.GUARD_S,
         env=environment,
         check=False,
     )

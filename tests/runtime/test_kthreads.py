@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Kernel threads as run-time targets: read from trees, and moved or refused by the live kernel."""
+"""Kernel threads as run-time targets: read from support import needs
+from trees, and moved or refused by the live kernel."""
 
 from __future__ import annotations
 
@@ -14,9 +15,10 @@ from lowlat.host import tasks
 from lowlat.host.root import Root
 from lowlat.runtime import targets
 from lowlat.runtime.kthreads import Threads
+from support import needs
 from trees import lowlat, machine, write_tree
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: changes a kernel thread")
+ROOT_ONLY = needs.root("changes a kernel thread")
 
 KERNEL = 0x00200000
 BOUND = KERNEL | 0x04000000
@@ -159,11 +161,11 @@ def test_a_thread_that_is_gone_needs_nothing_put_back(host: Path) -> None:
 
 def live(pattern: str, what: str, bound: bool) -> str:
     """The path of a kernel thread of this host."""
-    known = Threads(Root())
-    for item, path in known.matching(f"kthread:{pattern}:{what}"):
-        if item.bound is bound:
-            return path
-    pytest.skip(f"no kernel thread {pattern} to be seen here (a container?)")
+    known = Threads(Root()).matching(f"kthread:{pattern}:{what}")
+    found = next((path for item, path in known if item.bound is bound), None)
+    if found is None:
+        needs.absent(f"no kernel thread {pattern} to be seen here (a container?)")
+    return found
 
 
 def test_the_live_kernel_shows_its_threads() -> None:
