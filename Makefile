@@ -91,7 +91,6 @@ test: test-setup  ## all tests that every change must pass, one kernel boot incl
 
 # All that the tests need from the network, which none of them uses later.
 test-setup: setup package-packages page-packages ansible
-	$(BIN)/python tests/support/debs.py || [ -z "$$CI" ]
 	$(BIN)/python tests/vm/fetch.py smoke || [ -z "$$CI" ]
 
 test-harness:

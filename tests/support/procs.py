@@ -86,11 +86,6 @@ def signals(pid: int, field: str) -> set[int]:
     return {number for number in range(1, 65) if mask >> (number - 1) & 1}
 
 
-def state(pid: int) -> str:
-    """The letter of its state, such as T: stopped; "" if it has ended."""
-    return _status(pid, "State")[:1]
-
-
 def _status(pid: int, field: str) -> str:
     for line in _read(Path(f"/proc/{pid}/status")).splitlines():
         name, _, value = line.partition(":")
