@@ -43,10 +43,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 Tree = Callable[[synthetic.Shape], Path]
 
 
-#: The marker of every test with one of these fixtures: tests that start lowlat-measure or similar
-#: programs, and slow tests, such as the hosts of tests/boot, packages and a browser.
+#: The marker of every test with one of these fixtures: tests that start lowlat-measure, that compare
+#: it with its rivals, and slow tests, such as the hosts of tests/boot, packages and a browser.
 _MARKED = {
-    **dict.fromkeys(("program", "programs"), "harness"),
+    "program": "harness",
+    "programs": "figure",
     **dict.fromkeys(("namespace", "cutting", "beside", "bed"), "slow"),
     **dict.fromkeys(("built", "deb", "rpm"), "packages"),
     "browser": "slow",
