@@ -162,7 +162,8 @@ class Bench:
 
     def end(self) -> None:
         for run in self.started:
-            with run, run.phases:
+            run.phases.close()
+            with run:
                 run.kill()
 
 

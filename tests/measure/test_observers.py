@@ -199,7 +199,9 @@ def test_nothing_is_left_even_of_a_run_that_was_killed(bench: Bench, tmp_path: P
 def test_what_a_killed_keeper_leaves_the_next_run_removes(bench: Bench, tmp_path: Path) -> None:
     with tracefs(tmp_path / "tracefs") as root:
         killed = traced(bench)
-        (keeper,) = (pid for pid in procs.children(killed.pid) if _name(pid) == "lowlat-keeper")
+        (keeper,) = (
+            pid for pid in procs.children(killed.pid) if procs.name(pid) == "lowlat-keeper"
+        )
         # Stopped, the harness cannot hear of the keeper's end.
         killed.send_signal(signal.SIGSTOP)
         os.kill(keeper, signal.SIGKILL)
@@ -208,10 +210,6 @@ def test_what_a_killed_keeper_leaves_the_next_run_removes(bench: Bench, tmp_path
         assert len(instances(root, killed.pid)) == 2
         assert bench.call(*SHORT).run["cpus"]
         assert instances(root, killed.pid) == []
-
-
-def _name(pid: int) -> str:
-    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 @needs_root

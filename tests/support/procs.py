@@ -22,6 +22,11 @@ def state(pid: int) -> str:
     return _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].strip()[:1]
 
 
+def name(pid: int) -> str:
+    """The name of the process or thread, "" if it is gone (proc_pid_comm(5))."""
+    return _read(Path(f"/proc/{pid}/comm")).strip()
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs or sleeps; a zombie has ended."""
     return state(pid) not in ("", "Z", "X")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What ``--phases`` tells, and that neither its reader nor other programs notice more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from measuring import HELP, METRICS, OPTIONS, SHORT, VERSION, WAITS, Bench, needs_two_cpus
+from support import procs
+
+pytest_plugins = ["measuring"]
+pytestmark = needs_two_cpus
+
+
+def test_each_phase_has_a_line_in_its_order(bench: Bench) -> None:
+    script = VERSION + METRICS.format(name="matrix", rate=1.0)
+    bench.play("stress-ng", script.format(options=OPTIONS))
+    bench.play("cyclictest", HELP + "echo '# Max Latencies: 00012'\n")
+    bench.play("oslat", HELP + "echo 'Core: 1'\n")
+    words = ("--cpus", "1", *SHORT[:2], "--warmup", "1ms", "--wakeup", "--work", "usleep")
+    run = bench.start(*words, "--oslat", "--throughput", "1", "--json", str(bench.json))
+    assert run.phases.read().split() == [
+        *("ready", "warm-up", "measuring", "measured", "wakeup", "oslat", "cyclictest"),
+        *("work", "throughput", "writing"),
+    ]
+    assert bench.result(run).status == 0
+    assert bench.start(*SHORT).phases.read().split() == [
+        "ready",
+        "measuring",
+        "measured",
+        "writing",
+    ]
+
+
+def test_a_reader_that_goes_away_changes_no_run(bench: Bench) -> None:
+    run = bench.start(*SHORT, "--json", str(bench.json))
+    run.phases.close()
+    done = bench.result(run)
+    assert (done.status, done.err, done.run["complete"]) == (0, "", True)
+
+
+def test_no_other_program_gets_the_descriptor(bench: Bench) -> None:
+    bench.play("stress-ng", VERSION.format(options=OPTIONS) + WAITS)
+    run = bench.lingering("--load", "timers")
+    pipe = Path(f"/proc/self/fd/{run.phases.fileno()}").readlink()
+    names = {pid: procs.name(pid) for pid in (run.pid, *procs.children(run.pid))}
+    assert {"stress-ng", "oslat"} <= set(names.values())
+    # Its own children that watch over these keep what it has.
+    having = {name for pid, name in names.items() if pipe in procs.opened(pid)}
+    assert having == {"lowlat-measure"}
