@@ -43,8 +43,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 Tree = Callable[[synthetic.Shape], Path]
 
 
-#: The marker of every test with one of these fixtures: tests that start lowlat-measure, that compare
-#: it with its rivals, and slow tests, such as the hosts of tests/boot, packages and a browser.
+#: The marker of every test with one of these fixtures: tests that start lowlat-measure, that
+#: compare it with its rivals, and slow tests, such as the hosts of tests/boot, packages and a
+#: browser.
 _MARKED = {
     "program": "harness",
     "programs": "figure",
@@ -58,7 +59,8 @@ _MARKED = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for name in _MARKED.keys() & set(getattr(item, "fixturenames", ())):
-            item.add_marker(_MARKED[name])
+            if _MARKED[name] != "harness" or not item.get_closest_marker("figure"):
+                item.add_marker(_MARKED[name])
 
 
 @pytest.fixture

@@ -92,14 +92,14 @@ def test_a_listed_skip_does_not(folder: Folder) -> None:
     folder.write(
         "skips.ini",
         "[always]\ntests/test_cases.py::test_needs_a_moon = no moon\n"
-        "tests/test_cases.py = no sun\ntests/gone.py = no stars\n",
+        "# Words.\ntests/test_cases.py = no sun\ntests/test_cases.py = no stars\n",
     )
     status, out = folder.run("tests/test_cases.py", "-k", "needs")
     assert status == 0 and "2 skipped" in out, out
     row = folder.rows()["test_needs_a_moon"]
     assert (row["outcome"], row["reason"]) == ("skipped", "no moon: tonight")
     assert folder.tell("unused") == (
-        "tests/skips.ini: nothing was skipped by 'tests/gone.py = no stars'\n"
+        "tests/skips.ini: nothing was skipped by 'tests/test_cases.py = no stars'\n"
     )
 
 

@@ -8,7 +8,6 @@ A pytest plugin, and a program that reads the records:
 
 from __future__ import annotations
 
-import configparser
 import json
 import os
 import sys
@@ -41,13 +40,16 @@ Reports = Generator[None, Any, Any]
 
 def allowed() -> Allowed:
     """The skips that this host may have: the beginning of the test's id, and of the reason."""
-    parser = configparser.RawConfigParser(delimiters=("=",), comment_prefixes=("#",))
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(SKIPS.read_text("utf-8"))
-    unknown = set(parser.sections()) - set(_FACTS)
-    assert not unknown, f"{SKIPS}: unknown sections {unknown}"
-    sections = (parser.items(name) for name in parser.sections() if _FACTS[name]())
-    return [(name.strip(), reason.strip()) for items in sections for name, reason in items]
+    skips: Allowed = []
+    excused = True
+    for line in filter(None, map(str.strip, SKIPS.read_text("utf-8").splitlines())):
+        name, equals, reason = line.partition(" = ")
+        if line.startswith("["):
+            excused = _FACTS[line.strip("[]")]()
+        elif excused and not line.startswith("#"):
+            assert equals, f"{SKIPS}: not 'test = reason': {line}"
+            skips.append((name, reason))
+    return skips
 
 
 def is_allowed(skips: Allowed, case: str, reason: str) -> bool:
