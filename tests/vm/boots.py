@@ -21,10 +21,11 @@ from typing import Protocol
 import emulator
 import image
 import kernels
-import pytest
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError
+from support import needs
+from support.waits import GUARD_S
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -35,9 +36,6 @@ _PREPARE = (_HERE / "guest/prepare", _HERE / "guest/run")
 _FIRMWARE = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
 _VARIABLES = Path("/usr/share/OVMF/OVMF_VARS_4M.fd")
 
-#: Installs a kernel other than the image's, for cloud virtual machines; it lacks 9p.
-OTHER_KERNEL = "linux-image-cloud-amd64"
-
 FILES = ("disk", "esp", "variables")
 _ESP_MIB = 128
 
@@ -46,7 +44,7 @@ _PARTITIONS = "label: gpt\nstart=1MiB, type=uefi\n"
 
 _TOOLS = {"mkfs.fat": "dosfstools", "sfdisk": "fdisk", "debugfs": "e2fsprogs"}
 
-#: In seconds: a boot alone takes a minute or two, installing a kernel's package as long again.
+#: In CPU seconds: a boot alone takes a minute or two, installing a kernel's package as long again.
 _LIMIT_S = 900.0
 
 _TAIL = 40
@@ -178,7 +176,7 @@ class Guest:
         """Run e2fsprogs' debugger on the unmounted disk."""
         for request in requests:
             argv = ["debugfs", "-w", "-R", request, str(self.folder / "disk")]
-            done = process.run([process.find(argv[0]) or argv[0], *argv[1:]], timeout=60)
+            done = process.run([process.find(argv[0]) or argv[0], *argv[1:]], timeout=GUARD_S)
             # Its exit status proves nothing; the first line is its version.
             said = done.stderr.splitlines()[1:]
             if (done.status or said) and not may_fail:
@@ -211,10 +209,10 @@ def kept_or_skip() -> Guest:
     """The same machine, stored beside the image it is made from; this one is never booted."""
     base = image.image_or_skip()
     if not _FIRMWARE.is_file():
-        pytest.skip(f"{_FIRMWARE} is not there: apt install ovmf")
+        needs.absent(f"{_FIRMWARE} is not there: apt install ovmf")
     for name, package in _TOOLS.items():
         if process.find(name) is None:
-            pytest.skip(f"{name} is not installed: apt install {package}")
+            needs.absent(f"{name} is not installed: apt install {package}")
     parts = (_PARTITIONS.encode(), *(path.read_bytes() for path in _PREPARE))
     key = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
     kept = base.disk.with_name(f"grub-{key}")
@@ -262,6 +260,6 @@ def _make_esp(path: Path) -> None:
 
 def _checked(argv: Sequence[str], stdin: str | None = None) -> None:
     words = [process.find(argv[0]) or argv[0], *argv[1:]]
-    done = process.run(words, timeout=120, stdin=stdin)
+    done = process.run(words, timeout=GUARD_S, stdin=stdin)
     if done.status:
         raise LowlatError(f"{argv[0]} failed: {done.stderr.strip()}")

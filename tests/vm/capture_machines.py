@@ -25,6 +25,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import alone  # noqa: F401
+
+from support.waits import GUARD_S
+
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
 
 SUITE = "trixie"
@@ -32,6 +36,9 @@ MIRROR = os.environ.get("LOWLAT_MIRROR", "http://deb.debian.org/debian")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 BOOT_S = 300.0
+
+#: In seconds, for a call that downloads.
+_FETCH_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ def run(*argv: str | Path, env: dict[str, str] | None = None, cwd: Path | None =
         check=False,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=_FETCH_S,
         env={**os.environ, "LC_ALL": "C", **(env or {})},
         cwd=cwd,
     )
@@ -251,7 +258,7 @@ def initramfs(tree: Path, machine: Emulated, out: Path) -> None:
             cwd=name,
             check=True,
             capture_output=True,
-            timeout=60,
+            timeout=GUARD_S,
         )
     out.write_bytes(packed.stdout)
 
@@ -267,7 +274,7 @@ def _modules(tree: Path, names: Sequence[str]) -> Iterable[tuple[str, bytes]]:
                 ["xz", "-dc", path] if path.endswith(".xz") else ["cat", path],
                 check=True,
                 capture_output=True,
-                timeout=60,
+                timeout=GUARD_S,
             ).stdout
             yield Path(path).name.replace(".xz", ""), data
 

@@ -7,14 +7,18 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pytest
 from kernels import folder
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
+from support import needs
+from support.waits import GUARD_S
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
+
+#: In seconds, to build or to download.
+_BUILD_S = 300.0
 
 #: The compiler's names for Debian's architectures.
 TRIPLETS = {"arm64": "aarch64-linux-gnu"}
@@ -39,7 +43,7 @@ def built_or_skip(arch: str, out: Path) -> Built:
     triplet = TRIPLETS[arch]
     compiler = process.find(f"{triplet}-gcc")
     if compiler is None:
-        pytest.skip(f"{triplet}-gcc is not installed (packaging/install-dependencies vm)")
+        needs.absent(f"{triplet}-gcc is not installed (packaging/install-dependencies vm)")
     jansson = jansson_or_skip(arch)
     made = process.run(
         [
@@ -48,7 +52,7 @@ def built_or_skip(arch: str, out: Path) -> Built:
             f"JANSSON_LIBS={jansson}/usr/lib/{triplet}/libjansson.a",
             *("all", "tests"),
         ],
-        timeout=300,
+        timeout=_BUILD_S,
     )
     assert made.status == 0, made.stderr
     return Built(out)
@@ -62,7 +66,7 @@ def jansson_or_skip(arch: str) -> Path:
     try:
         return _fetched(arch, kept)
     except LowlatError as error:
-        pytest.skip(f"no libjansson for {arch}: {error}")
+        needs.absent(f"no libjansson for {arch}: {error}")
 
 
 def _fetched(arch: str, kept: Path) -> Path:
@@ -75,10 +79,10 @@ def _fetched(arch: str, kept: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=kept.parent) as name:
         with packages.apt(next(wanted.rounds()), arch) as environment:
             argv = ["apt-get", "-q", "download", "libjansson-dev"]
-            got = process.run(argv, timeout=300, env=environment, cwd=name)
+            got = process.run(argv, timeout=_BUILD_S, env=environment, cwd=name)
         package = next(Path(name).glob("libjansson-dev_*.deb"), None)
         if package is None:
             raise Refused(f"libjansson-dev cannot be downloaded: {got.stderr.strip()[-200:]}")
-        process.run(["dpkg-deb", "-x", str(package), f"{name}/tree"], timeout=60)
+        process.run(["dpkg-deb", "-x", str(package), f"{name}/tree"], timeout=GUARD_S)
         (Path(name) / "tree").rename(kept)
     return kept

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import emulator
 import initramfs
-import pytest
 from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 from powercut import Cutting
 
 from lowlat.base import process
+from support import needs
 
 _MODULES = ("9p", "9pnet_virtio", "virtio_blk", "overlay", "vfat", "nls_cp437", "nls_ascii")
 
@@ -112,10 +112,10 @@ class FatGuest(Cutting):
 
     def __init__(self, folder: Path, mib: int) -> None:
         if platform.machine() != "x86_64":
-            pytest.skip("the guest runs this host's programs: its kernel is one for x86-64")
+            needs.absent("the guest runs this host's programs: its kernel is one for x86-64")
         for program in ("mkfs.vfat", "mcopy"):
             if process.find(program) is None:
-                pytest.skip(f"{program} is not installed (packaging/install-dependencies vm)")
+                needs.absent(f"{program} is not installed (packaging/install-dependencies vm)")
         self.folder = folder
         self.image = FatImage(folder / "image")
         self.image.make({}, mib)

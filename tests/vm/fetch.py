@@ -1,68 +1,90 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fetch what the booting tests need before their time limits start: kernels and the image.
 
-    python tests/vm/fetch.py [smoke]
+    python tests/vm/fetch.py [NAME...]
+    python tests/vm/fetch.py --update-locks
 
-``smoke`` fetches only the kernel of the smoke test. Each missing part is named, and the exit status
-is then 1.
+All of it, or what is named: "smoke" is the kernel of `make test`. The exit status is 1 if something
+is missing; all that is missing is named. What the cache has in the pinned version needs no network.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+import alone  # noqa: F401
+import image
+import kernels
 import pytest
-from boots import OTHER_KERNEL, kept_or_skip
+from boots import kept_or_skip
 from cross import jansson_or_skip
-from image import image_or_skip, packages_or_skip
-from kernels import KERNELS, OLD, busybox_or_skip, kernel_or_skip, packaged_or_skip
+from kernels import LOCKED, busybox_or_skip, packaged_or_skip, smoke_kernel_or_skip
 
-missing: list[str] = []
+from lowlat.base.errors import LowlatError
 
-
-def get(what: str, how: Callable[[], object]) -> None:
-    begin = time.monotonic()
-    try:
-        found = how()
-    except pytest.skip.Exception as reason:
-        found = reason
-        missing.append(what)
-    print(f"{what}: {found} ({time.monotonic() - begin:.0f} s)", flush=True)
+Part = Callable[[], object]
 
 
-def kernels() -> None:
-    for name, wanted in {**KERNELS, "5.10": OLD}.items():
-        get(name, lambda wanted=wanted: packaged_or_skip(wanted).release)  # type: ignore[misc]
+def _kernel(name: str) -> object:
+    return packaged_or_skip(LOCKED[name]).release
 
 
-def image() -> None:
-    get("Debian 13", lambda: image_or_skip().disk)
-    get("Debian 13 behind GRUB", lambda: kept_or_skip().folder)
-    for name in (OTHER_KERNEL, "systemd-boot", "libjansson4"):
-        get(name, lambda name=name: packages_or_skip(image_or_skip(), name)[0].name)  # type: ignore[misc]
-    get("busybox for arm64", lambda: busybox_or_skip("arm64"))
-    get("libjansson for arm64", lambda: jansson_or_skip("arm64"))
+def _extra(names: tuple[str, ...]) -> object:
+    return image.packages_or_skip(image.image_or_skip(), *names)[0].parent
 
 
-def main() -> int:
-    if sys.argv[1:] == ["smoke"]:
-        get("a kernel for the smoke test", lambda: kernel_or_skip("").release)
-    else:
-        everything()
+#: The kernels and the rest take minutes each, and do not depend on each other.
+_KERNELS: dict[str, Part] = {
+    "smoke": lambda: smoke_kernel_or_skip().release,
+    **{name: partial(_kernel, name) for name in LOCKED},
+}
+_REST: dict[str, Part] = {
+    "image": lambda: image.image_or_skip().disk,
+    "grub": lambda: kept_or_skip().folder,
+    **{name: partial(_extra, names) for name, names in image.EXTRAS.items()},
+    "busybox-arm64": lambda: busybox_or_skip("arm64"),
+    "libjansson-arm64": lambda: jansson_or_skip("arm64"),
+}
+
+
+def get(parts: Mapping[str, Part]) -> list[str]:
+    """Returns the names of what is missing."""
+    missing = []
+    for name, how in parts.items():
+        begin = time.monotonic()
+        try:
+            found = str(how())
+        except (pytest.skip.Exception, LowlatError, AssertionError, OSError) as reason:
+            missing.append(name)
+            found = f"missing: {reason}"
+        print(f"{name}: {found} ({time.monotonic() - begin:.0f} s)", flush=True)
+    return missing
+
+
+def main(words: Sequence[str]) -> int:
+    if list(words) == ["--update-locks"]:
+        kernels.write_lock()
+        image.write_lock()
+        return 0
+    wanted = set(words or (*_KERNELS, *_REST))
+    unknown = wanted - {*_KERNELS, *_REST}
+    if unknown:
+        known = ", ".join((*_KERNELS, *_REST))
+        print(f"fetch.py: {', '.join(sorted(unknown))}: none of {known}", file=sys.stderr)
+        return 2
+    lanes = [
+        {name: how for name, how in lane.items() if name in wanted} for lane in (_KERNELS, _REST)
+    ]
+    with ThreadPoolExecutor() as pool:
+        missing = [name for lane in pool.map(get, lanes) for name in lane]
     if missing:
-        print(f"fetch: cannot be had: {', '.join(missing)}", file=sys.stderr)
+        print(f"fetch.py: missing: {', '.join(missing)}", file=sys.stderr)
     return 1 if missing else 0
 
 
-def everything() -> None:
-    # Each takes a minute or two, and they do not depend on each other.
-    with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(kernels), pool.submit(image)]:
-            done.result()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

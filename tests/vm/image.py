@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The Debian 13 disk image that guests boot, stored by the versions of all its packages.
+"""The Debian 13 disk image that guests boot, stored by the versions of all its packages, which
+image.lock pins.
 
 A guest has no network. Once the system is up, its unit runs the script ``task`` in the folder
 shared with the host, writes its exit status to ``status`` there, and powers off.
@@ -12,18 +13,20 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import emulator
-import pytest
 from kernels import folder
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
 from lowlat.rehearse import packages
+from support import needs
+from support.waits import GUARD_S
 
 SUITE = "trixie"
 
@@ -33,6 +36,24 @@ PACKAGES = (
     *("initramfs-tools", "linux-image-amd64", "grub-efi-amd64"),
     *("tuned", "python3", "python3-jinja2", "python3-pyudev"),
 )
+
+#: What tests install into it; the first is for cloud virtual machines and lacks 9p.
+OTHER_KERNEL = ("linux-image-cloud-amd64",)
+SYSTEMD_BOOT = ("systemd-boot", "dosfstools")
+UNIFIED_IMAGES = (*SYSTEMD_BOOT, "systemd-boot-efi", "systemd-ukify")
+JANSSON = ("libjansson4",)
+SSH = ("openssh-server", "iproute2")
+EXTRAS = {
+    "other-kernel": OTHER_KERNEL,
+    "systemd-boot": SYSTEMD_BOOT,
+    "unified-images": UNIFIED_IMAGES,
+    "libjansson": JANSSON,
+    "ssh": SSH,
+}
+
+#: The versions of the image's packages, written by `fetch.py --update-locks`.
+LOCK = Path(__file__).with_name("image.lock")
+_HEAD = "# package, version: written by `tests/vm/fetch.py --update-locks`\n"
 
 #: In the guest's initramfs: modules for its disk.
 _MODULES = ("virtio_pci", "virtio_blk", "ext4")
@@ -66,32 +87,55 @@ class Image:
 
 
 def image_or_skip() -> Image:
-    """The image, made now if there is none with today's packages; skips the test with a reason if
-    it cannot be made."""
+    """The image, made now if there is none with the pinned packages; skips the test with a reason
+    if it cannot be made."""
     try:
         return _image()
     except LowlatError as error:
-        pytest.skip(f"no disk image: {error}")
+        needs.absent(f"no disk image: {error}")
 
 
-@cache  # the mirror tells today's packages
+@cache
 def _image() -> Image:
-    source = _source()
-    lines = next(source.rounds())
+    wanted = Image(folder() / f"image-{_key(locked())}" / "disk")
+    if wanted.disk.is_file():
+        return wanted
     kept = sorted(folder().glob("image-*/disk"), key=lambda path: path.stat().st_mtime)
     try:
+        source = _source()
+        lines = next(source.rounds())
         with packages.apt(lines, source.arch) as environment:
-            target = folder() / f"image-{_key(environment)}"
+            today = _resolved(environment, *PACKAGES)
     except LowlatError:
+        if not kept:
+            raise
+        today = set()  # no network
+    if today != locked():
+        why = "the archive has other versions than image.lock pins"
         if kept:
-            return Image(kept[-1])  # no network
-        raise
-    if not (target / "disk").is_file():
-        _make(target, lines)
-        # One image is enough; older ones only take space.
-        for old in kept:
-            shutil.rmtree(old.parent)
-    return Image(target / "disk")
+            warnings.warn(f"{why}: {kept[-1]} is taken", stacklevel=2)
+            return Image(kept[-1])
+        warnings.warn(f"{why}: its own are taken", stacklevel=2)
+    made = Image(folder() / f"image-{_key(today)}" / "disk")
+    _make(made.disk.parent, lines)
+    # One image is enough; older ones only take space.
+    for old in kept:
+        shutil.rmtree(old.parent)
+    return made
+
+
+def locked() -> set[tuple[str, str]]:
+    """The pinned names and versions."""
+    rows = (line.split() for line in LOCK.read_text().splitlines() if not line.startswith("#"))
+    return {(name, version) for name, version in rows}
+
+
+def write_lock() -> None:
+    """Pin what the archive has. Raises LowlatError if it cannot be reached."""
+    source = _source()
+    with packages.apt(next(source.rounds()), source.arch) as environment:
+        rows = sorted(_resolved(environment, *PACKAGES))
+    LOCK.write_text(_HEAD + "".join(f"{name} {version}\n" for name, version in rows))
 
 
 def packages_or_skip(image: Image, *names: str) -> list[Path]:
@@ -102,7 +146,7 @@ def packages_or_skip(image: Image, *names: str) -> list[Path]:
         try:
             _download(kept, names)
         except LowlatError as error:
-            pytest.skip(f"no package {', '.join(names)}: {error}")
+            needs.absent(f"no package {', '.join(names)}: {error}")
     return sorted(kept.glob("*.deb"))
 
 
@@ -137,18 +181,18 @@ def _source() -> packages.Distribution:
 def _resolved(environment: Mapping[str, str], *names: str) -> set[tuple[str, str]]:
     """The names and versions that apt would install."""
     argv = ["apt-get", "-s", "-y", "--no-install-recommends", "install", *names]
-    told = process.run(argv, timeout=120, env=environment)
+    told = process.run(argv, timeout=GUARD_S, env=environment)
     versions = set(re.findall(r"^Inst (\S+) \((\S+)", told.stdout, re.MULTILINE))
     if not versions:
         raise LowlatError(f"apt cannot resolve the image's packages: {told.stderr.strip()[-300:]}")
     return versions
 
 
-def _key(environment: Mapping[str, str]) -> str:
-    """A digest of the versions that apt would install, and of the recipe."""
-    versions = sorted(_resolved(environment, *PACKAGES))
+def _key(versions: Iterable[tuple[str, str]]) -> str:
+    """A digest of the packages' versions and of the recipe."""
     files = [path.read_bytes() for path in sorted(_RECIPE.iterdir())]
-    return hashlib.sha256(repr((versions, _MODULES, _SIZE, files)).encode()).hexdigest()[:16]
+    told = repr((sorted(versions), _MODULES, _SIZE, files))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def _make(target: Path, lines: Iterable[str]) -> None:

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import boots
-import pytest
 from boots import Guest
 
 from lowlat.base import process
+from support import needs
 
 _HERE = Path(__file__).parent
+
+#: In seconds, to build the packages.
+_BUILD_S = 600.0
 
 
 class Journey:
@@ -76,8 +79,8 @@ def packages_or_skip() -> tuple[Path, Path]:
     folder = boots.REPOSITORY / "build/vm-deb"
     # `make test` runs the harness's tests already.
     argv = ["env", "DEB_BUILD_OPTIONS=nocheck", str(boots.REPOSITORY / "packaging/build-deb")]
-    ended = process.run([*argv, str(folder)], timeout=300)
+    ended = process.run([*argv, str(folder)], timeout=_BUILD_S)
     if ended.status == 2:
-        pytest.skip(ended.stderr.strip())
+        needs.absent(ended.stderr.strip())
     assert ended.status == 0, ended.stderr
     return next(folder.glob("lowlat_*.deb")), next(folder.glob("lowlat-measure_*.deb"))

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
+import re
+import shutil
 import tempfile
-import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 from lowlat.base import process
 from lowlat.base.errors import LowlatError, Refused
@@ -18,18 +18,15 @@ from lowlat.base.files import user_folder
 from lowlat.rehearse import packages
 from lowlat.rehearse.kernel import BootableKernel, newest
 from lowlat.rehearse.rehearsal import find_kernel
+from support import needs
+from support.waits import GUARD_S
 
-#: In seconds, how long a rolling suite's kernel counts as its newest one.
-_FRESH_S = 7 * 86400.0
+#: What each kernel is, written by `fetch.py --update-locks`.
+LOCK = Path(__file__).with_name("kernels.lock")
+_HEAD = "# kernel, suite, package, version, sha256: written by `tests/vm/fetch.py --update-locks`\n"
 
-
-def kernel_or_skip(text: str) -> BootableKernel:
-    """A kernel of the host, the cache or the distribution's packages; skips the test with a reason
-    if there is none at all."""
-    try:
-        return find_kernel(text, fetch=True)
-    except LowlatError as error:
-        pytest.skip(f"no kernel can be had: {error}")
+#: In seconds, for a kernel's packages.
+_DOWNLOAD_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,9 @@ class Packaged:
         return folder() / f"{self.suite}-{self.arch}"
 
 
+#: Built without CONFIG_NO_HZ_FULL, and too old to report unknown parameters.
+OLD = Packaged("bullseye", "5.10")
+
 #: By the names that the tests use.
 KERNELS = {
     "6.1": Packaged("bookworm", "6.1"),
@@ -57,8 +57,20 @@ KERNELS = {
     "6.12-arm64": Packaged("trixie", "6.12", "arm64"),
 }
 
-#: Built without CONFIG_NO_HZ_FULL, and too old to report unknown parameters.
-OLD = Packaged("bullseye", "5.10")
+#: All that a lock names.
+LOCKED = {**KERNELS, "5.10": OLD}
+
+#: The kernel of the one boot of `make test`.
+SMOKE = "6.12"
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One package of a kernel."""
+
+    package: str
+    version: str
+    digest: str
 
 
 def folder() -> Path:
@@ -66,31 +78,137 @@ def folder() -> Path:
     return user_folder("XDG_CACHE_HOME", ".cache") / "vm"
 
 
-@cache
-def packaged_or_skip(wanted: Packaged) -> BootableKernel:
-    """The kernel from the cache, else from its suite; skips the test with a reason if it is not
-    available."""
-    known = _kept(wanted)
-    if known and (wanted.version or time.time() - _tree(known).stat().st_mtime < _FRESH_S):
-        return known
+def smoke_kernel_or_skip() -> BootableKernel:
+    """The pinned kernel, else one of the host, the cache or the distribution's packages; skips the
+    test with a reason if there is none at all."""
     try:
-        found = packages.fetch(wanted.version, wanted.cache, _distribution(wanted))
+        return _packaged(KERNELS[SMOKE])
+    except LowlatError as missing:
+        warnings.warn(f"the pinned kernel is not available: {missing}", stacklevel=2)
+    try:
+        return find_kernel("", fetch=True)
     except LowlatError as error:
-        if known:
-            return known
-        pytest.skip(f"no kernel {wanted.version or 'at all'} from {wanted.suite}: {error}")
-    os.utime(_tree(found))
-    return found
+        needs.absent(f"no kernel can be had: {error}")
 
 
-def _kept(wanted: Packaged) -> BootableKernel | None:
+def packaged_or_skip(wanted: Packaged) -> BootableKernel:
+    """The pinned kernel from the cache, else from its suite; skips the test with a reason if it is
+    not available."""
+    try:
+        return _packaged(wanted)
+    except LowlatError as error:
+        needs.absent(f"no kernel {wanted.version or 'at all'} from {wanted.suite}: {error}")
+
+
+@cache
+def _packaged(wanted: Packaged) -> BootableKernel:
+    pins = locked(next(name for name, each in LOCKED.items() if each == wanted))
+    pinned = _release(pins)
+    if pinned and (kept := _kept(wanted, pinned)):
+        return kept
+    others = _kept(wanted, wanted.version)
+    try:
+        distribution = _distribution(wanted)
+        with packages.apt(next(distribution.rounds()), wanted.arch) as environment:
+            if pins and set(pins) <= set(_offered([pin.package for pin in pins], environment)):
+                return _take(pins, wanted, environment)
+            if others is None:
+                newer = _newest(wanted, distribution, environment)
+                _warn(pinned, _release(newer), wanted.suite)
+                return _take(newer, wanted, environment)
+    except LowlatError:
+        if others is None:
+            raise
+    assert others is not None
+    _warn(pinned, others.release, wanted.suite)
+    return others
+
+
+def _warn(pinned: str, release: str, suite: str) -> None:
+    why = f"{pinned or 'nothing'} is pinned and not in {suite} any more: {release} is taken"
+    warnings.warn(why, stacklevel=2)
+
+
+def _kept(wanted: Packaged, release: str) -> BootableKernel | None:
     images = {path.parents[1].name: path for path in wanted.cache.glob("*/boot/vmlinuz-*")}
-    release = newest(wanted.version, images)
-    return BootableKernel(release, images[release]) if release else None
+    found = newest(release, images)
+    return BootableKernel(found, images[found]) if found else None
 
 
-def _tree(kernel: BootableKernel) -> Path:
-    return kernel.image.parents[1]
+# -------------------------------------------------------------------- the lock
+
+
+def locked(name: str) -> tuple[Pin, ...]:
+    """The packages of this kernel; () if the lock does not name it."""
+    rows = (line.split() for line in LOCK.read_text().splitlines() if not line.startswith("#"))
+    return tuple(Pin(*row[2:]) for row in rows if row[0] == name)
+
+
+def write_lock() -> None:
+    """Pin each suite's newest. Raises LowlatError if one is not available."""
+    rows = []
+    for name, wanted in LOCKED.items():
+        distribution = _distribution(wanted)
+        with packages.apt(next(distribution.rounds()), wanted.arch) as environment:
+            for pin in _newest(wanted, distribution, environment):
+                rows.append(f"{name} {wanted.suite} {pin.package} {pin.version} {pin.digest}\n")
+    LOCK.write_text(_HEAD + "".join(rows))
+
+
+def _release(pins: Iterable[Pin]) -> str:
+    names = (pin.package.partition("linux-image-")[2] for pin in pins)
+    return next(filter(None, names), "")
+
+
+def _newest(
+    wanted: Packaged, distribution: packages.Distribution, environment: Mapping[str, str]
+) -> tuple[Pin, ...]:
+    """The packages of the suite's newest. Raises Refused if it has none."""
+    leads = (*distribution.leads, f"linux-image-{wanted.version or wanted.arch}")
+    release = newest(wanted.version, packages.offers(_shown(leads, environment)))
+    if release is None:
+        raise Refused(f"{wanted.suite} has no kernel {wanted.version}")
+    image = f"linux-image-{release}"
+    more = packages.needed(release, _shown([image], environment))
+    # The first version of each is the one that apt would install.
+    first: dict[str, Pin] = {}
+    for pin in _offered(dict.fromkeys((image, *more)), environment):
+        first.setdefault(pin.package, pin)
+    return tuple(first.values())
+
+
+def _offered(names: Iterable[str], environment: Mapping[str, str]) -> Iterator[Pin]:
+    """Every version of these packages that the suite has."""
+    for text in _shown(names, environment).split("\n\n"):
+        rows = dict(re.findall(r"^(Package|Version|SHA256): (\S+)", text, re.MULTILINE))
+        if len(rows) == 3:
+            yield Pin(rows["Package"], rows["Version"], rows["SHA256"])
+
+
+def _shown(names: Iterable[str], environment: Mapping[str, str]) -> str:
+    argv = ["apt-cache", "show", *names]
+    return process.run(argv, timeout=GUARD_S, env=environment).stdout
+
+
+def _take(pins: Iterable[Pin], wanted: Packaged, environment: Mapping[str, str]) -> BootableKernel:
+    """Download and unpack these; apt compares them with the digests of its signed lists."""
+    pins, release = tuple(pins), _release(pins)
+    wanted.cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=wanted.cache) as name:
+        versions = (f"{pin.package}={pin.version}" for pin in pins)
+        argv = ["apt-get", *packages.SIGNED, "-q", "download", *versions]
+        got = process.run(argv, timeout=_DOWNLOAD_S, env=environment, cwd=name)
+        files = sorted(Path(name).glob("*.deb"))
+        if got.status or len(files) != len(pins):
+            raise LowlatError(f"cannot download {release}: {got.last_words}")
+        tree = packages.unpack(files, release, Path(name) / "tree")
+        target = wanted.cache / release
+        shutil.rmtree(target, ignore_errors=True)
+        tree.rename(target)
+    return BootableKernel(release, target / "boot" / f"vmlinuz-{release}")
+
+
+# --------------------------------------------------------------------- busybox
 
 
 def busybox_or_skip(arch: str) -> Path:
@@ -104,7 +222,7 @@ def busybox_or_skip(arch: str) -> Path:
     try:
         return _fetched_busybox(_distribution(Packaged("trixie", "", arch)), kept)
     except LowlatError as error:
-        pytest.skip(f"no busybox for {arch}: {error}")
+        needs.absent(f"no busybox for {arch}: {error}")
 
 
 def _fetched_busybox(wanted: packages.Distribution, kept: Path) -> Path:
@@ -112,11 +230,11 @@ def _fetched_busybox(wanted: packages.Distribution, kept: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=kept.parent) as name:
         with packages.apt(next(wanted.rounds()), wanted.arch) as environment:
             argv = ["apt-get", "-q", "download", "busybox-static"]
-            got = process.run(argv, timeout=300, env=environment, cwd=name)
+            got = process.run(argv, timeout=_DOWNLOAD_S, env=environment, cwd=name)
         package = next(Path(name).glob("busybox-static_*.deb"), None)
         if package is None:
             raise Refused(f"busybox-static cannot be downloaded: {got.stderr.strip()[-200:]}")
-        process.run(["dpkg-deb", "-x", str(package), name], timeout=60)
+        process.run(["dpkg-deb", "-x", str(package), name], timeout=GUARD_S)
         (Path(name) / "usr/bin/busybox").rename(kept)
     return kept
 

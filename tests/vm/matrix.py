@@ -27,7 +27,7 @@ MACHINES = Path(__file__).resolve().parents[1] / "machines"
 #: For each architecture, a captured guest with four CPUs.
 CAPTURES = {"amd64": "qemu-x86-4s1c", "arm64": "qemu-arm64-4c"}
 
-#: In seconds; a boot takes 10 to 15 s on an idle host.
+#: In CPU seconds; a boot takes 20 to 40.
 _LIMIT_S = 180.0
 
 #: The console's output, in a boot's folder.

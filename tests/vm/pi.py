@@ -30,6 +30,7 @@ IMAGE_MIB = 128
 
 _CONFIG = b"arm_64bit=1\nauto_initramfs=1\ninclude usercfg.txt\n[cm4]\notg_mode=1"
 _MACHINE = Path(__file__).parents[1] / "machines/qemu-arm64-4c.txt"
+#: In CPU seconds.
 _LIMIT_S = 300.0
 
 _CMDLINE, _RELEASE = "proc/cmdline", "proc/sys/kernel/osrelease"

@@ -57,7 +57,7 @@ def kernels(road: Journey) -> Journey:
 
 def other_kernel(road: Journey) -> None:
     """Another kernel is installed on the promoted machine, and the first one removed."""
-    for package in image.packages_or_skip(image.image_or_skip(), boots.OTHER_KERNEL):
+    for package in image.packages_or_skip(image.image_or_skip(), *image.OTHER_KERNEL):
         shutil.copy(package, road.share)
     (road.share / "alone").write_text(task("alone", "look roll_back"))
     guest = road.go(road.after["returned"], "comes", "look install")

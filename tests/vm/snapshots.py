@@ -11,12 +11,13 @@ import shutil
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from boots import FILES, Guest, copy_file
+
+from support import waits
 
 _LOOK_S = 0.005
 
@@ -98,11 +99,18 @@ def _stopped(guest: Guest) -> Iterator[None]:
         raise ProcessLookupError
     os.kill(pid, signal.SIGSTOP)
     try:
-        while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "TZ":
-            time.sleep(0.001)
+        waits.until(lambda: _state(pid) in ("T", "Z", ""), f"{pid} does not stop")
+        if _state(pid) != "T":
+            raise ProcessLookupError
         yield
-    except FileNotFoundError as error:
-        raise ProcessLookupError from error
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
+
+
+def _state(pid: int) -> str:
+    """The letter of proc_pid_stat(5); "" if the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -20,12 +20,17 @@ from kernels import KERNELS, busybox_or_skip, packaged_or_skip
 
 from lowlat.base import process
 from lowlat.measure.causes.attribution import attach
+from support import needs
 
 pytestmark = pytest.mark.vm
 
 SOURCE = Path(__file__).resolve().parents[2] / "measure"
 
+#: In CPU seconds.
 _LIMIT_S = 300.0
+
+#: In seconds.
+_BUILD_S = 300.0
 
 #: What interrupts meanwhile: the other CPUs fork and write, which brings function calls.
 _INIT = r"""#!/bin/busybox sh
@@ -47,11 +52,11 @@ ls -d /sys/kernel/tracing/events/osnoise >/capture/osnoise 2>&1
 echo "=== begin"
 tar -C /capture -c . | gzip | base64
 echo "=== end"
-# Waits until the console has taken all of it.
-stty sane
-sleep 2
-poweroff -f
+# The power is cut when the console has shown that.
+while :; do sleep 60; done
 """
+
+_END = "=== end"
 
 ISOLATED = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1"
 
@@ -62,9 +67,9 @@ def _harness_or_skip(arch: str, out: Path) -> bytes:
         return built_or_skip(arch, out).program.read_bytes()
     library = next(Path("/usr/lib/x86_64-linux-gnu").glob("libjansson.a"), None)
     if library is None:
-        pytest.skip("no libjansson.a (libjansson-dev) on this host")
+        needs.absent("no libjansson.a (libjansson-dev) on this host")
     argv = ["make", "-C", str(SOURCE), f"BUILD={out}", "LDFLAGS=-static", f"JANSSON_LIBS={library}"]
-    made = process.run([*argv, "all"], timeout=300)
+    made = process.run([*argv, "all"], timeout=_BUILD_S)
     assert made.status == 0, made.stderr
     return (out / "lowlat-measure").read_bytes()
 
@@ -95,7 +100,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     # line of the files.
     kept = "quiet noirqdebug tsc=reliable"
     argv += ["-append", f"console={hardware.console} panic=-1 {kept} {more}"]
-    text = emulator.run(argv, limit=_LIMIT_S, log=folder / "console.log")
+    text = emulator.run(argv, limit=_LIMIT_S, log=folder / "console.log", cut_at=_END)
     _unpack(text, folder / "capture")
     status = (folder / "capture" / "status").read_text().strip()
     assert status == "0", (folder / "capture" / "out").read_text()

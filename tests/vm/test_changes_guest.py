@@ -17,9 +17,11 @@ from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
+from support import needs
 
 pytestmark = pytest.mark.vm
 
+#: In CPU seconds.
 _LIMIT_S = 400.0
 _SECONDS = 12
 
@@ -49,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         vm.check_tools()
     except LowlatError as error:
-        pytest.skip(str(error))
+        needs.absent(str(error))
     shared = tmp_path_factory.mktemp("changes")
     task = _TASK.format(
         folder=shlex.quote(str(shared)), harness=shlex.quote(find_harness()), seconds=_SECONDS

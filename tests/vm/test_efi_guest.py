@@ -23,6 +23,8 @@ from road import check_kernels, other_kernel
 from snapshots import Recorder
 
 from lowlat.base import process
+from support import needs
+from support.waits import GUARD_S
 
 pytest_plugins = ["powercut"]
 pytestmark = [pytest.mark.vm, pytest.mark.proof]
@@ -36,11 +38,8 @@ _CUTS = 2
 
 #: By kind of machine: the packages that it takes, and the step that makes it so.
 KINDS = {
-    "systemd-boot": (("systemd-boot", "dosfstools"), "bootctl"),
-    "unified images": (
-        ("systemd-boot", "dosfstools", "systemd-boot-efi", "systemd-ukify"),
-        "bootctl images",
-    ),
+    "systemd-boot": (image.SYSTEMD_BOOT, "bootctl"),
+    "unified images": (image.UNIFIED_IMAGES, "bootctl images"),
 }
 
 
@@ -76,7 +75,7 @@ def _is_entry(name: str) -> bool:
 @pytest.fixture(scope="module", params=KINDS)
 def road(request: pytest.FixtureRequest) -> Iterator[Road]:
     if process.find("mcopy") is None:
-        pytest.skip("mcopy is not installed: apt install mtools")
+        needs.absent("mcopy is not installed: apt install mtools")
     packages, steps = KINDS[request.param]
     files = image.packages_or_skip(image.image_or_skip(), *packages)
     with boots.work_folder() as name:
@@ -165,7 +164,7 @@ def _entries(partition: Path) -> dict[str, str]:
     """The entries that the firmware's programs see."""
     with tempfile.TemporaryDirectory() as folder:
         argv = ["mcopy", "-s", "-n", "-i", f"{partition}@@1M", "::loader", folder]
-        subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, timeout=60)
+        subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, timeout=GUARD_S)
         paths = [path for path in Path(folder).rglob("*") if _is_entry(path.name)]
         return {path.name: path.read_text() for path in paths}
 

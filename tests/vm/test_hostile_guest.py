@@ -4,18 +4,21 @@ it do."""
 
 from __future__ import annotations
 
-import os
 import stat
-import threading
 from pathlib import Path
 
+import emulator
 import pytest
-from kernels import kernel_or_skip
+from kernels import KERNELS, SMOKE, packaged_or_skip
 
 from lowlat.rehearse import exchange, vm
 from lowlat.rehearse.vm_size import VmSize
+from support import needs
 
 pytestmark = [pytest.mark.vm, pytest.mark.security]
+
+#: In CPU seconds.
+_LIMIT_S = 400.0
 
 _TRIED = """\
 cd {share} || exit 1
@@ -31,10 +34,9 @@ sync
 """
 
 
+@needs.root("a user's QEMU is the user: this is about root's")
 def test_a_hostile_guest_reads_and_plants_nothing(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("a user's QEMU is the user: this is about root's")
-    kernel = kernel_or_skip("")
+    kernel = packaged_or_skip(KERNELS[SMOKE])
     secret = tmp_path / "secret"
     secret.write_text("secret\n")
     secret.chmod(0o600)
@@ -43,8 +45,8 @@ def test_a_hostile_guest_reads_and_plants_nothing(tmp_path: Path) -> None:
     with exchange.shared(folder, ("run.json",)) as share:
         task = _TRIED.format(share=share, secret=secret, elsewhere=Path.home())
         command = ("sh", "-c", task)
-        boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, share, command, 600)
-        vm.run(boot, threading.Event())
+        boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, share, command, _LIMIT_S)
+        emulator.run_on_host_files(boot)
         assert (share / "uid").read_text() == "0\n"
         assert (share / "read").read_text() == ""
         for path in share.rglob("*"):

@@ -17,9 +17,11 @@ from lowlat.base.errors import LowlatError
 from lowlat.measure.child import find_harness
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
+from support import needs
 
 pytestmark = pytest.mark.vm
 
+#: In CPU seconds.
 _LIMIT_S = 300.0
 
 #: The controller is handed on as systemd does it. The group's folder is looked at while the load
@@ -42,11 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one boot left."""
     kernel = packaged_or_skip(KERNELS["6.12"])
     if process.find("stress-ng") is None:
-        pytest.skip("stress-ng is not installed on this host")
+        needs.absent("stress-ng is not installed on this host")
     try:
         vm.check_tools()
     except LowlatError as error:
-        pytest.skip(str(error))
+        needs.absent(str(error))
     shared = tmp_path_factory.mktemp("group")
     quoted = {"folder": shlex.quote(str(shared)), "harness": shlex.quote(find_harness())}
     (shared / "task").write_text(_TASK.format(**quoted))

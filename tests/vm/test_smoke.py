@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import platform
-import threading
 from collections import Counter
 from pathlib import Path
 
+import emulator
 import pytest
-from kernels import kernel_or_skip
+from kernels import smoke_kernel_or_skip
 
 from lowlat.model.cpuset import CpuSet
 from lowlat.model.machine import Core, Cpus, Kernel, Machine
@@ -22,17 +22,27 @@ from lowlat.probe.kernel import parse_config
 from lowlat.rehearse import kernel, rehearsal, results, vm
 from lowlat.rehearse.arm import PlannedArm
 from lowlat.rehearse.options import RehearseOptions
+from support import needs
+
+#: In CPU seconds.
+_LIMIT_S = 400.0
 
 
 @pytest.mark.smoke
 def test_planned_parameters_are_in_effect(tmp_path: Path) -> None:
     if len(vm.runner().split()) > 1:
-        pytest.skip("virtme-ng takes no space in a path, and is installed below one")
-    kernel = kernel_or_skip("")
+        needs.absent("virtme-ng takes no space in a path, and is installed below one")
+    kernel = smoke_kernel_or_skip()
     options = RehearseOptions(kernels=(str(kernel.image),), duration="5s", warmup="2s")
     *_, (stage,) = rehearsal.prepare(options, tmp_path / "out")
     plan = _plan(kernel)
-    booted = stage.boot(PlannedArm("lowlat", plan.boot_line, plan=plan), 1, plan, threading.Event())
+    arm = PlannedArm("lowlat", plan.boot_line, plan=plan)
+    log = tmp_path / "out" / kernel.release / "lowlat-1" / vm.LOG
+    booted = emulator.repeated(
+        lambda stop: stage.boot(arm, 1, plan, stop),
+        lambda: emulator.RunningBoot(log, _LIMIT_S, f"path={log.parent}/"),
+        kernel.release,
+    )
 
     assert booted.facts.isolated == booted.facts.nohz_full == CpuSet.of([2, 3])
     assert booted.facts.complaints == ()

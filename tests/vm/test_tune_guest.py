@@ -44,6 +44,7 @@ cat /proc/cmdline >cmdline
 cp /var/lib/lowlat/runs/tune-*-[0-9]*.json .
 """
 
+#: In CPU seconds.
 _LIMIT_S = 900.0 * (2 * _BOOTS + 2)
 
 
@@ -65,7 +66,7 @@ class Ended:
 
 @pytest.fixture(scope="module", params=["", "--kexec"], ids=["reboot", "kexec"])
 def ended(request: pytest.FixtureRequest) -> Iterator[Ended]:
-    packages = image.packages_or_skip(image.image_or_skip(), "libjansson4")
+    packages = image.packages_or_skip(image.image_or_skip(), *image.JANSSON)
     with boots.work_folder() as name:
         share = Journey(Path(name), *packages_or_skip(), *packages).share
         (share / "task").write_text(_TASK.replace("HOW", request.param))

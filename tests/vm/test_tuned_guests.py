@@ -23,12 +23,15 @@ from lowlat.base.errors import LowlatError
 from lowlat.plan import profile
 from lowlat.rehearse import vm
 from lowlat.rehearse.vm_size import VmSize
+from support import needs
+from support.waits import GUARD_S
 
 pytestmark = pytest.mark.vm
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROFILES = tuple(profile.packaged_names())
 
+#: In CPU seconds.
 _LIMIT_S = 1500.0
 
 #: Unpacks lowlat as its package does, then applies and reverts, from no profile on.
@@ -67,11 +70,11 @@ class Guest:
         kernel = packaged_or_skip(wanted)
         for program in ("tuned", "dbus-daemon"):
             if process.find(program) is None:
-                pytest.skip(f"{program} is not installed on this host")
+                needs.absent(f"{program} is not installed on this host")
         try:
             vm.check_tools()
         except LowlatError as error:
-            pytest.skip(str(error))
+            needs.absent(str(error))
         self._lay_out(folder, str(folder))
         command = ("sh", str(folder / "task"))
         boot = vm.GuestBoot(kernel, "tsc=nowatchdog", VmSize(4), False, folder, command, _LIMIT_S)
@@ -82,13 +85,13 @@ class Guest:
         where = {"DESTDIR": str(folder / "tree"), "prefix": "/usr"}
         where["pythondir"] = "/usr/lib/python3/dist-packages"
         argv = [str(REPOSITORY / "packaging/install-files"), "gen"]
-        ended = process.run(argv, timeout=120, env={**os.environ, **where})
+        ended = process.run(argv, timeout=GUARD_S, env={**os.environ, **where})
         assert ended.status == 0, ended.stderr
         # Packed: in what a guest shares, links lead nowhere.
         tree = folder / "tree"
         names = [path.name for path in tree.iterdir()]
         pack = ["tar", "-C", str(tree), "-cf", str(folder / "tree.tar"), *names]
-        packed = process.run(pack, timeout=120)
+        packed = process.run(pack, timeout=GUARD_S)
         assert packed.status == 0, packed.stderr
         shutil.rmtree(tree)
         shutil.copy(Path(__file__).with_name("cycle.py"), folder)

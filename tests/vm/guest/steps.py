@@ -370,17 +370,29 @@ def _watched(drop_in: str) -> dict[str, Any]:
     run("systemctl", "daemon-reload")
     planned = _UNBOUND.read_text()
     found: dict[str, Any] = {"started": run("systemctl", "start", "lowlat-watch")}
-    time.sleep(10)
+    _logged("checking the run-time settings")
     _UNBOUND.write_text("f")
-    time.sleep(10)
+    # By then it has also restored the setting, if it ever does.
+    found["log"] = _logged("workqueue.cpumask: ")
     found["active"] = run("systemctl", "is-active", "lowlat-watch")[1]
-    found["log"] = run("journalctl", "--no-pager", "--output=cat", "--unit=lowlat-watch")[1]
     found["kept"] = _UNBOUND.read_text() == planned
     found["stopped"] = run("systemctl", "stop", "lowlat-watch")
     _UNBOUND.write_text(planned)
     place.unlink()
     run("systemctl", "daemon-reload")
     return found
+
+
+def _logged(wanted: str) -> str:
+    """The log of the watch unit since it was started, as soon as it has these words."""
+    show = ("systemctl", "show", "--property=InvocationID", "--value", "lowlat-watch")
+    which = f"_SYSTEMD_INVOCATION_ID={run(*show)[1]}"
+    deadline = time.monotonic() + _LIMIT_S
+    while True:
+        said = run("journalctl", "--no-pager", "--output=cat", which)[1]
+        if wanted in said or time.monotonic() > deadline:
+            return said
+        time.sleep(1)
 
 
 def _restoring() -> str:
