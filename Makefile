@@ -17,15 +17,12 @@ BESIDE := $(shell echo $$(($(JOBS) + 1)))
 
 .DEFAULT_GOAL := setup
 .DELETE_ON_ERROR:
-.PHONY: help setup packages python harness demo test test-vm golden products fmt bench clean
-.PHONY: wheel deb rpm docs install package-packages page-packages
-.PHONY: ansible ansible-full test-ansible test-ansible-full
-.PHONY: check test-setup test-harness test-together test-smoke test-beside test-alone test-quick test-elsewhere
-.PHONY: test-packages test-packages-full
-.PHONY: test-security test-planted test-pairs-full test-claims-full test-faults test-fuzz-full
-.PHONY: vm-packages vm-fetch test-vm test-vm-road test-vm-others test-vm-full
-.PHONY: test-cuts-full test-power-cuts-full test-kexec test-efi test-raspberry-pi
-.PHONY: instrument instrument-full soak slowest flaky
+.PHONY: help setup packages python harness demo golden products fmt bench clean
+.PHONY: wheel deb rpm docs install package-packages page-packages vm-packages vm-fetch
+.PHONY: ansible ansible-full test-ansible
+.PHONY: check test test-setup test-harness test-together test-smoke test-beside test-alone test-quick
+.PHONY: test-elsewhere test-packages test-security test-planted
+.PHONY: proofs proofs-current release figures instrument-full soak slowest flaky
 .PHONY: lint lint-packages lint-python lint-rooms lint-types lint-c lint-shell
 
 help:  ## this list
@@ -115,11 +112,6 @@ test-alone:
 test-packages: setup package-packages
 	$(PYTEST) -n $(JOBS) --dist loadfile -m "packages and not proof"
 
-# Clean roots of Debian 12 and 13 take the DEB, upgrade it and give it back; the rooms without extras
-# pass their tests under the Python 3.9 of Debian 11. Half an hour. ~/.cache/lowlat keeps the roots.
-test-packages-full: setup package-packages
-	$(PYTEST) -m "packages and proof"
-
 # Ansible itself, below build/: packaging/dependencies/ansible.txt has the versions.
 ansible: build/ansible/newest/installed
 
@@ -135,11 +127,6 @@ build/ansible/%/installed: packaging/dependencies/ansible.txt | packages
 test-ansible: setup ansible
 	$(PYTEST) -m "ansible and not proof"
 
-# The same with the oldest Ansible and a host that fails, and before ansible-lint, ansible-test and
-# Galaxy's importer: ten minutes.
-test-ansible-full: setup ansible-full
-	$(PYTEST) -m "ansible and not vm"
-
 check: setup lint-packages  ## the linters and the quickest tests: 3 minutes
 	@$(ALL) -j2 --output-sync=target lint-python lint-rooms lint-types lint-shell test-quick
 
@@ -154,35 +141,9 @@ test-security: setup package-packages
 test-planted: setup
 	$(PYTEST) -q -s tests/verify/test_planted.py
 
-# Two that change the boot or the run-time half at once, each pair forty times at random offsets.
-test-pairs-full: setup
-	LOWLAT_PAIRS=40 $(PYTEST) tests/boot/test_pairs.py tests/runtime/test_at_once.py
-
-# Errors of the system in every call that writes: half an hour.
-test-faults: setup
-	LOWLAT_CUTS=1 $(PYTEST) tests/boot/test_faults.py tests/runtime/test_runtime_faults.py \
-		tests/measure/test_measure_faults.py
-
-# Campaigns of known truth, which write tests/report/CLAIMS.md and CLAIMS_OF_FLEETS.md: 15 minutes.
-test-claims-full: setup
-	LOWLAT_CLAIMS='$(CURDIR)/tests/report/CLAIMS.md' $(PYTEST) -m proof tests/report/test_claims.py \
-		tests/report/test_claims_of_fleets.py
-
-# 20,000 damaged archives, 5,000 runs and 5,000 state files: half an hour.
-test-fuzz-full: setup
-	LOWLAT_FUZZ=1 $(PYTEST) -s tests/verbs/test_mutations.py
-
 # What depends on the place, in a folder that only root can read and below a path with a space.
 test-elsewhere: setup
 	tests/elsewhere
-
-# The detector against exact stalls, preemptions, the kernel's trace and its rivals; part of `test`.
-instrument: setup
-	$(PYTEST) tests/instrument
-
-# The same with ten times the stalls, and a minute for each witness: ten minutes.
-instrument-full: setup
-	LOWLAT_INSTRUMENT=full $(PYTEST) tests/instrument
 
 vm-packages: packages
 	@packaging/install-dependencies vm
@@ -191,50 +152,25 @@ vm-packages: packages
 vm-fetch: setup vm-packages
 	$(BIN)/python tests/vm/fetch.py
 
-# Two beside each other, as an emulated guest keeps one CPU busy; each prints its output at its
-# end. What shares the guest of road.py runs in one of them.
-VM_ROAD = tests/vm/test_boot_guest.py tests/vm/test_power_cuts.py tests/vm/test_rehearsal.py
-test-vm: vm-fetch  ## more kernels and boot loaders in virtual machines
-	@$(ALL) -j2 --output-sync=target --assume-old=vm-fetch test-vm-road test-vm-others
+# What is proved beside the gate, by tests/proofs.ini: guests, every cut, clean roots, campaigns, fuzz.
+# What is current is left out, and what was stopped goes on. NAME names some, BUDGET the minutes.
+proofs: setup  ## the long proofs that are not current, recorded in tests/PROOFS.jsonl
+	$(BIN)/python tests/proofs.py run $(NAME) $(if $(BUDGET),--budget $(BUDGET:m=))
 
-test-vm-road: vm-fetch
-	$(PYTEST) -m "vm and not proof" --durations=10 $(VM_ROAD)
+proofs-current: python
+	@$(BIN)/python tests/proofs.py current
 
-test-vm-others: vm-fetch
-	$(PYTEST) -m "vm and not proof" --durations=20 tests/vm $(addprefix --ignore=,$(VM_ROAD))
+# Refuses while a proof is stale or a figure has drifted.
+release: setup
+	@$(BIN)/python tests/proofs.py release
 
-# Takes hours. It writes a committed file anew: look at the difference before it is committed.
-test-vm-full: vm-fetch ansible test-cuts-full test-power-cuts-full
-	@rm -f build/booted
-	LOWLAT_RESULTS='$(CURDIR)/build/booted' \
-		$(PYTEST) -m vm --durations=20 --ignore=tests/vm/test_power_cuts.py
-	$(BIN)/python tests/vm/results.py boots build/booted >tests/vm/RESULTS.md
+# What measures this machine, three times: half an hour.
+figures: setup  ## the detector beside its rivals and its bounds, recorded in tests/FIGURES.jsonl
+	$(BIN)/python tests/figures.py
 
-# Every state that a power cut leaves of /boot and /etc, booted: two hours. When it was stopped it
-# goes on where it was; `make clean` has it begin again. It writes a committed file anew.
-test-power-cuts-full: vm-fetch
-	@mkdir -p build
-	LOWLAT_CUTS=1 LOWLAT_RESULTS='$(CURDIR)/build/power-cuts' \
-		$(PYTEST) -m vm --durations=20 tests/vm/test_power_cuts.py
-	$(BIN)/python tests/vm/results.py cuts build/power-cuts >tests/vm/POWER_CUTS.md
-
-# A trial by kexec in a Debian guest: tuned, a panic, stock again, promoted; and past a loader that
-# lowlat does not write.
-test-kexec: vm-fetch
-	$(PYTEST) -m vm --durations=20 tests/vm/test_kexec_guest.py
-
-# A Raspberry Pi: a FAT image, a stand-in for its firmware, a real arm64 kernel. Half an hour.
-test-raspberry-pi: vm-fetch
-	$(PYTEST) -m vm --durations=20 tests/vm/test_raspberry_pi_guest.py
-
-# systemd-boot under real firmware, with entry files and with unified images: some 40 boots, an hour.
-test-efi: vm-fetch
-	$(PYTEST) -m vm --durations=20 tests/vm/test_efi_guest.py
-
-# Every power cut and every state that one leaves on the disk; `make test` tries a sample.
-test-cuts-full: setup
-	LOWLAT_CUTS=1 $(PYTEST) --durations=20 tests/boot/test_cuts.py tests/boot/test_raspberry_pi.py \
-		tests/boot/test_replay.py tests/tune/test_tune_cuts.py
+# The detector with ten times the stalls, and a minute for each witness: ten minutes.
+instrument-full: setup
+	LOWLAT_INSTRUMENT=full $(PYTEST) -m figure tests/instrument
 
 # Both write committed files anew: look at the difference before it is committed.
 golden: setup  ## the expected plans of captured machines, written anew

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Valid input, damaged at random; the same number gives the same damage.
 
-LOWLAT_FUZZ=1 tries as many inputs as `make test-fuzz-full` promises; otherwise the tests try a
+LOWLAT_FUZZ=1 tries as many inputs as `make proofs NAME=fuzz` promises; otherwise the tests try a
 sample."""
 
 from __future__ import annotations

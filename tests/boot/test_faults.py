@@ -2,7 +2,7 @@
 """Each call that writes fails with a system error: the stock entries stay, one line names the
 error, no file is half-written if the undo works, and rollback restores the earlier state.
 
-LOWLAT_CUTS=1 (`make test-faults`) tries every call; otherwise the tests try a sample.
+LOWLAT_CUTS=1 (`make proofs NAME=faults`) tries every call; otherwise the tests try a sample.
 """
 
 from __future__ import annotations

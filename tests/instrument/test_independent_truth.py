@@ -18,6 +18,8 @@ from kernel_trace import NOT_HERE
 from programs import FULL, NEEDS_ROOT, Measured, Programs, Tell, measure
 
 from support import needs
+from support.figures import figure
+from support.waits import GUARD_S
 
 pytest_plugins = ["programs", "disturbed"]
 pytestmark = [pytest.mark.root, NEEDS_ROOT]
@@ -35,8 +37,7 @@ def test_each_preemption_is_inside_a_gap(
         f"gaps are longer by {longer_us:.1f} us (median): the switches, and who else ran"
     )
     assert measured.run["valid"]
-    assert preempted.recall.found == preempted.recall.of
-    assert preempted.recall.lower >= 0.999
+    figure("preemptions_found", preempted.recall.found / preempted.recall.of, "ratio")
 
 
 @contextmanager
@@ -49,13 +50,13 @@ def traced(cpu: int, out: Path) -> Iterator[None]:
     assert process.stdout
     said = process.stdout.readline().strip()
     if said != "ready":
-        _, wrong = process.communicate(timeout=60)
+        _, wrong = process.communicate(timeout=GUARD_S)
         assert process.returncode == NOT_HERE, wrong
         needs.absent(said)
     try:
         yield
     finally:
-        _, wrong = process.communicate("", timeout=120)
+        _, wrong = process.communicate("", timeout=GUARD_S)
     assert process.returncode == 0, wrong
 
 
@@ -75,4 +76,4 @@ def test_each_kernel_event_is_inside_a_gap(programs: Programs, tmp_path: Path, t
         f"Kernel events inside a gap: {100 * share:.4f} % of {len(inside)} in {TRACE_SECONDS} s "
         f"({', '.join(f'{count} {name}' for name, count in kinds)}, ...); {lost} lost by the trace"
     )
-    assert share >= 0.9999, Counter(missed)
+    figure("traced_events_in_gaps", share, "ratio")

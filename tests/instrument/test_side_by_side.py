@@ -16,6 +16,8 @@ from programs import FULL, Measured, Programs, Tell, injector, measure, run_loop
 from stalls import SIZES, name, quantile
 from table import table
 
+from support.figures import figure
+
 pytest_plugins = ["programs", "disturbed"]
 
 ROUNDS = 3
@@ -80,7 +82,7 @@ def periods(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Per
 
 def test_the_loop_is_as_fast_as_the_clock_can_be_read(periods: Periods, tell: Tell) -> None:
     tell(f"Loop period / floor: {periods.harness}")
-    assert periods.harness.ratio <= 1.10
+    figure("instrument_period_by_floor", periods.harness.ratio, "ratio")
 
 
 def exact_rows(exact: Exact) -> Column:
@@ -124,7 +126,6 @@ def oslat_column(programs: Programs, folder: Path, floor_ns: float, ticks_per_ns
     }
 
 
-@pytest.mark.proof
 def test_one_table(
     programs: Programs,
     exact: Exact,
@@ -148,6 +149,7 @@ def test_one_table(
         columns["oslat"] = oslat_column(programs, tmp_path, periods.harness.floor, rate)
     blind = {tool: {**column, "does not see": BLIND[tool]} for tool, column in columns.items()}
     tell(f"Same CPU, same stalls, threshold {exact.threshold_ns} ns\n{table(blind)}")
-    for size, other in zip(exact.score.sizes, rival.score.sizes):
-        if size.ns >= 2 * exact.threshold_ns:
-            assert size.recall.share >= other.recall.share
+    both = zip(exact.score.sizes, rival.score.sizes)
+    ahead = [one.recall.share - other.recall.share for one, other in both
+             if one.ns >= 2 * exact.threshold_ns]  # fmt: skip
+    figure("recall_ahead_of_sysjitter", min(ahead), "ratio")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The report's error rates in campaigns of known truth (claims_simulator).
 
-``make test-claims-full`` judges every cell and writes CLAIMS.md.
+``make proofs NAME=claims`` judges every cell and writes CLAIMS.md.
 """
 
 from __future__ import annotations
@@ -83,8 +83,10 @@ def _document(every: list[Cell], found: list[Optional[Judged]]) -> Iterator[str]
     false = max(one.found for cell, one in told if cell.truth == 1)
     covered = min(one.covered for _, one in told)
     yield from (
-        "<!-- SPDX-License-Identifier: GPL-2.0-or-later; written by make test-claims-full -->",
+        "<!-- SPDX-License-Identifier: GPL-2.0-or-later; written by make proofs NAME=claims -->",
         "# How often the report is wrong",
+        "",
+        f"Made at commit {os.environ.get('LOWLAT_COMMIT', 'unknown')}.",
         "",
         f"{CAMPAIGNS:,} simulated campaigns a row, by `tests/report/claims_simulator.py`. At most "
         f"{false:.1%} false claims and at least",

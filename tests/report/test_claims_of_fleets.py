@@ -104,8 +104,10 @@ def test_at_most_6_percent_false_claims_and_94_percent_coverage_over_hosts() -> 
 
 
 _HEAD = (
-    "<!-- SPDX-License-Identifier: GPL-2.0-or-later; written by make test-claims-full -->",
+    "<!-- SPDX-License-Identifier: GPL-2.0-or-later; written by make proofs NAME=claims -->",
     "# How often the claim over hosts is wrong",
+    "",
+    f"Made at commit {os.environ.get('LOWLAT_COMMIT', 'unknown')}.",
     "",
     f"{CAMPAIGNS} simulated campaigns a row, by `tests/report/test_claims_of_fleets.py`. Each host "
     "has five boots an arm,",

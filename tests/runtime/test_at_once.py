@@ -22,7 +22,7 @@ from trees import lowlat, machine, write_tree
 
 pytestmark = pytest.mark.security
 
-#: The number of tries of each pair with dice; `make test-pairs-full` raises it.
+#: The number of tries of each pair with dice; `make proofs NAME=pairs` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "3"))
 
 _IRQS = 60

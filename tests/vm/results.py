@@ -1,81 +1,89 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The tables of boots: each boot adds a line to the file that LOWLAT_RESULTS names, and
+"""The tables of boots: each boot adds a line to the file that LOWLAT_RESULTS names, with the digest
+LOWLAT_DIGEST of what was tested; ``make proofs`` sets both, and a line of another digest counts
+for nothing.
 
-    python tests/vm/results.py boots|cuts FILE
+    python tests/vm/results.py PROOF COMMIT FILE TABLE...
 
-prints the page that ``make test-vm-full`` or ``make test-power-cuts-full`` leaves in the
-repository.
+writes the proof's part of RESULTS.md or POWER_CUTS.md anew.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
-_BOOTS = """<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-# What was booted
-
-Written by `make test-vm-full`. Each row is a boot under QEMU without KVM: of a Debian kernel with
-the command line that `lowlat-gen plan` made for it, or of a whole guest whose TuneD applied and
-reverted the profile. The kernel took each without a complaint, and what was planned was found in
-effect but for what the remarks name. Where a fault was planted, the remark is what verify said.
-
-| kernel | profile | in effect | remarks |
+_HEADS = {
+    "RESULTS.md": """| kernel | profile | in effect | remarks |
 |---|---|---|---|
-"""
-
-_CUTS = """<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
-# What a power cut left, booted
-
-Written by `make test-power-cuts-full`, in a Debian 13 guest with firmware, GRUB and systemd. Each
-row is a state of /boot and /etc that a cut of the power leaves on ext4, in the write that is named,
-the first that leads to it: "none" where nothing since the last fsync was there, "metadata" where a
-rename was and the data was not. Each came up by itself in the entry that is named, and
-`lowlat-gen rollback` there left what was there before.
-
-| verb | cut in | came up | rolled back |
+""",
+    "POWER_CUTS.md": """| verb | cut in | came up | rolled back |
 |---|---|---|---|
-"""
+""",
+}
 
 
 def add(kernel: str, what: str, count: str, remark: str) -> None:
     """Store one row if LOWLAT_RESULTS names a file."""
-    _keep("boots", kernel, what, count, remark)
+    _keep("RESULTS.md", kernel, what, count, remark)
 
 
 def add_cut(verb: str, where: str, entry: str) -> None:
     """The same for the table of power cuts."""
-    _keep("cuts", verb, where, entry, "yes")
+    _keep("POWER_CUTS.md", verb, where, entry, "yes")
 
 
 def cuts_done() -> set[tuple[str, str]]:
     """The verb and place of each power cut in the file."""
     path = Path(os.environ.get("LOWLAT_RESULTS", os.devnull))
-    rows = map(json.loads, path.read_text().splitlines() if path.exists() else ())
-    return {(verb, where) for table, verb, where, *_ in rows if table == "cuts"}
+    lines = path.read_text() if path.exists() else ""
+    return {(verb, where) for verb, where, *_ in rows("POWER_CUTS.md", lines)}
+
+
+def _digest() -> str:
+    return os.environ.get("LOWLAT_DIGEST", "")
 
 
 def _keep(table: str, *cells: str) -> None:
     path = os.environ.get("LOWLAT_RESULTS")
     if path:
         with Path(path).open("a") as file:
-            file.write(json.dumps([table, *cells]) + "\n")
+            file.write(json.dumps([table, _digest(), *cells]) + "\n")
 
 
-def page(wanted: str, lines: str) -> str:
-    rows = [cells for table, *cells in map(json.loads, lines.splitlines()) if table == wanted]
-    if wanted == "cuts":  # booted in parallel, and by several runs
+def rows(table: str, lines: str) -> list[tuple[str, ...]]:
+    """The rows of one table, each once, with the digest of now."""
+    found = [tuple(row) for row in map(json.loads, lines.splitlines())]
+    here = [cells for name, digest, *cells in found if (name, digest) == (table, _digest())]
+    unique = list(dict.fromkeys(map(tuple, here)))
+    if table == "POWER_CUTS.md":  # booted in parallel, and by several runs
         verbs = ("apply", "promote", "rollback")
-        rows.sort(key=lambda cells: (verbs.index(cells[0]), int(cells[1].split()[0])))
-    table = (f"| {' | '.join(map(_cell, cells))} |\n" for cells in rows)
-    return {"boots": _BOOTS, "cuts": _CUTS}[wanted] + "".join(table)
+        unique.sort(key=lambda cells: (verbs.index(cells[0]), int(cells[1].split()[0])))
+    return unique
+
+
+def replaced(page: str, table: str, proof: str, commit: str, lines: str) -> str:
+    """The page with the proof's rows in place of its earlier ones."""
+    cells = (f"| {' | '.join(map(_cell, row))} |\n" for row in rows(table, lines))
+    made = f"Made at commit {commit}.\n\n{_HEADS[table]}{''.join(cells)}"
+    head, *parts = re.split(r"(?m)^## (.*)\n\n", page)
+    known = {**dict(zip(parts[::2], parts[1::2])), proof: made}
+    body = (f"## {name}\n\n{text.rstrip()}\n" for name, text in known.items())
+    return "\n".join([head.rstrip() + "\n", *body])
 
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def main(proof: str, commit: str, file: str, *tables: str) -> None:
+    for path in map(Path, tables):
+        page, lines = path.read_text("utf-8"), Path(file).read_text("utf-8")
+        path.write_text(replaced(page, path.name, proof, commit, lines), "utf-8")
+
+
 if __name__ == "__main__":
-    print(page(sys.argv[1], Path(sys.argv[2]).read_text()), end="")
+    main(*sys.argv[1:])

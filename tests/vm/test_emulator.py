@@ -123,9 +123,11 @@ def test_each_try_begins_from_what_is_prepared(machine: Machines) -> None:
     made = machine(f'echo dirty >{{}}; echo "{_INT3}"', "cat {}", "")
     disk = made.folder / "disk"
     Path(made.argv[0]).write_text(Path(made.argv[0]).read_text().replace("{}", str(disk)))
-    text = emulator.run(
-        made.argv, limit=_LONG_S, log=made.log, prepare=lambda: disk.write_text("clean\n") and None
-    )
+
+    def prepare() -> None:
+        disk.write_text("clean\n")
+
+    text = emulator.run(made.argv, limit=_LONG_S, log=made.log, prepare=prepare)
     assert text.splitlines()[-1] == "clean"
 
 

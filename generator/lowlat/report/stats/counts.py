@@ -7,7 +7,7 @@ standard error is the one at the limit: events in bunches vary in proportion to 
 used. Few events show little of their bunching, so a minimum of it is assumed. The limits of the two
 arms are combined after Zou and Donner (Stat Med 2008;27:1693, MOVER), on the logarithm.
 
-``make test-claims-full`` compares this with both models alone and with logarithms of counts.
+``make proofs NAME=claims`` compares this with both models alone and with logarithms of counts.
 """
 
 from __future__ import annotations
