@@ -236,10 +236,12 @@ def _pump(child: Child, kept: BinaryIO, deadline: float, stop: threading.Event) 
     while time.monotonic() < deadline:
         if stop.is_set():
             raise StopRequested
-        data = read(child, _POLL_S)
+        # In this order: what the program writes last is read before its end is believed.
+        ended = os.waitid(os.P_PID, child.pid, asked) is not None
+        data = read(child, 0 if ended else _POLL_S)
         if data:
             kept.write(data[: max(0, bounds.GUEST_LOG - kept.tell())])
-        elif os.waitid(os.P_PID, child.pid, asked) is not None:
+        elif ended:
             return True
         else:
             time.sleep(_POLL_S)  # a closed output makes read() return at once
