@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each call that writes fails with a system error: a finished measurement is never lost, and no
-file is half-written. LOWLAT_CUTS=1 (`make proofs NAME=faults`) tries every call; otherwise the tests
-try a sample."""
+file is half-written. LOWLAT_CUTS=1 (`make proofs NAME=faults`) tries every call; otherwise the
+tests try a sample."""
 
 from __future__ import annotations
 
