@@ -2,7 +2,8 @@
 // Preloaded into the process that is cut, and into grub-editenv that it starts: counts the calls that
 // write to one file system, and kills both in the call of that number. A write is then done by half,
 // any other call not at all. What was done is logged, for replay.py. With LOWLAT_CUT_ERRNO that call
-// fails with this error instead, with LOWLAT_CUT_LASTING all later ones too.
+// fails with this error instead, with LOWLAT_CUT_LASTING all later ones too. With LOWLAT_CUT_STOP the
+// process stops before that call (SIGSTOP), and makes it when it is continued.
 //
 // From the environment, looked up at each call: LOWLAT_CUT_COUNT, a file that holds the count so far
 // (int); LOWLAT_CUT_DEV, the file system (st_dev); LOWLAT_CUT_AT, the call to die in; LOWLAT_CUT_LOG,
@@ -72,6 +73,11 @@ static int due(void)
 	count++;
 	syscall(SYS_pwrite64, fd, &count, sizeof(count), 0);
 	syscall(SYS_close, fd);
+	if (getenv("LOWLAT_CUT_STOP")) {
+		if (count == atoi(at))
+			syscall(SYS_kill, syscall(SYS_getpid), SIGSTOP);
+		return 0;
+	}
 	return getenv("LOWLAT_CUT_LASTING") && atoi(at) > 0 ? count >= atoi(at) : count == atoi(at);
 }
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import time
 from pathlib import Path
 
 import pytest
 from hosttree import NEEDS, OLDER, REPOSITORY, Host, entries_of
 from test_bls import FEDORA, ID, fedora
+
+from support import waits
 
 pytest_plugins = ["hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
@@ -89,9 +90,9 @@ def test_hooks_wait_for_the_lock(fedora: Host, hook: str) -> None:
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         waiting = fedora.namespace.beside(*words)
-        time.sleep(2)
+        waits.at(waiting.pid, lock)
         assert waiting.poll() is None
-    out, err = waiting.communicate(timeout=60)
+    out, err = waiting.communicate(timeout=waits.GUARD_S)
     assert (waiting.returncode, err) == (0, ""), (out, err)
     if hook == "kernel":
         assert OLDER not in entries_of(fedora)

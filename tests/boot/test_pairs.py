@@ -4,26 +4,29 @@ one of the two serial orders, and nothing is lost."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 from hosttree import NEEDS, OLDER, RELEASE, Host, apply_and_try, entries_of
+from powercut import NEEDS_CC, build
 from test_bls import FEDORA, ID, fedora, snippet, try_entry
+
+from support import procs, waits
 
 pytest_plugins = ["hosttree"]
 pytestmark = [*NEEDS, pytest.mark.security]
 
 __all__ = ["fedora"]
 
-#: The number of tries of each pair; `make test-pairs-full` raises it.
+#: The number of tries of each pair with dice; `make test-pairs-full` raises it.
 TIMES = int(os.environ.get("LOWLAT_PAIRS", "2"))
 
 NEW = "6.13.1-new"
@@ -92,17 +95,21 @@ def test_a_kernel_that_comes_while_grub_cfg_is_generated_is_not_lost(
 
 def test_a_generator_that_is_at_work_is_waited_for(host: Host) -> None:
     """The generator started with lowlat's entries, and would restore them."""
-    with_script(host, '#!/bin/sh\nsleep "${SLOW:-0}"\n')
+    with_script(host, '#!/bin/sh\n[ -z "$GO" ] || read -r _ <"$GO"\n')
     apply_and_try(host)
     host.done("promote")
-    words = ("env", "SLOW=6", "grub-mkconfig", "-o", "/boot/grub/grub.cfg")
-    # The last script sleeps: lowlat's has run by then.
+    # The last script waits: lowlat's has run by then.
     (host.path / "etc/grub.d/41_site").rename(host.path / "etc/grub.d/99_site")
+    go = host.path / "tmp/go"
+    os.mkfifo(go)
+    words = ("env", "GO=/tmp/go", "grub-mkconfig", "-o", "/boot/grub/grub.cfg")
     other = host.namespace.beside("chroot", host.path, *words)
-    time.sleep(1.5)
-    assert other.poll() is None
-    host.done("rollback")
-    assert other.poll() == 0
+    with waits.reader(go):
+        assert procs.writes(host.path / "boot/grub/grub.cfg.new")
+        rollback = ROLLBACK(host)
+        waits.at(rollback.pid, host.path / "var/lib/lowlat/lock")
+        assert (other.poll(), rollback.poll()) == (None, None)
+    assert (status_of(rollback), status_of(other)) == (0, 0)
     assert "lowlat" not in host.config
     after = host.config
     host.update_grub()
@@ -187,59 +194,153 @@ _FILES = {
 }
 
 
-def _cases(pairs: Mapping[str, tuple[Act, Act]], *always: str) -> list[Any]:
-    rest = (name for name in pairs if name not in always)
-    return [*always, *(pytest.param(name, marks=_FULL) for name in rest)]
-
-
 def status_of(child: subprocess.Popen[str]) -> int:
-    out, err = child.communicate(timeout=300)
+    out, err = child.communicate(timeout=waits.GUARD_S)
     assert child.returncode in (0, 1, 2) and "Traceback" not in err, (out, err)
     return child.returncode
 
 
-def check_pair(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
-    """Each try must end like one of the two orders; if one verb was refused, like the other verb
-    alone."""
-    ends: dict[tuple[int, ...], Any] = {}
+class Orders:
+    """The ends of the serial orders of two acts, one run each."""
 
-    def serial(*order: int) -> Any:
-        if order not in ends:
-            stage.again()
+    def __init__(self, stage: Stage, acts: tuple[Act, Act]) -> None:
+        self._stage = stage
+        self._acts = acts
+        self._ends: dict[tuple[int, ...], Any] = {}
+
+    def check(self, statuses: tuple[int, int], where: object) -> None:
+        """The stage is now as after one of the orders; if one verb was refused, perhaps as after
+        the other verb alone."""
+        found = self._stage.end()
+        done = [index for index in (0, 1) if statuses[index] != 2]
+        orders = [(0, 1), (1, 0), *([tuple(done)] if len(done) < 2 else [])]
+        differing = {}
+        for order in orders:
+            end = self._serial(order)
+            names = {*end, *found}
+            differing[order] = sorted(name for name in names if end.get(name) != found.get(name))
+            if not differing[order]:
+                return
+        raise AssertionError((where, statuses, differing))
+
+    def _serial(self, order: tuple[int, ...]) -> Any:
+        if order not in self._ends:
+            self._stage.again()
             for number in order:
-                status_of(acts[number](stage.host))
-            ends[order] = stage.end()
-        return ends[order]
+                status_of(self._acts[number](self._stage.host))
+            self._ends[order] = self._stage.end()
+        return self._ends[order]
 
-    dice = random.Random(tell)
+
+def check_with_dice(stage: Stage, acts: tuple[Act, Act], tell: str) -> None:
+    orders, dice = Orders(stage, acts), random.Random(tell)
     for number in range(TIMES):
         stage.again()
         first = acts[0](stage.host)
-        time.sleep(dice.uniform(0, 1.2))
+        waits.pause(dice.uniform(0, 1.2))
         second = acts[1](stage.host)
-        statuses = (status_of(first), status_of(second))
-        found = stage.end()
-        done = [index for index in (0, 1) if statuses[index] != 2]
-        orders = [(0, 1), (1, 0), *([tuple(done)] if len(done) < 2 else [])]
-        wanted = {order: serial(*order) for order in orders}
-        differing = {
-            order: sorted(name for name in {*end, *found} if end.get(name) != found.get(name))
-            for order, end in wanted.items()
+        orders.check((status_of(first), status_of(second)), (tell, number))
+
+
+#: A verb with the library of cut.c, which counts its calls and stops it in one of them.
+_STOPPED = """
+import json, os, sys
+from lowlat import cli
+os.environ.update(json.loads(sys.argv.pop(1)))
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+class Stopping:
+    """Starts a verb that stops in the middle of its writing calls."""
+
+    def __init__(self, folder: Path, host: Host) -> None:
+        self._library = build(folder)
+        self._count = folder / "count"
+        self._host = host
+
+    def start(self, at: int, *words: str) -> subprocess.Popen[str]:
+        self._count.unlink(missing_ok=True)
+        settings = {
+            "LOWLAT_CUT_AT": str(at),
+            "LOWLAT_CUT_STOP": "1",
+            "LOWLAT_CUT_COUNT": str(self._count),
+            "LOWLAT_CUT_DEV": str(self._host.path.stat().st_dev),
         }
-        assert [] in differing.values(), (tell, number, statuses, differing)
+        env = ("env", f"LD_PRELOAD={self._library}", "PYTHONDONTWRITEBYTECODE=1")
+        python = (sys.executable, "-c", _STOPPED, json.dumps(settings))
+        return self._host.namespace.beside(*env, *python, *words, "--root", self._host.path)
+
+    def calls(self) -> int:
+        """The number of calls of the last verb."""
+        return int.from_bytes(self._count.read_bytes(), sys.byteorder)
+
+
+def check_in_the_middle(stage: Stage, folder: Path, first: str, second: Act) -> None:
+    """The second act comes when the first one, which has the lock, has done half of its work: it
+    ends, or waits for the lock."""
+    host, lock, words = stage.host, stage.host.path / "var/lib/lowlat/lock", first.split()
+    stopping = Stopping(folder, host)
+    status_of(stopping.start(-1, *words))
+    at = stopping.calls() // 2
+    stage.again()
+    one = stopping.start(at, *words)
+    try:
+        waits.until(lambda: procs.state(one.pid) == "T", f"it does not stop in call {at}")
+        assert procs.has_open(one.pid, lock)
+        other = second(host)
+        waits.at(other.pid, lock, or_ended=True)
+        one.send_signal(signal.SIGCONT)
+        statuses = (status_of(one), status_of(other))
+    finally:
+        one.kill()
+    assert statuses[0] == 0
+    Orders(stage, (verb(*words), second)).check(statuses, (first, at))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", _cases(_GRUB, "rollback, kernel"))
+@NEEDS_CC
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("rollback", kernel_with_grub),
+        ("apply --isolate 3", kernel_with_grub),
+        ("promote", kernel_with_grub),
+        ("apply --isolate 3", ROLLBACK),
+        ("rollback", OTHER),
+        ("trial", OTHER),
+        ("promote", ROLLBACK),
+        ("boot record", START),
+    ],
+)
+def test_another_act_with_grub_comes_while_a_verb_works(
+    host: Host, tmp_path: Path, first: str, second: Act
+) -> None:
+    apply_and_try(host)
+    check_in_the_middle(Stage(host, tmp_path / "kept"), tmp_path, first, second)
+
+
+@pytest.mark.slow
+@NEEDS_CC
+@pytest.mark.parametrize("first", ["rollback", "promote", "apply --isolate 3"])
+def test_a_kernel_with_an_entry_file_comes_while_a_verb_works(
+    fedora: Host, tmp_path: Path, first: str
+) -> None:
+    try_entry(fedora, FEDORA)
+    check_in_the_middle(Stage(fedora, tmp_path / "kept"), tmp_path, first, kernel_with_entry_files)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("pair", _GRUB)
 def test_pairs_with_grub_end_as_in_one_order(host: Host, tmp_path: Path, pair: str) -> None:
     apply_and_try(host)
-    check_pair(Stage(host, tmp_path / "kept"), _GRUB[pair], pair)
+    check_with_dice(Stage(host, tmp_path / "kept"), _GRUB[pair], pair)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pair", _cases(_FILES, "kernel, rollback"))
+@pytest.mark.proof
+@pytest.mark.parametrize("pair", _FILES)
 def test_pairs_with_entry_files_end_as_in_one_order(
     fedora: Host, tmp_path: Path, pair: str
 ) -> None:
     try_entry(fedora, FEDORA)
-    check_pair(Stage(fedora, tmp_path / "kept"), _FILES[pair], pair)
+    check_with_dice(Stage(fedora, tmp_path / "kept"), _FILES[pair], pair)

@@ -66,6 +66,11 @@ def has_open(pid: int, path: Path) -> bool:
         return False
 
 
+def opener(pid: int, path: Path) -> int:
+    """The process, or one that it started, that has this file open; 0: none."""
+    return next((each for each in (pid, *children(pid)) if has_open(each, path)), 0)
+
+
 def writes(path: Path) -> bool:
     """Whether the file is the standard output of a process."""
     links = (entry / "fd/1" for entry in Path("/proc").iterdir() if entry.name.isdecimal())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -28,21 +29,39 @@ def until(condition: Callable[[], object], what: str = "") -> None:
         time.sleep(_LOOK_S)
 
 
-def at(pid: int, path: Path) -> None:
+def at(pid: int, path: Path, *, or_ended: bool = False) -> None:
     """Wait until the process, or one that it started, waits for the file: it has it open, and has
-    slept twice since.
+    slept twice since. With ``or_ended`` it may end instead.
 
     lowlat polls its locks, so that it never stands in /proc/locks.
     """
-    found: list[int] = []
+    begun: dict[int, int] = {}
 
-    def opened() -> bool:
-        found[:] = [each for each in (pid, *procs.children(pid)) if procs.has_open(each, path)]
-        return bool(found)
+    def met() -> bool:
+        waiter = procs.opener(pid, path)
+        slept = procs.sleeps(waiter)
+        waits = waiter > 0 and slept >= begun.setdefault(waiter, slept) + 2
+        return waits or (or_ended and not procs.alive(pid))
 
-    until(opened, f"process {pid} has not opened {path}")
-    begun = procs.sleeps(found[0])
-    until(lambda: procs.sleeps(found[0]) >= begun + 2, f"process {pid} does not wait for {path}")
+    until(met, f"process {pid} does not wait for {path}")
+
+
+@contextmanager
+def reader(fifo: Path) -> Iterator[None]:
+    """Wait until a program reads a line from the FIFO; it gets one when the block ends."""
+    opened: list[int] = []
+
+    def met() -> bool:
+        with suppress(OSError):  # ENXIO: nobody reads
+            opened.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened)
+
+    until(met, f"nobody reads {fifo}")
+    try:
+        yield
+    finally:
+        os.write(opened[0], b"\n")
+        os.close(opened[0])
 
 
 def pause(seconds: float) -> None:
